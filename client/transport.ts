@@ -1,7 +1,6 @@
-/** How an operation becomes a request, and an answer a value or an error. For browsers and for Node. */
-import { ApiError, readRefusal } from "./api-error.ts";
+/** Sends operations as requests and turns responses into values or `ApiError`. For browsers and Node. */
 
-/** One operation of the API, as the generated part of the client has it. */
+/** One operation of the API, from the generated part of the client. */
 export interface Route {
   readonly method: string;
   /** `/process/{process_uuid}` */
@@ -10,27 +9,27 @@ export interface Route {
   readonly bodyType?: string;
 }
 
-/** Of one call. */
+/** Options of one call. */
 export interface Call {
-  /** Ends the call, and the stream that it may have answered with. In place of the limit. */
+  /** Aborts the call and a stream that it returned. Replaces the time limit. */
   readonly signal?: AbortSignal;
-  /** In place of the client's. */
+  /** Overrides the time limit of the client. */
   readonly limitMs?: number;
 }
 
-/** Of what is no JSON: a download, a page, a stream. */
+/** A response that is neither JSON nor text: a download, a page, a stream. */
 export type Answer = Response;
 
-// biome-ignore lint/suspicious/noExplicitAny: the generated part says what each operation takes and gives.
+// biome-ignore lint/suspicious/noExplicitAny: the generated part defines the types of each operation.
 export type Transport = (route: Route, input: object, call?: Call) => Promise<any>;
 
 export interface ClientOptions {
-  /** `http://localhost:8080`, or empty in a page that the service itself has served. */
+  /** `http://localhost:8080`; empty in a page that the service itself serves. */
   readonly url: string;
-  /** A function is asked at every call. */
+  /** A function is called for every request. */
   readonly apiKey?: string | (() => string | undefined);
   readonly fetch?: typeof fetch;
-  /** Every call is answered within this time, unless it brings a signal of its own. Default 30 s. Streams go on after it. */
+  /** Time limit of a call without its own signal, until the response is complete or a stream begins. Default 30 s. */
   readonly limitMs?: number;
 }
 
@@ -38,11 +37,11 @@ type Body = NonNullable<RequestInit["body"]>;
 
 const LIMIT_MS = 30_000;
 
-/** Rejects with `ApiError`, and with the reason of the call's own signal when that was aborted. */
+/** Rejects with `ApiError`, or with the reason of the call's signal when it was aborted. */
 export function createTransport({
   url,
   apiKey,
-  fetch: ask = fetch,
+  fetch: send = fetch,
   limitMs: usualMs = LIMIT_MS,
 }: ClientOptions): Transport {
   const base = url.replace(/(?<!\/)\/+$/, "");
@@ -54,13 +53,13 @@ export function createTransport({
     const late = new AbortController();
     const timer = signal === undefined ? setTimeout(() => late.abort(), limitMs) : undefined;
     try {
-      const answer = await ask(target, { ...init, signal: signal ?? late.signal });
-      if (!answer.ok) throw await readRefusal(answer);
+      const answer = await send(target, { ...init, signal: signal ?? late.signal });
+      if (!answer.ok) throw await readApiError(answer);
       return await readAnswer(answer);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof ApiError) throw error;
-      const detail = late.signal.aborted ? `no answer within ${limitMs / 1000} s` : "the service cannot be reached";
+      const detail = late.signal.aborted ? `no response within ${limitMs / 1000} s` : "the service cannot be reached";
       throw new ApiError(0, { code: "no_answer", detail }, null, { cause: error });
     } finally {
       clearTimeout(timer);
@@ -77,7 +76,7 @@ function makeRequest(base: string, { method, path, query = [], bodyType }: Route
   const init: { method: string; headers: Headers; body?: Body } = { method, headers };
   if (bodyType !== undefined && input.body !== undefined) {
     const isJson = bodyType === "application/json";
-    // A form says its own type, with its boundary.
+    // fetch sets the type of a form, with its boundary.
     if (bodyType !== "multipart/form-data") headers.set("Content-Type", bodyType);
     init.body = isJson ? JSON.stringify(input.body) : (input.body as Body);
   }
@@ -88,12 +87,12 @@ function addKey(headers: Headers, key: string): void {
   try {
     headers.set("api_key", key);
   } catch (cause) {
-    const detail = "the API key has characters that no key has";
+    const detail = "the API key contains invalid characters";
     throw new ApiError(0, { code: "invalid_input", detail }, null, { cause });
   }
 }
 
-/** What would lead to another operation is refused: `..` survives every encoding. */
+/** Rejects values that would change the path: `..` survives every encoding. */
 function writeSegment(name: string, value: unknown): string {
   const text = value === undefined || value === null ? "" : String(value);
   if (text === "" || text === "." || text === "..")
@@ -108,10 +107,62 @@ async function readAnswer(answer: Response): Promise<unknown> {
     try {
       return JSON.parse(text);
     } catch (cause) {
-      const detail = `the service answered ${answer.status} with JSON that cannot be read`;
+      const detail = `the service answered ${answer.status} with invalid JSON`;
       throw new ApiError(answer.status, { code: "bad_answer", detail }, null, { cause });
     }
   }
   if (/^(text\/plain|application\/yaml)/.test(type)) return answer.text();
   return answer;
+}
+
+interface Fault {
+  /** A JSON pointer into the body, or the name of a parameter. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Used members of `application/problem+json`. */
+export interface Problem {
+  readonly code?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly errors?: readonly Fault[];
+  readonly request_id?: string;
+}
+
+/** Reads any body, also one of a proxy; members with an unexpected type are left out. */
+export function readProblem(body: unknown): Problem {
+  const { errors, ...members } = Object(body) as Readonly<Record<string, unknown>>;
+  const texts = Object.entries(members).filter(([, value]) => typeof value === "string");
+  return { ...Object.fromEntries(texts), ...(Array.isArray(errors) && { errors: errors.filter(isFault) }) };
+}
+
+const isFault = (value: unknown): value is Fault => typeof Object(value).message === "string";
+
+/** The error of a response with an error status. */
+export async function readApiError(answer: Response): Promise<ApiError> {
+  const problem = readProblem(await answer.json().catch(() => null));
+  return new ApiError(answer.status, problem, answer.headers.get("Retry-After"));
+}
+
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  /** 0: no response. */
+  readonly status: number;
+  /** A stable code such as `source_not_live`; `no_answer` without a response, `bad_answer` for invalid JSON. */
+  readonly code: string;
+  /** One entry for every fault of the input. */
+  readonly errors: readonly Fault[];
+  /** Identifies the request in the log of the service. */
+  readonly requestId: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(status: number, problem: Problem, retryAfter: string | null = null, options: ErrorOptions = {}) {
+    super(problem.detail ?? problem.title ?? `the service answered ${status}`, options);
+    this.status = status;
+    this.code = problem.code ?? "unknown";
+    this.errors = problem.errors ?? [];
+    this.requestId = problem.request_id ?? null;
+    this.retryAfterSeconds = retryAfter === null || !/^\d+$/.test(retryAfter) ? null : Number(retryAfter);
+  }
 }

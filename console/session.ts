@@ -1,6 +1,6 @@
 /** The signed-in user. The API key stays in this browser: for this tab, or until sign-out if the user asked for that. */
 import { signal } from "@preact/signals";
-import { ApiError, type Login, readProblem, readRefusal, Windhover } from "../client/client.ts";
+import { ApiError, type Login, readApiError, readProblem, Windhover } from "../client/client.ts";
 
 /** Prefix of everything the console stores in a browser. */
 const STORAGE_PREFIX = "windhover-";
@@ -57,7 +57,7 @@ export async function request(path: string, signal: AbortSignal | null = null): 
     if (signal?.aborted) throw cause;
     throw new ApiError(0, { code: "no_answer", detail: "the service cannot be reached" }, null, { cause });
   });
-  if (!response.ok) throw await readRefusal(response);
+  if (!response.ok) throw await readApiError(response);
   return response;
 }
 

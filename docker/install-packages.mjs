@@ -1,4 +1,4 @@
-/** Debian packages for running, without those for compiling. */
+/** Installs the Debian packages for running, without those for compiling. */
 import { installPackages, RUN_PACKAGES } from "../setup/packages.mjs";
 
-await installPackages(Object.keys(RUN_PACKAGES), { onProgress: (words) => console.log(words) });
+await installPackages(Object.keys(RUN_PACKAGES), { onProgress: console.log });

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What Windhover needs while it runs, and the user that it runs as. In the last stage of the image, as root.
+# Installs the runtime packages and creates the user of the service. Runs in the last stage of the image, as root.
 set -eu
 cd "$(dirname "$0")/.."
 node docker/install-packages.mjs

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Writes the digest of each image behind its tag, in docker/Dockerfile and docker/compose.yaml: what is built and started
-# is then the same image tomorrow, whatever its tag names by then. Run it again to move on to the images of the day (a
-# pinned image gets no security fixes by itself), and commit what it changed.
+# Appends the current digest to every image tag in docker/Dockerfile and docker/compose.yaml, so that builds and starts
+# always use the same image. Pinned images get no security fixes: run it again to update the digests, and commit them.
 #
-#   docker/pin.sh            needs docker with buildx, and the registries of the images
+#   docker/pin.sh            requires docker with buildx, and access to the registries
 #   docker/pin.sh --undo     removes the digests
 set -eu
 cd "$(dirname "$0")"
 files='Dockerfile compose.yaml'
 
-# NAME:TAG of every image that is not ours, with its digest taken off.
+# NAME:TAG of every third-party image, without its digest.
 images() {
   # shellcheck disable=SC2086
   sed --quiet --regexp-extended \

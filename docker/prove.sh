@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Proves the image without a container engine; --help says how.
+# Tests the image without a container engine; see --help.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
   cat <<'TEXT'
-Makes what docker/Dockerfile describes, without a container engine, and runs it:
+Builds docker/Dockerfile without a container engine and runs the result:
 
   docker/prove.sh [--base FOLDER] [--keep]
 
-Every stage is a bare Debian root made by debootstrap, with this machine's Node in it; the instructions of the Dockerfile
-are carried out there, one by one. The result goes through an archive, as an image that is pushed and pulled, and is
-started in it as the image's user: without rights, without a network, with the image's own settings. Then it must become
-healthy, show the console, detect in a video, have what it was warmed with, and stop cleanly.
+Every stage is a bare Debian root from debootstrap with this machine's Node, in which the instructions of the Dockerfile
+run one by one. The result passes through an archive, like an image that is pushed and pulled, and starts as the image's
+user: without capabilities, without a network, with the image's settings. It must become healthy, serve the console, run
+a detector on a video, keep its plugin registry, and stop cleanly.
 
-  --base FOLDER   a root that debootstrap --variant=minbase has made before; it is copied, and stays as it is
-  --keep          leaves the folder with the roots, and says where it is
+  --base FOLDER   an existing root from debootstrap --variant=minbase; it is copied and not changed
+  --keep          keeps the folder with the roots and prints its path
 
-Needs root, debootstrap, git, iproute2, the Node that the Dockerfile names, about 6 GB below ${TMPDIR:-/var/tmp} and some
-minutes. What is tracked by git is the context of the build, as it lies in the checkout.
+Requires root, debootstrap, git, iproute2, the Node version of the Dockerfile, about 6 GB in ${TMPDIR:-/var/tmp} and some
+minutes. The build context is the files that git tracks, as they are in the checkout.
 TEXT
 }
 fail() { echo "prove.sh: $*" >&2; exit 1; }
@@ -26,25 +26,25 @@ fail() { echo "prove.sh: $*" >&2; exit 1; }
 base='' keep=''
 while (($# > 0)); do
   case $1 in
-    --base) [[ -d ${2:-} ]] || fail "--base wants a folder"; base=$(realpath "$2"); shift ;;
+    --base) [[ -d ${2:-} ]] || fail "--base: expected an existing folder"; base=$(realpath "$2"); shift ;;
     --keep) keep=yes ;;
     --help) usage; exit ;;
     *) usage >&2; exit 2 ;;
   esac
   shift
 done
-((EUID == 0)) || fail "must be root: it makes roots of its own and changes into them"
+((EUID == 0)) || fail "must run as root: it creates root folders and runs chroot"
 programs=(unshare setpriv chroot git ip node npm)
 [[ $base ]] || programs+=(debootstrap)
 for program in "${programs[@]}"; do command -v "$program" > /dev/null || fail "$program is missing"; done
 
 work=$(mktemp --directory "${TMPDIR:-/var/tmp}/windhover-prove.XXXXXX")
-# Whatever was mounted or started was so in a namespace of its own, and is gone with it.
+# Mounts and processes were in separate namespaces and have ended with them.
 clean() { if [[ $keep ]]; then echo "kept: $work"; else rm --recursive --force --one-file-system "$work"; fi; }
 trap clean EXIT
 trap 'exit 130' INT TERM
 
-# Carries out a command in a root: inside ROOT FOLDER COMMAND…
+# Runs a command in a root: inside ROOT FOLDER COMMAND…
 inside() {
   local root=$1 folder=$2
   shift 2
@@ -60,11 +60,11 @@ inside() {
 }
 isolation=()
 
-# A root as `FROM node:…-slim` gives it, that reaches what this machine reaches.
+# A root like `FROM node:…-slim`, with this machine's resolver, proxies and certificates.
 make_root() {
   local root=$1 image=${2%@sha256:*} name
-  [[ $image =~ ^node:([0-9]+)-([a-z]+)-slim$ ]] || fail "does not know how to make $image"
-  [[ $(node --version) = v${BASH_REMATCH[1]}.* ]] || fail "$image: this machine has Node $(node --version)"
+  [[ $image =~ ^node:([0-9]+)-([a-z]+)-slim$ ]] || fail "unsupported base image $image: expected node:VERSION-RELEASE-slim"
+  [[ $(node --version) = v${BASH_REMATCH[1]}.* ]] || fail "$image requires its major version of Node; this machine has $(node --version)"
   if [[ ! $base ]]; then
     base=$work/base
     debootstrap --variant=minbase "${BASH_REMATCH[2]}" "$base" > "$work/debootstrap.log" || fail "$(tail "$work/debootstrap.log")"
@@ -81,7 +81,7 @@ make_root() {
   for name in npm npx; do ln --symbolic "../lib/node_modules/npm/bin/$name-cli.js" "$root/usr/local/bin/$name"; done
 }
 
-# For the steps of the build, besides what ENV says.
+# Variables of build steps, in addition to ENV.
 outside=(HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 [[ ! -e /etc/ssl/certs/ca-certificates.crt ]] \
   || outside+=(NODE_EXTRA_CA_CERTS=/opt/ca-certificates.crt npm_config_cafile=/opt/ca-certificates.crt)
@@ -109,7 +109,7 @@ while read -r instruction text; do
   [[ ! $base_image ]] || text=${text//'${NODE_IMAGE}'/$base_image}
   read -ra words <<< "$text"
   case $instruction in
-    ARG) [[ $text = NODE_IMAGE=* ]] || fail "does not know the argument $text"; base_image=${text#NODE_IMAGE=} ;;
+    ARG) [[ $text = NODE_IMAGE=* ]] || fail "unsupported argument: $text"; base_image=${text#NODE_IMAGE=} ;;
     FROM)
       stage=$((stage + 1)) root=$work/stage-$stage folder=/ settings=() user=root
       [[ ${words[1]:-} != AS ]] || roots[${words[2]}]=$root
@@ -127,12 +127,12 @@ while read -r instruction text; do
     HEALTHCHECK) health=${text#*CMD } ;;
     STOPSIGNAL) stop=$text ;;
     VOLUME | EXPOSE) ;;
-    *) fail "does not know the instruction $instruction" ;;
+    *) fail "unsupported instruction: $instruction" ;;
   esac
   ((SECONDS - began < 2)) || echo "=== $((SECONDS - began)) s"
 done < <(sed --expression='/^#/d;/^\s*$/d;:a;/\\$/{N;s/\\\n\s*//;ba}' docker/Dockerfile)
 
-echo "=== as an image: times in whole seconds, other inodes"
+echo "=== image archive: whole-second times, new inodes"
 mkdir "$work/image"
 tar --create --format=gnu --numeric-owner --directory "$root" . | tar --extract --preserve-permissions --numeric-owner --directory "$work/image"
 echo "image: $(du --summarize --block-size=M "$work/image" | cut --fields=1), of which Debian and Node $(du --summarize --block-size=M --total "$base" "$root/usr/local" | tail --lines=1 | cut --fields=1)"

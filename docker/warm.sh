@@ -1,7 +1,7 @@
 #!/bin/sh
-# GStreamer scans its plugins once and keeps the result, and so does Windhover: in the image, so that no start has to. As
-# root, and what was found stays root's: the service could otherwise name a library there that the next start loads. Only
-# the folder of the demo's clip is the service's own.
+# Caches the plugin registries of GStreamer and Windhover in the image, so that no start has to scan plugins. They belong
+# to root: if the service could write them, it could name a library that the next start loads. The service may only write
+# the folder of the demo's clip.
 set -eu
 cd "$(dirname "$0")/.."
 export WINDHOVER_CACHE_DIR="$PWD/.cache" GST_REGISTRY_1_0="$PWD/.cache/registry/plugins.bin"

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { listen, listenRedirecting, replyRtsp } from "../test/listener.fixture.ts";
+import { listen, listenRedirecting, replyRtsp } from "../test/ports.fixture.ts";
 import { withFolder } from "./film.fixture.ts";
 import { type AllowedHost, allowConnections, closeAutoplug, listFactories } from "./gstreamer.ts";
 import { NO_HANG, play } from "./pipeline.fixture.ts";

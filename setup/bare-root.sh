@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests on a bare Debian of this or another architecture; --help says how.
+# Runs tests in a bare Debian of this or another architecture; see --help.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,20 +9,20 @@ Runs tests in a bare Debian 12 of a given architecture, without a container engi
 
   setup/bare-root.sh amd64|arm64 FOLDER [PATH…]
 
-FOLDER becomes the root: Debian from debootstrap (minbase), Node 20 and npm from their npm packages. The files that git
-tracks are copied to /opt/windhover in it, set up there with an empty environment, and the tests in PATH… are run. Without
-PATH it stops after the set-up. A root that is there already is used again: only changed files are copied.
+FOLDER becomes the root: Debian from debootstrap (minbase), Node 20 and npm from their npm packages. The script copies the
+files that git tracks to /opt/windhover in it, runs the set-up there with an empty environment, then the tests in PATH….
+Without PATH it stops after the set-up. An existing root is reused: only changed files are copied.
 
   setup/bare-root.sh arm64 /var/tmp/root-arm64 test/golden models native elements
-  setup/bare-root.sh amd64 /var/tmp/root-amd64 --all        the whole suite, as `npm test` runs it
+  setup/bare-root.sh amd64 /var/tmp/root-amd64 --all        the whole suite, like `npm test`
   setup/bare-root.sh arm64 /var/tmp/root-arm64 -- uname -m  any command in the checkout
 
-Another architecture than this machine's is emulated by qemu-user-static, ten to thirty times slower. QEMU_CPU chooses
+A foreign architecture is emulated by qemu-user-static, ten to thirty times slower. QEMU_CPU selects
 the processor (`qemu-aarch64-static -cpu help` lists them; default neoverse-n1 and Haswell), and WINDHOVER_TEST_PATIENCE,
-12 unless set, multiplies the time limits of tests, engine and inference.
+by default 12, multiplies the time limits of tests, engine and inference.
 
-Needs root, debootstrap, npm, git, about 4 GB, and for another architecture qemu-user-static 10 or later, which is in
-bookworm-backports: under 7.2 of Debian 12 Node crashes while a worker thread runs a model.
+Requires root, debootstrap, npm, git, about 4 GB, and for a foreign architecture qemu-user-static 10 or later from
+bookworm-backports: with version 7.2 of Debian 12, Node crashes while a worker thread runs a model.
 TEXT
 }
 fail() { echo "bare-root.sh: $*" >&2; exit 1; }
@@ -37,18 +37,18 @@ arch=$1
 [[ ${2:-} ]] || { usage >&2; exit 2; }
 root=$(realpath --canonicalize-missing "$2")
 shift 2
-((EUID == 0)) || fail "must be root: it makes a root and changes into it"
+((EUID == 0)) || fail "must run as root: it creates a root folder and runs chroot"
 for program in debootstrap unshare chroot git npm; do
   command -v "$program" > /dev/null || fail "$program is missing; install it and run this again"
 done
 
-# The kernel hands programs of another architecture to qemu once the format is registered.
+# The kernel runs programs of a foreign architecture with qemu once the format is registered.
 if [[ $(uname -m) != "$machine" ]]; then
   formats=/proc/sys/fs/binfmt_misc
   [[ -e $formats/register ]] || mount --types binfmt_misc binfmt_misc "$formats"
   if [[ ! -e $formats/qemu-$machine ]]; then
     format=/usr/lib/binfmt.d/qemu-$machine.conf
-    [[ -e $format ]] || fail "cannot run $arch programs here: install qemu-user-static 10 or later and run this again"
+    [[ -e $format ]] || fail "cannot run $arch programs on this machine: install qemu-user-static 10 or later and run this again"
     cat "$format" > "$formats/register"
   fi
   : "${WINDHOVER_TEST_PATIENCE:=12}" "${QEMU_CPU:=$processor}"
@@ -61,7 +61,7 @@ done
 certificates=/etc/ssl/certs/ca-certificates.crt
 [[ ! -e $certificates ]] || variables+=(NODE_EXTRA_CA_CERTS=/opt/certificates.crt npm_config_cafile=/opt/certificates.crt)
 
-# Mounts and processes are in namespaces of their own and end with the command.
+# Mounts and processes are in separate namespaces and end with the command.
 inside() {
   # shellcheck disable=SC2016
   unshare --mount --pid --fork --kill-child bash -c '
@@ -74,7 +74,7 @@ inside() {
   ' inside "$root" "${variables[@]}" "$@" < /dev/null
 }
 
-# From the npm registry: PACKAGE FOLDER.
+# Unpacks a package of the npm registry: PACKAGE FOLDER.
 unpack() {
   local packed
   packed=$(cd "$root/var/tmp" && npm pack --silent "$1")
@@ -84,7 +84,7 @@ unpack() {
 }
 
 if [[ ! -e $root/usr/local/bin/npm ]]; then
-  [[ ! -e $root ]] || fail "$root is there and is not a root that this script has finished: remove it and run this again"
+  [[ ! -e $root ]] || fail "$root exists and is not a complete root of this script: remove it and run this again"
   echo "=== Debian 12 $arch"
   debootstrap --variant=minbase --arch="$arch" bookworm "$root" > "${root}.log" || fail "$(tail "${root}.log")"
   rm "${root}.log"
@@ -100,13 +100,13 @@ echo "=== checkout"
 checkout=$root/opt/windhover tracked=$root/opt/windhover.files
 mkdir --parents "$checkout"
 git ls-files > "$tracked.new"
-# What is not tracked any more goes: an old test would still be run.
+# Removes files that are no longer tracked: an old test would still run.
 if [[ -e $tracked ]]; then
   grep --invert-match --line-regexp --fixed-strings --file="$tracked.new" "$tracked" | (cd "$checkout" && xargs --delimiter='\n' rm --force) || true
 fi
 tar --create --files-from="$tracked.new" | tar --extract --directory "$checkout"
 mv "$tracked.new" "$tracked"
-# The limits of the engine and of inference are for real processors.
+# The time limits of engine and inference are for real processors.
 if [[ ${WINDHOVER_TEST_PATIENCE:-} ]]; then
   (cd "$checkout" && sed --in-place --regexp-extended "s/(Ms: |LOAD_LIMIT_MS = )([0-9_]+)([,;])/\\1\\2 * $WINDHOVER_TEST_PATIENCE\\3/" \
     graphs/runtime/limits.ts elements/detect/limits.ts

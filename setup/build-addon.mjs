@@ -1,6 +1,6 @@
 /**
- * Builds build/windhover.node, build/dtls.node, build/confine and build/camera with plain g++: Node-API needs two header packages and
- * nothing of node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
+ * Builds build/windhover.node, build/dtls.node, build/confine and build/camera with plain g++: Node-API needs two header
+ * packages and no node-gyp. Names of object files contain a hash of their inputs, so only changed sources are compiled.
  *
  *   node setup/build-addon.mjs              build what is out of date
  *   node setup/build-addon.mjs --sanitize   build/asan/*.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
@@ -37,14 +37,14 @@ const ADDON_FLAGS = [
   "-fvisibility=hidden",
   "-DNAPI_VERSION=9",
   "-DNAPI_CPP_EXCEPTIONS",
-  // A worker that is terminated can throw nothing any more: without this, trying to aborts the process.
+  // A terminated worker cannot throw: without this flag, an attempt aborts the process.
   "-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",
-  // -isystem: warnings of the header packages are not ours to mend.
+  // -isystem: no warnings from third-party headers.
   ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join("node_modules", path)]),
 ];
 /**
- * Pixel kernels, once for each set of vector instructions: `native/src/kernels.h`. None of these flags lets the compiler
- * reorder or fuse sums, so that all sets give the same numbers. Nothing else may assume that there are no NaNs.
+ * Pixel kernels, compiled once for each set of vector instructions (`native/src/kernels.h`). These flags do not allow the
+ * compiler to reorder or fuse sums, so that all sets give the same numbers. No other code is compiled without NaNs.
  */
 const KERNEL_FLAGS = [
   "-ffp-contract=off",
@@ -58,22 +58,22 @@ const KERNEL_SETS = {
   "kernels_baseline.cc": [],
   ...(process.arch === "x64" && { "kernels_avx2.cc": ["-mavx2"] }),
 };
-/** Node unloads an addon with the last thread that loaded it; GStreamer's types point into it for ever. */
+/** Node unloads an addon with the last thread that loaded it, but GStreamer's registered types keep pointing into it. */
 const KEEP_LOADED = ["-Wl,-z,nodelete"];
-/** OpenSSL is the one in Node's own program. Where that has none, loading fails, and not a call later on. */
+/** OpenSSL is linked into the node binary. Where it is not, loading the addon fails instead of a later call. */
 const BIND_AT_LOAD = ["-Wl,-z,now"];
 const PART = ".part";
 const SANITIZE = ["-fsanitize=address", "-O1"];
 
-/** @returns {boolean} whether everything is built from what is on disk now; a few milliseconds */
+/** @returns {boolean} whether all targets are up to date; takes a few milliseconds */
 export function isAddonFresh({ sanitize = false } = {}) {
   const { targets, stamp } = layout(sanitize);
-  return targets.every(existsSync) && readIfThere(stamp) === fingerprint();
+  return targets.every(existsSync) && readIfPresent(stamp) === fingerprint();
 }
 
 /**
- * Builds what is out of date. Nothing half-built is ever seen under its final name. Rejects with `CommandFailure`,
- * whose lines are the compiler's own. Call it under `withLock`.
+ * Builds targets that are out of date. A target appears under its final name only when it is complete. Rejects with
+ * `CommandFailure`, whose lines are the compiler's output. Call it under `withLock`.
  */
 export async function buildAddon({ sanitize = false, onProgress = () => {}, onWarning = () => {} } = {}) {
   if (isAddonFresh({ sanitize })) return;
@@ -103,14 +103,14 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
     : listSources(".cc", CONFINE).map((name) => planObject(folder, join(CONFINE, name), FLAGS, confineHeaders));
 
   const objects = [...addonObjects, ...cameraObjects, ...dtlsObjects, ...confineObjects];
-  const due = objects.filter(({ object }) => !existsSync(object)).length;
+  const dueCount = objects.filter(({ object }) => !existsSync(object)).length;
   let done = 0;
   const compile = async ({ source, object, flags }) => {
     if (existsSync(object)) return;
     const warnings = await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
     if (warnings !== "") onWarning(warnings);
     done++;
-    onProgress(`compiled ${relative(ROOT, source)} (${done} of ${due})`);
+    onProgress(`compiled ${relative(ROOT, source)} (${done} of ${dueCount})`);
   };
   const link = async (target, objects, flags) => {
     const inputs = objects.map(({ object }) => object);
@@ -133,7 +133,7 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
     await link(join(folder, "windhover.node"), addonObjects, ["-shared", ...KEEP_LOADED, ...extra, ...addon.link]);
   }
   removeOthers(join(folder, "obj"), new Set(objects.map(({ object }) => object)));
-  // Fingerprint from before the work: a source that was saved meanwhile is built again the next time.
+  // The fingerprint from before the build: a source that changed during it is compiled again next time.
   writeFileSync(`${stamp}.${process.pid}`, before);
   renameSync(`${stamp}.${process.pid}`, stamp);
 }
@@ -153,7 +153,7 @@ function layout(sanitize) {
   return { folder, targets, stamp: join(folder, "addon.stamp") };
 }
 
-/** Of all that goes in except the Debian packages, whose headers keep one ABI for a release. */
+/** Hash of all inputs except Debian packages, whose headers keep one ABI for a release. */
 function fingerprint() {
   const files = [...listSources(".cc"), ...listSources(".h")].sort().map((name) => join(SOURCES, name));
   const confine = [...listSources(".cc", CONFINE), ...listSources(".h", CONFINE)].map((name) => join(CONFINE, name));
@@ -161,27 +161,27 @@ function fingerprint() {
   for (const name of ["node-addon-api", "node-api-headers"]) {
     files.push(join(ROOT, "node_modules", name, "package.json"));
   }
-  return hash([process.arch, ...files.flatMap((file) => [file, readIfThere(file) ?? ""])]);
+  return hash([process.arch, ...files.flatMap((file) => [file, readIfPresent(file) ?? ""])]);
 }
 
 function listSources(ending, folder = SOURCES) {
   if (!existsSync(folder)) return [];
-  // Kernels for instructions that this architecture does not have are left out.
+  // Skips kernels for instruction sets that this architecture does not have.
   return readdirSync(folder)
     .filter((name) => name.endsWith(ending) && (!name.startsWith("kernels_") || name in KERNEL_SETS))
     .sort();
 }
 
 async function readFlags(packages) {
-  const ask = async (option) => (await runCommand("pkg-config", [option, ...packages])).split(/\s+/).filter(Boolean);
-  return { compile: await ask("--cflags"), link: await ask("--libs") };
+  const query = async (option) => (await runCommand("pkg-config", [option, ...packages])).split(/\s+/).filter(Boolean);
+  return { compile: await query("--cflags"), link: await query("--libs") };
 }
 
-/** Runs g++ towards a temporary name and moves the result into place. */
+/** Runs g++ with a temporary output name and moves the result into place. */
 async function produce(target, argsFor) {
   const output = `${target}.${process.pid}${PART}`;
   try {
-    // From the root, with relative paths: what is compiled does not depend on where the checkout lies.
+    // Relative paths from the root: the output does not depend on the location of the checkout.
     const args = argsFor(output).map((arg) => (arg.startsWith(ROOT) ? relative(ROOT, arg) : arg));
     const warnings = await runCommand("g++", args, { cwd: ROOT });
     renameSync(output, target);
@@ -191,7 +191,7 @@ async function produce(target, argsFor) {
   }
 }
 
-/** All jobs, at most one a core at a time; after a failure no new one starts, and the running ones are waited for. */
+/** Runs jobs, at most one per core. After a failure no new job starts; the running ones finish. */
 async function runJobs(jobs) {
   const waiting = [...jobs];
   const failures = [];
@@ -206,7 +206,7 @@ async function runJobs(jobs) {
   if (failures.length > 0) throw failures[0];
 }
 
-/** What an interrupted build left. The lock makes sure that they are nobody's. */
+/** Removes partial outputs of an interrupted build. The lock excludes a running one. */
 function removeParts(folder) {
   for (const name of readdirSync(folder)) {
     if (name.endsWith(PART)) rmSync(join(folder, name));
@@ -219,7 +219,7 @@ function removeOthers(folder, keep) {
   }
 }
 
-function readIfThere(file) {
+function readIfPresent(file) {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * Bundles our programs into build/bundle/: read as TypeScript, file by file, they take seconds of a processor to load,
- * and as a few files of JavaScript a fraction of that. Nobody depends on it: where a file has changed since, programs are
- * loaded from their sources (setup/load.mjs).
+ * Bundles the programs into build/bundle/: loading TypeScript file by file takes seconds of processor time, loading a few
+ * files of JavaScript a fraction of that. The bundle is optional: when a source has changed since, programs load from
+ * their sources (setup/load.mjs).
  *
  *   node setup/bundle.mjs     bundle if something has changed
  */
@@ -10,8 +10,8 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findBundle } from "./find-bundle.mjs";
 import { linkedElements } from "./linked-elements.mjs";
+import { findBundle } from "./load.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, "build/bundle");
@@ -28,22 +28,22 @@ const ENTRIES = {
 };
 const LIST = "inputs.json";
 const OLD_MS = 600_000;
-/** What finds the elements: in a bundle the list of those that there were. */
+/** Finds the elements at run time; in a bundle it is replaced by a list of them. */
 const FIND = "elements/find.ts";
 
-/** CommonJS modules among the libraries ask for Node's own by `require`. */
+/** CommonJS modules of libraries load Node's built-in modules with `require`. */
 const BANNER = [
   'import { createRequire as __createRequire } from "node:module";',
   "const require = __createRequire(import.meta.url);",
-  // Of the folder that holds build/, however deep in it this is.
+  // Relative to the parent folder of build/, at any depth below it.
   'const __moduleUrl = (path) => new URL(path, import.meta.url.replace(/build\\/(?!.*\\/build\\/).*$/, "")).href;',
 ].join("\n");
 
 export const isBundled = () => findBundle("cli") !== null;
 
 /**
- * Everything that is bundled is bundled so. `broken` of the result: elements that cannot be bundled, by name, with why.
- * They are left out, and whoever loads elements is told.
+ * Bundles with the options that all bundles share. `broken` of the result maps names of elements that cannot be bundled
+ * to the reason. They are left out; loading them fails with that reason.
  */
 export async function bundle(options) {
   try {
@@ -55,7 +55,7 @@ export async function bundle(options) {
   }
 }
 
-/** Each by itself: it takes a moment, and is only asked when all of it together has failed. */
+/** Bundles each element alone. Slow: only called after bundling all of them together has failed. */
 async function findBroken({ external = [] }) {
   const tried = listElements().map(async ({ name, file }) => {
     if (!existsSync(join(ROOT, file))) return [];
@@ -69,7 +69,7 @@ async function findBroken({ external = [] }) {
   return new Map((await Promise.all(tried)).flat());
 }
 
-/** As tsx says it of a file that it cannot read. */
+/** In the format of tsx's syntax errors. */
 function describeFault(error, file) {
   const [first] = error.errors ?? [];
   if (first?.location == null) return `${file}:1:0: ERROR: ${error.message}`;
@@ -77,10 +77,11 @@ function describeFault(error, file) {
   return `${path}:${line}:${column}: ERROR: ${first.text}`;
 }
 
+/** esbuild as a dependency of tsx: the version that also loads the sources. Not loaded before npm packages are installed. */
+export const loadEsbuild = () => createRequire(createRequire(import.meta.url).resolve("tsx/package.json"))("esbuild");
+
 function run(options, broken) {
-  // It comes with tsx, and is the version that tsx reads our sources with.
-  const { build } = createRequire(createRequire(import.meta.url).resolve("tsx/package.json"))("esbuild");
-  return build({
+  return loadEsbuild().build({
     absWorkingDir: ROOT,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -96,8 +97,8 @@ function run(options, broken) {
 }
 
 /**
- * What is half made is never taken for a bundle: the list of its files goes first and comes last. Resolves with what a
- * person should know, if anything.
+ * The list of inputs is removed first and written last, so that a partial bundle is never used. Resolves with a warning
+ * about elements that were left out, if any.
  */
 export async function buildBundle() {
   const fresh = `${OUT}.${process.pid}`;
@@ -108,19 +109,19 @@ export async function buildBundle() {
       entryPoints: ENTRIES,
       outdir: fresh,
       metafile: true,
-      // Without a reference to them: they are only read when something has failed (elements/source-lines.ts).
+      // Not referenced by the bundle: only read after an error (elements/source-lines.ts).
       sourcemap: "external",
       sourcesContent: false,
-      // A release may leave tools/ out: then the commands that load it say so (cli/commands/bench.ts).
+      // A release may omit tools/: the commands that load it then print an error (cli/commands/bench.ts).
       external: ["onnxruntime-node", ...(existsSync(join(ROOT, "tools")) ? [] : ["../../tools/*"])],
     });
     writeFileSync(join(fresh, LIST), JSON.stringify(describeInputs(Object.keys(metafile.inputs))));
     mkdirSync(OUT, { recursive: true });
     rmSync(join(OUT, LIST), { force: true });
-    // Parts have their contents in their names: those of an earlier bundle stay for who is loading it just now.
+    // Chunk names contain a hash; chunks of an earlier bundle stay for processes that are loading it.
     const files = readdirSync(fresh).filter((file) => file !== LIST);
     for (const file of [...files, LIST]) renameSync(join(fresh, file), join(OUT, file));
-    forgetParts(new Set([...files, LIST]));
+    removeOldChunks(new Set([...files, LIST]));
     return broken.size === 0
       ? undefined
       : [...broken].map(([name, why]) => `element "${name}" left out: ${why}`).join("\n");
@@ -129,28 +130,28 @@ export async function buildBundle() {
   }
 }
 
-/** Of bundles that nobody can be loading any more. */
-function forgetParts(kept) {
+/** Removes chunks of bundles that are too old to be loading. */
+function removeOldChunks(kept) {
   for (const file of readdirSync(OUT).filter((name) => !kept.has(name))) {
     const path = join(OUT, file);
     if (Date.now() - statSync(path).mtimeMs > OLD_MS) rmSync(path, { force: true });
   }
 }
 
-/** Modules find their neighbours on disk as if they were still where they were written. */
+/** Keeps the value of `import.meta.url`, so that bundled modules find files next to their source. */
 const asIfInPlace = (broken) => ({
   name: "as-if-in-place",
   setup(build) {
     build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const name = relative(ROOT, path).split(sep).join("/");
-      const text = name === FIND ? writeFound(broken) : await readFile(path, "utf8");
+      const text = name === FIND ? writeFindElements(broken) : await readFile(path, "utf8");
       const contents = text.replaceAll("import.meta.url", `__moduleUrl(${JSON.stringify(name)})`);
       return { contents, loader: "ts" };
     });
   },
 });
 
-/** As elements/find.ts finds them. A link to nothing counts: it is reported as a file that is missing. */
+/** The same elements as elements/find.ts. Includes dangling links, which are reported as missing files. */
 function listElements() {
   const folder = join(ROOT, "elements");
   return readdirSync(folder, { withFileTypes: true })
@@ -160,8 +161,8 @@ function listElements() {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Imported one by one: one that throws as it is loaded must not take the others with it. */
-function writeFound(broken) {
+/** Imports elements separately: one that throws while loading must not affect the others. */
+function writeFindElements(broken) {
   const found = listElements().map(({ name, file }) => {
     const missing = existsSync(join(ROOT, file)) ? undefined : `Cannot find module '${file}' imported from ${FIND}`;
     const load =
@@ -175,8 +176,8 @@ function writeFound(broken) {
   return `export const findElements = async () => [${found.join(", ")}];`;
 }
 
-/** Folders whose element is not in the bundle, and their files: whatever changes there, the bundle is made again. */
-function listSuspects(inputs) {
+/** Folders and files of elements that are not in the bundle: when one changes, the bundle is out of date. */
+function listUnbundled(inputs) {
   return listElements()
     .filter(({ file }) => !inputs.includes(file))
     .flatMap(({ name }) => {
@@ -188,11 +189,11 @@ function listSuspects(inputs) {
     });
 }
 
-/** By size and time: looking at hundreds of files must cost a start nothing. */
+/** Size and modification time: checking hundreds of files must not slow down a start. */
 const describeInputs = (paths) =>
   [
     ...paths.filter((path) => !path.startsWith("node_modules/")),
-    ...listSuspects(paths),
+    ...listUnbundled(paths),
     ...["package-lock.json", "elements"],
   ].map((path) => {
     const found = statSync(join(ROOT, path));

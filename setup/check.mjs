@@ -1,5 +1,5 @@
 /**
- * What must hold before a test is worth running: style, types, and generated files as their sources would make them.
+ * Checks style, types, and that generated files are up to date.
  *
  *   node setup/check.mjs
  */
@@ -12,25 +12,25 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name) => join(ROOT, "node_modules/.bin", name);
 
 const CHECKS = [
-  { title: "style", command: [bin("biome"), "check", "."], mend: "npx biome check --write ." },
+  { title: "style", command: [bin("biome"), "check", "."], fix: "npx biome check --write ." },
   { title: "types", command: [bin("tsc"), "--noEmit"] },
   { title: "types of the console", command: [bin("tsc"), "--noEmit", "--project", "console"] },
   {
     title: "generated files",
     command: [process.execPath, "--import", "tsx", "schemas/publish.ts", "--check"],
-    mend: "npm run generate",
+    fix: "npm run generate",
   },
 ];
 
-/** Runs all of them as `showSteps` lets it, shows what the failing ones said, and returns their titles. */
+/** Runs all checks inside `showSteps`, prints the output of the failing ones and returns their titles. */
 export async function runChecks(show) {
   const failed = [];
-  const run = async ({ title, command: [program, ...args], mend }) => {
+  const run = async ({ title, command: [program, ...args], fix }) => {
     try {
       await show(`check: ${title}`, () => runCommand(program, args, { cwd: ROOT, limitMs: 5 * 60_000 }));
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error;
-      console.error([...error.lines, error.message, ...(mend ? [`  to mend it: ${mend}`] : [])].join("\n"));
+      console.error([...error.lines, error.message, ...(fix ? [`  to fix it: ${fix}`] : [])].join("\n"));
       failed.push(title);
     }
   };

@@ -1,29 +1,28 @@
 /**
- * Makes the client a package that can be published: one module, its types, its description.
+ * Builds the client as a package that can be published: one module, its types, its README.
  *
- *   node setup/client.mjs [FOLDER]     build/client unless another is named
+ *   node setup/client.mjs [FOLDER]     default: build/client
  */
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { loadEsbuild } from "./bundle.mjs";
 import { runCommand } from "./command.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCE = join(ROOT, "client");
 
-/** @param {string} folder is emptied first */
+/** @param {string} folder emptied first */
 export async function buildClient(folder) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  // It comes with tsx, and is the version that tsx reads our sources with.
-  const { build } = createRequire(createRequire(import.meta.url).resolve("tsx/package.json"))("esbuild");
+
   const types = [
     ...["--noEmit", "false", "--declaration", "--emitDeclarationOnly"],
     ...["--outDir", folder, "--rootDir", SOURCE],
   ];
   await Promise.all([
-    build({
+    loadEsbuild().build({
       absWorkingDir: ROOT,
       entryPoints: ["client/client.ts"],
       outfile: join(folder, "client.js"),

@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
 
-/** Lines kept of a command's output: enough for any compiler error, bounded whatever the command prints. */
+/** Lines kept of a command's output: enough for any compiler error, and a bound for endless output. */
 const KEPT_LINES = 400;
 const GRACE_MS = 3000;
 
-/** Every command runs in a process group of its own, so that ending it ends what it started. */
+/** Every command runs in its own process group, so that a signal also ends its child processes. */
 const running = new Set();
 let interrupted = false;
 
-/** Whether a signal is ending us: commands fail then, and it is not their fault. */
+/** Whether a signal is ending this process: commands then fail because of it. */
 export const isInterrupted = () => interrupted;
 
 export class CommandFailure extends Error {
@@ -25,7 +25,7 @@ export class CommandFailure extends Error {
 
 /**
  * Runs a command to its end and resolves with its output; rejects with `CommandFailure` when it fails or takes longer
- * than `limitMs`. `onLine` gets each line as it comes; with `show` the output goes straight to ours and is not kept.
+ * than `limitMs`. `onLine` receives each line; with `show` the command inherits stdout and stderr, and no output is kept.
  *
  * @param {string} program
  * @param {readonly string[]} args
@@ -45,12 +45,12 @@ export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onL
     });
     running.add(child);
     const kept = [];
-    const takeLine = (line) => {
+    const addLine = (line) => {
       kept.push(line);
       if (kept.length > KEPT_LINES) kept.shift();
       onLine?.(line);
     };
-    const flushes = [child.stdout, child.stderr].filter(Boolean).map((stream) => splitLines(stream, takeLine));
+    const flushes = [child.stdout, child.stderr].filter(Boolean).map((stream) => splitLines(stream, addLine));
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -72,7 +72,7 @@ export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onL
   });
 }
 
-/** From here on SIGINT, SIGTERM and SIGHUP end every running command, with its children, before this process. */
+/** After this call SIGINT, SIGTERM and SIGHUP end every running command with its child processes, then this process. */
 export function endCommandsOnSignal() {
   for (const [signal, number] of [
     ["SIGINT", 2],
@@ -102,15 +102,15 @@ function endGroup(child, signal) {
   }
 }
 
-function splitLines(stream, takeLine) {
+function splitLines(stream, addLine) {
   let rest = "";
   stream.setEncoding("utf8");
   stream.on("data", (chunk) => {
     const lines = (rest + chunk).split(/\r?\n|\r/);
     rest = lines.pop();
-    for (const line of lines) takeLine(line);
+    for (const line of lines) addLine(line);
   });
-  return () => rest !== "" && takeLine(rest);
+  return () => rest !== "" && addLine(rest);
 }
 
 const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

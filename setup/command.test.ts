@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { CommandFailure, runCommand } from "./command.mjs";
 
-/** Gone, or dead and waiting to be collected by whoever inherited it. */
+/** No such process, or a zombie. */
 const isDead = (pid: number): boolean =>
   !existsSync(`/proc/${pid}/stat`) || / Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
 
@@ -13,11 +13,11 @@ async function untilDead(pid: number): Promise<void> {
   while (!isDead(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test("gives the output of a command that succeeds", async () => {
+test("resolves with the output of a command that succeeds", async () => {
   assert.equal(await runCommand("sh", ["-c", "echo one; echo two"]), "one\ntwo");
 });
 
-test("a failure carries the command, the reason and the last lines", async () => {
+test("rejects a failed command with its command line, the reason and its last lines", async () => {
   const failing = runCommand("sh", ["-c", "echo out; echo err >&2; exit 3"]);
   await assert.rejects(failing, (error) => {
     assert.ok(error instanceof CommandFailure);
@@ -28,17 +28,17 @@ test("a failure carries the command, the reason and the last lines", async () =>
   });
 });
 
-test("a program that is not there is a failure like any other", async () => {
+test("rejects a program that does not exist", async () => {
   await assert.rejects(runCommand("windhover-no-such-program", []), /could not be started/);
 });
 
-test("keeps a bounded part of endless output", async () => {
+test("keeps the last lines of long output", async () => {
   const output = await runCommand("sh", ["-c", "seq 1 20000"]);
   assert.ok(output.split("\n").length <= 400);
   assert.ok(output.endsWith("\n20000"));
 });
 
-test("ends a command that takes too long together with its children", async () => {
+test("ends a command that takes too long, with its child processes", async () => {
   let child = 0;
   const onLine = (line: string) => {
     child = Number(line);
@@ -50,7 +50,7 @@ test("ends a command that takes too long together with its children", async () =
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  test(`${signal} ends what was started`, async () => {
+  test(`${signal} ends running commands`, async () => {
     const script = `
       import { endCommandsOnSignal, runCommand } from ${JSON.stringify(new URL("./command.mjs", import.meta.url).href)};
       endCommandsOnSignal();

@@ -1,20 +1,20 @@
 /**
- * Bundles the console into build/console/: a first view, and a part for every page that comes when it is looked at. What
- * has its contents in its name may be kept by browsers for ever.
+ * Bundles the console into build/console/: an entry point, and a chunk for every page that is loaded when it is opened.
+ * File names contain a content hash, so browsers may cache them without a limit.
  *
  *   node setup/console.mjs     bundle if something has changed
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { loadEsbuild } from "./bundle.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, "build/console");
 const FOLDERS = ["console", "client"];
 const STAMP = join(OUT, "stamp.json");
 
-/** Size and time of all that goes in. */
+/** Size and modification time of all inputs. */
 function describeInputs() {
   const files = FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -42,9 +42,7 @@ export async function buildConsole() {
   const fresh = `${OUT}.${process.pid}`;
   mkdirSync(fresh, { recursive: true });
   try {
-    // It comes with tsx, and is the version that tsx reads our sources with.
-    const { build } = createRequire(createRequire(import.meta.url).resolve("tsx/package.json"))("esbuild");
-    const { metafile } = await build({
+    const { metafile } = await loadEsbuild().build({
       absWorkingDir: ROOT,
       entryPoints: { main: "console/main.ts", style: "console/style/style.css" },
       outdir: fresh,

@@ -1,17 +1,45 @@
+/** Which test files there are, and in which order they start. */
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, join, relative, resolve, sep } from "node:path";
 
-const NOT_OURS = new Set(["node_modules", "build", "data"]);
+const SKIPPED = new Set(["node_modules", "build", "data"]);
 const SOAK_ENDING = ".soak.ts";
 
-/** Soaks are tests too: without `--soak` they run with small counts. */
+/** Soak tests are tests too: without `--soak` they run with small counts. */
 const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
 
-/** All files below `folder` whose names end so, sorted. */
+/**
+ * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the
+ * slowest files; keep this list up to date with it.
+ */
+const SLOWEST = [
+  "test/browser/console.test.ts",
+  "cli/commands/serve.test.ts",
+  "test/crash/crash.test.ts",
+  "test/flight/flight.test.ts",
+  "test/api/outputs.test.ts",
+  "test/api/interface.test.ts",
+  "test/soak/media.soak.ts",
+  "test/browser/players.test.ts",
+  "cli/commands/golden.test.ts",
+  "test/browser/console-alerts.test.ts",
+  "test/browser/console-map.test.ts",
+  "test/soak/faults.soak.ts",
+  "test/browser/demo.test.ts",
+  "test/api/tracks.test.ts",
+  "test/golden/detect.test.ts",
+  "graphs/runtime/runner/runner.test.ts",
+  "test/soak/fuzz.soak.ts",
+  "test/api/client.test.ts",
+  "test/api/alerts.test.ts",
+  "test/soak/notices.soak.ts",
+];
+
+/** All files below `folder` with one of these endings, sorted. */
 function findFiles(folder, ...endings) {
   return readdirSync(folder, { withFileTypes: true })
     .flatMap((entry) => {
-      if (NOT_OURS.has(entry.name) || entry.name.startsWith(".")) return [];
+      if (SKIPPED.has(entry.name) || entry.name.startsWith(".")) return [];
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return findFiles(path, ...endings);
       return entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)) ? [path] : [];
@@ -19,27 +47,43 @@ function findFiles(folder, ...endings) {
     .sort();
 }
 
-/** @param {readonly string[]} paths files or folders; none means the whole project */
+/** @param {readonly string[]} paths files or folders; an empty list means the whole project */
 export function findTests(root, paths) {
   if (paths.length === 0) return findFiles(root, ...TEST_ENDINGS);
   return paths.flatMap((path) => {
     const full = resolve(path);
-    if (!existsSync(full)) throw new Error(`there is no file or folder ${path}`);
+    if (!existsSync(full)) throw new Error(`no such file or folder: ${path}`);
     return statSync(full).isDirectory() ? findFiles(full, ...TEST_ENDINGS) : [full];
   });
 }
 
-/** Programs that tests start. */
+/** Programs that tests start as child processes. */
 export const findChildren = (root) => findFiles(root, ".child.ts");
 
-/** @param {readonly string[]} names such as `stops`; none means all of them */
+/** @param {readonly string[]} names such as `stops`; an empty list means all of them */
 export function findSoaks(root, names) {
   const folder = join(root, "test/soak");
   const files = existsSync(folder) ? findFiles(folder, SOAK_ENDING) : [];
   const known = new Map(files.map((file) => [basename(file, SOAK_ENDING), file]));
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) {
-    throw new Error(`there is no soak test ${unknown.join(", ")}; there are ${[...known.keys()].join(", ") || "none"}`);
+    throw new Error(
+      `no such soak test: ${unknown.join(", ")}; expected one of ${[...known.keys()].join(", ") || "none"}`,
+    );
   }
   return names.length === 0 ? files : names.map((name) => known.get(name));
+}
+
+/** The slowest first, then tests of the whole service, then tests beside the code. */
+export function orderTests(files, root) {
+  const rankOf = (file) => {
+    const name = relative(root, file).split(sep).join("/");
+    const rank = SLOWEST.indexOf(name);
+    if (rank >= 0) return rank;
+    return SLOWEST.length + (name.startsWith("test/") ? 0 : 1);
+  };
+  return files
+    .map((file) => ({ file, rank: rankOf(file) }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ file }) => file);
 }

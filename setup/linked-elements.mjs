@@ -1,6 +1,6 @@
 /**
- * Elements that are links to folders elsewhere: what they import is looked for there first and then as if they lay in
- * `elements/`, so that `../element.ts` and the libraries of this checkout are found from wherever they really are.
+ * Elements that are symbolic links to folders elsewhere. Their imports are resolved from the real folder first, then as
+ * if they were in `elements/`, so that `../element.ts` and the packages of this checkout are found.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("../elements", import.meta.url));
 
-/** @returns {{ link: string, real: string }[]} of links that lead out of `elements/` */
+/** @returns {{ link: string, real: string }[]} links to folders outside of `elements/` */
 export function listLinks() {
   return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isSymbolicLink())
@@ -23,7 +23,7 @@ export function listLinks() {
     });
 }
 
-/** Where a file would be in `elements/`; null when it belongs to no link. */
+/** The path of a linked file inside `elements/`; null for files of no link. */
 export function findPlace(path, links) {
   const found = links.find(({ real }) => path.startsWith(real + sep));
   return found === undefined ? null : join(found.link, path.slice(found.real.length));
@@ -31,7 +31,7 @@ export function findPlace(path, links) {
 
 const links = listLinks();
 
-/** As a hook of Node's loader. */
+/** Hook for Node's module loader. */
 export async function resolve(specifier, context, next) {
   const { parentURL } = context;
   const place = parentURL?.startsWith("file:") ? findPlace(fileURLToPath(parentURL), links) : null;
@@ -43,32 +43,32 @@ export async function resolve(specifier, context, next) {
   }
 }
 
-/** Outside of the checkout there is no package.json that says so. */
+/** Linked files are ES modules, although no package.json outside of the checkout says so. */
 function asModule(found) {
   if (!/^file:.*\.ts(\?|$)/.test(found.url) || findPlace(fileURLToPath(found.url), links) === null) return found;
   return { ...found, format: "module" };
 }
 
-/** As a plugin of esbuild's. */
+/** Plugin for esbuild. */
 export const linkedElements = {
   name: "linked-elements",
   setup(build) {
     const known = listLinks();
     if (known.length === 0) return;
     build.onResolve({ filter: /^/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
-      const place = pluginData === IS_OURS ? null : findPlace(importer, known);
+      const place = pluginData === NESTED ? null : findPlace(importer, known);
       if (place === null) return undefined;
-      const found = await build.resolve(path, { importer, kind, resolveDir, pluginData: IS_OURS });
+      const found = await build.resolve(path, { importer, kind, resolveDir, pluginData: NESTED });
       if (found.errors.length === 0) return found;
       const there = await build.resolve(path, {
         importer: place,
         kind,
         resolveDir: join(place, ".."),
-        pluginData: IS_OURS,
+        pluginData: NESTED,
       });
       return there.errors.length === 0 ? there : undefined;
     });
   },
 };
 
-const IS_OURS = { isOurs: true };
+const NESTED = { isNested: true };

@@ -1,25 +1,43 @@
-/** Loads a program of ours: as the set-up bundled it, or read as TypeScript where a source has changed since. */
+/** Loads a program: its bundle from the set-up, or its TypeScript sources when they changed after bundling. */
+import { readFileSync, statSync } from "node:fs";
 import module from "node:module";
-import { findBundle } from "./find-bundle.mjs";
+
+const ROOT = new URL("..", import.meta.url);
+const BUNDLE = new URL("build/bundle/", ROOT);
 
 /**
  * @param {string} name that of the bundle
  * @param {URL} source its main file
- * @param {readonly string[]} libraries those of hundreds of files that the source loads: reading them before tsx hooks
- * into loading takes half the time
+ * @param {readonly string[]} libraries large libraries that the source imports: importing them before tsx registers its
+ * hooks takes half the time
  */
 export async function load(name, source, libraries = []) {
-  // From Node 22 on: what was compiled is kept for the next start.
+  // Node 22 and later: caches compiled code for the next start.
   module.enableCompileCache?.();
   const bundle = findBundle(name);
   if (bundle !== null) return import(bundle.href);
   if (process.env.WINDHOVER_CONFINED === "1")
     throw new Error("a source has changed since the service was started: restart it, or run `node setup/setup.mjs`");
-  // Translating sources takes a program of its own: children of this process may start it as well.
+  // tsx starts esbuild; child processes of this one may do the same.
   process.env.WINDHOVER_FROM_SOURCE = "1";
   const [{ register }] = await Promise.all([import("tsx/esm/api"), ...libraries.map((library) => import(library))]);
   register();
   const { listLinks } = await import("./linked-elements.mjs");
   if (listLinks().length > 0) module.register("./linked-elements.mjs", import.meta.url);
   return import(source.href);
+}
+
+/** URL of a module that setup/bundle.mjs wrote; null for a null name, without a bundle, or when a source has changed since. */
+export function findBundle(name) {
+  if (name === null) return null;
+  try {
+    const inputs = JSON.parse(readFileSync(new URL("inputs.json", BUNDLE), "utf8"));
+    const isFresh = inputs.every(([path, size, mtimeMs]) => {
+      const found = statSync(new URL(path, ROOT));
+      return found.mtimeMs === mtimeMs && (found.isDirectory() || found.size === size);
+    });
+    return isFresh ? new URL(`${name}.mjs`, BUNDLE) : null;
+  } catch {
+    return null;
+  }
 }

@@ -4,8 +4,8 @@ import { connect, createServer } from "node:net";
 const WAIT_LIMIT_MS = 20 * 60_000;
 
 /**
- * Runs `work` while no other set-up works on this checkout. The lock is a socket name in Linux's abstract namespace:
- * the kernel frees it when its holder dies, however it dies, so there is no stale lock to recognise.
+ * Runs `work` while no other set-up works on this checkout. The lock is a socket name in Linux's abstract namespace: the
+ * kernel releases it with its process, so there are no stale locks.
  */
 export async function withLock(root, work, { onWait } = {}) {
   const { dev, ino } = statSync(root, { bigint: true });
@@ -15,7 +15,7 @@ export async function withLock(root, work, { onWait } = {}) {
   if (holder === null) onWait?.();
   while (holder === null) {
     if (Date.now() > deadlineMs) {
-      throw new Error("another set-up of this checkout has been at work for 20 minutes; end it and start again");
+      throw new Error("another set-up of this checkout has been running for 20 minutes; end it and run this again");
     }
     await waitForRelease(name, deadlineMs);
     holder = await listen(name);
@@ -27,10 +27,10 @@ export async function withLock(root, work, { onWait } = {}) {
   }
 }
 
-/** Resolves with the server that holds the name, or null when somebody else does. */
+/** Resolves with the server that holds the name, or null when another process holds it. */
 function listen(name) {
   return new Promise((resolve, reject) => {
-    // Connections are kept open: their end is what tells the waiting that the holder is gone.
+    // Keeps the connections of waiting processes open: they close when this process releases the lock or dies.
     const waiting = new Set();
     const server = createServer((socket) => {
       waiting.add(socket);

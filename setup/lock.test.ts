@@ -9,7 +9,7 @@ import { withLock } from "./lock.mjs";
 
 const makeFolder = () => mkdtempSync(join(tmpdir(), "windhover-lock-"));
 
-test("lets one set-up work at a time, and everyone in the end", async (t) => {
+test("runs one set-up at a time, and all of them in the end", async (t) => {
   const folder = makeFolder();
   t.after(() => rmSync(folder, { recursive: true }));
   let inside = 0;
@@ -26,7 +26,7 @@ test("lets one set-up work at a time, and everyone in the end", async (t) => {
   assert.equal(waited, 3);
 });
 
-test("is free again when its work throws", async (t) => {
+test("releases the lock when its work throws", async (t) => {
   const folder = makeFolder();
   t.after(() => rmSync(folder, { recursive: true }));
   await assert.rejects(
@@ -36,7 +36,7 @@ test("is free again when its work throws", async (t) => {
   assert.equal(await withLock(folder, () => "free"), "free");
 });
 
-test("is free again when its holder is killed", async (t) => {
+test("releases the lock when its process is killed", async (t) => {
   const folder = makeFolder();
   t.after(() => rmSync(folder, { recursive: true }));
   const script = `

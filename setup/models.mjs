@@ -1,6 +1,6 @@
 /**
- * The models that come with Windhover, fetched and converted by its own command. What they were made of is stamped, so
- * that a changed card or converter is noticed; where the files lie is the command's business, and it says so.
+ * Downloads and converts the built-in models with `windhover models get`, which prints the paths of the files. A stamp
+ * file describes the inputs, so that a changed card or converter is detected.
  */
 import { createHash } from "node:crypto";
 import {
@@ -18,22 +18,22 @@ import {
 import { dirname, join } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
-/** Without it neither the tests nor the first graph that detects can run. */
-const NEEDED = "default";
-/** `aerial` first: it has the weights of the one before. */
-const WANTED = ["aerial", "quality"];
-/** Not detectors: without a card, by their names. */
+/** Required by the tests and by every graph that detects. */
+const REQUIRED = "default";
+/** `aerial` first: it shares the weights of the required one. */
+const OPTIONAL = ["aerial", "quality"];
+/** No detectors: these have no card and are requested by name. */
 const READERS = ["plates"];
 const LIMIT_MS = 30 * 60_000;
 
 const stampOf = (root) => join(root, "build/models.stamp");
 
-export function areModelsThere(root) {
+export function areModelsInstalled(root) {
   const { made, files } = readStamp(root);
   return made === describe(root) && files.every(({ file, bytes }) => sizeOf(file) === bytes);
 }
 
-/** One that cannot be read, cut off by a full disk or a power cut, counts as none. */
+/** A damaged stamp (full disk, power cut) counts as missing. */
 function readStamp(root) {
   try {
     const { made, files } = JSON.parse(readFileSync(stampOf(root), "utf8"));
@@ -43,7 +43,7 @@ function readStamp(root) {
   }
 }
 
-/** On the disk before it has its name. */
+/** Syncs the content to disk before renaming it into place. */
 function writeStamp(root, content) {
   const stamp = stampOf(root);
   const part = `${stamp}.${process.pid}`;
@@ -63,25 +63,25 @@ function writeStamp(root, content) {
   }
 }
 
-/** Returns what is to be said when only some could be had; throws when the one that is needed could not. */
+/** Returns a warning when an optional model is unavailable; throws when the required one is. */
 export async function installModels(root, { onProgress }) {
-  const files = await getModels(root, [cardOf(root, NEEDED)], onProgress);
+  const files = await getModels(root, [cardOf(root, REQUIRED)], onProgress);
   let note;
   try {
-    const asked = [...WANTED.map((name) => cardOf(root, name)), ...READERS];
-    files.push(...(await getModels(root, asked, onProgress)));
+    const requested = [...OPTIONAL.map((name) => cardOf(root, name)), ...READERS];
+    files.push(...(await getModels(root, requested, onProgress)));
   } catch (error) {
-    note = `${error.message}\nEverything else works without. To try again: npx windhover models get`;
+    note = `${error.message}\nEverything else works without it. To retry: npx windhover models get`;
   }
   writeStamp(root, { made: describe(root), files });
   return note;
 }
 
-/** By file: a model of the user may have taken the name. */
+/** The path of the card: a model of the user may have the same name. */
 const cardOf = (root, name) => join(root, `models/cards/${name}.yaml`);
 
-async function getModels(root, asked, onProgress) {
-  const command = [join(root, "cli/windhover.mjs"), "models", "get", ...asked, "--json"];
+async function getModels(root, requested, onProgress) {
+  const command = [join(root, "cli/windhover.mjs"), "models", "get", ...requested, "--json"];
   const onLine = (line) => {
     const { type, text } = readEvent(line);
     if (type === "progress") onProgress(text);
@@ -96,17 +96,17 @@ async function getModels(root, asked, onProgress) {
     );
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    const told = error.lines.map(readEvent).find(({ type }) => type === "error");
-    throw told === undefined ? error : new Error(told.message);
+    const event = error.lines.map(readEvent).find(({ type }) => type === "error");
+    throw event === undefined ? error : new Error(event.message);
   }
 }
 
-/** Events are lines of JSON among the lines of the result. */
+/** Events are single lines of JSON between the lines of the result. */
 function readEvent(line) {
   return line.startsWith('{"type":') ? JSON.parse(line) : {};
 }
 
-/** Everything that decides what is installed and where. */
+/** Hash of everything that determines which models are installed, and where. */
 function describe(root) {
   const hash = createHash("sha256");
   const folder = join(root, "models");

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { areModelsThere, installModels } from "./models.mjs";
+import { areModelsInstalled, installModels } from "./models.mjs";
 
 const root = mkdtempSync(join(tmpdir(), "windhover-setup-"));
 after(() => rmSync(root, { recursive: true, force: true }));
@@ -11,7 +11,7 @@ for (const folder of ["models/cards", "cli"]) mkdirSync(join(root, folder), { re
 const card = join(root, "models/cards/default.yaml");
 const model = join(root, "default.onnx");
 
-/** Stands for the command; `broken` are models that it cannot get. */
+/** A fake `windhover` command; it fails for the models in `broken`. */
 function writeCommand(broken: readonly string[]): void {
   writeFileSync(
     join(root, "cli/windhover.mjs"),
@@ -37,17 +37,17 @@ const install = async (): Promise<{ note: string | undefined; progress: readonly
   return { note, progress };
 };
 
-test("models are there once they were got, until a card changes or a file goes", async () => {
+test("models are installed until a card changes or a file is removed", async () => {
   writeFileSync(card, "one");
   writeCommand([]);
-  assert.equal(areModelsThere(root), false);
+  assert.equal(areModelsInstalled(root), false);
   assert.deepEqual(await install(), { note: undefined, progress: ["fetching", "fetching"] });
-  assert.equal(areModelsThere(root), true);
+  assert.equal(areModelsInstalled(root), true);
   writeFileSync(card, "two");
-  assert.equal(areModelsThere(root), false);
+  assert.equal(areModelsInstalled(root), false);
   await install();
   rmSync(model);
-  assert.equal(areModelsThere(root), false);
+  assert.equal(areModelsInstalled(root), false);
 });
 
 for (const [what, content] of [
@@ -55,30 +55,30 @@ for (const [what, content] of [
   ["cut", (whole: string) => whole.slice(0, -5)],
   ["another kind of JSON", () => '{"made":1}'],
 ] as const)
-  test(`a stamp that is ${what} counts as none, and is written anew`, async () => {
+  test(`a stamp that is ${what} counts as missing and is rewritten`, async () => {
     const stamp = join(root, "build/models.stamp");
     await install();
-    assert.equal(areModelsThere(root), true);
+    assert.equal(areModelsInstalled(root), true);
     writeFileSync(stamp, content(readFileSync(stamp, "utf8")));
-    assert.equal(areModelsThere(root), false);
+    assert.equal(areModelsInstalled(root), false);
     await install();
-    assert.equal(areModelsThere(root), true);
+    assert.equal(areModelsInstalled(root), true);
     assert.deepEqual(readdirSync(join(root, "build")), ["models.stamp"]);
   });
 
-test("without one that is only wanted it goes on, and says why", async () => {
+test("continues without an optional model and returns the reason", async () => {
   writeCommand(["quality"]);
   const { note } = await install();
   assert.match(
     note ?? "",
-    /^no network for quality\nEverything else works without\. To try again: npx windhover models get$/,
+    /^no network for quality\nEverything else works without it\. To retry: npx windhover models get$/,
   );
-  assert.equal(areModelsThere(root), true);
+  assert.equal(areModelsInstalled(root), true);
 });
 
-test("without the one that is needed it fails with the reason", async () => {
+test("fails with the reason without the required model", async () => {
   writeFileSync(card, "three");
   writeCommand(["default"]);
   await assert.rejects(install(), /^Error: no network for default$/);
-  assert.equal(areModelsThere(root), false);
+  assert.equal(areModelsInstalled(root), false);
 });

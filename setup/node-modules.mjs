@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, w
 import { join } from "node:path";
 import { runCommand } from "./command.mjs";
 
-/** Inside node_modules, so that it goes when they go. Written last: an interrupted installation is started anew. */
+/** Inside node_modules, so that it is removed with them. Written last: an interrupted installation is repeated. */
 const stampOf = (root) => join(root, "node_modules/.windhover-stamp");
 
 export function areModulesFresh(root) {
@@ -13,11 +13,11 @@ export function areModulesFresh(root) {
 export async function installModules(root, { onProgress }) {
   onProgress("npm ci");
   const description = describeModules(root);
-  // Under `npm test` this is the npm that runs it, which need not be the first in the PATH.
+  // Under `npm test` this is the running npm, which need not be the first in the PATH.
   const cli = process.env.npm_execpath?.endsWith("npm-cli.js") ? process.env.npm_execpath : null;
   const [program, ...before] = cli === null ? ["npm"] : [process.execPath, cli];
-  // No package runs code of its own while it is installed, and none needs to: esbuild's would replace a small script by
-  // its binary, onnxruntime-node's would fetch CUDA, @scarf/scarf's would report the installation.
+  // Install scripts are disabled, and no package needs them: esbuild's would replace a small script by its binary,
+  // onnxruntime-node's would download CUDA, @scarf/scarf's would report the installation.
   const options = ["--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress"];
   await runCommand(program, [...before, "ci", ...options], { cwd: root });
   writeFileSync(stampOf(root), description);
@@ -30,7 +30,7 @@ const describeModules = (root) => {
   return `${lock} ${process.platform} ${process.arch}\n`;
 };
 
-/** npm links the commands of dependencies only; this makes `npx windhover` work inside the checkout itself. */
+/** npm only links the commands of dependencies; this link makes `npx windhover` work inside the checkout. */
 const COMMAND = "cli/windhover.mjs";
 const linkOf = (root) => join(root, "node_modules/.bin/windhover");
 

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "windhover-modules-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("no script of a package runs while packages are installed", async () => {
+test("does not run install scripts of packages", async () => {
   const scripts = { postinstall: "echo ran > ran.txt" };
   const project = { name: "fixture", version: "1.0.0", scripts };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ ...project, dependencies: { inner: "file:inner" } }));
@@ -29,12 +29,12 @@ test("no script of a package runs while packages are installed", async () => {
   for (const path of ["ran.txt", "inner/ran.txt"]) assert.ok(!existsSync(join(folder, path)), path);
 });
 
-test("packages that would run a script are known, and none of them needs to", () => {
+test("lists all packages with install scripts; none of them is needed", () => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
   const names = Object.entries<{ hasInstallScript?: boolean }>(packages)
     .filter(([, { hasInstallScript }]) => hasInstallScript)
     .map(([path]) => path.replace(/^.*node_modules\//, ""));
-  // A new one: find out what its script does before it is added here and to the comment in node-modules.mjs.
+  // Before adding a package here and to the comment in node-modules.mjs, find out what its script does.
   assert.deepEqual(names.sort(), ["@scarf/scarf", "esbuild", "onnxruntime-node"]);
   assert.match(readFileSync(join(ROOT, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
 });

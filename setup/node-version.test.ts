@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeNode } from "./node-version.mjs";
+import { checkNodeVersion } from "./node-version.mjs";
 
 const table: readonly (readonly [version: string, usable: boolean, quiet: boolean])[] = [
   ["v18.20.4", false, false],
@@ -12,10 +12,10 @@ const table: readonly (readonly [version: string, usable: boolean, quiet: boolea
   ["v26.0.0", true, false],
 ];
 for (const [version, usable, quiet] of table) {
-  test(`${usable ? "takes" : "refuses"} Node ${version}${quiet ? "" : " and says what is wanted"}`, () => {
-    const verdict = judgeNode(version);
-    assert.equal(verdict.usable, usable);
-    if (quiet) assert.equal(verdict.message, null);
-    else assert.match(verdict.message ?? "", /runs on Node 20, 22, 24.*this is Node v/);
+  test(`${usable ? "accepts" : "rejects"} Node ${version}${quiet ? "" : " with a message"}`, () => {
+    const result = checkNodeVersion(version);
+    assert.equal(result.usable, usable);
+    if (quiet) assert.equal(result.message, null);
+    else assert.match(result.message ?? "", /runs on Node 20, 22, 24.*this is Node v/);
   });
 }

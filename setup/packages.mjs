@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
-/** What Debian has to bring, and what for. The only lists of it, with the next two. */
+/** Debian packages with their purpose. This list and the next two are the only ones. */
 export const RUN_PACKAGES = {
-  "gstreamer1.0-tools": "gst-inspect-1.0 and gst-launch-1.0: warm the registry, compare with",
+  "gstreamer1.0-tools": "gst-inspect-1.0 and gst-launch-1.0: plugin registry, comparison in benchmarks",
   "gstreamer1.0-plugins-base": "videotestsrc, videoconvert, videoscale, appsrc, parsebin",
   "gstreamer1.0-plugins-good": "rtspsrc, RTP, MP4 and Matroska, JPEG, PNG",
   "gstreamer1.0-plugins-bad": "h264parse, h265parse, rtmp2src, x265enc",
@@ -15,10 +15,10 @@ export const RUN_PACKAGES = {
   "libgstrtspserver-1.0-0": "the RTSP server library",
   "libpangocairo-1.0-0": "text on frames",
   "fonts-dejavu-core": "the font of that text",
-  "postgresql-15": "the database, which the server starts by itself",
+  "postgresql-15": "the database, which the server starts itself",
 };
 
-/** What only the addon needs while it is compiled. */
+/** Only needed to compile the addon. */
 export const BUILD_PACKAGES = {
   "g++": "compiles the addon",
   "pkg-config": "finds the headers and libraries below",
@@ -32,23 +32,23 @@ export const BUILD_PACKAGES = {
 
 export const PACKAGES = { ...RUN_PACKAGES, ...BUILD_PACKAGES };
 
-/** What the tests need besides: 112 MB to fetch. */
+/** Only needed by the tests: 112 MB to download. */
 export const TEST_PACKAGES = {
-  ffmpeg: "publishes to the media server and plays from it; makes and checks files",
-  chromium: "plays in a browser, without a screen",
-  curl: "makes the calls that the documentation shows",
-  mosquitto: "the broker that telemetry comes from",
-  python3: "reads files for maps with a parser that is not ours",
+  ffmpeg: "publishes to the media server and plays from it; creates and checks files",
+  chromium: "headless browser for player and console tests",
+  curl: "runs the calls in the documentation",
+  mosquitto: "MQTT broker for telemetry and alerts",
+  python3: "parses exported map files independently",
 };
 
 const NO_CLUSTER = "/etc/postgresql-common/createcluster.d/windhover.conf";
-/** Debian asks it before a package starts its service. */
+/** Debian runs it before a package starts its service. */
 const POLICY = "/usr/sbin/policy-rc.d";
 
-/** What the same comes to on a system without dpkg. */
+/** Programs to check for on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
 const TEST_PROGRAMS = ["ffmpeg", "chromium", "curl", "mosquitto", "python3"];
-/** What the addon is compiled and linked with, by the names pkg-config knows. */
+/** Libraries that the addon is compiled and linked with, by their pkg-config names. */
 export const LIBRARIES = [
   "gstreamer-1.0",
   "gstreamer-base-1.0",
@@ -60,13 +60,13 @@ export const LIBRARIES = [
   "cairo",
   "pangocairo",
 ];
-/** What is compiled with, and not linked. */
+/** Libraries of which only the headers are used. */
 export const HEADERS = ["libssl"];
 
 /**
  * @param {{ forTests: boolean }} purpose
- * @returns {{ missing: string[], versions: string }} `versions` names everything that is installed, so that a change of
- * it can be noticed; `missing` holds Debian packages, or programs and libraries where there is no dpkg
+ * @returns {{ missing: string[], versions: string }} `versions` describes all installed packages, to detect changes;
+ * `missing` lists Debian packages, or programs and libraries on a system without dpkg
  */
 export function inspectSystem({ forTests } = { forTests: false }) {
   const fields = ["Package", "db:Status-Abbrev", "Version"].map((field) => `\${${field}}`);
@@ -77,62 +77,62 @@ export function inspectSystem({ forTests } = { forTests: false }) {
   if (query.error?.code === "ENOENT") return { missing: inspectForeignSystem(forTests), versions: "unknown" };
   if (query.error) throw query.error;
   const rows = query.stdout.split("\n").map((line) => line.split("\t"));
-  // The second letter of the state is what is: "ii" installed, "hi" installed and held.
+  // The second letter is the current state: "ii" installed, "hi" installed and held.
   const installed = new Set(rows.filter(([, state]) => state?.[1] === "i").map(([name]) => name));
   return { missing: names.filter((name) => !installed.has(name)), versions: query.stdout };
 }
 
 function inspectForeignSystem(forTests) {
-  const answers = (program, args) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
-  // Whatever it answers: not all of them know this word.
-  const isThere = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
-  const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isThere(program));
+  const succeeds = (program, args) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
+  // The exit code does not matter: not all programs know this option.
+  const isInstalled = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
+  const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isInstalled(program));
   if (programs.includes("pkg-config")) return programs;
   return [
     ...programs,
-    ...[...LIBRARIES, ...HEADERS].filter((library) => !answers("pkg-config", ["--exists", library])),
+    ...[...LIBRARIES, ...HEADERS].filter((library) => !succeeds("pkg-config", ["--exists", library])),
   ];
 }
 
-/** Installs what is missing, or throws an Error that says exactly what a person has to type. */
+/** Installs missing packages, or throws an Error with the command that the user has to run. */
 export async function installPackages(missing, { onProgress, isHasty = false }) {
   if (spawnSync("apt-get", ["--version"], { stdio: "ignore" }).status !== 0) {
     throw new Error(
-      `This system has no apt-get, and these were not found: ${missing.join(", ")}.\n` +
+      `This system has no apt-get, and these are missing: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
         `cairo, pango, headers of OpenSSL 3, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium and mosquitto, too)\n` +
-        `by your system's own means, then start again.`,
+        `with your system's package manager, then run this again.`,
     );
   }
   const asRoot = becomeRoot();
   if (asRoot === null) {
     throw new Error(
-      `${missing.length} Debian packages are missing, and neither root nor sudo without a password is at hand. Run\n\n` +
+      `${missing.length} Debian packages are missing, and installing them needs root or sudo without a password. Run\n\n` +
         `  sudo apt-get update && sudo apt-get install --yes --no-install-recommends ${missing.join(" ")}\n\n` +
-        `and start again.`,
+        `and then this again.`,
     );
   }
   const run = ([program, ...args], onLine) => runCommand(program, args, { onLine });
-  // Waiting for the disk after every file takes a third of the time, and is for machines that lose power.
+  // Syncing every file to disk takes a third of the time; it only protects against power loss.
   const hasty = isHasty ? ["-o", "DPkg::Options::=--force-unsafe-io"] : [];
   const apt = [...asRoot, "apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300", ...hasty];
-  // An earlier installation may have been interrupted; without this apt-get refuses to go on.
+  // After an interrupted installation apt-get fails without this.
   await run([...asRoot, "dpkg", "--configure", "-a"]);
   onProgress("reading the package lists");
-  // Lists that are there may do even if they cannot be renewed now; if not, installing will say so.
+  // Existing lists may suffice if the update fails; otherwise the installation fails and reports it.
   await run([...apt, "update"]).catch((error) => {
     if (!(error instanceof CommandFailure)) throw error;
   });
   const install = () => run([...apt, "install", "--no-install-recommends", ...missing], followInstallation(onProgress));
   const script = (text) => run([...asRoot, "sh", "-c", text]);
   const files = [];
-  // Installing PostgreSQL would make a database for the whole system and start it: not what was asked for.
+  // By default PostgreSQL's package creates and starts a database cluster of the system.
   if (missing.some((name) => name.startsWith("postgresql-"))) {
     files.push(NO_CLUSTER);
     await run([...asRoot, "mkdir", "--parents", dirname(NO_CLUSTER)]);
     await script(`echo "create_main_cluster = false" > ${NO_CLUSTER}`);
   }
-  // The same with a broker. Where there is a policy already, it is the system's own, and stays.
+  // Mosquitto's package starts a broker. An existing policy belongs to the system and stays.
   if (missing.includes("mosquitto") && !existsSync(POLICY)) {
     files.push(POLICY);
     await script(`printf '#!/bin/sh\\nexit 101\\n' > ${POLICY} && chmod 755 ${POLICY}`);
@@ -144,7 +144,7 @@ export async function installPackages(missing, { onProgress, isHasty = false }) 
   }
 }
 
-/** @returns {string[] | null} what to put before a command to run it as root */
+/** @returns {string[] | null} the prefix that runs a command as root */
 function becomeRoot() {
   const environment = ["env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"];
   if (process.getuid?.() === 0) return environment;

@@ -1,11 +1,11 @@
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const FRAME_MS = 100;
-/** Without a terminal: often enough to see that it lives, rare enough for a log. */
+/** Interval of status lines when stdout is not a terminal. */
 const REMINDER_MS = 30_000;
 
 /**
- * Shows steps that may run side by side: on a terminal one line with a spinner, the seconds so far and what is being
- * done, elsewhere a line at the start of each, one at its end and one now and then between.
+ * Shows steps that may run concurrently: on a terminal one line with a spinner, elapsed seconds and progress; elsewhere
+ * one line at the start of each step, one at its end, and one every 30 seconds in between.
  *
  * @param {(show: (title: string, work: (onProgress: (text: string) => void) => Promise<T>) => Promise<T>) => Promise<R>} act
  */

@@ -1,18 +1,18 @@
 /**
- * Brings a fresh checkout to where it can start, and does nothing when it is there already. Plain JavaScript without
- * dependencies, for it runs before there are any.
+ * Prepares a checkout so that the service can start; does nothing when everything is up to date. Plain JavaScript without
+ * dependencies: it runs before they are installed.
  *
- *   node setup/setup.mjs [--quiet] [--tests]     --quiet: not a word when there is nothing to do
- *                                                --tests: with what only the tests need
+ *   node setup/setup.mjs [--quiet] [--tests]     --quiet: no output when everything is up to date
+ *                                                --tests: also installs what only the tests need
  */
 import { fileURLToPath } from "node:url";
-import { judgeNode } from "./node-version.mjs";
+import { checkNodeVersion } from "./node-version.mjs";
 
-const node = judgeNode(process.version);
+const node = checkNodeVersion(process.version);
 if (node.message !== null) console.error(node.message);
 if (!node.usable) process.exit(1);
 
-// Only now: what follows may be more than an old Node can read.
+// After the check: an old Node may not be able to parse these modules.
 const { buildAddon, isAddonFresh } = await import("./build-addon.mjs");
 const { CommandFailure, endCommandsOnSignal, isInterrupted } = await import("./command.mjs");
 const { withLock } = await import("./lock.mjs");
@@ -29,8 +29,8 @@ const SHOWN_LINES = 20;
 const PURPOSE = { forTests: process.argv.includes("--tests") };
 
 /**
- * Stages follow each other; the lanes of a stage run side by side, the steps of a lane one after the other. `isDone` is
- * quick; `work` is not, and may return what a person should know of a step that did not give all it could.
+ * Stages run one after another; the lanes of a stage run concurrently, the steps of a lane one after another. `isDone` is
+ * fast; `work` is slow and may return a warning.
  */
 const STAGES = [
   [
@@ -65,7 +65,7 @@ const STAGES = [
       },
       {
         title: "models",
-        isDone: () => models.areModelsThere(ROOT),
+        isDone: () => models.areModelsInstalled(ROOT),
         work: (onProgress) => models.installModels(ROOT, { onProgress }),
       },
     ],
@@ -89,7 +89,7 @@ const STAGES = [
 async function setUp() {
   for (const lanes of STAGES) {
     const outcomes = await showSteps((show) => Promise.allSettled(lanes.map((steps) => runLane(steps, show))));
-    // Only now: what runs beside it is not left half done.
+    // After all lanes have ended, so that none is interrupted.
     const failed = outcomes.find(({ status }) => status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -104,7 +104,7 @@ async function runLane(steps, show) {
 }
 
 function explain(error) {
-  if (isInterrupted()) return "It was interrupted; start again to go on from here.";
+  if (isInterrupted()) return "Interrupted; run it again to continue.";
   if (!(error instanceof CommandFailure)) return error.message;
   const tail = error.lines.slice(-SHOWN_LINES).map((line) => `  | ${line}`);
   return [`This command ${error.reason}:`, `  ${error.command}`, ...tail].join("\n");
@@ -119,6 +119,6 @@ try {
     await withLock(ROOT, setUp, { onWait });
   }
 } catch (error) {
-  console.error(`\nThe set-up did not finish.\n${explain(error)}`);
+  console.error(`\nThe set-up failed.\n${explain(error)}`);
   process.exitCode = 1;
 }

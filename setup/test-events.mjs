@@ -1,6 +1,6 @@
 /**
- * A reporter for `node --test` that keeps what its own report does not say: how many tests each file has run, which
- * failed, and which were still running when it had to be ended.
+ * A reporter for `node --test` that records what the spec reporter does not print: how many tests each file ran, which
+ * failed, and which were still running when the run was ended.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,16 +16,16 @@ export default async function* writeEvents(events) {
 }
 
 /**
- * @param {ReadonlyMap<string, readonly string[]>} runs from each file that was run to those it was written in
- * @param {string} root where the tests were started
+ * @param {ReadonlyMap<string, readonly string[]>} runs maps each module that was run to its test files
+ * @param {string} root working directory of the run
  * @returns {{
  *   executed: number,
  *   slowest: { run: string, files: readonly string[], ms: number }[],
  *   silent: string[],
  *   running: string[],
  *   failed: { file: string, tests: string[] }[],
- * }} `slowest` are all runs, those that took longest first; `silent` are files that ended well without a test; `failed`
- * are files with the tests in them that failed, none where the file failed as a whole
+ * }} `slowest` are all runs, slowest first; `silent` are files that succeeded without a test; `failed` are files with the
+ * names of their failed tests, which are empty when the file failed as a whole
  */
 export function readEvents(path, runs, root) {
   const took = new Map([...runs.keys()].map((run) => [run, 0]));
@@ -36,10 +36,10 @@ export function readEvents(path, runs, root) {
   );
   let executed = 0;
   for (const line of (existsSync(path) ? readFileSync(path, "utf8") : "").split("\n")) {
-    // The last line may be cut off when the run was ended.
+    // The last line may be truncated when the run was ended.
     if (!line.endsWith("}")) continue;
     const event = JSON.parse(line);
-    // With source maps a test is told of by the file it was written in, and the file as a whole by the one that was run.
+    // With source maps, events of tests name the source file, and events of a whole file the module that was run.
     const run = resolve(root, event.name);
     if (runs.has(run)) {
       if (event.type === "test:complete") took.set(run, event.ms ?? 0);
@@ -63,7 +63,7 @@ export function readEvents(path, runs, root) {
     }
   }
   const entries = [...tests];
-  // Of files that ran together, those with a failed test are at fault; where none has one, any of them may have ended all.
+  // In a shared process, files with a failed test are at fault; without a failed test, any file may have ended it.
   const isAtFault = (file, { failing }) => {
     const together = [...runs.values()].find((files) => files.includes(file)) ?? [];
     return failing.length > 0 || together.every((other) => tests.get(other).failing.length === 0);

@@ -1,11 +1,11 @@
 /**
- * What each process with tests does besides running them: nothing that they started outlives it, also where a file failed
- * while it was loaded, before its hooks could end anything; and its processor time is written down.
+ * Loaded by every test process. At exit it kills remaining child processes, also when a file failed to load and its hooks
+ * never ran, and records the processor time.
  */
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 
-/** Linux counts in hundredths of a second, whatever its own clock does. */
-const TICKS_A_SECOND = 100;
+/** USER_HZ: the unit of times in /proc. */
+const TICKS_PER_SECOND = 100;
 const { TEST_CPU_FILE } = process.env;
 
 process.once("exit", () => {
@@ -14,10 +14,10 @@ process.once("exit", () => {
   appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
 });
 
-// A file that takes too long is ended so; without a handler there would be no "exit".
+// Node ends a file that exceeds its time limit with SIGTERM; without a handler there would be no "exit" event.
 process.once("SIGTERM", () => process.exit(143));
 
-/** What was started before it failed would keep the process alive. */
+/** Exits: handles opened before the failure would keep the process alive. */
 export function failToLoad(error) {
   console.error(error);
   process.exit(1);
@@ -36,9 +36,9 @@ function endProcess(pid) {
   }
 }
 
-/** Of this process and of those children that have ended: /proc/self/stat, after the name, which may hold spaces. */
+/** Of this process and its ended children: /proc/self/stat, after the name, which may contain spaces. */
 function readCpuSeconds() {
   const stat = readFileSync("/proc/self/stat", "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_A_SECOND;
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND;
 }

@@ -1,12 +1,12 @@
 /**
- * Runs the tests. Node is given the list of files: given a folder, Node 20 runs nothing and calls it a success.
+ * Runs the tests. Passes files to Node: given a folder, Node 20 runs no test and succeeds.
  *
- *   node setup/test.mjs                  every test of the project, and the checks beside them
+ *   node setup/test.mjs                  every test of the project, and the checks in parallel
  *   node setup/test.mjs PATH…            only the tests in these files and folders
- *   node setup/test.mjs --soak [NAME…]   the long versions in test/soak/, all or some
- *   node setup/test.mjs --once …         what fails is not tried again; WINDHOVER_TEST_ONCE=1 says the same
+ *   node setup/test.mjs --soak [NAME…]   the soak tests of test/soak/ with full counts, all or some
+ *   node setup/test.mjs --once …         no retry of failed files; the same as WINDHOVER_TEST_ONCE=1
  *
- * WINDHOVER_TEST_PATIENCE multiplies the time limits, for processors that are emulated.
+ * WINDHOVER_TEST_PATIENCE multiplies the time limits, for emulated processors.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -23,27 +23,26 @@ import { readEvents } from "./test-events.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MINUTE_MS = 60_000;
 const SHOWN_FILES = 400;
-/** Emulated processors are many times slower. */
 const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
 
-/** A file that takes longer is ended by Node and named in its report; the total is for when even that does not help. */
+/** Node ends a file after `fileMs` and reports it; `totalMs` is a fallback. */
 const LIMITS = {
   test: {
     fileMs: 5 * MINUTE_MS * PATIENCE,
     totalMs: 20 * MINUTE_MS * PATIENCE,
-    // Tests wait longer than they compute: for streams at their own pace, for processes that start and end.
+    // More than one per core: tests mostly wait, for live streams and for processes.
     concurrency: Math.min(2 * availableParallelism() + 1, 8),
   },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
 
 /**
- * Machines are shared and noisy. A real fault fails twice; a test that fails once in a while must be seen and mended, and
- * neither hidden nor in the way of everybody else. Many that fail are no noise.
+ * Up to this many failed files are run again. Machines are shared and noisy: a real fault fails twice, and an unsteady
+ * test is reported without failing the run. More failures than this are not noise.
  */
-const MOST_AGAIN = 3;
+const MAX_RETRIED_FILES = 3;
 
-/** Where to look when the tests take too long. */
+/** Prints time and processor time of every file. */
 function showSlowest(slowest, tookMs) {
   const cpuOf = (cpu) => (cpu === null ? "" : `${cpu.toFixed(1)}`).padStart(8);
   const cpu = slowest.reduce((sum, run) => sum + (run.cpu ?? 0), 0);
@@ -55,28 +54,28 @@ function showSlowest(slowest, tookMs) {
   }
 }
 
-/** @returns {Promise<string[]>} what is wrong, in sentences; none when all is well */
+/** @returns {Promise<string[]>} faults as messages; an empty list on success */
 async function runTests(files, limits, environment, isOnce) {
-  // Programs that are read from their sources take twice as long, and confined ones must not read them.
+  // Programs load from sources in twice the time, and confined ones may not read them.
   if (!isBundled()) await buildBundle();
   const { runs, writeAlone, children } = await bundleTests(files);
-  // Tests that load onnxruntime by themselves must not report to its makers either.
+  // For tests that load onnxruntime directly.
   const env = { ...environment, ORT_DISABLE_TELEMETRY: "1", TEST_CHILDREN: children };
   const beganMs = performance.now();
   const first = await runFiles(runs, limits, env);
   if (files.length > SHOWN_FILES) showSlowest(first.slowest, performance.now() - beganMs);
   const { failed } = first;
-  if (isOnce || !first.mayRunAgain || failed.length === 0 || failed.length > MOST_AGAIN) return first.faults;
-  console.log(`\nonce more, and alone: ${failed.map(({ file }) => relative(ROOT, file)).join(", ")}`);
-  const again = new Map(failed.map(({ file }) => [writeAlone(file), [file]]));
-  const second = await runFiles(again, { ...limits, concurrency: 1 }, env);
+  if (isOnce || !first.mayRetry || failed.length === 0 || failed.length > MAX_RETRIED_FILES) return first.faults;
+  console.log(`\nretrying alone: ${failed.map(({ file }) => relative(ROOT, file)).join(", ")}`);
+  const retried = new Map(failed.map(({ file }) => [writeAlone(file), [file]]));
+  const second = await runFiles(retried, { ...limits, concurrency: 1 }, env);
   showUnsteady(failed.filter(({ file }) => !second.failed.some((other) => other.file === file)));
   return [...first.faults.filter((fault) => fault !== FAILED), ...second.faults];
 }
 
 const FAILED = "tests failed";
 
-/** @returns the faults in sentences; `mayRunAgain` when tests failed in a run that came to its end */
+/** @returns faults as messages; `mayRetry` when tests failed in a run that was not ended early */
 async function runFiles(runs, limits, env) {
   const folder = mkdtempSync(join(tmpdir(), "windhover-test-"));
   const events = join(folder, "events.ndjson");
@@ -102,18 +101,18 @@ async function runFiles(runs, limits, env) {
       faults.push(error.late ? `the tests took longer than ${limits.totalMs / MINUTE_MS} minutes` : FAILED);
     });
     const { executed, slowest, silent, running, failed } = readEvents(events, runs, ROOT);
-    if (executed === 0 && faults.length === 0) faults.push("not one test was executed");
-    for (const file of silent) faults.push(`${relative(ROOT, file)} holds no test`);
-    for (const test of running) faults.push(`still running when it was ended: ${relative(ROOT, test)}`);
+    if (executed === 0 && faults.length === 0) faults.push("no test was executed");
+    for (const file of silent) faults.push(`${relative(ROOT, file)} contains no test`);
+    for (const test of running) faults.push(`still running at the time limit: ${relative(ROOT, test)}`);
     const cpu = readCpu(cpuFile);
     const measured = slowest.map(({ run, files, ms }) => ({ files, ms, cpu: cpu.get(run) ?? null }));
-    return { faults, slowest: measured, failed, mayRunAgain: faults.includes(FAILED) };
+    return { faults, slowest: measured, failed, mayRetry: faults.includes(FAILED) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** @returns {Map<string, number>} seconds of processor time, by the file that was run; not of those that were killed */
+/** @returns {Map<string, number>} seconds of processor time by module; without processes that were killed */
 function readCpu(path) {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
   return new Map(lines.filter(Boolean).map((line) => JSON.parse(line)));
@@ -121,7 +120,7 @@ function readCpu(path) {
 
 function showUnsteady(unsteady) {
   if (unsteady.length === 0) return;
-  console.log(`\n${"!".repeat(80)}\nFailed among the others and passed alone. Such a test is to be mended:`);
+  console.log(`\n${"!".repeat(80)}\nFailed in the full run and passed alone. Fix these tests:`);
   for (const { file, tests } of unsteady) {
     const names = tests.length > 0 ? tests : ["(the file as a whole)"];
     for (const name of names) console.log(`unsteady: ${relative(ROOT, file)}: ${name}`);
@@ -129,7 +128,7 @@ function showUnsteady(unsteady) {
   console.log("!".repeat(80));
 }
 
-/** Says why when there are none; the tests that need one are skipped then. */
+/** Prints the reason when a clip cannot be downloaded; tests that need it are skipped. */
 async function fetchClips(show) {
   const args = ["--import", "tsx", "test/fetch-clips.ts"];
   try {
@@ -144,24 +143,24 @@ async function main(words) {
   const args = words.filter((word) => word !== "--once");
   if (args[0] === "--soak") {
     const files = findSoaks(ROOT, args.slice(1));
-    if (files.length === 0) return ["there is no soak test in test/soak/"];
-    // What they look for is rare: to try again would be to look away.
+    if (files.length === 0) return ["no soak test in test/soak/"];
+    // No retry: soak tests search for rare failures.
     return runTests(files, LIMITS.soak, { ...process.env, WINDHOVER_SOAK: "1" }, true);
   }
   const isOnce = args.length < words.length || process.env.WINDHOVER_TEST_ONCE === "1";
   const files = findTests(ROOT, args);
-  if (files.length === 0) return ["no file named *.test.ts was found"];
+  if (files.length === 0) return ["no file matches *.test.ts"];
   if (args.length > 0) return runTests(files, LIMITS.test, process.env, isOnce);
   await showSteps(fetchClips);
-  // Beside the tests, which often wait.
+  // In parallel: tests mostly wait.
   const [failedChecks, faults] = await Promise.all([
     runChecks(showLines),
     runTests(files, LIMITS.test, process.env, isOnce),
   ]);
-  return [...failedChecks.map((title) => `check failed: ${title} (see above, among the tests)`), ...faults];
+  return [...failedChecks.map((title) => `check failed: ${title} (see the output above)`), ...faults];
 }
 
-/** Steps among other lines: without a spinner, and only when they have ended. */
+/** Steps between lines of test output: without a spinner, one line when a step has ended. */
 async function showLines(title, work) {
   const beganMs = performance.now();
   let mark = "✗";

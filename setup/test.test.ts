@@ -24,7 +24,7 @@ function runSuiteWith(more: NodeJS.ProcessEnv, files: Record<string, string>, ..
 }
 
 let count = 0;
-/** Fails until it has been run so often. */
+/** A test that fails on its first runs. */
 function failing(name: string, times: number): string {
   const file = join(folder, `count-${count++}`);
   return `
@@ -39,52 +39,52 @@ function failing(name: string, times: number): string {
 
 const PASSING = `import { test } from "node:test"; test("passes", () => {});`;
 
-test("a passing file passes, with node's own closing lines", () => {
+test("passes a passing file, with the summary of node", () => {
   const { status, stdout, stderr } = runSuite({ "passing.test.ts": PASSING });
   assert.equal(stderr, "");
   assert.equal(status, 0);
   assert.match(stdout, /pass 1\n/);
 });
 
-test("a file without a test fails the run although node calls it a success", () => {
+test("fails a run with a file without tests, although node succeeds", () => {
   const { status, stderr } = runSuite({ "passing.test.ts": PASSING, "empty.test.ts": "export {};" });
   assert.equal(status, 1);
-  assert.match(stderr, /empty\.test\.ts holds no test/);
+  assert.match(stderr, /empty\.test\.ts contains no test/);
 });
 
-test("a path that is not there is named", () => {
+test("reports a path that does not exist", () => {
   const { status, stderr } = runSuite({}, "no/such.test.ts");
   assert.equal(status, 1);
-  assert.match(stderr, /no file or folder no\/such\.test\.ts/);
+  assert.match(stderr, /no such file or folder: no\/such\.test\.ts/);
 });
 
-test("an unknown soak test is answered with the known ones", () => {
+test("lists the known soak tests for an unknown name", () => {
   const { status, stderr } = runSuite({}, "--soak", "no-such-soak");
   assert.equal(status, 1);
-  assert.match(stderr, /no soak test no-such-soak; there are /);
+  assert.match(stderr, /no such soak test: no-such-soak; expected one of /);
 });
 
-test("a test that fails once passes alone, and is named as unsteady after its failure was shown", () => {
+test("retries a failed file alone and reports it as unsteady when it passes", () => {
   const { status, stdout, stderr } = runSuite({ "first.test.ts": PASSING, "late.test.ts": failing("wobbles", 1) });
   assert.equal(status, 0, stdout);
   assert.equal(stderr, "");
   assert.match(
     stdout,
-    /on purpose[\s\S]*once more, and alone: .*late\.test\.ts\n[\s\S]*unsteady: .*late\.test\.ts: wobbles\n/,
+    /on purpose[\s\S]*retrying alone: .*late\.test\.ts\n[\s\S]*unsteady: .*late\.test\.ts: wobbles\n/,
   );
   assert.doesNotMatch(stdout, /unsteady: .*(steady|passes)\n/);
-  assert.doesNotMatch(stdout, /once more, and alone: .*first/);
+  assert.doesNotMatch(stdout, /retrying alone: .*first/);
 });
 
-test("a test that fails twice fails the run and is not called unsteady", () => {
+test("fails a run with a test that fails twice, and does not report it as unsteady", () => {
   const { status, stdout, stderr } = runSuite({ "broken.test.ts": failing("breaks", 2) });
   assert.equal(status, 1);
   assert.match(stderr, /tests failed/);
-  assert.match(stdout, /once more/);
+  assert.match(stdout, /retrying alone/);
   assert.doesNotMatch(stdout, /unsteady/);
 });
 
-test("of a file that ended before its tests the second verdict counts too", () => {
+test("retries a file whose process exited before its tests ended", () => {
   const marker = JSON.stringify(join(folder, "has-ended"));
   const { status, stdout } = runSuite({
     "ends.test.ts": `
@@ -100,25 +100,25 @@ test("of a file that ended before its tests the second verdict counts too", () =
   assert.match(stdout, /unsteady: .*ends\.test\.ts: /);
 });
 
-test("more files than a noise would hit fail at once", () => {
+test("does not retry when many files fail", () => {
   const names = ["one", "two", "three", "four"];
   const { status, stdout } = runSuite(Object.fromEntries(names.map((name) => [`${name}.test.ts`, failing(name, 1)])));
   assert.equal(status, 1);
   for (const name of names) assert.match(stdout, new RegExp(`✖ ${name} \\(`));
-  assert.doesNotMatch(stdout, /once more/);
+  assert.doesNotMatch(stdout, /retrying alone/);
 });
 
-test("whoever wants one verdict gets it", () => {
-  const byWord = runSuite({ "late.test.ts": failing("wobbles", 1) }, "--once");
+test("does not retry with --once or WINDHOVER_TEST_ONCE", () => {
+  const byOption = runSuite({ "late.test.ts": failing("wobbles", 1) }, "--once");
   const byVariable = runSuiteWith({ WINDHOVER_TEST_ONCE: "1" }, { "late.test.ts": failing("wobbles", 1) });
-  for (const { status, stdout, stderr } of [byWord, byVariable]) {
+  for (const { status, stdout, stderr } of [byOption, byVariable]) {
     assert.equal(status, 1);
     assert.match(stderr, /tests failed/);
-    assert.doesNotMatch(stdout, /once more/);
+    assert.doesNotMatch(stdout, /retrying alone/);
   }
 });
 
-test("a file that fails while it is loaded is named with the reason, and leaves nothing running", () => {
+test("reports a file that fails to load, and kills its child processes", () => {
   const pidFile = join(folder, "child-pid");
   const { status, stdout } = runSuite(
     {
@@ -134,10 +134,10 @@ test("a file that fails while it is loaded is named with the reason, and leaves 
   assert.equal(status, 1);
   assert.match(stdout, /cannot be loaded/);
   assert.match(stdout, /✖ .*unloadable\.test/);
-  assert.ok(isGone(pidFile), "its child still runs");
+  assert.ok(hasExited(pidFile), "its child process is still running");
 });
 
-test("a process with tests that is ended from outside leaves nothing running", async () => {
+test("kills child processes of a test process that is terminated", async () => {
   const pidFile = join(folder, "ended-child-pid");
   const file = join(folder, "ended.mjs");
   writeFileSync(
@@ -152,10 +152,10 @@ test("a process with tests that is ended from outside leaves nothing running", a
   await once(child.stdout, "data");
   child.kill("SIGTERM");
   assert.deepEqual(await once(child, "exit"), [143, null]);
-  assert.ok(isGone(pidFile), "its child still runs");
+  assert.ok(hasExited(pidFile), "its child process is still running");
 });
 
-function isGone(pidFile: string): boolean {
+function hasExited(pidFile: string): boolean {
   const status = `/proc/${readFileSync(pidFile, "utf8")}/status`;
   return !existsSync(status) || /^State:\tZ/m.test(readFileSync(status, "utf8"));
 }

@@ -1,17 +1,17 @@
 /**
- * Licences of the npm packages of a release, and those that are allowed.
+ * Licences of the npm packages of a release, and the list of allowed ones.
  *
  *   npm run licences     prints them; exit code 1 where one is not allowed
  */
 import { fileURLToPath } from "node:url";
-import { listNpmPackages, type NpmPackage } from "./npm-packages.ts";
+import { listNpmPackages, type NpmPackage } from "./packages.ts";
 
-/** Each allows use in a closed product. MPL-2.0: as long as its own files stay as they are. */
+/** Each allows use in a closed-source product. */
 const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "Unlicense", "CC0-1.0"]);
-/** Allowed for these alone, unchanged. */
+/** Allowed for these packages only. MPL-2.0: as long as their files are not modified. */
 const EXCEPTIONS: Readonly<Record<string, string>> = { mediabunny: "MPL-2.0" };
 
-/** Of an expression: one alternative that is allowed is enough, and every part of it has to be. */
+/** In an SPDX expression, every part (AND) of at least one alternative (OR) has to be allowed. */
 export function isAllowed({ name, licence }: Pick<NpmPackage, "name" | "licence">): boolean {
   if (licence === null) return false;
   const alternatives = licence.replaceAll(/[()]/g, " ").split(/ OR /);

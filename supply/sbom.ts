@@ -1,7 +1,7 @@
 /**
- * What a release consists of, as CycloneDX 1.5: npm packages, Debian packages, the weights of models and the base image.
+ * Writes the bill of materials of a release (CycloneDX 1.5): npm packages, Debian packages, model weights, base image.
  *
- *   npm run sbom [-- FILE]     writes it to FILE, else to build/sbom.cdx.json
+ *   npm run sbom [-- FILE]     default: build/sbom.cdx.json
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,8 +9,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findAllBuiltIn } from "../models/find-card.ts";
 import { PLATE_WEIGHTS } from "../models/plates.ts";
-import { type DebianPackage, listDebianPackages } from "./debian-packages.ts";
-import { listNpmPackages, type NpmPackage } from "./npm-packages.ts";
+import { type DebianPackage, listDebianPackages, listNpmPackages, type NpmPackage } from "./packages.ts";
 
 export interface Component {
   readonly type: "application" | "library" | "machine-learning-model" | "container";
@@ -40,13 +39,13 @@ export function describeRelease(timestamp: Date): Bom {
   const image = describeImage();
   const [own = fail(), ...packages] = npm;
   const { version } = own;
-  const ours: Component = { type: "application", "bom-ref": "windhover", name: "windhover", version };
+  const windhover: Component = { type: "application", "bom-ref": "windhover", name: "windhover", version };
   const components = [...packages.map(describeNpm), ...debian.map(describeDebian), ...weights, image];
   const refs = (paths: readonly string[]) =>
     paths.map((path) => npmRef(npm.find((one) => one.path === path) ?? fail())).sort();
   const dependencies = [
     {
-      ref: ours["bom-ref"],
+      ref: windhover["bom-ref"],
       dependsOn: [
         ...refs(own.dependencies),
         ...debian.map(debianRef),
@@ -62,17 +61,17 @@ export function describeRelease(timestamp: Date): Bom {
   return {
     $schema: "http://cyclonedx.org/schema/bom-1.5.schema.json",
     ...{ bomFormat: "CycloneDX", specVersion: "1.5", serialNumber: serialOf(components), version: 1 },
-    metadata: { timestamp: timestamp.toISOString(), component: ours },
+    metadata: { timestamp: timestamp.toISOString(), component: windhover },
     components,
     dependencies,
   };
 }
 
 const fail = (): never => {
-  throw new Error("package-lock.json names a package that it does not have");
+  throw new Error("package-lock.json refers to a package that it does not contain");
 };
 
-/** The same for the same components. */
+/** Derived from the components, so that equal releases have equal serial numbers. */
 function serialOf(components: readonly Component[]): string {
   const digest = createHash("sha256").update(JSON.stringify(components)).digest("hex");
   const parts = [digest.slice(0, 8), digest.slice(8, 12), `5${digest.slice(13, 16)}`, `8${digest.slice(17, 20)}`];
@@ -80,7 +79,7 @@ function serialOf(components: readonly Component[]): string {
 }
 
 const npmPurl = ({ name, version }: NpmPackage): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
-/** With its place: one version may be installed twice. */
+/** Includes the path: one version may be installed twice. */
 const npmRef = (one: NpmPackage): string => `${npmPurl(one)}#${one.path}`;
 const debianRef = ({ name, version, architecture }: DebianPackage): string =>
   `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}`;
@@ -111,7 +110,7 @@ function describeWeights(): readonly Component[] {
   }));
 }
 
-/** As the Dockerfile names it: with a digest once docker/pin.sh has run. */
+/** The base image of the Dockerfile, with a digest after docker/pin.sh has run. */
 function describeImage(): Component {
   const text = readFileSync(new URL("../docker/Dockerfile", import.meta.url), "utf8");
   const [, name = "", tag = "", digest] =
@@ -124,11 +123,11 @@ function describeImage(): Component {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const file = process.argv[2] ?? fileURLToPath(new URL("../build/sbom.cdx.json", import.meta.url));
-  // Of a build that is made again: the time of its sources.
+  // Reproducible builds set the time of the sources.
   const epoch = Number(process.env.SOURCE_DATE_EPOCH);
   const bom = describeRelease(Number.isInteger(epoch) ? new Date(epoch * 1000) : new Date());
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(bom, null, 2)}\n`);
   console.log(`${bom.components.length} components: ${file}`);
-  if (listDebianPackages() === null) console.error("without Debian packages: there is no dpkg on this machine");
+  if (listDebianPackages() === null) console.error("without Debian packages: this machine has no dpkg");
 }

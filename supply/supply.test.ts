@@ -1,19 +1,18 @@
-/** What a release consists of is listed whole, in a form that tools read, and may be used. */
+/** The bill of materials is complete and valid, and all licences are allowed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import { RUN_PACKAGES } from "../setup/packages.mjs";
-import { judge } from "./audit.ts";
-import { closeOver } from "./debian-packages.ts";
+import { readAudit } from "./audit.ts";
 import { isAllowed, listThirdParty } from "./licences.ts";
-import { listNpmPackages } from "./npm-packages.ts";
+import { listNpmPackages, listWithDependencies } from "./packages.ts";
 import { describeRelease } from "./sbom.ts";
 
 const bom = describeRelease(new Date("2026-01-02T03:04:05Z"));
 const { dependencies } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
-/** The parts of CycloneDX 1.5 that we use, as its schema has them. */
+/** The parts of the CycloneDX 1.5 schema that are used. */
 const text = { type: "string", minLength: 1 };
 const hash = {
   type: "object",
@@ -59,7 +58,7 @@ const schema = {
   additionalProperties: false,
 };
 
-test("the list of components has the form of CycloneDX, and its references lead somewhere", () => {
+test("is valid CycloneDX, with references that resolve", () => {
   const check = new Ajv({ allErrors: true, strict: false }).compile(schema);
   assert.ok(check(bom), JSON.stringify(check.errors?.slice(0, 5)));
   const refs = [bom.metadata.component, ...bom.components].map((one) => one["bom-ref"]);
@@ -71,7 +70,7 @@ test("the list of components has the form of CycloneDX, and its references lead 
   assert.equal(describeRelease(new Date()).serialNumber, bom.serialNumber);
 });
 
-test("every production dependency is in it with its digest, reached from ours, and nothing that is for development", () => {
+test("contains every production dependency with its digest, and no development dependency", () => {
   const byRef = new Map(bom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   const reached = new Set<string>();
   const visit = (ref: string): void => {
@@ -88,13 +87,13 @@ test("every production dependency is in it with its digest, reached from ours, a
     );
   for (const one of npm) {
     assert.equal(one.hashes?.[0]?.alg, "SHA-512", one.name);
-    assert.ok(reached.has(one["bom-ref"]), `${one["bom-ref"]} is reached by nothing`);
+    assert.ok(reached.has(one["bom-ref"]), `${one["bom-ref"]} is not reachable`);
   }
   assert.equal(npm.length, listNpmPackages().length - 1);
   assert.ok(!npm.some(({ name }) => ["typescript", "@biomejs/biome", "fast-check"].includes(name)));
 });
 
-test("Debian packages, weights with their digests and the base image are in it", () => {
+test("contains Debian packages, model weights with their digests, and the base image", () => {
   const names = new Set(bom.components.filter(({ purl }) => purl?.startsWith("pkg:deb/")).map(({ name }) => name));
   for (const name of [...Object.keys(RUN_PACKAGES), "libgstreamer1.0-0", "libc6"]) assert.ok(names.has(name), name);
   const models = bom.components.filter(({ type }) => type === "machine-learning-model");
@@ -109,7 +108,7 @@ test("Debian packages, weights with their digests and the base image are in it",
   assert.equal(bom.components.find(({ type }) => type === "container")?.name, "node");
 });
 
-test("Debian packages are followed through alternatives and what others provide, and only as far as they are installed", () => {
+test("follows dependencies of Debian packages through alternatives and virtual packages, as far as installed", () => {
   const line = (name: string, needs: string, provides = "", state = "ii ") =>
     [name, "1", "amd64", "", needs, provides, state].join("\t");
   const lines = [
@@ -122,7 +121,7 @@ test("Debian packages are followed through alternatives and what others provide,
       line("b", "", "", "rc "),
     ],
   ];
-  const found = closeOver(lines.join("\n"), ["top", "missing"]);
+  const found = listWithDependencies(lines.join("\n"), ["top", "missing"]);
   assert.deepEqual(
     found.map(({ name, dependencies }) => [name, dependencies]),
     [
@@ -134,11 +133,11 @@ test("Debian packages are followed through alternatives and what others provide,
   );
 });
 
-test("every package of a release has a licence that is allowed", () => {
+test("every package of a release has an allowed licence", () => {
   const packages = listThirdParty();
   assert.ok(packages.length > 100);
-  const refused = packages.filter((one) => !isAllowed(one)).map(({ name, licence }) => `${name}: ${licence}`);
-  assert.deepEqual(refused, [], "see supply/licences.ts before you allow it");
+  const rejected = packages.filter((one) => !isAllowed(one)).map(({ name, licence }) => `${name}: ${licence}`);
+  assert.deepEqual(rejected, [], "see supply/licences.ts before you allow one");
 });
 
 for (const [licence, name, expected] of [
@@ -166,6 +165,6 @@ for (const [title, code, words, expected] of [
   ["vulnerabilities", 1, "3 high severity vulnerabilities", "bad"],
   ["vulnerabilities", 1, "npm error audit endpoint returned an error", "unknown"],
 ] as const)
-  test(`an audit of ${title} that ends with ${code} and "${words.slice(0, 30)}" is ${expected}`, () => {
-    assert.equal(judge(title, code, words), expected);
+  test(`an audit of ${title} with exit code ${code} and "${words.slice(0, 30)}" is ${expected}`, () => {
+    assert.equal(readAudit(title, code, words), expected);
   });

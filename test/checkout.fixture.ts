@@ -1,11 +1,11 @@
-/** A copy of this checkout, for tests that change what is in it. */
+/** A copy of this checkout, for tests that change its files. */
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** What programs and their bundles are made of. Without the bundles themselves: those would not know of new files. */
+/** Sources of the programs. Without the bundles, which would not contain new files. */
 const COPIED = [
   "cli",
   "clips",
@@ -29,7 +29,7 @@ const COPIED = [
 ];
 const LINKED = ["node_modules", "build/windhover.node", "build/dtls.node", "build/addon.stamp", "build/confine"];
 
-/** Into an empty folder. */
+/** Copies into an empty folder. */
 export async function copyCheckout(folder: string): Promise<void> {
   const isSource = (path: string) =>
     !/\.(test|soak)\.ts$|\.(cc|h)$|native\/(camera|confine|dtls)/.test(path.slice(ROOT.length));

@@ -3,10 +3,10 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Where setup/test.mjs has bundled them: loaded so, they take a fraction of the time. */
+/** Folder of the bundled programs (setup/test.mjs), which load faster than sources. */
 const { TEST_CHILDREN: CHILDREN = "" } = process.env;
 
-/** What Node is to be started with to run a program of the tests, a file named `*.child.ts`. */
+/** Options and file to start a test program (`*.child.ts`) with Node. */
 export function runChild(program: URL): { readonly execArgv: readonly string[]; readonly file: string } {
   const source = fileURLToPath(program);
   const bundled = join(CHILDREN, relative(ROOT, source).replace(/\.ts$/, ".mjs"));
@@ -15,7 +15,7 @@ export function runChild(program: URL): { readonly execArgv: readonly string[]; 
     : { execArgv: ["--import", "tsx"], file: source };
 }
 
-/** The same as one list of words. */
+/** The same as one list of arguments. */
 export function childCommand(program: URL): readonly string[] {
   const { execArgv, file } = runChild(program);
   return [...execArgv, file];

@@ -1,12 +1,12 @@
-/** Real clips for tests; `test/fetch-clips.ts` puts them into the cache. */
+/** Real clips for tests; `test/fetch-clips.ts` downloads them into the cache. */
 import { existsSync } from "node:fs";
 import { type CLIPS, clipFile } from "../clips/clips.ts";
 
-/** Null where it could not be fetched: skip, with `MISSING_CLIP` as the reason. */
+/** Null when it is not in the cache: skip the test with the reason `MISSING_CLIP`. */
 export function testClip(name: keyof typeof CLIPS): string | null {
   const file = clipFile(name);
   return existsSync(file) ? file : null;
 }
 
 export const MISSING_CLIP =
-  "the clip is not in the cache; `node --import tsx test/fetch-clips.ts` fetches it, or says why not";
+  "the clip is not in the cache; `node --import tsx test/fetch-clips.ts` downloads it or prints the reason";

@@ -1,7 +1,7 @@
 /**
- * What the documentation shows is true: graphs compile, command lines are taken, JSON fits its schema, links lead
- * somewhere, the tutorial's element runs. Commands are run in `test/docs/commands.test.ts`, outputs held against what is
- * printed in `test/docs/shown.test.ts`, calls of the API made in `test/api/client.test.ts`, where a service runs.
+ * Checks the documentation: graphs compile, command lines are valid, JSON fits its schema, links resolve, the tutorial's
+ * element runs. `test/docs/commands.test.ts` runs commands, `test/docs/shown.test.ts` compares output, and
+ * `test/api/client.test.ts` makes the API calls.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -26,11 +26,9 @@ import { readConfigText } from "../server/config/read-file.ts";
 import { judgeSetting } from "../server/config/setting.ts";
 import { checkBy } from "../server/validation.ts";
 import { testClip } from "./clips.fixture.ts";
-import type { Block } from "./docs/blocks.ts";
-import { isForShell, judgeLine, splitLines, splitWords } from "./docs/command-lines.ts";
-import { judgeLinks } from "./docs/links.ts";
-import { fileOf, findPage, isNotRun, PAGES, type Page, ROOT, WRITTEN } from "./docs/pages.ts";
-import { copyProject } from "./docs/tutorial.ts";
+import { checkLine, isForShell, splitLines, splitWords } from "./docs/command-lines.ts";
+import { type Block, checkLinks, fileOf, findPage, isNotRun, PAGES, type Page, ROOT, WRITTEN } from "./docs/pages.ts";
+import { copyProject } from "./docs/reader-folder.ts";
 import { makeClip, temporaryFolder } from "./graph.fixture.ts";
 
 const run = promisify(execFile);
@@ -38,14 +36,14 @@ const folder = temporaryFolder();
 const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
 const tutorial = findPage("docs/writing-an-element.md");
 
-const eachBlock = (language: string, take: (page: Page, block: Block) => void): void => {
-  for (const page of WRITTEN) for (const block of page.blocks) if (block.language === language) take(page, block);
+const eachBlock = (language: string, visit: (page: Page, block: Block) => void): void => {
+  for (const page of WRITTEN) for (const block of page.blocks) if (block.language === language) visit(page, block);
 };
 const nameOf = (page: Page, { line }: Block): string => `${page.path}:${line}`;
 
-test("every link leads to a file and a heading, and every page is reached from the index", () => {
+test("every link resolves to a file and a heading, and the index links every page", () => {
   assert.deepEqual(
-    PAGES.flatMap((page) => judgeLinks(page, PAGES)),
+    PAGES.flatMap((page) => checkLinks(page, PAGES)),
     [],
   );
   const index = findPage("docs/README.md").text;
@@ -82,7 +80,7 @@ describe("every graph compiles", async () => {
   });
 });
 
-describe("settings and alerts are those that the service takes", () => {
+describe("the service accepts the settings and alerts", () => {
   eachBlock("yaml", (page, block) => {
     if (block.remark === "config")
       test(nameOf(page, block), () => {
@@ -102,7 +100,7 @@ describe("settings and alerts are those that the service takes", () => {
   });
 });
 
-test("every command line is taken by the command that it names", async () => {
+test("every command accepts its command line", async () => {
   const faults: string[] = [];
   for (const page of WRITTEN)
     for (const block of page.blocks.filter(
@@ -110,13 +108,13 @@ test("every command line is taken by the command that it names", async () => {
     ))
       for (const line of splitLines(block.text).filter((one) => !isForShell(one))) {
         if (page === tutorial && line.startsWith("node setup/test.mjs")) continue;
-        const fault = await judgeLine(line, manifest.scripts);
+        const fault = await checkLine(line, manifest.scripts);
         if (fault !== null) faults.push(`${nameOf(page, block)}: ${line}: ${fault}`);
       }
   assert.deepEqual(faults, []);
 });
 
-describe("JSON that is shown fits its schema", () => {
+describe("JSON fits its schema", () => {
   const schemas: Readonly<Record<string, TSchema>> = {
     notice: AlertNotice,
     notification: NewTracksNotification,
@@ -125,16 +123,16 @@ describe("JSON that is shown fits its schema", () => {
   };
   eachBlock("json", (page, block) => {
     const { remark, text } = block;
-    // Those are held against what a service answers.
+    // test/api/client.test.ts compares these with real responses.
     if (remark === "answer") return;
     test(nameOf(page, block), () => {
-      const schema = schemas[remark ?? ""] ?? assert.fail("a comment above must say what it is");
+      const schema = schemas[remark ?? ""] ?? assert.fail("a comment above the block must name its schema");
       assert.deepEqual(checkBy(schema)(JSON.parse(text)), []);
     });
   });
 });
 
-describe("signatures are checked", () => {
+describe("the signature check works", () => {
   const { blocks } = findPage("docs/alerts.md");
   const block = (language: string) => blocks.find((one) => one.language === language)?.text ?? assert.fail();
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -146,7 +144,7 @@ describe("signatures are checked", () => {
     "webhook-timestamp": time,
     "webhook-signature": `v1,${mac.digest("base64")}`,
   };
-  /** Headers, body and whether it is to be believed. */
+  /** Headers, body and whether the signature is valid. */
   const cases: readonly (readonly [object, string, boolean])[] = [
     [headers, body, true],
     [{ ...headers, "webhook-signature": `v1,AAAA ${headers["webhook-signature"]}` }, body, true],
@@ -178,7 +176,7 @@ describe("signatures are checked", () => {
   });
 });
 
-/** Keys of the lines, each kind of line once: processors differ in what a network sees at first glance. */
+/** The different sets of keys of the lines: detections differ between processors. */
 const kindsOf = (lines: string): readonly string[] => [
   ...new Set(
     lines
@@ -188,7 +186,7 @@ const kindsOf = (lines: string): readonly string[] => [
   ),
 ];
 
-test("the tutorial's element is a good one, is tested, and runs", { timeout: 300_000 }, async () => {
+test("the tutorial's element compiles, passes its test, and runs", { timeout: 300_000 }, async () => {
   const checkout = join(folder, "checkout");
   const files = await copyProject(tutorial, checkout);
   const real = testClip("vtest.avi");
@@ -197,7 +195,7 @@ test("the tutorial's element is a good one, is tested, and runs", { timeout: 300
     run(process.execPath, args, { cwd: checkout, env: { ...process.env, NO_COLOR: "1" } });
   const tests = files.filter((file) => file.endsWith(".test.ts"));
   const block = tutorial.blocks.find(({ remark }) => remark === "run: element") ?? assert.fail();
-  // It compiles the graph first, and loads every element: `check` and `inspect` could say nothing else.
+  // `run` compiles the graph and loads every element, so that `check` and `inspect` need no test.
   const start = splitLines(block.text).find((line) => line.includes(" run ")) ?? assert.fail();
   const types = ["--noEmit", "--project", "tsconfig.docs.json"];
   await writeFile(
@@ -214,7 +212,7 @@ test("the tutorial's element is a good one, is tested, and runs", { timeout: 300
   if (real !== null) assert.match(printed.stdout, /"occupancy":\{"count":[1-9]/);
 });
 
-test("what is to be saved as a file says so once", () => {
+test("every file is shown once", () => {
   for (const page of WRITTEN) {
     const files = page.blocks.flatMap((block) => fileOf(block) ?? []);
     assert.equal(new Set(files).size, files.length, page.path);

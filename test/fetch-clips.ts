@@ -1,6 +1,6 @@
 /**
- * Fetches the clips that the tests look at, once, into the cache. A machine without apt or without a network does without
- * them: the tests that need one are skipped, and this says why.
+ * Downloads the clips of the tests into the cache, once. Without apt or a network it prints the reason, and tests that
+ * need a clip are skipped.
  *
  *   node --import tsx test/fetch-clips.ts
  */
@@ -10,7 +10,7 @@ for (const [name, clip] of Object.entries(CLIPS)) {
   try {
     await fetchClip(clipFile(name), clip);
   } catch (error) {
-    console.error(`${name} cannot be had: ${error instanceof Error ? error.message : error}`);
+    console.error(`${name} is not available: ${error instanceof Error ? error.message : error}`);
     process.exitCode = 1;
   }
 }

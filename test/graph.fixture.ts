@@ -1,4 +1,4 @@
-/** Real graphs on real GStreamer, with elements that tests need besides the built-in ones. */
+/** Real graphs on real GStreamer, with additional elements for tests. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,38 +16,38 @@ import { RunningGraph } from "../graphs/runtime/running-graph.ts";
 const NONE = Type.Object({});
 const unused = { example: "graph: none\nchains: {}\n", properties: NONE };
 
-/** Holds every frame for a random time, up to eight at once. */
-export const dawdle = defineElement({
+/** Delays every frame by a random time, with up to eight frames in flight. */
+export const delay = defineElement({
   ...unused,
-  name: "dawdle",
-  about: "Test: holds frames for up to 3 ms.",
+  name: "delay",
+  about: "Test: delays frames by up to 3 ms.",
   kind: "transform",
   caps: "video/x-raw",
   inFlight: 8,
   create: () => ({
     process: async (frame) => {
       await sleep(Math.random() * 3);
-      frame.write({ dawdled: frame.index });
+      frame.write({ delayed: frame.index });
     },
   }),
 });
 
-/** Passes frames on at once. */
+/** Forwards frames at once. */
 export const pass = defineElement({
   ...unused,
   name: "pass",
-  about: "Test: passes frames on.",
+  about: "Test: forwards frames.",
   kind: "transform",
   caps: "video/x-raw",
   create: () => ({ process() {} }),
 });
 
-/** Gives every frame to `seen`. One at a time a process. */
+/** Calls `seen` with every frame. Only one collector per process at a time. */
 export function collector(seen: (frame: Frame) => void): AnyElement {
   return defineElement({
     ...unused,
     name: "collect",
-    about: "Test: shows frames to the test.",
+    about: "Test: hands frames to the test.",
     kind: "sink",
     caps: "ANY",
     create: () => ({ process: (frame) => seen(frame) }),
@@ -85,7 +85,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Makes an H.264 clip with our own graph. */
+/** Creates an H.264 clip with a graph. */
 export async function makeClip(folder: string, frames: number, size = "width=320&height=180"): Promise<string> {
   const path = join(folder, `clip-${frames}-${size.replace(/\W/g, "-")}.mp4`);
   const line = `source uri="test:ball?${size}&fps=25&frames=${frames}" ! decode ! encode ! record path="${path}"`;

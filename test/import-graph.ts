@@ -1,11 +1,11 @@
-/** Reads who imports whom from source text. Tests only: it knows this codebase's style, not all of JavaScript. */
+/** Reads the imports of every source file. For tests only: it covers the style of this codebase, not all of JavaScript. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix, relative } from "node:path";
 
 export interface Import {
   /** As written: `../schemas/json.ts`, `typebox`. */
   readonly specifier: string;
-  /** `type` is erased before it runs; `dynamic` is loaded when it is reached, `static` with the module. */
+  /** `type` is erased, `static` is loaded with the module, `dynamic` when the call is executed. */
   readonly kind: "static" | "dynamic" | "type";
   readonly line: number;
 }
@@ -16,12 +16,12 @@ export interface SourceFile {
   readonly imports: readonly Import[];
 }
 
-const NOT_OURS = new Set(["node_modules", "build", "data"]);
+const SKIPPED = new Set(["node_modules", "build", "data"]);
 
 /** Paths of all files of the project. */
 export function listFiles(root: string, folder = root): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (NOT_OURS.has(entry.name) || entry.name.startsWith(".")) return [];
+    if (SKIPPED.has(entry.name) || entry.name.startsWith(".")) return [];
     const path = join(folder, entry.name);
     return entry.isDirectory() ? listFiles(root, path) : [relative(root, path)];
   });
@@ -38,7 +38,7 @@ const STATEMENT = /\b(?:import|export)\s+(type\s+)?(?:[\w$*{}\s,]+?\sfrom\s+)?["
 const CALL = /(\btypeof\s+)?\bimport\(\s*(?:["']([^"'\n]+)["']|([^)\n]*))/g;
 
 export function readImports(text: string): Import[] {
-  // Comments become blanks of the same number of lines, so that positions stay what they are.
+  // Replaces comments by blanks and keeps line numbers.
   const code = text.replace(STRING_OR_COMMENT, (token) =>
     token.startsWith("/") ? token.replace(/[^\n]/g, " ") : token,
   );
@@ -60,10 +60,10 @@ export function readImports(text: string): Import[] {
   return [...statements, ...calls].sort((a, b) => a.line - b.line);
 }
 
-/** Where an import leads: a path of the project, or null for a package. */
+/** The imported path in the project; null for a package. */
 export function resolveImport(from: string, specifier: string): string | null {
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : null;
 }
 
-/** A specifier that is only known when it runs, which no rule can be held against. */
+/** Whether a specifier is only known at run time, so that no rule can be checked. */
 export const isComputed = (specifier: string): boolean => specifier.startsWith("(");

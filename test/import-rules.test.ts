@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { listFiles, readImports, readSources } from "./import-graph.ts";
-import { judgeElementTops, judgeNames, judgeTable } from "./import-rules.ts";
+import { checkElementModules, checkNames, checkTable, findCycles, findStaleExceptions } from "./import-rules.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -16,22 +16,32 @@ describe("the project", () => {
   test("has files that import each other", () => {
     assert.ok(files.some(({ path, imports }) => path === "elements/element.ts" && imports.length > 0));
   });
-  test("imports only along the table of the architecture", () => {
-    assert.deepEqual(judgeTable(files), []);
+  test("imports only what the table allows", () => {
+    assert.deepEqual(checkTable(files), []);
   });
-  test("loads nothing heavy by looking at an element's definition", () => {
-    assert.deepEqual(judgeElementTops(files), []);
+  test("has no import cycles between files", () => {
+    assert.deepEqual(findCycles(files), []);
+  });
+  test("lists only exceptions that are still needed", () => {
+    assert.deepEqual(findStaleExceptions(files), []);
+  });
+  test("loads no heavy module with an element's definition", () => {
+    assert.deepEqual(checkElementModules(files), []);
   });
   test("names files by their role", () => {
-    assert.deepEqual(judgeNames(listFiles(ROOT)), []);
+    assert.deepEqual(checkNames(listFiles(ROOT)), []);
   });
 });
 
-describe("the table refuses", () => {
-  const refused: readonly (readonly [what: string, path: string, text: string])[] = [
+describe("the table rejects", () => {
+  const rejected: readonly (readonly [what: string, path: string, text: string])[] = [
     ["an element that imports another", "elements/track/track.ts", `import { a } from "../detect/boxes.ts";`],
     ["an element that imports native", "elements/track/track.ts", `const n = await import("../../native/addon.ts");`],
-    ["an element that takes types of the server", "elements/track/a.ts", `import type { A } from "../../server/a.ts";`],
+    [
+      "an element that imports types of the server",
+      "elements/track/a.ts",
+      `import type { A } from "../../server/a.ts";`,
+    ],
     ["an element that imports the index", "elements/track/track.ts", `import { a } from "../index.ts";`],
     ["an element other than detect with a model", "elements/track/track.ts", `import { a } from "../../models/a.ts";`],
     ["a schema that imports anything", "schemas/a.ts", `import type { A } from "../elements/element.ts";`],
@@ -43,12 +53,16 @@ describe("the table refuses", () => {
     ["the console with values of schemas", "console/a.ts", `import { a } from "../schemas/a.ts";`],
     ["code that imports a fixture", "cli/a.ts", `import { a } from "../elements/registry.fixture.ts";`],
     ["the command line with tools from its start", "cli/a.ts", `import { a } from "../tools/eval/a.ts";`],
-    ["a name made up while running", "server/main.ts", "await import(name);"],
+    ["a computed specifier", "server/main.ts", "await import(name);"],
+    ["a server folder that imports a higher layer", "server/store/a.ts", `import type { A } from "../api/b.ts";`],
+    ["a folder of the middle layer with the API", "server/media/a.ts", `import { a } from "../api/b.ts";`],
+    ["a file directly in server/ with the store", "server/uuid.ts", `import { a } from "./store/a.ts";`],
+    ["a server folder without a layer", "server/extras/a.ts", ""],
     ["a folder without a row", "extras/a.ts", ""],
   ];
-  for (const [what, path, text] of refused) {
+  for (const [what, path, text] of rejected) {
     test(what, () => {
-      const faults = judgeTable(project({ [path]: text }));
+      const faults = checkTable(project({ [path]: text }));
       assert.equal(faults.length, 1);
       assert.match(faults[0] ?? "", new RegExp(`^${path}`));
     });
@@ -61,8 +75,11 @@ describe("the table allows", () => {
     ["detect its model", "elements/detect/detect.ts", `await import("../../models/fetch.ts");`],
     ["the index its elements", "elements/find.ts", "await import(pathOf(name));"],
     ["the console types of schemas", "console/a.ts", `import type { A } from "../schemas/a.ts";`],
-    ["the command line tools when they are asked for", "cli/a.ts", `await import("../tools/eval/a.ts");`],
+    ["the command line tools by a dynamic import", "cli/a.ts", `await import("../tools/eval/a.ts");`],
     ["the runtime the compiler", "graphs/runtime/a.ts", `import { a } from "../compiler/plan.ts";`],
+    ["the API every lower layer", "server/api/a.ts", `import { a } from "../store/b.ts";`],
+    ["a server folder its own layer", "server/alerts/a.ts", `import { a } from "../processes/b.ts";`],
+    ["a server folder files directly in server/", "server/async/a.ts", `import { a } from "../uuid.ts";`],
     ["tests everything", "elements/track/track.test.ts", `import { a } from "../../server/main.ts";`],
     [
       "an import in a comment",
@@ -71,24 +88,50 @@ describe("the table allows", () => {
     ],
   ];
   for (const [what, path, text] of allowed) {
-    test(what, () => assert.deepEqual(judgeTable(project({ [path]: text })), []));
+    test(what, () => assert.deepEqual(checkTable(project({ [path]: text })), []));
   }
 });
 
-describe("an element's module top", () => {
-  test("may not reach a heavy package, not even through a neighbour", () => {
+describe("import cycles", () => {
+  const files = project({
+    "cli/a.ts": `import { b } from "./b.ts";`,
+    "cli/b.ts": `import type { C } from "./c.ts";\nimport { d } from "./d.ts";`,
+    "cli/c.ts": `export const load = () => import("./a.ts");`,
+    "cli/d.ts": `import { test } from "node:test";`,
+    "cli/e.ts": `import { a } from "./a.ts";`,
+  });
+  test("are found through static, type and dynamic imports", () => {
+    assert.deepEqual(findCycles(files, []), ["cli/a.ts → cli/b.ts → cli/c.ts → cli/a.ts"]);
+    assert.deepEqual(findCycles(project({ "cli/a.ts": `import "./a.ts";` }), []), ["cli/a.ts → cli/a.ts"]);
+  });
+  test("are allowed by an exception, which is stale as soon as no cycle needs it", () => {
+    const needed = "cli/b.ts → cli/c.ts";
+    assert.deepEqual(findCycles(files, [needed]), []);
+    const stale = ["cli/b.ts → cli/d.ts", "cli/a.ts → cli/gone.ts"];
+    assert.deepEqual(findStaleExceptions(files, [needed, ...stale]), stale);
+  });
+  test("and violations of the table share one list of exceptions", () => {
+    const upward = project({ "server/store/a.ts": `import type { A } from "../api/b.ts";` });
+    const exceptions = ["server/store/a.ts → server/api/b.ts"];
+    assert.deepEqual(checkTable(upward, exceptions), []);
+    assert.deepEqual(findStaleExceptions(upward, exceptions), []);
+  });
+});
+
+describe("an element's module", () => {
+  test("may not load a heavy package, not even through a neighbour", () => {
     const files = project({
       "elements/detect/detect.ts": `import { Type } from "typebox";\nimport { run } from "./run.ts";`,
       "elements/detect/run.ts": `import * as ort from "onnxruntime-node";`,
     });
-    assert.deepEqual(judgeElementTops(files), [
+    assert.deepEqual(checkElementModules(files), [
       "elements/detect/run.ts:1 imports onnxruntime-node (reached from elements/detect/detect.ts): " +
-        "import it inside create, so that listing elements stays light",
+        "import it inside create, so that listing elements stays fast",
     ]);
   });
   test("may name a heavy package in a type and inside create", () => {
     const text = `import type { Session } from "onnxruntime-node";\nconst load = () => import("onnxruntime-node");`;
-    assert.deepEqual(judgeElementTops(project({ "elements/detect/detect.ts": text })), []);
+    assert.deepEqual(checkElementModules(project({ "elements/detect/detect.ts": text })), []);
   });
 });
 
@@ -110,7 +153,7 @@ test("reads every form of import with its line", () => {
   );
 });
 
-test("finds names that say nothing and names in the wrong style", () => {
+test("finds names without meaning and names in the wrong style", () => {
   const paths = [
     "cli/utils.ts",
     "server/device-manager.ts",
@@ -118,6 +161,6 @@ test("finds names that say nothing and names in the wrong style", () => {
     "cli/runGraph.ts",
     "native/src/a-b.cc",
   ];
-  assert.equal(judgeNames(paths).length, paths.length);
-  assert.deepEqual(judgeNames(["cli/run-graph.ts", "native/src/a_b.cc", "README.md", "commonly/committed.ts"]), []);
+  assert.equal(checkNames(paths).length, paths.length);
+  assert.deepEqual(checkNames(["cli/run-graph.ts", "native/src/a_b.cc", "README.md", "commonly/committed.ts"]), []);
 });

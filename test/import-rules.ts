@@ -1,26 +1,48 @@
-/** The table "who may import whom", and what follows from it. Adding a folder to the project means adding a row. */
+/** Rules about imports and file names: the table "who may import whom", no import cycles. A new folder needs a row. */
+import { EXCEPTIONS } from "./import-exceptions.ts";
 import { type Import, isComputed, resolveImport, type SourceFile } from "./import-graph.ts";
 
 interface Row {
-  /** The row of a file is the one with the longest matching path. `*` stands for one folder. */
+  /** The row of a file is the one with the longest matching path. `*` matches one folder, `*.ts` one file. */
   readonly part: string;
-  /** Besides the part itself. */
+  /** Parts it may import in addition to itself. */
   readonly may: readonly string[];
-  /** Only as types. */
+  /** Type imports only. */
   readonly types?: readonly string[];
-  /** Only by a dynamic import, where it is used. */
+  /** Dynamic imports only. */
   readonly lazily?: readonly string[];
 }
 
+/** Folders of `server/`, top layer first. A folder may import its own layer and the layers below it. */
+const SERVER_LAYERS: readonly (readonly string[])[] = [
+  ["api"],
+  [
+    ...["processes", "sources", "media", "alerts", "webhooks", "tracks", "enhancement", "streams", "demo", "telemetry"],
+    "metrics",
+  ],
+  ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs"],
+  ["async", "net", "log"],
+];
+const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));
+/** What all of `server/` may import; files directly in `server/` are below every layer, except for `main.ts`. */
+const SERVER_BASE = ["server/*.ts", "schemas", "graphs/compiler", "telemetry", "tracks", "ipc"];
+const SERVER_ROWS: readonly Row[] = [
+  { part: "server/main.ts", may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()] },
+  ...SERVER_FOLDERS.flatMap((folders, layer) =>
+    folders.map((part) => ({ part, may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(layer).flat()] })),
+  ),
+  { part: "server/*.ts", may: [...SERVER_BASE, ...(SERVER_FOLDERS.at(-1) ?? [])] },
+];
+
 export const TABLE: readonly Row[] = [
   { part: "schemas", may: [] },
-  // Writes the published JSON Schemas, which list the known elements. A program, imported by nobody.
+  // Writes the published JSON Schemas, which list the known elements. A program: no file imports it.
   { part: "schemas/publish.ts", may: ["schemas", "elements"] },
   { part: "native", may: [] },
   { part: "elements/element.ts", may: ["schemas"] },
   { part: "elements/index.ts", may: ["elements"] },
   { part: "elements/find.ts", may: ["elements"] },
-  // Of what broke: where in the sources.
+  // Maps the position of an error back to its source file and line.
   { part: "elements/source-lines.ts", may: [] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
@@ -30,24 +52,24 @@ export const TABLE: readonly Row[] = [
   { part: "elements/report", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/alerts", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "models", may: ["schemas"] },
-  // What can be said of a track by its picture: colours, kinds, plates. A process of its own in the service.
+  // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },
-  // Real clips: fetched, converted, published over and over. A process of its own in the service; tests look at them too.
+  // Real clips: download, convert, publish in a loop. A child process of the service; tests use the clips too.
   { part: "clips", may: ["schemas", "models", "media"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "ipc"] },
-  // Wire formats, pure: what the hub and the element `publish` both speak.
+  // Wire formats that the hub and the element `publish` share. Pure functions.
   { part: "media", may: [] },
-  // What can be seen in pictures without a model: how the camera moved. Its loops over pixels are kernels of the addon.
+  // Image analysis without a model: camera motion. Its loops over pixels are kernels of the addon.
   { part: "vision", may: ["schemas", "native"] },
-  // Formats of telemetry, pure: from what comes in to samples.
+  // Telemetry formats: from messages to samples. Pure functions.
   { part: "telemetry", may: ["schemas"] },
-  // Formats of exported tracks, pure: from tracks to files.
+  // Export formats: from tracks to files. Pure functions.
   { part: "tracks", may: ["schemas"] },
-  // Messages between our processes, and how children are started, watched and ended.
+  // Messages between processes; starting, watching and ending child processes.
   { part: "ipc", may: ["schemas"] },
   { part: "hub", may: ["schemas", "media", "ipc"] },
-  { part: "server", may: ["schemas", "graphs/compiler", "telemetry", "tracks", "ipc"] },
+  ...SERVER_ROWS,
   {
     part: "cli",
     may: [
@@ -64,19 +86,19 @@ export const TABLE: readonly Row[] = [
       ...["vision", "enhance", "cli"],
     ],
   },
-  // For others to use as well: it knows nothing of ours but the document that it was made from.
+  // Published on its own: generated from the OpenAPI document, independent of the rest.
   { part: "client", may: [] },
-  // Programs that write pages and the client from definitions; imported by nobody.
+  // Programs that generate pages and the client from definitions. No file imports them.
   { part: "docs", may: ["schemas", "elements", "models", "server", "cli", "client"] },
   { part: "console", may: ["client"], types: ["schemas"] },
   { part: "setup", may: [] },
-  // What a release consists of, and whether that is allowed and sound. Programs, imported by nobody.
+  // Bill of materials, licences and audit of a release. Programs: no file imports them.
   { part: "supply", may: ["models", "setup"] },
-  // What the image is made with.
+  // The container image.
   { part: "docker", may: ["setup"] },
 ];
 
-/** May load modules by a name made up while running: elements and benches by their files, what the set-up has bundled. */
+/** Files that may compute an import specifier at run time: for elements, benchmarks and bundles. */
 const MAY_COMPUTE = [
   "elements/find.ts",
   "setup/bundle.mjs",
@@ -85,21 +107,21 @@ const MAY_COMPUTE = [
   "cli/commands/bench.ts",
 ];
 
-/** What the beginnings of programs hand over with; nobody imports those. */
+/** Every entry point (`*.mjs`) may import it. */
 const LOADER = "setup/load.mjs";
 
-/**
- * What an element's module may load at its top besides our own: schemas, and built-ins that only compute. Everything
- * else waits until `create`.
- */
+/** Packages that an element's module may import statically. Everything heavier is imported inside `create`. */
 const LIGHT_PACKAGES = ["typebox", "node:path", "node:url"];
 
 const matches = (pattern: string, path: string): boolean => {
   const parts = path.split("/");
-  return pattern.split("/").every((part, i) => (part === "*" ? i < parts.length - 1 : part === parts[i]));
+  return pattern.split("/").every((part, i) => {
+    if (part === "*") return i < parts.length - 1;
+    return part === "*.ts" ? i === parts.length - 1 && path.endsWith(".ts") : part === parts[i];
+  });
 };
 
-/** The longest pattern wins, and of two as long the one without a star. */
+/** The longest pattern wins; of two of the same length, the one without a star. */
 function findRow(path: string): Row | undefined {
   const weight = (row: Row) => row.part.split("/").length * 2 - (row.part.includes("*") ? 1 : 0);
   return TABLE.filter((row) => matches(row.part, path)).sort((a, b) => weight(b) - weight(a))[0];
@@ -108,29 +130,42 @@ function findRow(path: string): Row | undefined {
 /** The folder a file may always import from: `elements/track` for the row `elements/*`. */
 const ownPart = (row: Row, path: string): string => path.split("/").slice(0, row.part.split("/").length).join("/");
 
-/** Tests, their fixtures and the programs they start are free: they may import what they test together. Nothing else may import them. */
+/** Tests, fixtures and test programs may import everything. Other files may not import them. */
 export const isTest = (path: string): boolean =>
   path.startsWith("test/") || /\.(test|soak|fixture|child)\.ts$/.test(path);
 
 const describe = (file: SourceFile, { specifier, line }: Import): string => `${file.path}:${line} imports ${specifier}`;
 
-/** One sentence for every import that the table does not allow. */
-export function judgeTable(files: readonly SourceFile[]): string[] {
+interface Violation {
+  readonly message: string;
+  /** `from → to`, as in `EXCEPTIONS`. */
+  readonly edge: string;
+}
+
+const edgeOf = (from: string, to: string): string => `${from} → ${to}`;
+
+/** One message for every import that the table does not allow. */
+export const checkTable = (files: readonly SourceFile[], exceptions: readonly string[] = EXCEPTIONS): string[] =>
+  listViolations(files)
+    .filter(({ edge }) => !exceptions.includes(edge))
+    .map(({ message }) => message);
+
+function listViolations(files: readonly SourceFile[]): readonly Violation[] {
   return files
     .filter((file) => !isTest(file.path))
     .flatMap((file) => {
       const row = findRow(file.path);
-      if (row === undefined) {
-        return file.path.includes("/") ? [`${file.path} has no row in the table of imports`] : [];
-      }
-      return file.imports.flatMap((entry) => judgeImport(file, row, entry));
+      if (row !== undefined) return file.imports.flatMap((entry) => checkImport(file, row, entry));
+      return file.path.includes("/")
+        ? [{ message: `${file.path} has no row in the table of imports (test/import-rules.ts)`, edge: "" }]
+        : [];
     });
 }
 
-function judgeImport(file: SourceFile, row: Row, entry: Import): string[] {
+function checkImport(file: SourceFile, row: Row, entry: Import): Violation[] {
   if (isComputed(entry.specifier)) {
     if (MAY_COMPUTE.includes(file.path)) return [];
-    return [`${describe(file, entry)}: write the name out, so that the table can be held`];
+    return [{ message: `${describe(file, entry)}: use a string literal, so that the table can be checked`, edge: "" }];
   }
   const target = resolveImport(file.path, entry.specifier);
   if (target === null) return [];
@@ -143,13 +178,73 @@ function judgeImport(file: SourceFile, row: Row, entry: Import): string[] {
   if (allowed.some((pattern) => matches(pattern, target)) && !isTest(target)) return [];
   const types = row.types === undefined ? "" : `, and types of ${row.types.join(", ")}`;
   const lazily = row.lazily === undefined ? "" : `, and by dynamic import ${row.lazily.join(", ")}`;
-  return [
-    `${describe(file, entry)}: ${row.part} may import ${row.may.join(", ") || "nothing of ours"}${types}${lazily}`,
-  ];
+  const message = `${describe(file, entry)}: ${row.part} may import ${row.may.join(", ") || "no other folder"}${types}${lazily}`;
+  return [{ message, edge: edgeOf(file.path, target) }];
 }
 
-/** One sentence for every heavy module that is loaded just by looking at an element's definition. */
-export function judgeElementTops(files: readonly SourceFile[]): string[] {
+type Graph = ReadonlyMap<string, readonly string[]>;
+
+/** Imports between files of the project: static, dynamic and type imports, tests included. */
+function readGraph(files: readonly SourceFile[], exceptions: readonly string[] = []): Graph {
+  const known = new Set(files.map(({ path }) => path));
+  return new Map(
+    files.map(({ path, imports }) => {
+      const targets = imports.flatMap(({ specifier }) => resolveImport(path, specifier) ?? []);
+      return [path, targets.filter((target) => known.has(target) && !exceptions.includes(edgeOf(path, target)))];
+    }),
+  );
+}
+
+/** One shortest import cycle, `a.ts → b.ts → a.ts`, for every group of files that import each other. */
+export function findCycles(files: readonly SourceFile[], exceptions: readonly string[] = EXCEPTIONS): string[] {
+  const graph = readGraph(files, exceptions);
+  const reported = new Set<string>();
+  return [...graph.keys()].flatMap((path) => {
+    if (reported.has(path)) return [];
+    const cycle = findPath(graph, path, path);
+    if (cycle === null) return [];
+    for (const member of cycle) reported.add(member);
+    return [cycle.join(" → ")];
+  });
+}
+
+/** Shortest path along at least one import, by breadth-first search; null when there is none. */
+function findPath(graph: Graph, from: string, to: string): readonly string[] | null {
+  const importers = new Map<string, string>();
+  const queue = [from];
+  for (const path of queue)
+    for (const target of graph.get(path) ?? []) {
+      if (importers.has(target)) continue;
+      importers.set(target, path);
+      if (target !== to) {
+        queue.push(target);
+        continue;
+      }
+      const found = [to];
+      for (let at = importers.get(to); at !== undefined; at = importers.get(at)) {
+        found.unshift(at);
+        if (at === from) return found;
+      }
+    }
+  return null;
+}
+
+/** Exceptions that no import needs: an import that is gone, allowed by the table, or in no cycle. Remove them from the list. */
+export function findStaleExceptions(
+  files: readonly SourceFile[],
+  exceptions: readonly string[] = EXCEPTIONS,
+): string[] {
+  const violations = new Set(listViolations(files).map(({ edge }) => edge));
+  const graph = readGraph(files);
+  return exceptions.filter((edge) => {
+    const [from = "", to = ""] = edge.split(" → ");
+    const isInCycle = graph.get(from)?.includes(to) && findPath(graph, to, from) !== null;
+    return !violations.has(edge) && !isInCycle;
+  });
+}
+
+/** One message for every heavy module that importing an element's definition would load. */
+export function checkElementModules(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const tops = files.filter(({ path }) => /^elements\/([^/]+)\/\1\.ts$/.test(path));
   return tops.flatMap((top) => {
@@ -165,7 +260,7 @@ export function judgeElementTops(files: readonly SourceFile[]): string[] {
           if (LIGHT_PACKAGES.some((name) => entry.specifier === name || entry.specifier.startsWith(`${name}/`)))
             return [];
           const via = file === top ? "" : ` (reached from ${top.path})`;
-          return [`${describe(file, entry)}${via}: import it inside create, so that listing elements stays light`];
+          return [`${describe(file, entry)}${via}: import it inside create, so that listing elements stays fast`];
         });
     };
     return visit(top);
@@ -178,15 +273,15 @@ const NAME_STYLES: readonly (readonly [ending: RegExp, style: RegExp, words: str
   [/\.(cc|h)$/, /^[a-z0-9]+(_[a-z0-9]+)*\.[a-z]+$/, "snake_case"],
 ];
 
-/** One sentence for every file whose name says nothing, or says it in the wrong style. */
-export function judgeNames(paths: readonly string[]): string[] {
+/** One message for every file name without meaning or in the wrong style. */
+export function checkNames(paths: readonly string[]): string[] {
   return paths.flatMap((path) => {
     const empty = path.split(/[/._-]/).find((word) => EMPTY_WORDS.test(word));
     const name = path.split("/").at(-1) ?? "";
     const wrong = NAME_STYLES.find(([ending, style]) => ending.test(name) && !style.test(name));
     return [
-      ...(empty === undefined ? [] : [`${path}: "${empty}" says nothing; name it by its role`]),
-      ...(wrong === undefined ? [] : [`${path}: files of this kind are named in ${wrong[2]}`]),
+      ...(empty === undefined ? [] : [`${path}: "${empty}" has no meaning; name the file by its role`]),
+      ...(wrong === undefined ? [] : [`${path}: file names of this type are ${wrong[2]}`]),
     ];
   });
 }

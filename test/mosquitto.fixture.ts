@@ -1,36 +1,35 @@
-/** Debian's mosquitto: a broker that others wrote. */
+/** An MQTT broker: Debian's mosquitto. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectAsync, type MqttClient } from "mqtt";
-import { findFreePort } from "./free-port.fixture.ts";
+import { findFreePort, isListening } from "./ports.fixture.ts";
 
-/** Debian keeps it where not everybody looks for programs. */
+/** Debian installs it in /usr/sbin, which is not in every PATH. */
 const ENVIRONMENT = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
 export interface Mosquitto {
   readonly port: number;
-  /** Everybody who may come in; null: all may. */
+  /** The only user with access; null: anonymous access. */
   readonly user: { readonly username: string; readonly password: string } | null;
-  /** A client of its own, closed with the test. */
+  /** A new client, closed with the test. */
   connect(): Promise<MqttClient>;
-  /** It is there and does nothing, until it is thawed. */
+  /** Stops the process (SIGSTOP) until `thaw`. */
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;
-  /** Again on the same port. */
+  /** Starts it again on the same port. */
   start(): Promise<void>;
 }
 
 export interface MosquittoOptions {
-  /** With a user and a password, and nobody else comes in. */
+  /** Requires a user name and a password. */
   readonly isGuarded?: boolean;
-  /** False: it runs when `start` is called. */
+  /** False: not before `start` is called. */
   readonly isStarted?: boolean;
 }
 
@@ -61,7 +60,7 @@ export async function openMosquitto({
       await gone;
     };
     while (!(await isListening(port))) {
-      assert.equal(child.exitCode, null, "mosquitto does not start");
+      assert.equal(child.exitCode, null, "mosquitto exited");
       await sleep(10);
     }
   };
@@ -78,7 +77,7 @@ export async function openMosquitto({
     thaw: () => signal("SIGCONT"),
     async connect() {
       const client = await connectAsync({ host: "127.0.0.1", port, ...user, reconnectPeriod: 50 });
-      // While the broker is killed.
+      // Expected while the broker is killed.
       client.on("error", () => {});
       clients.push(client);
       return client;
@@ -86,7 +85,7 @@ export async function openMosquitto({
   };
 }
 
-/** Started by root it would become somebody who cannot read the folder. */
+/** With `user`: started by root, it would switch to a user who cannot read the folder. */
 const describe = (port: number, passwords: string | null): string => `
 listener ${port} 127.0.0.1
 user ${userInfo().username}
@@ -95,13 +94,3 @@ max_queued_messages 0
 log_dest none
 ${passwords === null ? "allow_anonymous true" : `allow_anonymous false\npassword_file ${passwords}`}
 `;
-
-const isListening = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });

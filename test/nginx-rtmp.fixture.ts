@@ -1,31 +1,30 @@
-/** nginx with its RTMP module: a server that others wrote. */
+/** An RTMP server: nginx with its RTMP module. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findFreePort } from "./free-port.fixture.ts";
+import { findFreePort, isListening } from "./ports.fixture.ts";
 
 const PROGRAM = "/usr/sbin/nginx";
 const MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so";
 
-/** False, or why tests with it cannot run: the value of a test's `skip`. */
+/** For `skip` of a test: false, or the reason. */
 export const nginxIsMissing: false | string =
   existsSync(PROGRAM) && existsSync(MODULE) ? false : "nginx and libnginx-mod-rtmp are not installed";
 
 export interface NginxRtmp {
   readonly port: number;
-  /** Everything published to the application `live` is written here, as FLV. */
+  /** Folder of FLV recordings of everything that is published to the application `live`. */
   readonly recordings: string;
   kill(): Promise<void>;
-  /** Again on the same port. */
+  /** Starts it again on the same port. */
   start(): Promise<void>;
 }
 
-/** Has one application, `live`. Ends with the test. */
+/** With one application, `live`. Ends with the test. */
 export async function openNginx(): Promise<NginxRtmp> {
   const folder = mkdtempSync(join(tmpdir(), "windhover-nginx-"));
   const recordings = join(folder, "recordings");
@@ -42,7 +41,7 @@ export async function openNginx(): Promise<NginxRtmp> {
       await gone;
     };
     while (!(await isListening(port))) {
-      assert.equal(child.exitCode, null, "nginx does not start");
+      assert.equal(child.exitCode, null, "nginx exited");
       await sleep(20);
     }
   };
@@ -54,7 +53,7 @@ export async function openNginx(): Promise<NginxRtmp> {
   return { port, recordings, start, kill: () => kill() };
 }
 
-/** One process and no workers: when it is killed, all of it is gone. */
+/** A single process without workers, so that a kill ends everything. */
 const describe = (folder: string, port: number, recordings: string): string => `
 load_module ${MODULE};
 daemon off;
@@ -69,13 +68,3 @@ rtmp {
   }
 }
 `;
-
-const isListening = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });

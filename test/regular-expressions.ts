@@ -1,4 +1,4 @@
-/** Every regular expression of the project, found in its sources: literals, `new RegExp(…)`, and patterns of schemas. */
+/** Finds every regular expression in the sources: literals, `new RegExp(…)`, and patterns of schemas. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -20,11 +20,11 @@ import { isTest } from "./import-rules.ts";
 
 export interface Expression {
   readonly path: string;
-  /** `/a+/i`. Null: it is put together while running. */
+  /** `/a+/i`. Null: computed at run time. */
   readonly text: string | null;
 }
 
-/** Constants of a file by their names. */
+/** Constants of a file by name. */
 type Constants = ReadonlyMap<string, Node>;
 
 export function findExpressions(root: string): readonly Expression[] {
@@ -45,7 +45,7 @@ interface ParsedFile {
   readonly constants: Constants;
 }
 
-/** Nothing is resolved or checked: all that is wanted are the trees. */
+/** Parses without resolving imports or checking types. */
 function parseAll(root: string): readonly ParsedFile[] {
   const folder = mkdtempSync(join(tmpdir(), "windhover-expressions-"));
   const config = join(folder, "tsconfig.json");
@@ -56,7 +56,7 @@ function parseAll(root: string): readonly ParsedFile[] {
   const api = new API({ cwd: folder });
   try {
     const project = api.updateSnapshot({ openProject: config }).getProject(config);
-    if (project === undefined) throw new Error("TypeScript has not loaded the project");
+    if (project === undefined) throw new Error("TypeScript did not load the project");
     return project.program.getSourceFileNames().flatMap((name) => {
       const path = relative(root, name);
       const file = isTest(path) ? undefined : project.program.getSourceFile(name);
@@ -81,14 +81,14 @@ function collect(file: Node): Omit<ParsedFile, "path"> {
   return { nodes, constants };
 }
 
-/** Undefined when it is none. */
+/** Undefined when the node is not a regular expression. */
 function readExpression(node: Node, constants: Constants): string | null | undefined {
   if (isRegularExpressionLiteral(node)) return node.text;
   if ((isNewExpression(node) || isCallExpression(node)) && isNamed(node.expression, "RegExp")) {
     const [source, flags] = node.arguments ?? [];
     return write(source, flags === undefined ? "" : readText(flags, constants), constants);
   }
-  // As ajv compiles them.
+  // With the flag that ajv uses.
   if (isPropertyAssignment(node) && isIdentifier(node.name) && node.name.text === "pattern")
     return isText(node.initializer, constants) ? write(node.initializer, "u", constants) : undefined;
   return undefined;
@@ -96,7 +96,7 @@ function readExpression(node: Node, constants: Constants): string | null | undef
 
 const isNamed = (node: Node, name: string): boolean => isIdentifier(node) && node.text === name;
 
-/** Whether it may be the pattern of a schema, and not a regular expression or something else of that name. */
+/** Whether the value of `pattern` is text, and so the pattern of a schema. */
 const isText = (node: Node, constants: Constants): boolean =>
   [SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral, SyntaxKind.TemplateExpression].includes(
     isIdentifier(node) ? (constants.get(node.text)?.kind ?? SyntaxKind.Unknown) : node.kind,
@@ -107,7 +107,7 @@ function write(source: Node | undefined, flags: string | null, constants: Consta
   return text === null || flags === null ? null : new RegExp(text, flags).toString();
 }
 
-/** Null when it is not known before it runs. */
+/** Null when it is only known at run time. */
 function readText(node: Node, constants: Constants): string | null {
   if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text;
   if (isIdentifier(node)) {

@@ -1,8 +1,16 @@
-/** Waits until `holds` is true; looked at with every call of the returned `look`. */
+/** Waiting in tests: for conditions that events change, and for conditions that have to be polled. */
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const POLL_MS = 50;
+/** Not a measurement: only turns a hang into a failure. */
+const LIMIT_MS = 120_000;
+
+/** Waits for conditions that events change. Call `check` after every event. */
 export class Watch {
   readonly #waiting = new Set<{ holds: () => boolean; resolve: () => void }>();
 
-  look(): void {
+  check(): void {
     for (const waiter of this.#waiting) {
       if (!waiter.holds()) continue;
       this.#waiting.delete(waiter);
@@ -10,7 +18,7 @@ export class Watch {
     }
   }
 
-  async until(what: string, holds: () => boolean, limitMs = 60_000): Promise<void> {
+  async until(what: string, holds: () => boolean, limitMs = LIMIT_MS): Promise<void> {
     if (holds()) return;
     let timer: NodeJS.Timeout | undefined;
     let waiter: { holds: () => boolean; resolve: () => void } | undefined;
@@ -24,5 +32,26 @@ export class Watch {
       clearTimeout(timer);
       if (waiter !== undefined) this.#waiting.delete(waiter);
     }
+  }
+}
+
+export interface PollOptions {
+  readonly limitMs?: number;
+  /** Details for the message of a failure. */
+  readonly describe?: () => string;
+}
+
+type Found<T> = T | false | null;
+
+/** Calls `read` until it returns something other than false and null. */
+export async function poll<T>(
+  what: string,
+  read: () => Promise<Found<T>> | Found<T>,
+  { limitMs = LIMIT_MS, describe = () => "" }: PollOptions = {},
+): Promise<T> {
+  for (const deadlineMs = performance.now() + limitMs; ; await sleep(POLL_MS)) {
+    const found = await read();
+    if (found !== false && found !== null) return found;
+    assert.ok(performance.now() < deadlineMs, `still waiting for: ${what}\n${describe()}`);
   }
 }

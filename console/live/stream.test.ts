@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { readRefusal } from "../../client/client.ts";
+import { readApiError } from "../../client/client.ts";
 import { openStream, type StreamOptions } from "./stream.ts";
 
 const server = createServer().listen(0, "127.0.0.1");
@@ -17,7 +17,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 /** As the console does. */
 async function request(path: string, signal: AbortSignal): Promise<Response> {
   const response = await fetch(`${url}${path}`, { signal });
-  if (!response.ok) throw await readRefusal(response);
+  if (!response.ok) throw await readApiError(response);
   return response;
 }
 

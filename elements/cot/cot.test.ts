@@ -32,7 +32,7 @@ async function openReceiver() {
   const texts: string[] = [];
   socket.on("message", (bytes) => {
     texts.push(bytes.toString());
-    watch.look();
+    watch.check();
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
@@ -60,7 +60,7 @@ function open(url: string, change: Partial<CotProperties> = {}, job: Partial<Ser
   const log = { debug() {}, info: (text: string) => logged.push(text), warn: (text: string) => logged.push(text) };
   const emit = (event: ElementEvent) => {
     reports.push(event as Report);
-    watch.look();
+    watch.check();
   };
   const services = { node: "cot", job: { uuid: UUID, live: true, ...job }, log, emit } as unknown as Services;
   const properties = { address: null, intervalMs: 1000, staleSeconds: 15, affiliation: "u", ...change } as const;
@@ -246,7 +246,7 @@ test("a broker that is killed and restarted receives the queued events, oldest f
   const watch = new Watch();
   client.on("message", (_topic, payload) => {
     ids.push(timesOf([String(payload)])[0]?.[0] ?? 0);
-    watch.look();
+    watch.check();
   });
   await client.subscribeAsync("cot", { qos: 1 });
   await until(
@@ -304,7 +304,7 @@ test("leaves no socket open to a frozen broker that does not close the connectio
     socket.on("error", () => {});
     socket.on("close", () => {
       isClosed = true;
-      watch.look();
+      watch.check();
     });
     // Writing to a closed peer triggers a reset, which closes this socket.
     const poke = setInterval(() => socket.write(Buffer.from([0xd0, 0])), 20);

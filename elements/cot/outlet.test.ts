@@ -24,7 +24,7 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
       send(event, done) {
         taken.push(String(event));
         state.answer?.(done);
-        watch.look();
+        watch.check();
       },
       close: async () => lose("closed"),
     };
@@ -34,7 +34,7 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
     open,
     () => {
       statuses.push(`${outlet.status} ${outlet.detail}`);
-      watch.look();
+      watch.check();
     },
     limits,
   );

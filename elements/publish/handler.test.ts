@@ -28,7 +28,7 @@ class Server {
       (tracks, signal) => {
         const attempt = new Attempt(tracks, signal);
         this.attempts.push(attempt);
-        this.watch.look();
+        this.watch.check();
         return attempt.opened;
       },
       () => this.statuses.push([this.outlet.status, this.outlet.detail]),

@@ -39,7 +39,7 @@ class Published {
       signal: ending.signal,
       onEvent(event) {
         published.events.push(event);
-        published.watch.look();
+        published.watch.check();
       },
     });
     return published;

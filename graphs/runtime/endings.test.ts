@@ -13,7 +13,7 @@ const watch = new Watch();
 let frames = 0;
 const sink = collector(() => {
   frames++;
-  watch.look();
+  watch.check();
 });
 
 /** A step of whose handlers the test decides everything; `fixed` cannot change while it runs, `level` can. */

@@ -56,7 +56,7 @@ function watchFrames() {
   const watch = new Watch();
   const sink = collector(({ captureNs, ptsNs }) => {
     seen.push({ captureMs: Number(captureNs / 1_000_000n), ptsNs });
-    watch.look();
+    watch.check();
   });
   return { seen, watch, sink };
 }
@@ -184,7 +184,7 @@ test("plays a looped file past its end, with rising times", async () => {
   const enough = new Watch();
   const collect = collector((frame) => {
     times.push(frame.ptsNs ?? 0n);
-    enough.look();
+    enough.check();
   });
   const text = `graph: looped\nchains: { main: [{ source: { uri: "${file}", loop: true } }, decode, collect] }\n`;
   const graph = await start(compiledText(text, collect), [collect]);

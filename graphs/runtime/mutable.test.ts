@@ -88,7 +88,7 @@ test("controllable properties change the pixels of the frames that follow, in th
   const watch = new Watch();
   const sink = collector((frame) => {
     lumas.push(frame.planes[0]?.data[0] ?? -1);
-    watch.look();
+    watch.check();
   });
   const graph = await start(compiledText(graphWith(0, 1), sink), [sink]);
   const { pipeline } = graph;

@@ -57,7 +57,7 @@ test("sets a live property without losing a frame, several as one update", async
   const watch = new Watch();
   const sink = collector((frame) => {
     times.push(frame.ptsNs ?? -1n);
-    watch.look();
+    watch.check();
   });
   const extra = [diary(log), sink];
   const graph = await start(compiledText(graphText("{ level: 0.1 }"), ...extra), extra);
@@ -90,7 +90,7 @@ test("adding, changing and removing a chain at a tee are branch changes", async 
   let frames = 0;
   const sink = collector(() => {
     frames++;
-    watch.look();
+    watch.check();
   });
   const extra = [diary(log), sink];
   const withBranch = (method: string) =>
@@ -122,7 +122,7 @@ test("any other change of main is a relaunch, with the reason before and after",
   let frames = 0;
   const sink = collector(() => {
     frames++;
-    watch.look();
+    watch.check();
   });
   const extra = [diary(log), sink];
   const graph = await start(compiledText(graphText("{ fixed: 1 }"), ...extra), extra, {
@@ -218,7 +218,7 @@ test("a detached recording slot leaves a file that plays", async () => {
   let frames = 0;
   const sink = collector(() => {
     frames++;
-    watch.look();
+    watch.check();
   });
   const text = `${graphText("{}")}slots:
   file:
@@ -262,7 +262,7 @@ test("a paused graph stops and continues at its position", async () => {
   const watch = new Watch();
   const sink = collector((frame) => {
     times.push(frame.ptsNs ?? -1n);
-    watch.look();
+    watch.check();
   });
   const extra = [diary([]), sink];
   const graph = await start(compiledText(graphText("{}"), ...extra), extra);
@@ -288,7 +288,7 @@ test("stats count and time every step, with the level of queues", async () => {
   let seen = 0;
   const sink = collector(() => {
     seen++;
-    watch.look();
+    watch.check();
   });
   const line = 'source uri="test:ball?width=64&height=48" pace=realtime ! decode ! stage buffers=5 ! collect';
   const graph = await start(compiledLaunch(line, sink), [sink]);

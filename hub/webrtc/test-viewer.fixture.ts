@@ -213,7 +213,7 @@ export class TestViewer {
       this.#srtp = new SrtpSession(config);
       this.#srtcp = new SrtcpSession(config);
       this.isConnected = true;
-      this.watch.look();
+      this.watch.check();
     });
     client.connect().catch(() => {});
   }
@@ -282,6 +282,6 @@ export class TestViewer {
         this.#depayloader.push(packet, false);
       }
     }
-    this.watch.look();
+    this.watch.check();
   }
 }

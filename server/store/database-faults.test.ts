@@ -11,7 +11,7 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { childCommand } from "../../test/child.fixture.ts";
-import { findFreePort } from "../../test/free-port.fixture.ts";
+import { findFreePort } from "../../test/ports.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { connectClient } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";

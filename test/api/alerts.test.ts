@@ -1,4 +1,4 @@
-/** Alerts of a real process on a real clip: through the whole service to a real broker and to a webhook. */
+/** Alerts of a real process on a real clip, through the whole service to a real broker and a webhook. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,15 +26,15 @@ const watch = new Watch();
 const checkNotice = checkBy(AlertNotice);
 const checkEvent = checkBy(AlertEvent);
 
-/** Every notice is held against its schema as it comes. */
+/** Received notices; each is checked against its schema. */
 class Notices {
   readonly all: AlertNotice[] = [];
 
-  take(bytes: Uint8Array): void {
+  add(bytes: Uint8Array): void {
     const notice = JSON.parse(String(bytes)) as AlertNotice;
     assert.deepEqual(checkNotice(notice), [], String(bytes));
     this.all.push(notice);
-    watch.look();
+    watch.check();
   }
 
   of(alert: AlertRecord): readonly AlertNotice[] {
@@ -47,7 +47,7 @@ async function openReceiver(notices: Notices): Promise<string> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     assert.match(String(request.headers["webhook-signature"]), /^v1,/);
-    notices.take(Buffer.concat(parts));
+    notices.add(Buffer.concat(parts));
     response.end();
   });
   server.listen(0, "127.0.0.1");
@@ -56,7 +56,7 @@ async function openReceiver(notices: Notices): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/alerts`;
 }
 
-/** A player that goes on and on, and how many frames it has shown. */
+/** A player that runs until the end of the test, with its number of frames. */
 class Player {
   frames = 0;
   readonly child: ChildProcess;
@@ -80,15 +80,15 @@ class Player {
     after(() => this.child.kill("SIGKILL"));
     this.child.stdout?.on("data", (text) => {
       for (const [, frames] of String(text).matchAll(/^frame=(\d+)/gm)) this.frames = Number(frames);
-      watch.look();
+      watch.check();
     });
-    this.child.once("exit", () => watch.look());
+    this.child.once("exit", () => watch.check());
   }
 
   async shows(more: number): Promise<void> {
     const wanted = this.frames + more;
     await watch.until(`${more} more frames`, () => this.frames >= wanted || this.child.exitCode !== null, 120_000);
-    assert.equal(this.child.exitCode, null, "the player has gone");
+    assert.equal(this.child.exitCode, null, "the player has exited");
   }
 }
 
@@ -104,14 +104,14 @@ async function readEvent(service: TestService, uuid: string, name: string): Prom
   return assert.fail(`the events ended without "${name}"`);
 }
 
-test("each type notifies its broker; a forced change is live at once, and client, output and tracks do not notice", {
+test("each type notifies its broker; a forced change applies at once and does not disturb client, output and tracks", {
   skip,
 }, async (context) => {
   const [broker, service] = await Promise.all([openMosquitto(), TestService.start()]);
   after(() => service.close());
   const [notices, hooked] = [new Notices(), new Notices()];
   const subscriber = await broker.connect();
-  subscriber.on("message", (_, bytes) => notices.take(bytes));
+  subscriber.on("message", (_, bytes) => notices.add(bytes));
   await subscriber.subscribeAsync("alerts/#", { qos: 1 });
   const mqtt = { type: "mqtt", config: { host: `127.0.0.1:${broker.port}`, topic: "alerts/yard" } };
   const webhook = { type: "webhook", config: { url: await openReceiver(hooked) } };
@@ -121,7 +121,7 @@ test("each type notifies its broker; a forced change is live at once, and client
     const json = { alias: type, type, filter: { class_names: ["person"] }, output: [mqtt], ...more };
     return service.expect<AlertRecord>(201, "POST", path, { json });
   };
-  // Before anything runs: they hold from the first frame on.
+  // Before the process starts: they apply from the first frame on.
   const line = [
     [0.8, 0],
     [0.8, 1],
@@ -145,28 +145,28 @@ test("each type notifies its broker; a forced change is live at once, and client
   const info = () => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
   assert.deepEqual((await info()).alerts.sort(), all.map((alert) => alert.uuid).sort());
 
-  const refused = await service.expect<Problem>(422, "PATCH", `/process/${uuid}/graph`, {
+  const rejected = await service.expect<Problem>(422, "PATCH", `/process/${uuid}/graph`, {
     json: { alerts: { rules: [] } },
   });
-  assert.deepEqual(refused.errors?.[0]?.path, "/alerts/rules");
-  assert.match(refused.errors?.[0]?.message ?? "", /POST \/alert/);
+  assert.deepEqual(rejected.errors?.[0]?.path, "/alerts/rules");
+  assert.match(rejected.errors?.[0]?.message ?? "", /POST \/alert/);
 
   const output = await service.expect<OutputRecord>(201, "POST", "/output", {
     json: { alias: "out", type: "rtsp", url: "rtsp://yard", settings: "360p" },
   });
   await service.expect(200, "POST", `/process/${uuid}/${output.uuid}`);
-  await watch.until("a notice of each", () => all.every((alert) => notices.of(alert).length > 0), 120_000);
+  await watch.until("a notice of each alert", () => all.every((alert) => notices.of(alert).length > 0), 120_000);
   for (const alert of all) {
     const [first] = notices.of(alert);
     assert.deepEqual([first?.event, first?.type, first?.alias], ["triggered", alert.type, alert.type]);
     assert.deepEqual([first?.process_uuid, first?.source_uuid], [uuid, source.uuid]);
     assert.ok((first?.tracks.length ?? 0) > 0 && first?.tracks.every(({ class_name }) => class_name === "person"));
   }
-  await watch.until("the webhook has it too", () => hooked.all.length > 0);
-  assert.deepEqual(hooked.all[0], notices.of(search)[0], "the same, by the same id");
+  await watch.until("a notice at the webhook", () => hooked.all.length > 0);
+  assert.deepEqual(hooked.all[0], notices.of(search)[0], "the same notice with the same id");
   assert.deepEqual(checkEvent(await event), []);
 
-  // While a client listens and a player plays. There is nothing to play before the output is live.
+  // With a connected client and a player, which can only start once the output is live.
   const isLive = async () => {
     const { status } = await service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
     return status === "live";
@@ -186,25 +186,25 @@ test("each type notifies its broker; a forced change is live at once, and client
   const answeredMs = performance.now();
   assert.deepEqual([forced.parameters, forced.pending], [{ rows: 1, columns: 1 }, null]);
   await watch.until("a notice by the new grid", () => notices.of(grid).some((notice) => rowsOf(notice) === 1));
-  const heardMs = performance.now();
+  const receivedMs = performance.now();
   context.diagnostic(
-    `live after ${Math.round(answeredMs - askedMs)} ms, heard of after ${Math.round(heardMs - askedMs)} ms`,
+    `applied after ${Math.round(answeredMs - askedMs)} ms, first notice after ${Math.round(receivedMs - askedMs)} ms`,
   );
-  const [firstFollowed] = await detections.next(3);
+  const [firstAfter] = await detections.next(3);
   await player.shows(5);
   const rows = notices.of(grid).map(rowsOf);
   assert.deepEqual(
     rows,
     [...rows].sort((a, b) => Number(b) - Number(a)),
-    "nothing by the old grid after the new",
+    "no notice of the old grid after the first of the new one",
   );
-  const told = detections.messages.map(({ timestamp }) => timestamp);
-  assert.deepEqual(told, [...new Set(told)].sort(), "in order, none twice");
+  const times = detections.messages.map(({ timestamp }) => timestamp);
+  assert.deepEqual(times, [...new Set(times)].sort(), "in order, without duplicates");
   assert.ok(detections.messages.slice(messagesBefore).every(({ dropped }) => dropped === undefined));
-  const idsAfter = firstFollowed?.active_tracks.map(({ track_id }) => track_id) ?? [];
+  const idsAfter = firstAfter?.active_tracks.map(({ track_id }) => track_id) ?? [];
   assert.ok(
     idsAfter.some((id) => idsBefore.has(id)),
-    `the ids ${[...idsBefore]} go on in ${idsAfter}`,
+    `one of the ids ${[...idsBefore]} continues in ${idsAfter}`,
   );
   const now = await info();
   assert.deepEqual([now.state, now.stats.restarts, now.started_at], ["running", 0, before.started_at]);
@@ -215,7 +215,7 @@ test("each type notifies its broker; a forced change is live at once, and client
   await detections.next(3);
   await service.expect(200, "DELETE", `/process/${uuid}`);
   const late = notices.of(follow).filter(({ timestamp }) => timestamp > stopped);
-  assert.deepEqual(late, [], "nothing is found any more, and no `cleared` made up");
+  assert.deepEqual(late, [], "no further notices, and no `cleared`");
   assert.deepEqual(await service.expect(200, "GET", "/active/alerts"), { alerts: [] });
   await service.expect(404, "GET", `/alert/${search.uuid}`);
   assert.equal((await service.expect<{ alerts: unknown[] }>(200, "GET", "/alerts")).alerts.length, 2);

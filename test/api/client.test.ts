@@ -1,4 +1,4 @@
-/** The published client on the real service: its example, a workflow, and that it was made from this very API. */
+/** The published client on the real service: a workflow, its examples, and that it is generated from this API. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { buildClient } from "../../setup/client.mjs";
 import { findPage } from "../docs/pages.ts";
 import { takeTour } from "../docs/tour.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { type Document, findUnbounded } from "./request-bounds.ts";
+import { findUnbounded, type RequestDocument } from "./api-contract.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -33,12 +33,12 @@ async function upload(): Promise<string> {
   return (await windhover.uploadVideo({ body: form })).uuid;
 }
 
-/** Detections do not matter here: one inference a second is enough. */
+/** One inference per second is enough. */
 const SELDOM = { params: { every: 25 } };
 const startProcess = async (body = {}): Promise<string> =>
   (await windhover.startProcess({ source_uuid: await upload(), body })).process_uuid;
 
-/** The first event of this name. */
+/** Resolves with the first event of this name. */
 async function awaitEvent(process_uuid: string, name: string): Promise<unknown> {
   const call = new AbortController();
   const { body } = await windhover.watchEvents({ process_uuid }, { signal: call.signal });
@@ -56,7 +56,7 @@ async function awaitEvent(process_uuid: string, name: string): Promise<unknown> 
 }
 
 describe("the client on the service", () => {
-  test("uploads, starts, follows, attaches, alerts and stops, and every answer is typed", async () => {
+  test("uploads, starts, receives events, attaches an output, adds an alert and stops, with typed responses", async () => {
     const source_uuid = await upload();
     const { process_uuid, telemetry_url } = await windhover.startProcess({ source_uuid, body: SELDOM });
     assert.equal(telemetry_url, "Not configured");
@@ -83,10 +83,10 @@ describe("the client on the service", () => {
     assert.deepEqual(processes, []);
   });
 
-  test("tells faults of the input by code and path", async () => {
+  test("reports invalid input by code and path", async () => {
     const body = { alias: " ", type: "rtsp", url: "http://elsewhere" } as const;
     const error = await windhover.registerOutput({ body }).then(
-      () => assert.fail("it was taken"),
+      () => assert.fail("the output was accepted"),
       (fault: unknown) => fault,
     );
     assert.ok(error instanceof ApiError, String(error));
@@ -94,9 +94,9 @@ describe("the client on the service", () => {
     assert.deepEqual(error.errors.map(({ path }) => path).sort(), ["/alias", "/url"]);
   });
 
-  test("graphs are sent as text", async () => {
-    const verdict = await windhover.validateGraph({ body: "graph: bad\nchains: { main: [decod] }\n" });
-    assert.equal(verdict.valid, false);
+  test("sends graphs as text", async () => {
+    const result = await windhover.validateGraph({ body: "graph: bad\nchains: { main: [decod] }\n" });
+    assert.equal(result.valid, false);
   });
 });
 
@@ -109,7 +109,7 @@ describe("the package", async () => {
   const { blocks } = findPage("client/README.md");
   const examples = blocks.filter(({ language }) => language === "ts");
 
-  test("its examples compile with its types, and a wrong one does not", async () => {
+  test("its examples compile with its types, and an invalid one does not", async () => {
     for (const [i, { text }] of examples.entries()) await writeFile(join(home, `example-${i}.ts`), text);
     await writeFile(
       join(home, "wrong.ts"),
@@ -128,15 +128,15 @@ describe("the package", async () => {
     const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types", "node"];
     const files = [...examples.keys()].map((i) => `example-${i}.ts`);
     const compile = (...paths: string[]) => run(bin("tsc"), [...args, ...types, ...paths], { cwd: home });
-    const said = await compile(...files, "wrong.ts").then(
-      () => assert.fail("all of it compiles"),
+    const printed = await compile(...files, "wrong.ts").then(
+      () => assert.fail("the invalid example compiles"),
       ({ stdout }: { stdout: string }) => stdout,
     );
-    const lines = said.trim().split("\n");
-    assert.ok(lines.length > 0 && lines.every((line) => /^(wrong\.ts|\s)/.test(line)), said);
+    const lines = printed.trim().split("\n");
+    assert.ok(lines.length > 0 && lines.every((line) => /^(wrong\.ts|\s)/.test(line)), printed);
   });
 
-  test("its first example does what its description says", async () => {
+  test("its first example prints the documented output", async () => {
     await copyFile(clip, join(home, "clip.mp4"));
     const env = { ...process.env, WINDHOVER_URL: service.url, WINDHOVER_KEY: MASTER_KEY };
     const { stdout } = await run(process.execPath, ["--import", import.meta.resolve("tsx"), "example-0.ts"], {
@@ -147,26 +147,26 @@ describe("the package", async () => {
   });
 });
 
-test("generated pages and the client are what this API and these definitions give: else `npm run generate`", async () => {
+test("generated pages and the client are up to date; if not: npm run generate", async () => {
   const document = await (await fetch(`${service.url}/openapi.json`)).json();
   for (const [path, text] of await writeAll(document)) {
-    const expected = path.endsWith(".ts") ? await layOut(path, text) : text;
+    const expected = path.endsWith(".ts") ? await format(path, text) : text;
     assert.equal(await readFile(join(ROOT, path), "utf8"), expected, path);
   }
 });
 
-test("every text and every list of a request has a bound in its schema", async () => {
-  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+test("every text and every list of a request is bounded in its schema", async () => {
+  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as RequestDocument;
   assert.deepEqual(findUnbounded(document), []);
   const body = { content: { "application/json": { schema: { type: "array", items: { type: "string" } } } } };
   const open = { paths: { "/a": { post: { requestBody: body } } } };
   assert.deepEqual(findUnbounded(open), ["post /a is a list of any length", "post /a is text of any length"]);
 });
 
-describe("calls of the documentation are answered as it says", () => {
+describe("responses to the calls of the documentation are as shown", () => {
   for (const path of ["README.md", "docs/streams.md", "docs/reports.md"])
     test(path, async () => {
-      // They go on from the demo's process.
+      // These pages use the process of the demo.
       const process_uuid = path === "docs/streams.md" ? "" : await startProcess(path === "README.md" ? {} : SELDOM);
       const { rtmp = "" } = await service.serving.event("ready");
       const places = { "localhost:8080": new URL(service.url).host, "localhost:1935": rtmp.replace("rtmp://", "") };
@@ -180,17 +180,17 @@ describe("calls of the documentation are answered as it says", () => {
     });
 });
 
-/** As `npm run generate` does. */
-async function layOut(path: string, text: string): Promise<string> {
+/** Formats like `npm run generate`. */
+async function format(path: string, text: string): Promise<string> {
   const child = spawn(bin("biome"), ["check", "--write", `--stdin-file-path=${path}`], {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "ignore"],
   });
   child.stdin.end(text);
-  let laidOut = "";
+  let formatted = "";
   child.stdout.setEncoding("utf8").on("data", (piece: string) => {
-    laidOut += piece;
+    formatted += piece;
   });
   await once(child, "close");
-  return laidOut;
+  return formatted;
 }

@@ -1,10 +1,10 @@
 /**
- * Every row of the interface's tables of endpoints, sockets, events, errors and limits, and the test that shows it.
+ * Every row of the interface specification (endpoints, sockets, events, errors, limits) with the tests that prove it.
  */
 
-/** File and name of a test, as they are written; what a name is put together of, as `…`. */
-export type Shown = readonly [file: string, name: string];
-export type Evidence = readonly [Shown, ...Shown[]];
+/** File and name of a test, with `…` for interpolated parts of the name. */
+export type TestName = readonly [file: string, name: string];
+export type Evidence = readonly [TestName, ...TestName[]];
 
 const WORKFLOW = "test/api/workflow.test.ts";
 const INTERFACE = "test/api/interface.test.ts";
@@ -26,16 +26,16 @@ const WEBHOOKS = "server/api/webhooks.test.ts";
 const COLLECTORS = "server/webhooks/collectors.test.ts";
 
 const ALERTS = "server/api/alerts.test.ts";
-const ALERTS_NOTIFY: Shown = [
+const ALERTS_NOTIFY: TestName = [
   "test/api/alerts.test.ts",
-  "each type notifies its broker; a forced change is live at once, and client, output and tracks do not notice",
+  "each type notifies its broker; a forced change applies at once and does not disturb client, output and tracks",
 ];
-const ALERT_KEPT: Shown = [ALERTS, "registers, shows, lists and deletes an alert; shows its secrets once"];
-const ALERT_RUNS: Shown = [
+const ALERT_KEPT: TestName = [ALERTS, "registers, shows, lists and deletes an alert; shows its secrets once"];
+const ALERT_RUNS: TestName = [
   ALERTS,
   "a registered alert runs on current and later processes; a change applies at the next start or with `force`",
 ];
-const ONE_OFF_ALERT: Shown = [
+const ONE_OFF_ALERT: TestName = [
   ALERTS,
   "an alert of one process is rejected if its graph cannot evaluate alerts, and is deleted with its process",
 ];
@@ -43,39 +43,36 @@ const ONE_OFF_ALERT: Shown = [
 const TRACKS = "test/api/tracks.test.ts";
 const REPORTS = "server/tracks/report-tracks.test.ts";
 
-const ON_A_CLIP: Shown = [
+const ON_A_CLIP: TestName = [
   WORKFLOW,
   "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
 ];
-const ON_A_CAMERA: Shown = [WORKFLOW, "on a live RTSP camera, by its name"];
-const PUBLISHED: Shown = [
+const ON_A_CAMERA: TestName = [WORKFLOW, "on a live RTSP camera, by its name"];
+const PUBLISHED: TestName = [
   "test/api/media.test.ts",
-  "is offline, streaming, processing; its process outlives gaps of the stream and the hub; it is recorded",
+  "changes from offline to streaming to processing, keeps its process when stream or hub fail, and is recorded",
 ];
-const DECORATED: Shown = [
+const DECORATED: TestName = [
   ENHANCEMENT,
   "what cannot be started is refused with 503 and has failed; a new POST starts again, and every track is decorated",
 ];
-const ENHANCEMENT_RESUMES: Shown = [
+const ENHANCEMENT_RESUMES: TestName = [
   ENHANCEMENT,
   "a child that is killed midway is replaced, another server goes on, and every track is done once",
 ];
-const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
-const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
+const STOPS_ALL: TestName = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated endpoint"];
+const ONE_CLIENT: TestName = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
 
-const SUBSCRIBED: Shown = [
+const SUBSCRIBED: TestName = [
   WEBHOOKS,
   "creates a subscription with defaults, shows its secret once, lists it with its delivery status, and deletes it",
 ];
-const NOTIFIED: Shown = [
+const NOTIFIED: TestName = [
   WEBHOOKS,
   "new-tracks and target-count arrive signed, in the documented format, combined by the interval, and end with the process",
 ];
 
-const REPORT_LISTED: Shown = [
-  TRACKS,
-  "a process with a report is listed until the report is deleted, and then it has none",
-];
+const REPORT_LISTED: TestName = [TRACKS, "a process with a report is listed until the report is deleted"];
 
 export const ENDPOINTS = {
   "GET /status": [[INFORMATION, "`/status` is public; with a valid key it includes the components"]],
@@ -110,11 +107,11 @@ export const ENDPOINTS = {
   "POST /start": [ON_A_CLIP, ON_A_CAMERA],
   "GET /process/{process_uuid}": [
     ON_A_CLIP,
-    [INTERFACE, "shows its times as the interface writes them, and what it runs on"],
+    [INTERFACE, "shows its times in the format of the interface, and its source"],
   ],
   "DELETE /process/{process_uuid}": [ON_A_CLIP, ON_A_CAMERA],
   "DELETE /processes": [STOPS_ALL],
-  "POST /process/{process_uuid}/stop": [[INTERFACE, "is stopped by the deprecated path"]],
+  "POST /process/{process_uuid}/stop": [[INTERFACE, "is stopped by the deprecated endpoint"]],
   "POST /process/stop_all": [STOPS_ALL],
   "GET /process/{process_uuid}/feed": [
     ON_A_CLIP,
@@ -125,7 +122,7 @@ export const ENDPOINTS = {
     [OUTPUTS, "returns the existing output for the same type, url and settings"],
   ],
   "POST /process/{process_uuid}/{output_uuid}": [
-    [INTERFACE, "takes outputs of data and of video, and says how they get on"],
+    [INTERFACE, "accepts data and video outputs, and shows their status"],
     [
       SUPERVISOR,
       "attaches an output to one process at a time, within the limit, and frees it at the end of the process",
@@ -134,7 +131,7 @@ export const ENDPOINTS = {
   "GET /process/{process_uuid}/tracks": [
     [
       TRACKS,
-      "the report of a process that has ended is whole, in pages or not, by GET and POST, with pictures and places",
+      "the report of a process that has ended is complete, with or without pages, by GET and POST, with images and positions",
     ],
     [REPORTS, "says of each track what was told of it, with its best picture"],
   ],
@@ -226,7 +223,7 @@ export const ERROR_ROWS = {
   "POST /start 400: source is not live": [[INTERFACE, "with 400 when the source is not live"]],
   "POST /start 403: incorrect api_key": [[INTERFACE, "with 403 for a wrong key"]],
   "POST /start 403: simultaneous active processes limit reached": [
-    [INTERFACE, "with 403 when as many processes run as may"],
+    [INTERFACE, "with 403 at the limit of processes"],
     [SUPERVISOR, "of two starts at the process limit exactly one succeeds"],
   ],
   "POST /start 403: usage limit reached": [
@@ -234,9 +231,9 @@ export const ERROR_ROWS = {
     [SUPERVISOR, "counts minutes while a process runs, and stops it when they are used up"],
   ],
   "POST /start 404: source not in the database": [
-    [INTERFACE, "with 404 for a source that is not there, or is another's"],
+    [INTERFACE, "with 404 for an unknown source and for a source of another key"],
   ],
-  "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is gone"]],
+  "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is missing"]],
   "POST /start 503: error starting the pipeline": [[INTERFACE, "with 503 when the pipeline cannot be started"]],
   "POST /decorate_tracks/{process_uuid} 403": [
     [ENHANCEMENT, "it is refused to a wrong key, without enhancement, at the limit of processes and without minutes"],
@@ -254,7 +251,7 @@ export const ERROR_ROWS = {
   ],
   "Badly formatted input receives a descriptive error response": [
     [SOURCES, "POST /stream rejects …"],
-    [INTERFACE, "with 422 for what a client may not say, and 404 for a graph that is not there"],
+    [INTERFACE, "with 422 for invalid parameters, and 404 for an unknown graph"],
     ["test/soak/fuzz.soak.ts", "… requests made up from the document break nothing (seed …)"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
@@ -305,7 +302,7 @@ export const LIMIT_ROWS = {
       "attaches an output to one process at a time, within the limit, and frees it at the end of the process",
     ],
   ],
-  "simultaneous active processes": [[INTERFACE, "with 403 when as many processes run as may"]],
+  "simultaneous active processes": [[INTERFACE, "with 403 at the limit of processes"]],
   "usage limit in minutes": [
     [SUPERVISOR, "counts minutes while a process runs, and stops it when they are used up"],
     ["server/processes/faults.test.ts", "adds up the minutes of all runners of a process, none twice"],

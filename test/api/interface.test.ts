@@ -1,4 +1,4 @@
-/** Rows of the interface's tables that only the whole service can show. `interface-rows.ts` has all of them. */
+/** Rows of the interface specification that only the whole service can prove. `interface-rows.ts` lists all rows. */
 import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -17,7 +17,7 @@ const SMALL = "width=64&height=48";
 const folder = temporaryFolder();
 let service: TestService;
 let clip: SourceRecord;
-/** A key that nothing here belongs to. */
+/** A key without any resources. */
 let strangerKey = "";
 before(async () => {
   service = await TestService.start({ env: { WINDHOVER_RUNNERS_SPARE: "1" } });
@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => service?.close());
 
-/** Looks for nothing, which is cheap. */
+/** Almost no inference. */
 const start = (uuid: string, key = MASTER_KEY) =>
   service.call<StartedProcess & Problem>("POST", `/start?source_uuid=${uuid}`, {
     key,
@@ -37,7 +37,7 @@ const codeOf = async (answer: Promise<{ status: number; body: unknown }>): Promi
   return `${status} ${(body as Problem).code}`;
 };
 
-/** Of an upload, where the service keeps it. */
+/** Stored files of uploads. */
 function storedFiles(): readonly string[] {
   const data = join(service.folder.path, "data");
   const isVideo = (path: string) => !path.includes("postgres") && /\.(mp4|mov|avi)$|[0-9a-f-]{36}$/.test(path);
@@ -47,9 +47,9 @@ function storedFiles(): readonly string[] {
     .filter(isVideo);
 }
 
-test("every endpoint of the interface is in the document", () => {
-  const known = new Set(service.answers.operations.map(({ method, path }) => `${method} ${path}`));
-  // One path in the document, whosever uuid it takes.
+test("the OpenAPI document contains every endpoint of the interface", () => {
+  const known = new Set(service.contract.operations.map(({ method, path }) => `${method} ${path}`));
+  // The document has one path for alerts and processes.
   const rows = Object.keys(ENDPOINTS).map((row) => row.replace(/^(\w+ \/alert)\/\{\w+\}$/, "$1/{uuid}"));
   const missing = rows.flatMap((row) => (row === "/login" ? ["GET /login", "POST /login"] : [row]));
   assert.deepEqual(
@@ -58,7 +58,7 @@ test("every endpoint of the interface is in the document", () => {
   );
 });
 
-describe("POST /start is refused", () => {
+describe("POST /start is rejected", () => {
   test("with 400 when the source is not live", async () => {
     const listener = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => listener.once("listening", resolve));
@@ -75,7 +75,7 @@ describe("POST /start is refused", () => {
   test("with 403 for a wrong key", async () =>
     assert.equal(await codeOf(start(clip.uuid, `${MASTER_KEY.slice(0, -1)}B`)), "403 api_key_invalid"));
 
-  test("with 403 when as many processes run as may", async () => {
+  test("with 403 at the limit of processes", async () => {
     const key = await createKey(service, "single", "--limit", "processes=1");
     const source = await uploadVideo(service, await makeClip(folder, 501, SMALL), { key });
     const both = await Promise.all([start(source.uuid, key), start(source.uuid, key)]);
@@ -90,15 +90,15 @@ describe("POST /start is refused", () => {
     assert.equal(await codeOf(start(source.uuid, key)), "403 usage_limit_reached");
   });
 
-  test("with 404 for a source that is not there, or is another's", async () => {
+  test("with 404 for an unknown source and for a source of another key", async () => {
     assert.equal(await codeOf(start(NOWHERE)), "404 source_not_found");
     assert.equal(await codeOf(start(clip.uuid, strangerKey)), "404 source_not_found");
   });
 
-  test("with 404 when the file of the source is gone", async () => {
+  test("with 404 when the file of the source is missing", async () => {
     const before = new Set(storedFiles());
     const { uuid } = await uploadVideo(service, await makeClip(folder, 21));
-    const [file = assert.fail("it is kept nowhere")] = storedFiles().filter((path) => !before.has(path));
+    const [file = assert.fail("no file is stored")] = storedFiles().filter((path) => !before.has(path));
     rmSync(file);
     assert.equal(await codeOf(start(uuid)), "404 source_file_missing");
   });
@@ -106,12 +106,12 @@ describe("POST /start is refused", () => {
   test("with 503 when the pipeline cannot be started", async () => {
     const before = new Set(storedFiles());
     const { uuid } = await uploadVideo(service, await makeClip(folder, 22));
-    const [file = assert.fail("it is kept nowhere")] = storedFiles().filter((path) => !before.has(path));
-    writeFileSync(file, "no video any more");
+    const [file = assert.fail("no file is stored")] = storedFiles().filter((path) => !before.has(path));
+    writeFileSync(file, "not a video");
     assert.equal(await codeOf(start(uuid)), "503 pipeline_failed");
   });
 
-  test("with 422 for what a client may not say, and 404 for a graph that is not there", async () => {
+  test("with 422 for invalid parameters, and 404 for an unknown graph", async () => {
     const path = `/start?source_uuid=${clip.uuid}`;
     for (const params of [
       { source: "/etc/passwd" },
@@ -131,14 +131,14 @@ describe("a running process", () => {
     uuid = (await start(clip.uuid)).body.process_uuid;
   });
 
-  test("shows its times as the interface writes them, and what it runs on", async () => {
+  test("shows its times in the format of the interface, and its source", async () => {
     const record = await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
     assert.match(record.started_at ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.equal(record.source_uuid, clip.uuid);
     assert.equal(record.source_url, clip.input_url);
   });
 
-  test("takes outputs of data and of video, and says how they get on", async () => {
+  test("accepts data and video outputs, and shows their status", async () => {
     const make = (body: object) => service.call<OutputRecord>("POST", "/output", { json: body });
     const data = (await make({ alias: "data", type: "detection_data" })).body;
     const video = (await make({ alias: "video", type: "rtmp", url: "rtmp://127.0.0.1:1/live/x" })).body;
@@ -155,7 +155,7 @@ describe("a running process", () => {
     await service.expect(200, "DELETE", `/process/${uuid}/${data.uuid}`);
   });
 
-  test("shows its graph in every format, and takes live properties", async () => {
+  test("shows its graph in every format, and accepts changes of live properties", async () => {
     const path = `/process/${uuid}/graph`;
     await service.expect(200, "GET", path);
     assert.match(await service.expect<string>(200, "GET", `${path}?format=dot`), /^digraph/);
@@ -166,7 +166,7 @@ describe("a running process", () => {
       assert.equal(await codeOf(service.call("PATCH", path, { json: body })), "422 invalid_input");
   });
 
-  test("is not there for another key", async () => {
+  test("is not found with another key", async () => {
     const key = strangerKey;
     for (const [method, path] of [
       ["GET", `/process/${uuid}`],
@@ -180,12 +180,12 @@ describe("a running process", () => {
     assert.deepEqual(await service.expect(200, "DELETE", "/processes", { key }), { stopped: [] });
   });
 
-  test("is stopped by the deprecated path", async () => {
+  test("is stopped by the deprecated endpoint", async () => {
     await service.expect(200, "POST", `/process/${uuid}/stop`);
     assert.equal((await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`)).state, "finished");
   });
 
-  test("all are stopped by DELETE /processes, and by its deprecated path", async () => {
+  test("all are stopped by DELETE /processes, and by its deprecated endpoint", async () => {
     for (const [method, path] of [
       ["DELETE", "/processes"],
       ["POST", "/process/stop_all"],
@@ -197,23 +197,23 @@ describe("a running process", () => {
   });
 });
 
-describe("a graph that is tried", () => {
+describe("POST /graphs/try", () => {
   const yaml = "graph: mine\nchains:\n  main: [source, decode, stage, detect, detections]\n";
 
-  test("needs a key of its author's", async () => {
+  test("requires a key with the right graph-author", async () => {
     const key = strangerKey;
     const json = { yaml, source_uuid: clip.uuid };
     assert.equal(await codeOf(service.call("POST", "/graphs/try", { json, key })), "403 graph_author_needed");
   });
 
-  test("runs, and may use nothing that leaves the graph", async () => {
+  test("runs a graph, and rejects elements that access the outside", async () => {
     const key = await createKey(service, "author", "--graph-author");
     const { uuid } = await uploadVideo(service, await makeClip(folder, 502, SMALL), { key });
     const attempt = (text: string) =>
       service.call<StartedProcess & Problem>("POST", "/graphs/try", { json: { yaml: text, source_uuid: uuid }, key });
-    const refused = await attempt(yaml.replace("detections", "filesink: { location: /tmp/x }"));
-    assert.equal(refused.body.code, "invalid_input");
-    assert.match(refused.body.errors?.[0]?.message ?? "", /^graph.yaml:3:\d+: "filesink" is not allowed/);
+    const rejected = await attempt(yaml.replace("detections", "filesink: { location: /tmp/x }"));
+    assert.equal(rejected.body.code, "invalid_input");
+    assert.match(rejected.body.errors?.[0]?.message ?? "", /^graph.yaml:3:\d+: "filesink" is not allowed/);
     const { status, body } = await attempt(yaml);
     assert.equal(status, 201);
     assert.equal(

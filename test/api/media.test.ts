@@ -1,16 +1,15 @@
-/** A media-server source from its registration to its recordings: a real publisher, a real process, a hub that is killed. */
+/** A media-server source from registration to recordings, with a real publisher, a real process and a killed hub. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
-import { listOpenFiles } from "./open-files.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
-import { MASTER_KEY, TestService } from "./service.fixture.ts";
+import { listOpenFiles, MASTER_KEY, TestService } from "./service.fixture.ts";
 
 const SECRETS_KEY = "5ec2".repeat(16);
 const service = await TestService.start({ env: { WINDHOVER_SECRETS_KEY: SECRETS_KEY } });
@@ -25,18 +24,8 @@ const register = () =>
 const read = (uuid: string) => service.expect<SourceRecord>(200, "GET", `/source/${uuid}`);
 const info = (uuid: string) => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
 
-async function until<T>(what: string, look: () => Promise<T | false>): Promise<T> {
-  const deadlineMs = performance.now() + 60_000;
-  for (;;) {
-    const found = await look();
-    if (found !== false) return found;
-    assert.ok(performance.now() < deadlineMs, `it never came about that ${what}`);
-    await wait(50);
-  }
-}
-
 const awaitStatus = (uuid: string, status: SourceRecord["status"]) =>
-  until(`the source is ${status}`, async () => (await read(uuid)).status === status);
+  poll(`the source is ${status}`, async () => (await read(uuid)).status === status);
 
 interface Recording {
   readonly stopped_at: string | null;
@@ -47,11 +36,11 @@ const listRecordings = async () =>
 
 function findHub(): number {
   const isHub = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("hub.mjs");
-  return listDescendants(service.serving.pid).find(isHub) ?? assert.fail("there is no hub");
+  return listDescendants(service.serving.pid).find(isHub) ?? assert.fail("the hub is not running");
 }
 
 describe("a media-server source", () => {
-  test("is offline, streaming, processing; its process outlives gaps of the stream and the hub; it is recorded", {
+  test("changes from offline to streaming to processing, keeps its process when stream or hub fail, and is recorded", {
     timeout: 300_000,
   }, async (t) => {
     const source = await register();
@@ -66,7 +55,7 @@ describe("a media-server source", () => {
     };
     const first = publish();
     await awaitStatus(source.uuid, "streaming");
-    // Looks for nothing, which is cheap, and tells of every picture.
+    // Almost no inference, but a message for every frame.
     const json = { params: { every: 1000, include_predicted: true } };
     const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
     const uuid = started.process_uuid;
@@ -75,7 +64,7 @@ describe("a media-server source", () => {
     for (const { source_uri } of await detections.next(3)) assert.equal(source_uri, address);
     const programOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
     const own = programOf(service.serving.pid);
-    // One that is just being started is a copy of the server still; esbuild is there where the service is not bundled.
+    // A forked child has the command line of the server at first; esbuild runs when the service is not bundled.
     const isOther = (pid: number) => programOf(pid) !== own && !programOf(pid).includes("/esbuild ");
     const children = listDescendants(service.serving.pid).filter(isOther);
     assert.ok(children.length > 2);
@@ -85,18 +74,18 @@ describe("a media-server source", () => {
     }
 
     first.end();
-    await until("the gap is noticed", async () => (await info(uuid)).reconnecting);
+    await poll("the process reconnects", async () => (await info(uuid)).reconnecting);
     publish();
-    await until("the gap is over", async () => !(await info(uuid)).reconnecting);
+    await poll("the process is connected again", async () => !(await info(uuid)).reconnecting);
     await detections.next(3);
-    await until(
+    await poll(
       "the second stream is recorded",
       async () => (await listRecordings()).filter(({ duration_seconds }) => duration_seconds > 0).length === 2,
     );
 
     process.kill(findHub(), "SIGKILL");
-    await until("the hub is missed", async () => (await info(uuid)).reconnecting);
-    await until("the process is back", async () => !(await info(uuid)).reconnecting);
+    await poll("the process loses the hub", async () => (await info(uuid)).reconnecting);
+    await poll("the process is connected to the new hub", async () => !(await info(uuid)).reconnecting);
     await detections.next(3);
     const record = await info(uuid);
     assert.deepEqual([record.state, record.stats.restarts], ["running", 0]);
@@ -104,12 +93,12 @@ describe("a media-server source", () => {
 
     await service.expect(200, "DELETE", `/process/${uuid}`);
     assert.equal((await read(source.uuid)).status, "streaming");
-    const recordings = await until("two recordings are over", async () => {
+    const recordings = await poll("two recordings have ended", async () => {
       const found = await listRecordings();
       return found.filter(({ stopped_at }) => stopped_at !== null).length === 2 && found;
     });
     assert.equal(recordings.length, 3);
     for (const { duration_seconds } of recordings) assert.ok(duration_seconds > 0);
-    assert.deepEqual(await listOpenFiles(join(service.folder.path, "data")), [], "recordings are for this user alone");
+    assert.deepEqual(await listOpenFiles(join(service.folder.path, "data")), [], "recordings are private");
   });
 });

@@ -1,4 +1,4 @@
-/** Processed video on its way out of the whole service: played by strangers' players, pushed to a strangers' server, recorded. */
+/** Output of processed video: played by ffmpeg, GStreamer and WebRTC, pushed to nginx, recorded. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,13 +13,13 @@ import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { nginxIsMissing, openNginx } from "../nginx-rtmp.fixture.ts";
-import { listOpenFiles } from "./open-files.fixture.ts";
-import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+import { poll } from "../watch.fixture.ts";
+import { createKey, listOpenFiles, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const run = promisify(execFile);
 const SIZE = [320, 180];
 
-/** Without pictures: shorter than the pause of a test. */
+/** Time limit without frames: shorter than the pause in the test. */
 const FROZEN_SECONDS = 1;
 
 const service = await TestService.start({
@@ -31,7 +31,7 @@ await run("ffmpeg", [
   ...["-v", "error", "-f", "lavfi", "-i", `testsrc=size=${SIZE.join("x")}:rate=25`, "-t", "120"],
   ...["-c:v", "libx264", "-preset", "ultrafast", clip],
 ]);
-/** Looks for nothing, which is cheap. */
+/** Almost no inference. */
 const startProcess = async (source: SourceRecord, key = MASTER_KEY): Promise<string> => {
   const json = { params: { every: 1000 } };
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json, key });
@@ -40,16 +40,6 @@ const startProcess = async (source: SourceRecord, key = MASTER_KEY): Promise<str
 const uuid = await startProcess(await uploadVideo(service, clip));
 const info = () => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
 const read = (output: OutputRecord) => service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
-
-async function until<T>(what: string, look: () => Promise<T | false>): Promise<T> {
-  const deadlineMs = performance.now() + 60_000;
-  for (;;) {
-    const found = await look();
-    if (found !== false) return found;
-    assert.ok(performance.now() < deadlineMs, `it never came about that ${what}`);
-    await wait(50);
-  }
-}
 
 async function attach(type: "rtsp" | "rtmp", url: string, settings: string | null = null): Promise<OutputRecord> {
   const json = { alias: "out", type, url, settings };
@@ -60,7 +50,7 @@ async function attach(type: "rtsp" | "rtmp", url: string, settings: string | nul
 }
 
 const awaitStatus = (output: OutputRecord, status: OutputRecord["status"]) =>
-  until(`the output is ${status}`, async () => {
+  poll(`the output is ${status}`, async () => {
     const shown = await read(output);
     return shown.status === status && shown;
   });
@@ -68,7 +58,7 @@ const awaitStatus = (output: OutputRecord, status: OutputRecord["status"]) =>
 const detach = (output: OutputRecord) => service.expect(200, "DELETE", `/process/${uuid}/${output.uuid}`);
 const withKey = (output: OutputRecord) => `${output.play_url ?? assert.fail()}?api_key=${MASTER_KEY}`;
 
-/** Frames that ffmpeg decodes of so many, and one of them as a picture. */
+/** Plays a number of frames, writes one of them to a picture, and returns the number of decoded frames. */
 async function playWithFfmpeg(url: string, frames: number, picture: string): Promise<number> {
   const { stderr } = await run("ffmpeg", [
     ...["-v", "error", "-stats", "-nostdin", "-y", "-rtsp_transport", "tcp", "-i", url],
@@ -81,7 +71,7 @@ async function playWithFfmpeg(url: string, frames: number, picture: string): Pro
 const findPids = (program: string): readonly number[] =>
   listDescendants(service.serving.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(program));
 
-test("an rtsp output is played by ffmpeg and GStreamer, at its resolution, and survives its hub", async () => {
+test("ffmpeg and GStreamer play an rtsp output at its resolution, and it survives a killed hub", async () => {
   const output = await attach("rtsp", "rtsp://yard/processed", "1080p");
   const { frames_sent: before } = await awaitStatus(output, "live");
   const picture = join(service.folder.path, "frame.png");
@@ -94,7 +84,7 @@ test("an rtsp output is played by ffmpeg and GStreamer, at its resolution, and s
     ...["60", "gst-launch-1.0", "rtspsrc", `location=${withKey(output)}`, "protocols=tcp", "latency=0"],
     ..."! rtph264depay ! h264parse ! avdec_h264 ! identity eos-after=30 ! fakesink".split(" "),
   ]);
-  await until("frames are counted", async () => (await read(output)).frames_sent > before);
+  await poll("frames are counted", async () => (await read(output)).frames_sent > before);
   const [runner = 0] = findPids("runner.mjs");
   const [hub = 0] = findPids("hub.mjs");
   process.kill(hub, "SIGKILL");
@@ -107,7 +97,7 @@ test("an rtsp output is played by ffmpeg and GStreamer, at its resolution, and s
     record.output_states.map(({ output_uuid, status, status_detail }) => [output_uuid, status, status_detail]),
     [[output.uuid, "live", null]],
   );
-  assert.ok(findPids("runner.mjs").includes(runner), "its runner was started again");
+  assert.ok(findPids("runner.mjs").includes(runner), "its runner was restarted");
   for (const format of ["json", "dot", "mermaid", "launch"]) {
     const { text } = await service.call("GET", `/process/${uuid}/graph?format=${format}`);
     assert.doesNotMatch(text, /run_[\w-]{20}/);
@@ -117,7 +107,7 @@ test("an rtsp output is played by ffmpeg and GStreamer, at its resolution, and s
   assert.equal((await read(output)).status, "idle");
 });
 
-test("players of an rtsp output stay while its process is paused, and see pictures again when it goes on", async () => {
+test("players of an rtsp output stay connected while its process is paused, and continue when it resumes", async () => {
   const output = await attach("rtsp", "rtsp://yard/paused");
   await awaitStatus(output, "live");
   const player = spawn(
@@ -137,17 +127,17 @@ test("players of an rtsp output stay while its process is paused, and see pictur
     });
     assert.equal(answer.status, 201);
     await viewer.connect(await answer.text());
-    await until("both play", async () => frames > 0 && viewer.pictures.length > 0);
+    await poll("both play", async () => frames > 0 && viewer.pictures.length > 0);
     await service.expect(200, "POST", `/process/${uuid}/pause`);
     await wait(FROZEN_SECONDS * 3000);
     const paused = await read(output);
     assert.deepEqual([paused.status, paused.status_detail], ["live", "the process is paused"]);
     const { stats, output_states } = await info();
     assert.deepEqual([stats.fps_in, stats.fps_out, output_states[0]?.status_detail], [0, 0, "the process is paused"]);
-    assert.ok(stats.latency_ms.p50 > 0, "what was measured is still shown");
+    assert.ok(stats.latency_ms.p50 > 0, "the last measurement is kept");
     const [framesBefore, picturesBefore] = [frames, viewer.pictures.length];
     await service.expect(200, "POST", `/process/${uuid}/resume`);
-    await until("both play again", async () => {
+    await poll("both continue", async () => {
       assert.deepEqual([player.exitCode, viewer.isClosed], [null, false]);
       return frames > framesBefore + 10 && viewer.pictures.length > picturesBefore + 10;
     });
@@ -157,12 +147,12 @@ test("players of an rtsp output stay while its process is paused, and see pictur
   }
   const other = { alias: "out", type: "rtsp", url: "rtsp://yard/paused", settings: "360p" };
   const twin = await service.expect<OutputRecord>(201, "POST", "/output", { json: other });
-  const refused = await service.expect<{ code: string }>(409, "POST", `/process/${uuid}/${twin.uuid}`);
-  assert.equal(refused.code, "path_in_use");
+  const rejected = await service.expect<{ code: string }>(409, "POST", `/process/${uuid}/${twin.uuid}`);
+  assert.equal(rejected.code, "path_in_use");
   await detach(output);
 });
 
-test("an rtmp output finds a server again that was away", { skip: nginxIsMissing }, async () => {
+test("an rtmp output reconnects to a server that was restarted", { skip: nginxIsMissing }, async () => {
   const nginx = await openNginx();
   const output = await attach("rtmp", `rtmp://127.0.0.1:${nginx.port}/live/yard?token=sesame`, "360p");
   await awaitStatus(output, "live");
@@ -176,11 +166,11 @@ test("an rtmp output finds a server again that was away", { skip: nginxIsMissing
   await detach(output);
 });
 
-test("a process of a key with recording is recorded, run by run, for its owner alone", async () => {
+test("a process of a key with recording is recorded, one file per run, only for its owner", async () => {
   assert.equal(
     (await service.call("GET", `/process/${uuid}/recording/0`)).status,
     404,
-    "the first key records nothing",
+    "the first key has no recording",
   );
   await service.expect(200, "DELETE", `/process/${uuid}`);
   const key = await createKey(service, "recorder", "--recording");
@@ -188,9 +178,9 @@ test("a process of a key with recording is recorded, run by run, for its owner a
   const path = (index: number) => `/process/${recorded}/recording/${index}`;
   const read = (index: number, range?: string) =>
     fetch(`${service.url}${path(index)}`, { headers: { api_key: key, ...(range !== undefined && { range }) } });
-  await until("a second is recorded", async () => (await (await read(0)).arrayBuffer()).byteLength > 30_000);
+  await poll("a second is recorded", async () => (await (await read(0)).arrayBuffer()).byteLength > 30_000);
   for (const runner of findPids("runner.mjs")) process.kill(runner, "SIGKILL");
-  await until("it is recorded again", async () => (await read(1)).status === 200);
+  await poll("the second run is recorded", async () => (await read(1)).status === 200);
   const response = await read(0);
   const first = Buffer.from(await response.arrayBuffer());
   const file = join(service.folder.path, "first.mp4");
@@ -199,11 +189,11 @@ test("a process of a key with recording is recorded, run by run, for its owner a
     ...["-v", "error", "-count_frames", "-select_streams", "v:0"],
     ...["-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file],
   ]);
-  assert.ok(Number(stdout) >= 10, `${stdout} frames, on a machine that may be busy`);
+  assert.ok(Number(stdout) >= 10, `${stdout} frames`);
   const part = await read(0, "bytes=4-7");
   assert.deepEqual([part.status, await part.text()], [206, "ftyp"]);
-  // Its file is there before its runner has said that it writes, and empty for a moment longer.
-  const shown = await until("both runs are listed", async () => {
+  // The file exists before the runner reports it, and is empty at first.
+  const shown = await poll("both runs are listed", async () => {
     const one = await service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key });
     return one.recording?.is_recording === true && one.recordings.length > 1 && one;
   });
@@ -221,6 +211,6 @@ test("a process of a key with recording is recorded, run by run, for its owner a
   assert.equal((await read(1)).status, 200);
   const data = join(service.folder.path, "data");
   assert.ok((await readdir(data, { recursive: true })).some((name) => /^process-recordings\/.*\.mp4$/.test(name)));
-  assert.deepEqual(await listOpenFiles(data), [], "recordings and uploads are for this user alone");
+  assert.deepEqual(await listOpenFiles(data), [], "recordings and uploads are private");
   assert.doesNotMatch(service.serving.stderr, /run_[\w-]{20}|sesame/);
 });

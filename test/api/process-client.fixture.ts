@@ -1,4 +1,4 @@
-/** What a client does with a running process: listens to its detections, looks at its feed. */
+/** A client of a running process: receives its detections and its feed. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { Watch } from "../watch.fixture.ts";
 
 const checkMessage = checkBy(DetectionMessage);
 
-/** One `detection_data` socket. Every message is held against its schema as it comes. */
+/** One `detection_data` socket. Checks every message against its schema. */
 export class Detections {
   readonly messages: DetectionMessage[] = [];
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
@@ -19,7 +19,7 @@ export class Detections {
 
   private constructor(url: string) {
     this.#socket = new WebSocket(url, { handshakeTimeout: 60_000 });
-    this.#socket.on("message", (data) => this.#hear(String(data)));
+    this.#socket.on("message", (data) => this.#receive(String(data)));
     this.closed = new Promise((resolve) => {
       this.#socket.on("close", (code, reason) => resolve({ code, reason: String(reason) }));
     });
@@ -31,7 +31,7 @@ export class Detections {
     return detections;
   }
 
-  /** So many more from now on. */
+  /** Waits for more messages. */
   async next(count: number): Promise<readonly DetectionMessage[]> {
     const before = this.messages.length;
     await this.until(`${count} messages`, () => this.messages.length >= before + count);
@@ -47,17 +47,17 @@ export class Detections {
     this.#socket.close();
   }
 
-  #hear(text: string): void {
+  #receive(text: string): void {
     const message = JSON.parse(text) as DetectionMessage;
     const faults = checkMessage(message);
     if (faults.length > 0) this.#fault = `${JSON.stringify(faults)} in ${text}`;
     this.messages.push(message);
-    this.#watch.look();
+    this.#watch.check();
   }
 }
 
-/** The first pictures of a feed; the viewer goes then. */
-export async function lookAtFeed(url: string, count: number): Promise<readonly Buffer[]> {
+/** Reads the first pictures of a feed, then disconnects. */
+export async function readFeed(url: string, count: number): Promise<readonly Buffer[]> {
   const leaving = new AbortController();
   const response = await fetch(url, { signal: leaving.signal });
   const type = response.headers.get("content-type") ?? "";
@@ -91,15 +91,15 @@ function takePart(bytes: Buffer): { readonly picture: Buffer; readonly rest: Buf
   return { picture: bytes.subarray(start, start + length), rest: bytes.subarray(start + length) };
 }
 
-/** Resolves with the caps that GStreamer's own decoder sees in a picture. */
+/** Resolves with the caps of a picture decoded by GStreamer. */
 export async function decodeJpeg(picture: Buffer): Promise<string> {
   const decoder = spawn("timeout", ["60", "gst-launch-1.0", "-v", ..."fdsrc ! jpegdec ! fakesink".split(" ")]);
-  let said = "";
-  for (const stream of [decoder.stdout, decoder.stderr]) stream.on("data", (data) => (said += data));
+  let printed = "";
+  for (const stream of [decoder.stdout, decoder.stderr]) stream.on("data", (data) => (printed += data));
   decoder.stdin.on("error", () => {});
   decoder.stdin.end(picture);
   const [code] = await once(decoder, "close");
-  assert.equal(code, 0, said);
-  const caps = said.match(/video\/x-raw[^\n]*/);
-  return caps?.[0] ?? assert.fail(said);
+  assert.equal(code, 0, printed);
+  const caps = printed.match(/video\/x-raw[^\n]*/);
+  return caps?.[0] ?? assert.fail(printed);
 }

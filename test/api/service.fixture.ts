@@ -1,22 +1,23 @@
-/** The real service in a process of its own, and a client that believes no answer unseen. */
+/** The real service in its own process, and a client that checks every response against the OpenAPI document. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { openAsBlob } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Serving, ServingFolder, type ServingOptions } from "../../cli/serve/serving.fixture.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { Answers, type ApiDocument, type ReadAnswer } from "./answers.ts";
+import { ApiContract, type ApiDocument, type ReceivedResponse } from "./api-contract.ts";
 
 const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 const run = promisify(execFile);
-/** Not a measure of anything: only so that a hang becomes a failure. */
+/** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
 export const MASTER_KEY = `wh_0123456789ab_${"A".repeat(43)}`;
 
-/** Their bodies are not waited for. */
+/** Types of endless bodies, which are not read. */
 const ENDLESS = /^(multipart\/x-mixed-replace|text\/event-stream)/;
 
 export interface CallOptions {
@@ -24,15 +25,15 @@ export interface CallOptions {
   readonly json?: unknown;
   readonly body?: string | FormData | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Null: none is sent. */
+  /** Null: no key. */
   readonly key?: string | null;
 }
 
-export interface Answer<T = unknown> extends ReadAnswer {
+export interface Answer<T = unknown> extends ReceivedResponse {
   readonly body: T;
 }
 
-/** Tests send more requests than any client may, on machines that are busy with other tests. */
+/** Higher limits: tests send many requests, on busy machines. */
 const ENV = {
   WINDHOVER_RUNNERS_START_SECONDS: "60",
   WINDHOVER_DATABASE_STATEMENT_SECONDS: "60",
@@ -46,7 +47,7 @@ export class TestService {
   readonly #options: ServingOptions;
   serving: Serving;
   url = "";
-  answers: Answers = new Answers({ paths: {}, components: { schemas: {} } });
+  contract: ApiContract = new ApiContract({ paths: {}, components: { schemas: {} } });
 
   private constructor(folder: ServingFolder, options: ServingOptions) {
     this.folder = folder;
@@ -60,7 +61,7 @@ export class TestService {
     return service;
   }
 
-  /** After it has ended, on the same data. */
+  /** Starts it again on the same data, after it has ended. */
   async startAgain(): Promise<void> {
     this.serving = this.folder.serve(this.#options);
     await this.#await();
@@ -70,7 +71,7 @@ export class TestService {
     try {
       this.url = await this.serving.url();
       const document = await fetch(`${this.url}/openapi.json`);
-      this.answers = new Answers((await document.json()) as ApiDocument);
+      this.contract = new ApiContract((await document.json()) as ApiDocument);
     } catch (error) {
       await this.folder.close();
       throw error;
@@ -81,16 +82,16 @@ export class TestService {
     return this.folder.close();
   }
 
-  /** The answer fits what the API says of itself. */
+  /** Asserts that the response fits the OpenAPI document. */
   async call<T = unknown>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
     const answer = await this.send(method, path, options);
-    const operation = this.answers.find(method, path.split("?")[0] ?? path);
-    assert.deepEqual(this.answers.judge(operation, answer), [], `${method} ${path}: ${answer.text.slice(0, 1000)}`);
+    const operation = this.contract.find(method, path.split("?")[0] ?? path);
+    assert.deepEqual(this.contract.check(operation, answer), [], `${method} ${path}: ${answer.text.slice(0, 1000)}`);
     const isJson = /json/.test(answer.headers.get("content-type") ?? "");
     return { ...answer, body: (isJson ? JSON.parse(answer.text) : answer.text) as T };
   }
 
-  /** With this status. */
+  /** Also asserts the status. */
   async expect<T = unknown>(status: number, method: string, path: string, options: CallOptions = {}): Promise<T> {
     const answer = await this.call<T>(method, path, options);
     const logged = answer.status >= 500 ? `\nthe service logged:\n${this.serving.errors}` : "";
@@ -102,7 +103,7 @@ export class TestService {
     method: string,
     path: string,
     { json, body, headers, key = MASTER_KEY }: CallOptions,
-  ): Promise<ReadAnswer> {
+  ): Promise<ReceivedResponse> {
     const response = await fetch(`${this.url}${path}`, {
       method,
       redirect: "manual",
@@ -120,11 +121,11 @@ export class TestService {
   }
 }
 
-/** A key of its own beside the running service, by the command. */
+/** Creates a key with the command line, while the service runs. */
 export const createKey = (service: TestService, name: string, ...args: readonly string[]): Promise<string> =>
   runKeys(service, "create", name, ...args);
 
-/** The service honours it within a second or two. */
+/** The service applies it within two seconds. */
 export const revokeKey = (service: TestService, name: string): Promise<string> => runKeys(service, "revoke", name);
 
 async function runKeys(service: TestService, ...args: readonly string[]): Promise<string> {
@@ -136,7 +137,7 @@ async function runKeys(service: TestService, ...args: readonly string[]): Promis
   return stdout.trim();
 }
 
-/** A file as `POST /video` takes it. */
+/** Uploads a file with `POST /video`. */
 export async function uploadVideo(
   service: TestService,
   file: string,
@@ -148,4 +149,17 @@ export async function uploadVideo(
   const answer = await service.call<SourceRecord>("POST", "/video", { body: form, ...(key !== undefined && { key }) });
   assert.ok(answer.status === 201 || answer.status === 200, answer.text);
   return answer.body;
+}
+
+/** Files and folders that other users of the machine may access: `0644 recordings/…`. Without PostgreSQL's private folder. */
+export async function listOpenFiles(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => !name.startsWith("postgres/"));
+  const modes = await Promise.all(
+    names.map(async (name) => {
+      // Null: removed in the meantime.
+      const found = await stat(join(folder, name)).catch(() => null);
+      return { name, mode: (found?.mode ?? 0) & 0o777 };
+    }),
+  );
+  return modes.filter(({ mode }) => (mode & 0o077) !== 0).map(({ name, mode }) => `0${mode.toString(8)} ${name}`);
 }

@@ -1,4 +1,4 @@
-/** Tracks of a real process on a real clip, as its report and as files: from the runner to the database to maps of other people's. */
+/** Reports and exported files of the tracks of a real process, from the runner through the database to map formats. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -12,17 +12,14 @@ import { TrackCollection, TrackedListing, TrackReportRecord } from "../../schema
 import { checkBy } from "../../server/validation.ts";
 import { type Feature, readGeoJson } from "../../tracks/rfc7946.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
-import { paintStreet } from "../golden/street.fixture.ts";
+import { CAMERA, encodeStreet } from "../golden/street.fixture.ts";
 import { compiledLaunch, start, temporaryFolder } from "../graph.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const NOWHERE = "01890000-0000-7000-8000-000000000000";
 const FRAMES = 75;
-/** Ten metres above a street in Munich, looking north and a little down. */
-const CAMERA = {
-  ...{ latitude: 48.1372, longitude: 11.5755, altitude: 529, rel_altitude: 10, speed: 0 },
-  ...{ sensor_hfov: 60, sensor_vfov: 36, camera_pitch: -30, camera_yaw: 0, camera_roll: 0 },
-};
+
 const noModel = await withoutModel("default");
 const folder = temporaryFolder();
 let service: TestService;
@@ -34,22 +31,12 @@ before(async () => {
 });
 after(() => service?.close());
 
-/** A street with two cars, a stop sign and a clock, for three seconds. */
-async function makeStreet(): Promise<string> {
-  const [raw, clip] = [join(folder, "street.y4m"), join(folder, "street.mp4")];
-  paintStreet(raw, FRAMES);
-  const line = `source uri="${raw}" ! decode ! encode bitrate-kbps=8000 ! record path="${clip}"`;
-  const graph = await start(compiledLaunch(line), []);
-  assert.deepEqual(await graph.ended, { state: "finished", error: null });
-  return clip;
-}
-
 const read = (uuid: string, format: string, key?: string) =>
   service.call<Problem & string>("GET", `/process/${uuid}/tracks?format=${format}`, key === undefined ? {} : { key });
 
 type Report = Static<typeof TrackReportRecord>;
 
-/** The report, held to its schema. */
+/** Reads the report and checks it against its schema. */
 async function readReport(uuid: string, query = "", method: "GET" | "POST" = "GET"): Promise<Report> {
   const report = await service.expect<Report>(200, method, `/process/${uuid}/tracks${query}`);
   assert.deepEqual(checkBy(TrackReportRecord)(report), []);
@@ -62,14 +49,6 @@ async function listTracked(query = ""): Promise<Static<typeof TrackedListing>> {
   return listed;
 }
 
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await look();
-    if (found !== null) return found;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 function readByPython(text: string): { readonly placemarks: readonly { readonly data: Record<string, string> }[] } {
   const script = fileURLToPath(new URL("../../tracks/read-kml.fixture.py", import.meta.url));
   const { stdout, stderr, status } = spawnSync("python3", [script], { input: text, encoding: "utf8", timeout: 60_000 });
@@ -79,31 +58,31 @@ function readByPython(text: string): { readonly placemarks: readonly { readonly 
 
 const classesOf = (features: readonly Feature[]) => features.map(({ properties }) => properties.class_name);
 
-/** Of the process that has ended in the test below. */
+/** The process of the first test, for the tests after it. */
 let endedUuid = "";
 
-test("tracks are exported while a process runs and when it has ended, with where they were", {
+test("exports tracks with their positions while a process runs and after it has ended", {
   skip: noModel,
   timeout: 300_000,
 }, async () => {
-  const { uuid: sourceUuid } = await uploadVideo(service, await makeStreet(), { alias: "street" });
+  const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(folder, FRAMES), { alias: "street" });
   const telemetry_cfg = { type: "static", format: "native", parameters: CAMERA };
   await service.expect<SourceRecord>(200, "PATCH", `/source/${sourceUuid}`, { json: { telemetry_cfg } });
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`);
   const uuid = started.process_uuid;
 
-  const live = await until(async () => {
+  const live = await poll("tracks in the report", async () => {
     const report = await readReport(uuid);
     return report.tracks.length > 0 ? report : null;
   });
   assert.equal(live.process_uuid, uuid);
   assert.ok(Math.abs(live.report_time - Date.now() / 1000) < 60);
   const ofTwo = await readReport(uuid, "?window_minutes=2");
-  // On a busy machine the clip may be over before anybody could look; the report of one that has ended is of all of it.
+  // On a busy machine the process may have ended already; its report then covers the whole clip.
   if ((await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`)).state === "running")
     assert.deepEqual([live.time_window_minutes, ofTwo.time_window_minutes], [5, 2]);
 
-  const early = await until(async () => {
+  const early = await poll("exported tracks", async () => {
     const answer = await read(uuid, "geojson");
     assert.equal(answer.status, 200, answer.text);
     return readGeoJson(answer.text).length > 0 ? answer : null;
@@ -111,7 +90,7 @@ test("tracks are exported while a process runs and when it has ended, with where
   assert.equal(early.headers.get("content-type"), "application/geo+json");
   assert.equal(early.headers.get("content-disposition"), `attachment; filename="tracks-${uuid}.geojson"`);
 
-  await until(async () => {
+  await poll("the end of the clip", async () => {
     const { state, error } = await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
     assert.equal(error, null);
     return state === "finished" ? state : null;
@@ -121,7 +100,7 @@ test("tracks are exported while a process runs and when it has ended, with where
   const features = readGeoJson(text);
   assert.ok(classesOf(features).filter((name) => name === "car").length >= 2, String(classesOf(features)));
   assert.ok(features.every(({ properties }) => properties.is_live === false));
-  // The cars drive: each has a path, north of the camera and on the ground.
+  // A moving car has a path on the ground, north of the camera.
   const cars = features.filter(({ properties }) => properties.class_name === "car");
   const [car] = cars.filter(({ geometry }) => geometry?.type === "LineString");
   assert.ok(car?.geometry, text.slice(0, 2000));
@@ -157,7 +136,7 @@ test("tracks are exported while a process runs and when it has ended, with where
   endedUuid = uuid;
 });
 
-test("the report of a process that has ended is whole, in pages or not, by GET and POST, with pictures and places", {
+test("the report of a process that has ended is complete, with or without pages, by GET and POST, with images and positions", {
   skip: noModel,
 }, async () => {
   const whole = await readReport(endedUuid);
@@ -176,9 +155,9 @@ test("the report of a process that has ended is whole, in pages or not, by GET a
   }
   assert.ok(cars.some(({ last_location: last }) => last !== null && Math.abs(last.latitude - CAMERA.latitude) < 0.001));
 
-  const { report_time: _, ...said } = whole;
+  const { report_time: _, ...expected } = whole;
   const { report_time: __, ...posted } = await readReport(endedUuid, "", "POST");
-  assert.deepEqual(posted, said);
+  assert.deepEqual(posted, expected);
   const packed = await fetch(`${service.url}/process/${endedUuid}/tracks?patches=false`, {
     headers: { api_key: MASTER_KEY, "accept-encoding": "gzip" },
   });
@@ -199,16 +178,16 @@ test("the report of a process that has ended is whole, in pages or not, by GET a
   assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "invalid_input", "cursor"]);
 });
 
-test("a process with a report is listed until the report is deleted, and then it has none", {
+test("a process with a report is listed until the report is deleted", {
   skip: noModel,
 }, async () => {
   const { tracks } = await readReport(endedUuid, "?patches=false");
   const [listed] = (await listTracked("?limit=1")).tracked_processes;
-  const { started_at, finished_at, source_uuid, ...told } = listed ?? assert.fail("nothing is listed");
+  const { started_at, finished_at, source_uuid, ...others } = listed ?? assert.fail("the list is empty");
   assert.ok(started_at !== null && finished_at !== null && started_at < finished_at);
   const info = await service.expect<ProcessRecord>(200, "GET", `/process/${endedUuid}`);
   assert.equal(source_uuid, info.source_uuid);
-  const { video_url, ...rest } = told;
+  const { video_url, ...rest } = others;
   assert.deepEqual(rest, {
     ...{ uuid: endedUuid, process_uuid: endedUuid, alias: "street", track_count: tracks.length, enhancement: null },
   });
@@ -225,18 +204,18 @@ test("a process with a report is listed until the report is deleted, and then it
   assert.deepEqual((await listTracked()).tracked_processes, []);
 });
 
-describe("tracks are refused", () => {
-  test("with 404 of a process that is not there", async () => {
+describe("a request for tracks is rejected", () => {
+  test("with 404 for an unknown process", async () => {
     const { status, body } = await read(NOWHERE, "kml");
     assert.deepEqual([status, body.code], [404, "process_not_found"]);
   });
 
-  test("with 422 in a format that there is not, with those there are", async () => {
+  test("with 422 for an unknown format", async () => {
     const { status, body } = await service.call<Problem>("GET", `/process/${NOWHERE}/tracks?format=gpx`);
     assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "invalid_input", "format"]);
   });
 
-  test("with 422 where a window, a page or its size is none, and says what was expected", async () => {
+  test("with 422 for an invalid window, limit or option", async () => {
     for (const [name, value] of [
       ["window_minutes", "0"],
       ["window_minutes", "1.5"],
@@ -255,7 +234,7 @@ describe("tracks are refused", () => {
     assert.equal(status, 403);
   });
 
-  test("with 404 of a process whose key had no track logger, 409 where the graph tracks nothing", async () => {
+  test("with 404 when the key has no track logger, and 409 when the graph has no tracker", async () => {
     const clip = join(folder, "ball.mp4");
     const graph = await start(
       compiledLaunch(

@@ -1,12 +1,12 @@
-/** The workflow of the interface, from the upload to the end, over real sockets, with a real clip and a real camera. */
+/** The whole workflow of the API, over real sockets, with a real clip and a real camera. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { startCamera } from "../camera.fixture.ts";
 import { testClip } from "../clips.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { startCamera } from "../soak/camera.fixture.ts";
-import { Detections, decodeJpeg, lookAtFeed } from "./process-client.fixture.ts";
+import { Detections, decodeJpeg, readFeed } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const service = await TestService.start();
@@ -14,7 +14,7 @@ after(() => service.close());
 
 const folder = temporaryFolder();
 const short = await makeClip(folder, 40);
-/** People, where it could be fetched. */
+/** A clip of people, if available. */
 const clip = testClip("vtest.avi") ?? short;
 
 const upload = (file: string, alias?: string) => uploadVideo(service, file, alias === undefined ? {} : { alias });
@@ -32,7 +32,7 @@ async function awaitState(uuid: string, state: ProcessRecord["state"]): Promise<
   }
 }
 
-/** All that a client does with a process, whatever it runs on. */
+/** Everything a client does with a process, for any source. */
 async function useProcess(source: SourceRecord): Promise<void> {
   const started = await start(source);
   const uuid = started.process_uuid;
@@ -45,7 +45,7 @@ async function useProcess(source: SourceRecord): Promise<void> {
   for (const { process_uuid, source_uri } of await detections.next(5))
     assert.deepEqual([process_uuid, source_uri], [uuid, source.input_url]);
 
-  const pictures = await lookAtFeed(started.feed_url, 3);
+  const pictures = await readFeed(started.feed_url, 3);
   assert.match(await decodeJpeg(pictures.at(-1) ?? assert.fail()), /width=\(int\)\d+/);
 
   const running = await info(uuid);
@@ -73,7 +73,7 @@ async function useProcess(source: SourceRecord): Promise<void> {
   );
 }
 
-describe("the workflow of the interface", () => {
+describe("the workflow of the API", () => {
   test("on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop", {
     timeout: 300_000,
   }, async () => {
@@ -99,20 +99,20 @@ describe("the workflow of the interface", () => {
     await useProcess(source);
   });
 
-  test("a file that comes to its end is finished by itself", { timeout: 300_000 }, async () => {
+  test("a process finishes at the end of its file", { timeout: 300_000 }, async () => {
     const { process_uuid: uuid } = await start(await upload(short));
     const record = await awaitState(uuid, "finished");
     assert.equal(record.error, null);
   });
 
-  test("people are detected and followed on the real clip", {
+  test("detects and tracks people on the real clip", {
     timeout: 300_000,
     skip: clip === short && "the real clip is not in the cache",
   }, async () => {
     const started = await start(await upload(clip));
     const detections = await Detections.open(started.detection_data_url);
     const seen = () => detections.messages.flatMap(({ active_tracks }) => active_tracks);
-    await detections.until("a person that is followed", () =>
+    await detections.until("a tracked person", () =>
       seen().some(({ class_name, track_id }) => class_name === "person" && track_id > 0),
     );
     await service.expect(200, "DELETE", "/processes");

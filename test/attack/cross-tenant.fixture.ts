@@ -1,5 +1,5 @@
-/** Every operation of the API's own document, on what belongs to somebody else. */
-import type { Operation } from "../api/answers.ts";
+/** Every operation of the OpenAPI document, on resources of another tenant. */
+import type { Operation } from "../api/api-contract.ts";
 import { ALERT, type Owned, RECEIVER, type Target } from "./target.fixture.ts";
 
 export interface ForeignCall {
@@ -7,15 +7,15 @@ export interface ForeignCall {
   readonly path: string;
   readonly body?: string;
   readonly type?: string;
-  /** Lists what belongs to the thing: an empty list says no more than that nothing is there. */
+  /** A listing: expected to be empty instead of 404. */
   readonly isList: boolean;
 }
 
 const SUBSCRIPTION = { notification_url: RECEIVER, event_type: "new-tracks" };
-const NOBODYS = "01890000-0000-7000-8000-000000000000";
+const UNKNOWN = "01890000-0000-7000-8000-000000000000";
 const SDP = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n";
 
-/** Bodies that the owner could send, by operation: what is refused for its form says nothing about whose it is. */
+/** Valid bodies by operation: an invalid one would be rejected before the check of the owner. */
 const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "PATCH /source/{source_id}": () => ({ alias: "mine now" }),
   "POST /alert/{uuid}": () => ALERT,
@@ -31,7 +31,7 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   }),
 };
 
-/** Values of path and query parameters by name. `POST /alert/{uuid}` takes a process. */
+/** Values of path and query parameters by name. `POST /alert/{uuid}` refers to a process. */
 function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, string>> {
   return {
     source_id: owned.source,
@@ -39,9 +39,9 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     process_uuid: owned.process,
     output_uuid: owned.output,
     uuid: operation.method === "POST" ? owned.process : owned.alert,
-    recording_uuid: NOBODYS,
-    branch_uuid: NOBODYS,
-    session: NOBODYS,
+    recording_uuid: UNKNOWN,
+    branch_uuid: UNKNOWN,
+    session: UNKNOWN,
     index: "0",
     file: "index.m3u8",
     notification_url: RECEIVER,
@@ -49,15 +49,15 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
   };
 }
 
-/** Those that name a thing of one user. Pages without any data of their own are not among them. */
+/** Operations on a resource of one user; without static pages. */
 export function listForeignCalls({ service, owned }: Target): readonly ForeignCall[] {
-  return service.answers.operations.flatMap((operation) => {
+  return service.contract.operations.flatMap((operation) => {
     const values = valuesOf(operation, owned);
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
     const inQuery = (operation.parameters ?? []).filter(({ in: where, name }) => where === "query" && name in values);
-    const things = [...names, ...inQuery.map(({ name }) => name)].filter((name) => /uuid|source_id/.test(name));
+    const resources = [...names, ...inQuery.map(({ name }) => name)].filter((name) => /uuid|source_id/.test(name));
     const key = `${operation.method} ${operation.path}`;
-    if ((things.length === 0 && !(key in BODIES)) || isPage(operation)) return [];
+    if ((resources.length === 0 && !(key in BODIES)) || isPage(operation)) return [];
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "x");
     const query = new URLSearchParams(inQuery.map(({ name }): [string, string] => [name, values[name] ?? ""]));
     const [type] = Object.keys(operation.requestBody?.content ?? {});
@@ -83,13 +83,13 @@ function bodyOf(key: string, type: string | undefined, owned: Owned): string | u
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
 
-/** Of a good token: each with something else that is wrong. */
-export function spoilToken(token: string): readonly string[] {
+/** Invalid variants of a valid token. */
+export function corruptToken(token: string): readonly string[] {
   const [end = "", mac = ""] = token.split(".");
   const other = (letter: string) => ALPHABET[(ALPHABET.indexOf(letter) + 1) % ALPHABET.length] ?? "x";
   const flipped = [...mac].map((letter, i) => mac.slice(0, i) + other(letter) + mac.slice(i + 1));
   return [
-    // The last letter of a MAC holds fewer bits than a letter has: another one may mean the same bytes.
+    // Not the last letter: it has unused bits, so that another letter may decode to the same bytes.
     ...flipped.slice(0, -1).map((changed) => `${end}.${changed}`),
     ...[`${Number(end) + 1}.${mac}`, `${Number(end) * 10}.${mac}`, `0.${mac}`, `-1.${mac}`, `1e99.${mac}`],
     ...[`${end}.`, `.${mac}`, `${end}`, mac, `${end}.${mac}x`, `${end}.${mac}.${mac}`, `${end}.${"A".repeat(5000)}`],

@@ -1,9 +1,9 @@
-/** Runs floods in a process of its own, so that whoever measures is not held up: `flood.child.ts VICTIM NAME`. */
-import { FLOODS, type Victim } from "./floods.ts";
+/** Runs a flood in its own process, so that it does not slow down the measurement: `flood.child.ts VICTIM NAME`. */
+import { FLOODS, type Victim } from "./floods.fixture.ts";
 
 const [, , victim = "{}", name = ""] = process.argv;
 const flood = FLOODS.find((one) => one.name === name);
-if (flood === undefined) throw new Error(`there is no flood "${name}"`);
+if (flood === undefined) throw new Error(`no such flood: "${name}"`);
 const ended = new AbortController();
 process.once("SIGTERM", () => {
   ended.abort();

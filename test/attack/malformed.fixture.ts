@@ -1,32 +1,32 @@
-/** Inputs that are almost what they should be, for every way into the service. */
+/** Nearly valid inputs for every interface of the service. */
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { publisherSession } from "../../hub/rtsp/fuzz.fixture.ts";
-import { requestsOf } from "../api/fuzz/requests.ts";
+import { requestsOf } from "../api/fuzz-requests.ts";
 import { mutate, mutations } from "../soak/mutate.fixture.ts";
 import { ADDRESS, ALERT, type Target } from "./target.fixture.ts";
 
-const TALK_BYTES = 600;
+const HEAD_BYTES = 600;
 const QUIET_MS = 300;
 const RTMP_HELLO_BYTES = 1 + 2 * 1536;
 
-/** One input, sent; resolves with what is wrong with the answer, or null. */
+/** `send` resolves with a fault of the response, or null. */
 export interface Input {
   readonly kind: string;
   send(target: Target): Promise<string | null>;
 }
 
-/** Each with how often it comes among 100. */
+/** Weights are percentages. */
 export function inputsFor(target: Target, key: string, clip: Buffer): fc.Arbitrary<Input> {
   const { source, process } = target.owned;
-  const changes = mutations(TALK_BYTES);
-  const spoilt = (words: Buffer, talkAt = 0) => changes.map((list) => mutate(words, list, talkAt));
-  const text = (words: string) => spoilt(Buffer.from(words));
-  const raw = (kind: string, port: number, words: fc.Arbitrary<Buffer>): fc.Arbitrary<Input> =>
-    words.map((bytes) => ({ kind, send: () => sayRaw(port, bytes) }));
-  const post = (kind: string, path: string, type: string, words: fc.Arbitrary<Buffer>, method = "POST") =>
-    words.map((body) => ({ kind, send: (to: Target) => judge(to, method, path, { key, body, type }) }));
+  const changes = mutations(HEAD_BYTES);
+  const mutated = (bytes: Buffer, start = 0) => changes.map((list) => mutate(bytes, list, start));
+  const text = (original: string) => mutated(Buffer.from(original));
+  const raw = (kind: string, port: number, input: fc.Arbitrary<Buffer>): fc.Arbitrary<Input> =>
+    input.map((bytes) => ({ kind, send: () => sendRaw(port, bytes) }));
+  const post = (kind: string, path: string, type: string, input: fc.Arbitrary<Buffer>, method = "POST") =>
+    input.map((body) => ({ kind, send: (to: Target) => sendBody(to, method, path, { key, body, type }) }));
   const head = (path: string, more: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\napi_key: ${key}\r\n${more}\r\n`;
   const upgrade = head(
     `/process/${process}/detection_data`,
@@ -36,30 +36,30 @@ export function inputsFor(target: Target, key: string, clip: Buffer): fc.Arbitra
   const posted = `POST /alert HTTP/1.1\r\nHost: x\r\napi_key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const rtsp = publisherSession(`rtsp://127.0.0.1:${target.ports.rtsp}/tenant-f/a`, key);
   const telemetry = JSON.stringify({ telemetry_cfg: { type: "static", parameters: { sensor_hfov: 60 } } });
-  const { answers } = target.service;
+  const { contract } = target.service;
   const operations = fc.oneof(
-    ...answers.operations.map((operation) =>
-      requestsOf(operation, { answers, key, uuids: [source, process], names: ["detect", "queue"] }),
+    ...contract.operations.map((operation) =>
+      requestsOf(operation, { contract, key, uuids: [source, process], names: ["detect", "queue"] }),
     ),
   );
   return fc.oneof(
     { weight: 30, arbitrary: operations.map((request) => ({ kind: "api", send: () => sendRequest(target, request) })) },
     { weight: 15, arbitrary: raw("http", target.ports.http, fc.oneof(text(head("/sources", "")), text(posted))) },
-    { weight: 10, arbitrary: raw("websocket", target.ports.http, spoiltFrames(upgrade)) },
-    { weight: 12, arbitrary: raw("rtsp", target.ports.rtsp, spoilt(Buffer.concat(rtsp))) },
-    { weight: 10, arbitrary: raw("rtmp", target.ports.rtmp, spoilt(rtmpSession(), RTMP_HELLO_BYTES)) },
+    { weight: 10, arbitrary: raw("websocket", target.ports.http, randomFrames(upgrade)) },
+    { weight: 12, arbitrary: raw("rtsp", target.ports.rtsp, mutated(Buffer.concat(rtsp))) },
+    { weight: 10, arbitrary: raw("rtmp", target.ports.rtmp, mutated(rtmpSession(), RTMP_HELLO_BYTES)) },
     { weight: 8, arbitrary: post("yaml", "/graphs/validate", "application/yaml", text(GRAPH)) },
     { weight: 6, arbitrary: post("whep", `/source/${source}/whep`, "application/sdp", text(OFFER)) },
     { weight: 6, arbitrary: post("telemetry", `/source/${source}`, "application/json", text(telemetry), "PATCH") },
     {
       weight: 3,
-      arbitrary: post("upload", "/video", "multipart/form-data; boundary=cut", spoilt(clip).map(asForm)),
+      arbitrary: post("upload", "/video", "multipart/form-data; boundary=cut", mutated(clip).map(asForm)),
     },
   );
 }
 
-/** What is no answer of a sound server: none at all where there should be one, or a fault of its own. */
-async function judge(
+/** Resolves with a server error, or null. Rejects without a response. */
+async function sendBody(
   target: Target,
   method: string,
   path: string,
@@ -75,7 +75,7 @@ async function sendRequest(
   request: { method: string; path: string; headers: object; body: string | null },
 ) {
   const { method, path, headers, body } = request;
-  // A connection for each: one that is kept may be closed just when the next request is sent on it.
+  // A new connection for each request: the server may close a kept one just when the next request is sent.
   const answer = await target.call(method, path, {
     address: ADDRESS.tenantA,
     headers: headers as Record<string, string>,
@@ -85,17 +85,17 @@ async function sendRequest(
   return isFault ? `${method} ${path} ${body?.slice(0, 300)}: ${answer.status} ${answer.text.slice(0, 300)}` : null;
 }
 
-/** Says it, and goes when nothing more comes back. */
-function sayRaw(port: number, bytes: Buffer): Promise<string | null> {
+/** Sends bytes and disconnects when no more data arrives. */
+function sendRaw(port: number, bytes: Buffer): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1", localAddress: ADDRESS.tenantA });
-    let heard = "";
+    let received = "";
     socket.setTimeout(QUIET_MS, () => socket.destroy());
     socket.on("data", (part) => {
-      heard = (heard + part.toString("latin1")).slice(0, 500);
+      received = (received + part.toString("latin1")).slice(0, 500);
     });
     socket.on("error", () => {});
-    socket.once("close", () => resolve(/^(HTTP|RTSP)\/1\.[01] 500/.test(heard) ? heard : null));
+    socket.once("close", () => resolve(/^(HTTP|RTSP)\/1\.[01] 500/.test(received) ? received : null));
     socket.end(bytes);
   });
 }
@@ -107,8 +107,8 @@ const asForm = (clip: Buffer): Buffer =>
     Buffer.from("\r\n--cut--\r\n"),
   ]);
 
-/** After a proper upgrade: frames of any kind, length and mask. */
-const spoiltFrames = (upgrade: string): fc.Arbitrary<Buffer> =>
+/** After a valid upgrade: WebSocket frames of any type, length and mask. */
+const randomFrames = (upgrade: string): fc.Arbitrary<Buffer> =>
   fc
     .array(
       fc.tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 150 })),
@@ -119,7 +119,7 @@ const spoiltFrames = (upgrade: string): fc.Arbitrary<Buffer> =>
     )
     .map((frames) => Buffer.concat([Buffer.from(upgrade), ...frames.map(([a, b, rest]) => Buffer.of(a, b, ...rest))]));
 
-/** Handshake, and the command `connect`. */
+/** The RTMP handshake and the command `connect`. */
 function rtmpSession(): Buffer {
   const word = (text: string) => Buffer.concat([Buffer.of(0, text.length), Buffer.from(text)]);
   const value = (text: string) => Buffer.concat([Buffer.of(2), word(text)]);

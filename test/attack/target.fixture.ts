@@ -1,12 +1,13 @@
-/** A real service with two tenants on it, what the second one owns, and what its processes weigh. */
+/** A real service with two tenants, the resources of the second one, the memory of its processes, and a client that measures. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
 import { createKey, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 
-/** Loopback addresses: attackers come from others than the well-behaved client. */
+/** Loopback addresses: attackers use others than the well-behaved client. */
 export const ADDRESS = { stranger: "127.0.0.66", tenantA: "127.0.0.77", tenantB: "127.0.0.2" } as const;
 
 const PAGE_BYTES = 4096;
@@ -18,13 +19,13 @@ export interface Reply {
   readonly text: string;
 }
 
-/** What tenant B owns, by the names that path parameters have. */
+/** Resources of tenant B. */
 export interface Owned {
   readonly source: string;
   readonly process: string;
   readonly output: string;
   readonly alert: string;
-  /** Video, with signed addresses. */
+  /** An output with signed URLs. */
   readonly video: string;
 }
 
@@ -46,7 +47,7 @@ export class Target {
     this.#sampling = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
-  /** With the limits that a service has by default. */
+  /** With the default limits of the service. */
   static async open(env: NodeJS.ProcessEnv = {}): Promise<Target> {
     const service = await TestService.start({
       env: {
@@ -62,7 +63,7 @@ export class Target {
       const rights = ["--enhancement", "--track-logger", "--recording", "--graph-author"];
       const keyA = await createKey(service, "tenant-a", ...rights);
       const keyB = await createKey(service, "tenant-b", ...rights);
-      return new Target(service, keyA, keyB, await furnish(service, keyB), ports);
+      return new Target(service, keyA, keyB, await createResources(service, keyB), ports);
     } catch (error) {
       await service.close();
       throw error;
@@ -74,7 +75,7 @@ export class Target {
     return this.service.close();
   }
 
-  /** By a connection of its own from one of `ADDRESS`. Rejects when the connection breaks or nothing comes. */
+  /** Uses a new connection from one of `ADDRESS`. Rejects when the connection breaks or there is no response. */
   call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
     const {
       address = ADDRESS.tenantB,
@@ -111,7 +112,7 @@ export class Target {
         socket.destroy();
         resolve({ status: 101, text: "" });
       });
-      outgoing.once("timeout", () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
+      outgoing.once("timeout", () => outgoing.destroy(new Error(`${method} ${path}: no response`)));
       outgoing.once("error", reject);
       outgoing.end(body);
     });
@@ -125,11 +126,11 @@ export class Target {
     return peaks;
   }
 
-  /** The server, its hub and its database: they must be the same processes in the end. */
+  /** The server and its hub: they must be the same processes at the end. */
   get pids(): Readonly<Record<string, number>> {
     const { pid } = this.service.serving;
     const hub = listDescendants(pid).find((child) => nameOf(child) === "hub");
-    return { server: pid, hub: hub ?? assert.fail("the hub does not run") };
+    return { server: pid, hub: hub ?? assert.fail("the hub is not running") };
   }
 
   #sample(): void {
@@ -145,7 +146,7 @@ export interface CallOptions {
   readonly address?: string;
   readonly key?: string;
   readonly body?: string | Buffer;
-  /** Of the body. */
+  /** Content type of the body. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly isUpgrade?: boolean;
@@ -156,7 +157,7 @@ const UPGRADE = {
   ...{ "sec-websocket-version": "13", "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==" },
 };
 
-/** Null for processes that are not ours: PostgreSQL. */
+/** Null for PostgreSQL. */
 function nameOf(pid: number): string | null {
   return /\/(hub|runner|probe|enhance)[\w-]*\.mjs/.exec(readProc(pid, "cmdline"))?.[1] ?? null;
 }
@@ -171,8 +172,8 @@ function readProc(pid: number, file: string): string {
   }
 }
 
-/** One of everything. */
-async function furnish(service: TestService, key: string): Promise<Owned> {
+/** Creates one resource of every type. */
+async function createResources(service: TestService, key: string): Promise<Owned> {
   const make = async (path: string, json: unknown): Promise<string> => {
     const { text, status } = await service.send("POST", path, { json, key });
     const made = JSON.parse(text) as { uuid?: string; process_uuid?: string };
@@ -187,7 +188,7 @@ async function furnish(service: TestService, key: string): Promise<Owned> {
   return { source, process, output, alert, video };
 }
 
-/** An address that nobody has. */
+/** An address that is reserved for documentation. */
 export const RECEIVER = "https://203.0.113.9/notices";
 
 export const ALERT = {
@@ -201,3 +202,39 @@ export const ALERT = {
     ],
   },
 };
+
+/** Below the limit of a key: 1200 requests per minute. */
+const PAUSE_MS = 60;
+
+export interface Measurement {
+  readonly requests: number;
+  readonly failures: readonly string[];
+  readonly medianMs: number;
+  readonly p99Ms: number;
+}
+
+/** Sends one request after another, as tenant B, until the signal. */
+export async function measure(target: Target, signal: AbortSignal): Promise<Measurement> {
+  const { process, source } = target.owned;
+  const paths = ["/processes", `/process/${process}`, "/sources", `/source/${source}`, "/status", "/alerts"];
+  const times: number[] = [];
+  const failures: string[] = [];
+  for (let turn = 0; !signal.aborted; turn++) {
+    const path = paths[turn % paths.length] ?? "/status";
+    const startedMs = performance.now();
+    try {
+      const { status, text } = await target.call("GET", path, { key: target.keyB, address: ADDRESS.tenantB });
+      if (status !== 200) failures.push(`${path}: ${status} ${text.slice(0, 200)}`);
+    } catch (error) {
+      failures.push(`${path}: ${String(error)}`);
+    }
+    times.push(performance.now() - startedMs);
+    await sleep(PAUSE_MS);
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+  return { requests: times.length, failures, medianMs: at(0.5), p99Ms: at(0.99) };
+}
+
+export const measureFor = (target: Target, ms: number): Promise<Measurement> =>
+  measure(target, AbortSignal.timeout(ms));

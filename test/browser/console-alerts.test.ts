@@ -34,7 +34,7 @@ async function openReceiver(): Promise<{ readonly url: string; readonly bodies: 
     for await (const chunk of request) body += chunk;
     bodies.push(body);
     response.end();
-    watch.look();
+    watch.check();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -126,7 +126,7 @@ test(
     const received: string[] = [];
     subscriber.on("message", (_, bytes) => {
       received.push(String(bytes));
-      watch.look();
+      watch.check();
     });
     await subscriber.subscribeAsync("alerts/console");
     await page.getByRole("button", { name: "Create" }).click();

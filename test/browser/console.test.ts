@@ -7,16 +7,15 @@ import { after, before, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import type { Page, Request } from "playwright-core";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { judgeEdges, judgeLikeness } from "./boxes.fixture.ts";
 import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
-import { Relay } from "./relay.fixture.ts";
-import { keepShown, Witness } from "./shown-frames.fixture.ts";
+import { checkEdges, keepShown, measureLikeness, Viewer } from "./live-view.fixture.ts";
 
 const FRAMES = 16;
 /** Of elements that are allowed in a tried graph; it has no video output. */
@@ -280,30 +279,30 @@ const processUuid = (): string => page.url().split("/").at(-1) ?? "";
 step(
   "draws boxes on the objects of the frame that is shown",
   async (context) => {
-    const witness = new Witness(service, processUuid());
-    context.after(() => witness.stop());
+    const viewer = new Viewer(service, processUuid());
+    context.after(() => viewer.stop());
     await page.waitForSelector("canvas[data-timestamp]");
     const shown = await keepShown(page, FRAMES);
-    const pictures = [...witness.pictures.values()];
+    const pictures = [...viewer.pictures.values()];
     const total = { boxes: 0, seen: 0, right: 0, own: 0, foreign: 0 };
     for (const { timestamp, tracks } of shown) {
       // No inference was run on this frame.
-      if (tracks === "" && !witness.messages.has(timestamp)) continue;
-      const message = await witness.messageOf(timestamp);
+      if (tracks === "" && !viewer.messages.has(timestamp)) continue;
+      const message = await viewer.messageOf(timestamp);
       assert.equal(Number(tracks), message.active_tracks.length);
-      for (const { trackId, seen, right } of await judgeEdges(page, message)) {
+      for (const { trackId, seen, right } of await checkEdges(page, message)) {
         assert.ok(right >= seen * 0.6, `${timestamp}: ${right} of ${seen} points of track ${trackId}`);
         total.boxes += 1;
         total.seen += seen;
         total.right += right;
       }
-      const picture = witness.pictures.get(timestamp);
+      const picture = viewer.pictures.get(timestamp);
       if (picture === undefined || message.active_tracks.length === 0) continue;
-      const own = await judgeLikeness(page, message, picture);
+      const own = await measureLikeness(page, message, picture);
       assert.ok(own > 0.7, `${timestamp} shows another frame: ${own} of it matches`);
       total.own += own;
       const other = pictures[(pictures.indexOf(picture) + (pictures.length >> 1)) % pictures.length];
-      if (other !== undefined) total.foreign += await judgeLikeness(page, message, other);
+      if (other !== undefined) total.foreign += await measureLikeness(page, message, other);
     }
     context.diagnostic(`${shown.length} frames: ${JSON.stringify(total)}`);
     assert.ok(total.boxes >= FRAMES, `${total.boxes} boxes`);
@@ -345,27 +344,26 @@ step("lists a process; shows that the service is unreachable, and recovers", asy
   await page.getByRole("link", { name: "Processes" }).first().click();
   await row("Campus").getByText("running").waitFor();
   await photograph(page, "processes");
-  const relay = new Relay(service.url);
-  await relay.open();
-  const other = await signIn(browser, relay.url, { page: "processes" });
+  const gate = await Gate.open(Number(new URL(service.url).port));
+  const other = await signIn(browser, `http://127.0.0.1:${gate.port}`, { page: "processes" });
   await other.getByRole("link", { name: "Campus" }).waitFor();
-  await relay.cut();
+  await gate.cut();
   await other.getByRole("alert").getByText("the service cannot be reached").waitFor();
   assert.ok(await other.getByRole("link", { name: "Campus" }).isVisible(), "the last known list stays");
   await photograph(other, "processes-unreachable");
   // Pressed while it still fails: afterwards the page recovers by itself, and the button may be gone before it is pressed.
   const retry = other.getByRole("button", { name: "Try again" });
   await Promise.all([other.waitForEvent("requestfailed"), retry.click()]);
-  await relay.open();
+  await gate.open();
   await other.getByRole("alert").waitFor({ state: "detached" });
   await other.getByRole("link", { name: "Campus" }).click();
   await other.waitForSelector("canvas[data-timestamp]");
-  await relay.cut();
+  await gate.cut();
   await other.getByRole("figure").getByText("Connection lost").waitFor();
-  await relay.open();
+  await gate.open();
   await other.getByRole("figure").getByText("Connection lost").waitFor({ state: "detached" });
   await other.close();
-  await relay.cut();
+  await gate.cut();
 });
 
 /** As if another tab were in front. */

@@ -1,10 +1,9 @@
-/** The demo, from the switch of the command to the first screen of the console: on a clip of half a second. */
+/** The demo, from the option of the command to the first screen of the console, with a clip of half a second. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { awaitGone, listDescendants, ServingFolder } from "../../cli/serve/serving.fixture.ts";
 import { ApiError, Windhover } from "../../client/client.ts";
@@ -12,9 +11,10 @@ import { makeClip } from "../../clips/clip.fixture.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY } from "../api/service.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 
 const FRAMES = 5;
-/** Not a measure of anything: only so that a hang becomes a failure. */
+/** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
 const folder = await ServingFolder.make();
@@ -46,17 +46,12 @@ function commandOf(pid: number): string {
   }
 }
 
-async function until<T>(what: string, look: () => Promise<T | false | null>): Promise<T> {
-  for (const deadlineMs = performance.now() + LIMIT_MS; performance.now() < deadlineMs; await wait(50)) {
-    const found = await look();
-    if (found !== false && found !== null) return found;
-  }
-  throw new Error(`still waiting for: ${what}\n${serving.errors}`);
-}
+const until = (what: string, read: () => Promise<boolean>): Promise<boolean> =>
+  poll(what, read, { describe: () => serving.errors });
 
 const untilPicture = (page: Page) => page.waitForSelector("canvas[data-timestamp]", { timeout: LIMIT_MS });
 
-test("`serve --demo` says where the console shows it, and a demo that runs is left as it is", async () => {
+test("`serve --demo` prints the console URL of the demo, and starting it again changes nothing", async () => {
   assert.equal((await serving.event("ready")).console, `${await serving.url()}/console`);
   assert.equal(demo.console, `${await serving.url()}/console/processes/${demo.process_uuid}`);
   const running = { source_uuid: demo.source_uuid, process_uuid: demo.process_uuid };
@@ -66,7 +61,7 @@ test("`serve --demo` says where the console shows it, and a demo that runs is le
   assert.deepEqual([source?.alias, source?.uuid, others], ["Demo: street", demo.source_uuid, []]);
 });
 
-test("the clip begins anew without a gap: pictures keep coming, in order, in one run", async () => {
+test("the clip loops without a gap: messages continue in order, in one run", async () => {
   const url = (await serving.url()).replace("http", "ws");
   const detections = await Detections.open(`${url}/process/${demo.process_uuid}/detection_data?api_key=${MASTER_KEY}`);
   const messages = await detections.next(FRAMES * 4);
@@ -78,7 +73,7 @@ test("the clip begins anew without a gap: pictures keep coming, in order, in one
   assert.deepEqual([stats.restarts, reconnecting], [0, false]);
 });
 
-test("its publisher has its right from nobody's command line, ends with a killed server, and comes back with the next", async () => {
+test("its publisher has no secret in its command line or environment, ends with a killed server, and restarts with the next", async () => {
   const children = listDescendants(serving.pid);
   const [publisher = 0, ...others] = publishersOf(serving.pid);
   assert.deepEqual([publisher > 0, others], [true, []]);
@@ -91,13 +86,13 @@ test("its publisher has its right from nobody's command line, ends with a killed
     const { state, process_uuid } = await windhover.readDemo();
     return state === "running" && process_uuid === demo.process_uuid;
   });
-  await until("pictures come again", async () => {
+  await until("frames arrive again", async () => {
     const { stats } = await windhover.readProcess({ process_uuid: demo.process_uuid ?? "" });
     return stats.fps_in > 0;
   });
 });
 
-test("a demo that is stopped leaves nothing behind", async () => {
+test("stopping the demo removes its source, process and publisher", async () => {
   const publishers = publishersOf(serving.pid);
   assert.equal(publishers.length, 1);
   const stopped = { deleted: true, uuid: demo.source_uuid };
@@ -108,7 +103,7 @@ test("a demo that is stopped leaves nothing behind", async () => {
   await assert.rejects(windhover.stopDemo(), (error) => error instanceof ApiError && error.code === "demo_not_found");
 });
 
-test("one click on the first screen leads to it, and the first screen is then a picture", async () => {
+test("one click on the first screen starts the demo, and the first screen then shows it", async () => {
   const page = await browser.show(`${await serving.url()}/console`, { width: 1280, height: 800 });
   await page.fill("input[type=password]", MASTER_KEY);
   await page.keyboard.press("Enter");
@@ -123,7 +118,7 @@ test("one click on the first screen leads to it, and the first screen is then a 
   await windhover.stopDemo();
 });
 
-test("a clip that is not there is told in words, and leaves nothing", async () => {
+test("reports a missing clip and leaves no source or publisher", async () => {
   await rm(clip);
   await assert.rejects(
     windhover.startDemo(),

@@ -26,7 +26,7 @@ after(async () => {
 const { rtsp = "" } = await service.serving.event("ready");
 const { username } = await service.expect<{ username: string }>(200, "GET", "/user_info");
 
-/** A media-server source, its pages, and how it is published. */
+/** Registers a media-server source; returns its pages and a publisher. */
 async function register(name: string) {
   const address = `${rtsp}/${username}/${name}`;
   const { uuid } = await service.expect<SourceRecord>(201, "POST", "/stream", {
@@ -44,21 +44,21 @@ async function register(name: string) {
 }
 
 /**
- * Every picture is as it was drawn, none is shown before an earlier one, and they change. On a busy machine two callbacks
- * may find the same picture: the page draws what the video shows by then.
+ * Every picture is readable, pictures are in order, and they change. On a busy machine two callbacks may read the same
+ * picture.
  */
 function assertMoving(frames: readonly ShownFrame[], width: number): void {
   const codes = frames.map(({ code }) => code ?? assert.fail(`unreadable pictures: ${JSON.stringify(frames)}`));
   for (const [i, code] of codes.entries())
     if (i > 0) assert.ok(code >= (codes[i - 1] ?? 0), `frame ${i} is older than the one before: ${codes}`);
-  assert.ok(new Set(codes).size > frames.length / 2, `the picture stands still: ${codes}`);
+  assert.ok(new Set(codes).size > frames.length / 2, `the picture does not change: ${codes}`);
   assert.ok(frames.every((frame) => frame.width === width));
 }
 
 const words = (page: Page) => page.locator("#message").innerText();
 const facts = (page: Page) => page.locator("#facts").innerText();
 
-test("a browser shows a published stream by WebRTC and by HLS, and both again when it was away", async (t) => {
+test("a browser plays a published stream by WebRTC and HLS, and again after an interruption", async (t) => {
   const camera = await register("camera");
   const [webrtc, hls] = await Promise.all([browser.show(camera.page("webrtc")), browser.show(camera.page("hls"))]);
   await Promise.all([webrtc, hls].map((page) => page.waitForSelector("text=Stream offline: retrying")));
@@ -68,7 +68,7 @@ test("a browser shows a published stream by WebRTC and by HLS, and both again wh
   const [byWebrtc, byHls] = [await watchFrames(webrtc, FRAMES), await watchFrames(hls, FRAMES)];
   assertMoving(byWebrtc, 640);
   assertMoving(byHls, 640);
-  t.diagnostic(`WebRTC: ${medianAgeMs(byWebrtc)} ms from drawn to shown, HLS: ${medianAgeMs(byHls)} ms (medians)`);
+  t.diagnostic(`WebRTC: ${medianAgeMs(byWebrtc)} ms latency, HLS: ${medianAgeMs(byHls)} ms (medians)`);
   await webrtc.waitForSelector("text=640×360");
   assert.match(await facts(webrtc), /^640×360 · \d+ ms from the server · \d+ fps$/);
   assert.match(await facts(hls), /^640×360 · [\d.]+ m?s behind$/);
@@ -86,7 +86,7 @@ test("a browser shows a published stream by WebRTC and by HLS, and both again wh
   await Promise.all([webrtc.close(), hls.close()]);
 });
 
-test("a stream with B-frames is explained on the WebRTC page, whose link shows it by HLS", async () => {
+test("the WebRTC page explains that B-frames are not supported, and links to HLS", async () => {
   const film = await register("film");
   film.publish({ bFrames: 2, keySeconds: 0.5 });
   const page = await browser.show(film.page("webrtc"));
@@ -98,7 +98,7 @@ test("a stream with B-frames is explained on the WebRTC page, whose link shows i
   await page.close();
 });
 
-test("a page without rights shows nothing, and says so", async () => {
+test("a page without a valid token shows an error", async () => {
   const camera = await register("private");
   camera.publish();
   for (const rights of ["", "?token=wrong"]) {
@@ -111,7 +111,7 @@ test("a page without rights shows nothing, and says so", async () => {
   }
 });
 
-test("the pages ask nobody but the service for anything, and keep their own security policy", () => {
+test("the pages only send requests to the service, and comply with their security policy", () => {
   const foreign = browser.requested.filter((url) => !url.startsWith(service.url) && !url.startsWith("blob:"));
   assert.deepEqual(foreign, []);
   assert.deepEqual(browser.complaints, []);

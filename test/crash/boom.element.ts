@@ -1,17 +1,17 @@
-/** An element for tests, copied into a checkout as `elements/boom/boom.ts`: it fails in the way that `how` says. */
+/** A test element, copied into a checkout as `elements/boom/boom.ts`. `how` selects the failure. */
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
 
 export default defineElement({
   kind: "transform",
   name: "boom",
-  about: "Fails at a frame, in one of the ways in which an element can.",
+  about: "Fails at a frame, in one of several ways.",
   example: "graph: boom-example",
   properties: Type.Object({
     how: Type.Enum(["not", "throw", "create", "update", "timer", "reject", "close", "escape", "grow"], {
       default: "throw",
       live: true,
-      description: "Which way.",
+      description: "The failure.",
     }),
     at: Type.Integer({ default: 20, description: "Index of the frame." }),
   }),
@@ -25,7 +25,7 @@ export default defineElement({
         if (how === "escape") throw new Error(`escape: ${await breakOut()}`);
         if (how === "grow") grow();
         if (how === "timer") setTimeout(() => explode());
-        if (how === "reject") void Promise.reject(new Error("boom nobody awaits"));
+        if (how === "reject") void Promise.reject(new Error("boom in a rejection"));
       },
       update(next) {
         if (next.how === "update") throw new Error("boom in update");
@@ -38,7 +38,7 @@ export default defineElement({
   },
 });
 
-/** `read EACCES, fork EPERM, …`: what came of each attempt. `BOOM_TARGETS` names the file that says where to. */
+/** Tries to break out of the sandbox: `read EACCES, fork EPERM, …`. The file `BOOM_TARGETS` contains the targets. */
 async function breakOut(): Promise<string> {
   const { readFileSync, writeFileSync } = await import("node:fs");
   const { spawnSync } = await import("node:child_process");

@@ -1,6 +1,6 @@
 /**
- * Elements that fail, in a checkout of their own: folders that cannot be loaded, and elements that throw while they run,
- * as the command line, the log and the API show them. From the bundle, as programs run after the set-up.
+ * Failing elements in a copy of the checkout: folders that cannot be loaded, and elements that throw while running, as
+ * shown by the command line, the log and the API. Runs from the bundle, as after the set-up.
  */
 import assert from "node:assert/strict";
 import { type ExecFileException, execFile } from "node:child_process";
@@ -18,7 +18,7 @@ import { copyCheckout } from "../checkout.fixture.ts";
 import { makeClip } from "../graph.fixture.ts";
 
 const FRAMES = 50;
-/** Once in the clip: the second run begins with the frame that the first one failed on, and has fewer left. */
+/** Reached once: the second run resumes at the frame that failed, and has fewer frames left. */
 const AT = 30;
 const LIMIT_MS = 120_000;
 const HERE = new URL(".", import.meta.url);
@@ -60,7 +60,7 @@ chains:
     - print
 `;
 
-/** Text of the module, or none; and what is said of it. */
+/** Text of the module, or null; the reported position and reason. */
 const BROKEN: Readonly<Record<string, readonly [text: string | null, place: string, reason: RegExp]>> = {
   "broken-empty": [null, "elements/broken-empty/broken-empty.ts", /there is no such file/],
   "broken-syntax": ["\nconst x = {;\n", "elements/broken-syntax/broken-syntax.ts:2:12", /Expected identifier/],
@@ -80,7 +80,7 @@ const BROKEN: Readonly<Record<string, readonly [text: string | null, place: stri
 before(async () => {
   await copyCheckout(checkout);
   const boom = await readFile(new URL("boom.element.ts", HERE), "utf8");
-  // Behind a link, and from outside of the checkout: what it imports is found all the same.
+  // Behind a symbolic link to a folder outside of the checkout: its imports must still resolve.
   await mkdir(join(folder, "elsewhere/boom"), { recursive: true });
   await writeFile(join(folder, "elsewhere/boom/boom.ts"), boom.replace("../../elements/element.ts", "../element.ts"));
   await symlink(join(folder, "elsewhere/boom"), join(checkout, "elements/boom"));
@@ -105,7 +105,7 @@ function assertReported(stderr: string): void {
   }
 }
 
-test("a broken element is reported once, with its place, and left out: read from the sources, and bundled", async () => {
+test("reports a broken element once with its position, and leaves it out, from sources and from the bundle", async () => {
   const read = await windhover("check", "graphs/boom.yaml");
   assertReported(read.stderr);
   assert.equal(read.code, 0, read.stderr);
@@ -119,7 +119,7 @@ test("a broken element is reported once, with its place, and left out: read from
   assert.match(listed.stdout, /^windhover +boom +Fails at a frame/m);
 });
 
-test("a graph that uses a broken element gets a fault that says why", async () => {
+test("reports why a graph with a broken element does not compile", async () => {
   const graph = "graph: uses\nchains:\n  main:\n    - source\n    - broken-syntax\n    - fakesink\n";
   await writeFile(join(folder, "uses.yaml"), graph);
   const { code, stderr } = await windhover("check", join(folder, "uses.yaml"));
@@ -130,7 +130,7 @@ test("a graph that uses a broken element gets a fault that says why", async () =
   );
 });
 
-/** As the author sees it: `boom.ts` and the line of the source. */
+/** The position in the source: `boom.ts` and the line. */
 async function placeOf(text: string): Promise<string> {
   const source = await readFile(new URL("boom.element.ts", HERE), "utf8");
   const line = source.split("\n").findIndex((candidate) => candidate.includes(text)) + 1;
@@ -138,18 +138,18 @@ async function placeOf(text: string): Promise<string> {
   return `boom/boom.ts:${line}:`;
 }
 
-const WAYS = [
-  { how: "throw", said: /^windhover: boom: boom at 30$/m, at: "boom at $" },
-  { how: "create", said: /^windhover: boom: boom in create$/m, at: "boom in create" },
-  { how: "timer", said: /^windhover: uncaught error: boom in a timer$/m, at: "boom in a timer" },
-  { how: "close", said: /^boom: close\(\) failed: boom in close/m, at: "boom in close" },
+const FAILURES = [
+  { how: "throw", printed: /^windhover: boom: boom at 30$/m, at: "boom at $" },
+  { how: "create", printed: /^windhover: boom: boom in create$/m, at: "boom in create" },
+  { how: "timer", printed: /^windhover: uncaught error: boom in a timer$/m, at: "boom in a timer" },
+  { how: "close", printed: /^boom: close\(\) failed: boom in close/m, at: "boom in close" },
 ];
-test("in the foreground every way to fail is said, with file and line of the TypeScript, and is no success", async () => {
-  for (const { how, said, at } of WAYS) {
+test("the command line reports every failure with file and line of the TypeScript source, and exits with 1", async () => {
+  for (const { how, printed, at } of FAILURES) {
     const source = `source uri="test:ball?frames=${FRAMES}&width=64&height=48"`;
     const { code, stderr } = await windhover("launch", `${source} ! decode ! boom how=${how} at=${AT} ! fakesink`);
     assert.equal(code, 1, `${how}: ${stderr}`);
-    assert.match(stderr, said);
+    assert.match(stderr, printed);
     assert.ok(stderr.includes(await placeOf(at)), `${how}: ${stderr}`);
   }
 });
@@ -175,8 +175,8 @@ async function awaitEnd(uuid: string, key = MASTER_KEY): Promise<ProcessRecord> 
 
 const checkState = checkBy(StateEvent);
 
-/** All events of state, until the process ends. */
-async function followStates(uuid: string): Promise<readonly StateEvent[]> {
+/** All state events until the process ends. */
+async function readStates(uuid: string): Promise<readonly StateEvent[]> {
   const response = await fetch(`${service.url}/process/${uuid}/events`, {
     headers: { api_key: MASTER_KEY },
     signal: AbortSignal.timeout(LIMIT_MS),
@@ -187,7 +187,7 @@ async function followStates(uuid: string): Promise<readonly StateEvent[]> {
   return states;
 }
 
-test("in the service a crash shows while the process recovers, when it has, and when it cannot", async () => {
+test("the service shows a crash while the process recovers, after recovery, and after giving up", async () => {
   clip = await makeClip(folder, FRAMES, "width=64&height=48");
   service = await TestService.start({
     command,
@@ -204,7 +204,7 @@ test("in the service a crash shows while the process recovers, when it has, and 
 
   const recovering = await startBoom("throw", AT);
   const [states, doomed, rejected] = await Promise.all([
-    followStates(recovering),
+    readStates(recovering),
     // At the first frame of every run.
     startBoom("throw", 0, tenant),
     startBoom("reject", AT),
@@ -224,26 +224,26 @@ test("in the service a crash shows while the process recovers, when it has, and 
   assert.equal(ended.last_error?.node, "boom");
   assert.equal(ended.last_error?.detail, `boom: boom at ${AT}`);
   assert.ok(ended.last_error?.trace?.[0]?.includes(await placeOf("boom at $")), JSON.stringify(ended.last_error));
-  assert.ok(service.serving.stderr.includes(await placeOf("boom at $")), "it is in the log");
+  assert.ok(service.serving.stderr.includes(await placeOf("boom at $")), "the position is in the log");
 
   assert.deepEqual([failed.state, failed.error?.code, failed.stats.restarts], ["failed", "pipeline_failed", 1]);
   assert.match(failed.error?.detail ?? "", /crashed more than 1 times .* boom: boom at 0/);
   assert.equal(failed.stats.frames_lost, FRAMES);
   assert.deepEqual(Object.keys(failed.last_error ?? {}).sort(), ["at", "detail", "node"]);
 
-  assert.match(unawaited.last_error?.detail ?? "", /uncaught error: boom nobody awaits/);
+  assert.match(unawaited.last_error?.detail ?? "", /uncaught error: boom in a rejection/);
   assert.equal(unawaited.last_error?.node, "boom");
 
   const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes?state=all");
   assert.deepEqual(processes.find(({ uuid }) => uuid === recovering)?.last_error, ended.last_error);
 });
 
-test("what an element refuses at its start, or live, is the answer to who asked", async () => {
+test("errors of an element at its start and in live changes are in the response", async () => {
   const source = await uploadVideo(service, clip);
   const start = `/start?source_uuid=${source.uuid}&graph=boom`;
-  const refused = await service.call<{ detail: string }>("POST", start, { json: { params: { how: "create" } } });
-  assert.equal(refused.status, 503);
-  assert.match(refused.body.detail, /boom in create/);
+  const rejected = await service.call<{ detail: string }>("POST", start, { json: { params: { how: "create" } } });
+  assert.equal(rejected.status, 503);
+  assert.match(rejected.body.detail, /boom in create/);
   const uuid = await startBoom("not", 0);
   const patched = await service.call<{ detail: string }>("PATCH", `/process/${uuid}/graph`, {
     json: { boom: { how: "update" } },
@@ -254,7 +254,7 @@ test("what an element refuses at its start, or live, is the answer to who asked"
   assert.deepEqual([state, last_error], ["running", null]);
 });
 
-/** By the command line of the private PostgreSQL. */
+/** From the command line of the private PostgreSQL. */
 async function findDatabaseSocket(serverPid: number): Promise<string> {
   const children = (await readFile(`/proc/${serverPid}/task/${serverPid}/children`, "utf8")).trim().split(" ");
   const commands = await Promise.all(children.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
@@ -263,7 +263,7 @@ async function findDatabaseSocket(serverPid: number): Promise<string> {
   return join(socketFolder, ".s.PGSQL.5432");
 }
 
-test("code that runs in a runner cannot leave it, nor take the machine's memory; others run on", async () => {
+test("code in a runner cannot access the outside or use up the memory of the machine; other processes continue", async () => {
   const { pid } = service.serving;
   const targets = { pid, file: join(service.folder.path, "data/secret"), database: await findDatabaseSocket(pid) };
   await writeFile(targets.file, "secret");

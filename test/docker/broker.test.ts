@@ -1,4 +1,4 @@
-/** The broker of the compose file, with its own settings and its own start script, on other paths and another port. */
+/** The broker of the compose file with its configuration and start script, on other paths and another port. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { connectAsync } from "mqtt";
-import { findFreePort } from "../free-port.fixture.ts";
+import { findFreePort } from "../ports.fixture.ts";
 
 const FOLDER = new URL("../../docker/mosquitto/", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
@@ -18,7 +18,7 @@ const port = await findFreePort();
 for (const name of ["data", "config"]) mkdirSync(join(folder, name));
 const place = (text: string): string =>
   text.replaceAll("/mosquitto/", `${folder}/`).replace("listener 1883", `listener ${port} 127.0.0.1`);
-// As root it would become another user; in the container it is that user from the start.
+// As root, mosquitto would switch to another user; in the container it starts as that user.
 const user = process.getuid?.() === 0 ? "user root\n" : "";
 writeFileSync(join(folder, "config/mosquitto.conf"), user + place(read("mosquitto.conf")));
 writeFileSync(join(folder, "config/start.sh"), place(read("start.sh")));
@@ -29,12 +29,12 @@ const start = (password: string): ChildProcess =>
     stdio: "ignore",
   });
 
-test("without a password it does not start", async () => {
+test("does not start without a password", async () => {
   const [code] = await once(start(""), "exit");
   assert.notEqual(code, 0);
 });
 
-test("it lets in who has the password, and nobody else", async () => {
+test("accepts clients with the password and rejects all others", async () => {
   const broker = start("s3same");
   after(() => {
     broker.kill("SIGKILL");

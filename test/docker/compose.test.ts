@@ -38,8 +38,8 @@ const serviceOf = (name: string): Service => {
   return service;
 };
 
-/** As compose puts values in: `${A}`, `${A:-else}`, `${A:?it must be set}`, `${A:+if set}`. */
-const putIn = (text: string, env: Readonly<Record<string, string>>): string =>
+/** Variable substitution of compose: `${A}`, `${A:-default}`, `${A:?error}`, `${A:+alternative}`. */
+const substitute = (text: string, env: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\$\{(\w+)(?::([-?+])([^}]*))?\}/g, (_, name: string, sign: string, word: string) => {
     const value = env[name] ?? "";
     if (sign === "+") return value === "" ? "" : word;
@@ -51,35 +51,35 @@ const example = Object.fromEntries(
   [...read(".env.example").matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
 );
 
-test("it has Windhover, a database, a broker, Prometheus and Grafana, and MediaMTX for who asks for it", () => {
+test("contains Windhover, a database, a broker, Prometheus and Grafana, and MediaMTX as a profile", () => {
   const usual = services.filter(([, { profiles }]) => profiles === undefined).map(([name]) => name);
   assert.deepEqual(usual.sort(), ["grafana", "mosquitto", "postgres", "prometheus", "windhover"]);
   assert.deepEqual(serviceOf("mediamtx").profiles, ["mediamtx"]);
 });
 
-test("every image that is not ours is of one version", () => {
+test("every third-party image has a fixed version", () => {
   for (const [name, { image }] of services)
     if (name !== "windhover") assert.match(image, /:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?$/, name);
 });
 
-test("every service is bounded and has no more rights than it needs", () => {
+test("every service has resource limits and minimal privileges", () => {
   for (const [name, service] of services) {
     assert.deepEqual(service.cap_drop, ["ALL"], name);
     assert.deepEqual(service.security_opt, ["no-new-privileges:true"], name);
     assert.equal(service.read_only, true, name);
     assert.ok(service.tmpfs?.includes("/tmp"), name);
-    assert.match(putIn(service.mem_limit ?? "", {}), /^[1-9]\d*g$/, name);
+    assert.match(substitute(service.mem_limit ?? "", {}), /^[1-9]\d*g$/, name);
     assert.ok((service.pids_limit ?? 0) > 0, name);
     if (name !== "postgres") assert.equal(service.cap_add, undefined, name);
   }
 });
 
-test("only Windhover and MediaMTX, which know who may come, listen beyond this machine", () => {
+test("only Windhover and MediaMTX, which authenticate clients, listen on external addresses", () => {
   const open = services.filter(([, { ports = [] }]) => ports.some((port) => !port.startsWith("127.0.0.1:")));
   assert.deepEqual(open.map(([name]) => name).sort(), ["mediamtx", "windhover"]);
 });
 
-test("every file that is mounted is there, every volume and secret is declared, and no two services want one port", () => {
+test("mounted files exist, volumes and secrets are declared, and ports are unique", () => {
   const ports = services.flatMap(([, service]) => service.ports ?? []).map((port) => port.replace(/:\d+/, ""));
   assert.deepEqual(ports, [...new Set(ports)]);
   for (const [name, { volumes = [], secrets = [], depends_on: needed = {} }] of services) {
@@ -93,22 +93,22 @@ test("every file that is mounted is there, every volume and secret is declared, 
   }
 });
 
-test("Windhover's variables are settings that it takes, also with what the example of docker/.env sets", () => {
+test("Windhover accepts its variables, also with the values of the docker/.env example", () => {
   const settings = serviceOf("windhover").environment ?? {};
   const filled = { ...example, POSTGRES_PASSWORD: "word", WINDHOVER_BOOTSTRAP_KEY: "k".repeat(40) };
   for (const env of [filled, { POSTGRES_PASSWORD: "word", WINDHOVER_BOOTSTRAP_KEY: "k".repeat(40) }]) {
     const faults: ConfigFault[] = [];
-    const given = Object.entries(settings).map(([name, value]) => [name, putIn(value, env)]);
+    const given = Object.entries(settings).map(([name, value]) => [name, substitute(value, env)]);
     const taken = readEnvironment(Object.fromEntries(given), faults);
     assert.deepEqual([...faults, ...taken.map(judgeSetting).filter(Boolean)], []);
-    assert.equal(taken.length, given.length, "each is read");
+    assert.equal(taken.length, given.length, "every variable is read");
   }
 });
 
-test("the example of docker/.env has every variable that is asked for, and no password has a default", () => {
-  const asked = [...read("compose.yaml").matchAll(/\$\{(\w+)/g)].map(([, name = ""]) => name);
+test("the docker/.env example contains every variable, and passwords have no default", () => {
+  const used = [...read("compose.yaml").matchAll(/\$\{(\w+)/g)].map(([, name = ""]) => name);
   const secrets = Object.values(compose.secrets).map(({ environment }) => environment);
-  assert.deepEqual(Object.keys(example).sort(), [...new Set([...asked, ...secrets])].sort());
+  assert.deepEqual(Object.keys(example).sort(), [...new Set([...used, ...secrets])].sort());
   for (const name of ["WINDHOVER_BOOTSTRAP_KEY", "POSTGRES_PASSWORD", "GRAFANA_PASSWORD", "MOSQUITTO_PASSWORD"]) {
     assert.equal(example[name], "", name);
     for (const [use] of read("compose.yaml").matchAll(new RegExp(`\\$\\{${name}[^}]*\\}`, "g")))
@@ -116,17 +116,17 @@ test("the example of docker/.env has every variable that is asked for, and no pa
   }
 });
 
-test("Prometheus has a key of its own for metrics that are closed to others", () => {
+test("Prometheus reads protected metrics with a key", () => {
   const { scrape_configs: jobs } = parse(read("prometheus/prometheus.yml"));
   const { secrets = [], volumes = [] } = serviceOf("prometheus");
   assert.equal(jobs[0].authorization.credentials_file, `/run/secrets/${secrets[0]}`);
   assert.deepEqual(jobs[0].static_configs, [{ targets: ["windhover:8080"] }]);
   assert.ok(volumes.includes("./prometheus/prometheus.yml:/etc/prometheus/prometheus.yml:ro"));
   const { environment = {} } = serviceOf("windhover");
-  assert.ok(!("WINDHOVER_HTTP_METRICS_OPEN" in environment), "the port is open to more than Prometheus");
+  assert.ok(!("WINDHOVER_HTTP_METRICS_OPEN" in environment), "other clients than Prometheus can reach the port");
 });
 
-test("Grafana finds the dashboard where it is mounted, and Prometheus by its name", () => {
+test("Grafana loads the mounted dashboard and reaches Prometheus by its host name", () => {
   const { volumes = [], environment = {} } = serviceOf("grafana");
   const { providers } = parse(read("grafana/provisioning/dashboards/windhover.yaml"));
   const { datasources } = parse(read("grafana/provisioning/datasources/prometheus.yaml"));
@@ -136,12 +136,12 @@ test("Grafana finds the dashboard where it is mounted, and Prometheus by its nam
   assert.ok(new URL(datasources[0].url).hostname in compose.services);
 });
 
-test("MediaMTX without a password does not start, rather than being open", () => {
+test("MediaMTX does not start without a password", () => {
   const { environment = {} } = serviceOf("mediamtx");
   const userOf = (env: Readonly<Record<string, string>>) =>
-    putIn(environment.MTX_AUTHINTERNALUSERS_0_USER ?? "any", env);
+    substitute(environment.MTX_AUTHINTERNALUSERS_0_USER ?? "any", env);
   const { authInternalUsers: users } = parse(read("mediamtx/mediamtx.yml"));
-  assert.equal(userOf({}), "", "a name that it refuses");
+  assert.equal(userOf({}), "", "an empty name, with which it does not start");
   assert.equal(userOf({ MEDIAMTX_PASSWORD: "word" }), users[0].user);
   assert.equal(users.length, 1);
 });

@@ -1,4 +1,4 @@
-/** A Dockerfile as its instructions, stage by stage, with arguments of the whole file put in. */
+/** Parses a Dockerfile into stages with their instructions; substitutes global arguments. */
 
 export interface Instruction {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Stage {
 }
 
 export interface Copy {
-  /** A stage; null for the repository. */
+  /** Name of a stage; null for the build context. */
   readonly from: string | null;
   readonly sources: readonly string[];
   readonly target: string;
@@ -27,7 +27,7 @@ export function readDockerfile(text: string): readonly Stage[] {
     .replaceAll(/\\\n\s*/g, "")
     .split("\n")) {
     const [, name = "", rest = ""] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? [];
-    if (name === "") throw new Error(`no instruction: ${line}`);
+    if (name === "") throw new Error(`expected an instruction, received: ${line}`);
     if (name === "ARG" && stages.length === 0) {
       const [argument = "", value = ""] = rest.split("=");
       given.set(argument, value);

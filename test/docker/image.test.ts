@@ -1,4 +1,4 @@
-/** The image as it is written down. docker/prove.sh makes what it describes and runs it; that takes minutes and root. */
+/** Static checks of the Dockerfile and its scripts. docker/prove.sh builds and runs the image, which takes minutes and root. */
 import assert from "node:assert/strict";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
@@ -12,25 +12,25 @@ const stages = readDockerfile(read("docker/Dockerfile"));
 const [build, last] = stages;
 assert.ok(build !== undefined && last !== undefined);
 
-test("one stage builds and another runs, both on the Node and the Debian that Windhover is made for", () => {
+test("has a build stage and a runtime stage on the same supported Node and Debian", () => {
   assert.equal(stages.length, 2);
   assert.equal(build.name, "build");
-  // Node 20 ended in April 2026. The digest is what docker/pin.sh writes.
+  // Node 20 reached its end of life in April 2026. docker/pin.sh appends the digest.
   for (const { image } of stages) assert.match(image, /^node:(22|24)-bookworm-slim(@sha256:[0-9a-f]{64})?$/);
-  assert.equal(build.image, last.image, "an addon of one Node is for that Node");
+  assert.equal(build.image, last.image, "the addon requires the Node version it was built with");
 });
 
-test("it runs as a user without rights, says whether it is well, and stops on a signal that the service knows", () => {
+test("runs as an unprivileged user, has a health check, and stops on SIGTERM", () => {
   const user = textOf(last, "USER") ?? "root";
   assert.match(read("docker/install.sh"), new RegExp(`^useradd .*--uid [1-9]\\d{3,} .*${user}$`, "m"));
   const after = last.instructions.slice(last.instructions.findIndex(({ name }) => name === "USER"));
-  assert.ok(!after.some(({ name }) => name === "RUN" || name === "COPY"), "nothing is done as that user");
+  assert.ok(!after.some(({ name }) => name === "RUN" || name === "COPY"), "no build step runs as that user");
   assert.match(textOf(last, "HEALTHCHECK") ?? "", /--interval=.* --timeout=.* CMD \["node", "docker\/healthy\.mjs"\]$/);
   assert.equal(textOf(last, "STOPSIGNAL"), "SIGTERM");
   assert.equal(textOf(last, "ENTRYPOINT"), '["node", "cli/windhover.mjs"]');
 });
 
-test("of the image the service may write its data and the clip of its demo, not the registry that names what is loaded", () => {
+test("lets the service write its data and the clip of the demo, but not the plugin registry", () => {
   const warm = read("docker/warm.sh");
   const owned = [...warm.matchAll(/^chown .*windhover:windhover (.*)$/gm)].map(([, paths]) => paths);
   assert.deepEqual(owned, [".cache/clips"]);
@@ -38,7 +38,7 @@ test("of the image the service may write its data and the clip of its demo, not 
   assert.match(read("docker/install.sh"), /^install --directory --owner=windhover .*--mode=0700 /m);
 });
 
-test("what is copied, run and started is in the repository, and scripts may be run", () => {
+test("copied files, scripts and entry points exist, and scripts are executable", () => {
   for (const stage of stages) {
     for (const { from, sources } of copiesOf(stage)) {
       if (from !== null)
@@ -56,7 +56,7 @@ test("what is copied, run and started is in the repository, and scripts may be r
     assert.ok(existsSync(new URL(file, ROOT)), file);
 });
 
-test("what the last stage installs with is copied before it is run", () => {
+test("copies all files of the installation step before running it", () => {
   const copied = copiesOf(last).flatMap(({ from, sources }) => (from === null ? sources : []));
   const needed = ["docker/install.sh"];
   for (const file of needed) {
@@ -69,7 +69,7 @@ test("what the last stage installs with is copied before it is run", () => {
   assert.ok(needed.includes("setup/packages.mjs"));
 });
 
-test("its variables are settings of the service, and the folders that they name are the ones that scripts make", () => {
+test("variables are settings of the service, and their folders are created by the scripts", () => {
   const variables = new Map(
     (textOf(last, "ENV") ?? "").split(/\s+/).map((pair) => pair.split("=") as [string, string]),
   );
@@ -88,19 +88,19 @@ test("its variables are settings of the service, and the folders that they name 
   );
 });
 
-test("the ports that it names are those of the service", () => {
+test("exposes the default ports of the service", () => {
   const ports = ["http.port", "rtsp.port", "rtmp.port"].map((name) => CONFIG_KEYS.find((key) => key.name === name));
   assert.equal(textOf(last, "EXPOSE"), ports.map((key) => key?.schema.default).join(" "));
 });
 
-test("passwords, history and what is made anew stay out of the image", () => {
+test("keeps passwords, history and build outputs out of the image", () => {
   const ignored = read("docker/Dockerfile.dockerignore").split("\n");
   for (const path of [".git", "**/.env", "windhover.yaml", "node_modules", "build", "data"])
     assert.ok(ignored.includes(path), path);
   assert.match(read(".gitignore"), /^\.env$/m);
 });
 
-test("every script begins with its interpreter, ends at the first fault and may be run", () => {
+test("every script has a shebang line, exits at the first error and is executable", () => {
   const scripts = readdirSync(new URL("docker/", ROOT)).filter((name) => name.endsWith(".sh"));
   assert.ok(scripts.length >= 3);
   for (const name of scripts) {

@@ -1,4 +1,4 @@
-/** docker/pin.sh with a docker that answers from a table: registries are not asked in tests. */
+/** docker/pin.sh with a fake docker command, without access to registries. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,8 +14,8 @@ const folder = mkdtempSync(join(tmpdir(), "windhover-pin-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 for (const name of [...FILES, "pin.sh"]) copyFileSync(join(DOCKER, name), join(folder, name));
 mkdirSync(join(folder, "bin"));
-/** The digest is that of the image's name and what DAY says. */
-const answer = (text: string): void => {
+/** Writes the fake docker command. Its digest is derived from the name of the image and DAY. */
+const writeDocker = (text: string): void => {
   writeFileSync(join(folder, "bin/docker"), `#!/bin/sh\n${text}\n`);
   chmodSync(join(folder, "bin/docker"), 0o755);
 };
@@ -28,11 +28,11 @@ const imagesOf = (): string[] => [
   ...[...read("compose.yaml").matchAll(/^ +image: (\S+)$/gm)].map(([, image = ""]) => image),
 ];
 
-test("every image that is not ours gets the digest of its tag, a new one the next time, and none when it is undone", () => {
+test("pins every third-party image to a digest, updates it on the next run, and removes it with --undo", () => {
   pin("", "--undo");
   const before = FILES.map(read);
   const tags = imagesOf();
-  answer(
+  writeDocker(
     `[ "$1 $2 $3" = "buildx imagetools inspect" ] && printf 'sha256:' && printf '%s' "$4 $DAY" | sha256sum | cut -c 1-64`,
   );
   let seen: string[] = [];
@@ -50,9 +50,9 @@ test("every image that is not ours gets the digest of its tag, a new one the nex
   assert.deepEqual(FILES.map(read), before);
 });
 
-test("an answer that is no digest changes nothing and is reported", () => {
+test("reports an invalid digest and changes no file", () => {
   const before = FILES.map(read);
-  answer("echo unauthorized");
+  writeDocker("echo unauthorized");
   const { status, stderr } = spawnSync(join(folder, "pin.sh"), { env: env(""), encoding: "utf8" });
   assert.equal(status, 1);
   assert.match(stderr, /no digest for \S+: "unauthorized"/);

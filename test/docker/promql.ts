@@ -1,14 +1,14 @@
-/** What an expression of PromQL asks for: enough of the language for a dashboard, and a fault where it is not. */
+/** Reads metrics and labels of a PromQL expression: the part of the language that the dashboard uses. */
 
 export interface Selection {
   readonly metric: string;
-  /** Those it is chosen by. */
+  /** Labels of its selector. */
   readonly labels: readonly string[];
 }
 
-export interface Asked {
+export interface Query {
   readonly selections: readonly Selection[];
-  /** Those that sums are grouped by. */
+  /** Labels of `by` and `without`. */
   readonly groupedBy: readonly string[];
 }
 
@@ -22,7 +22,7 @@ interface Token {
   readonly text: string;
 }
 
-export function readQuery(expression: string): Asked {
+export function readQuery(expression: string): Query {
   const tokens = split(expression);
   const selections: Selection[] = [];
   const groupedBy: string[] = [];
@@ -47,7 +47,7 @@ function split(expression: string): readonly Token[] {
   while (TOKEN.lastIndex < expression.length) {
     const at = TOKEN.lastIndex;
     const groups = TOKEN.exec(expression)?.groups;
-    if (groups === undefined) throw new Error(`not understood from "${expression.slice(at)}" on`);
+    if (groups === undefined) throw new Error(`unexpected token in PromQL: "${expression.slice(at)}"`);
     for (const kind of ["text", "variable", "number", "word", "sign"] as const)
       if (groups[kind] !== undefined) tokens.push({ kind, text: groups[kind] });
   }

@@ -1,12 +1,14 @@
-/** Lines of `sh` blocks: whether whoever types them gets as far as the command that they name. */
-import { existsSync } from "node:fs";
+/** Lines of `sh` blocks: parses them, checks that their commands accept them, and runs `npx windhover …` in this process. */
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { type Command, readArguments } from "../../cli/command.ts";
 import { COMMANDS } from "../../cli/commands.ts";
 import { readGraphWords } from "../../cli/compile-graph.ts";
+import { Terminal } from "../../cli/terminal.ts";
 import { ROOT } from "./pages.ts";
 
-/** Lines that go on are one; comments are none. */
+/** Joins continued lines and removes comments. */
 export const splitLines = (text: string): readonly string[] =>
   text
     .replaceAll(/\\\n\s*/g, "")
@@ -14,7 +16,7 @@ export const splitLines = (text: string): readonly string[] =>
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
     .filter((line) => line !== "");
 
-/** Quotes are kept together; what goes to a file ends the line. */
+/** Removes quotes and a redirection to a file. */
 export const splitWords = (line: string): readonly string[] =>
   [...line.replace(/\s>\s*\S+$/, "").matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, single, double, plain]) => single ?? double ?? plain ?? "",
@@ -22,26 +24,26 @@ export const splitWords = (line: string): readonly string[] =>
 
 export const isForShell = (line: string): boolean => /^(curl|[A-Z]+=|[a-z]+\(\)|\}|"|'|-)/.test(line);
 
-/** Null: it is good. */
-export async function judgeLine(line: string, scripts: Readonly<Record<string, string>>): Promise<string | null> {
+/** Null when the line is valid. */
+export async function checkLine(line: string, scripts: Readonly<Record<string, string>>): Promise<string | null> {
   const [program, first = "", ...rest] = splitWords(line);
-  if (program === "npx" && first === "windhover") return judgeWindhover(rest);
-  if (program === "npm" && first === "start") return judgeWindhover(["serve", ...rest.slice(1)]);
-  if (program === "npm") return judgeNpm(first, rest, scripts);
-  if (program === "node") return existsSync(join(ROOT, first)) ? judgePaths(rest) : `there is no ${first}`;
-  return `nothing is known of ${program}: run it, or say in a comment above the block why it is not run`;
+  if (program === "npx" && first === "windhover") return checkWindhover(rest);
+  if (program === "npm" && first === "start") return checkWindhover(["serve", ...rest.slice(1)]);
+  if (program === "npm") return checkNpm(first, rest, scripts);
+  if (program === "node") return existsSync(join(ROOT, first)) ? checkPaths(rest) : `no such file: ${first}`;
+  return `${program} cannot be checked: run it, or give the reason in a comment above the block (not run: REASON)`;
 }
 
-async function judgeWindhover([name = "", ...rest]: readonly string[]): Promise<string | null> {
+async function checkWindhover([name = "", ...rest]: readonly string[]): Promise<string | null> {
   const entry = COMMANDS[name];
-  if (entry === undefined) return `there is no command ${name}`;
-  if (!("commands" in entry)) return judgeArguments(await entry.load(), rest);
+  if (entry === undefined) return `no such command: ${name}`;
+  if (!("commands" in entry)) return checkArguments(await entry.load(), rest);
   const [second = "", ...others] = rest;
   const leaf = entry.commands[second];
-  return leaf === undefined ? `there is no command ${name} ${second}` : judgeArguments(await leaf.load(), others);
+  return leaf === undefined ? `no such command: ${name} ${second}` : checkArguments(await leaf.load(), others);
 }
 
-function judgeArguments(command: Command, words: readonly string[]): string | null {
+function checkArguments(command: Command, words: readonly string[]): string | null {
   try {
     const { positionals } = readArguments(command, words);
     if (command.usage.startsWith("GRAPH")) readGraphWords(positionals);
@@ -51,15 +53,51 @@ function judgeArguments(command: Command, words: readonly string[]): string | nu
   }
 }
 
-function judgeNpm(script: string, rest: readonly string[], scripts: Readonly<Record<string, string>>): string | null {
+function checkNpm(script: string, rest: readonly string[], scripts: Readonly<Record<string, string>>): string | null {
   const [name = "", dashes, what = ""] = script === "run" ? rest : [script, ...rest];
   if (scripts[name] === undefined) return `package.json has no script ${name}`;
   if (dashes === undefined) return null;
   const file = { bench: `tools/bench/${what}.ts`, soak: `test/soak/${what}.soak.ts` }[name];
-  return file === undefined || existsSync(join(ROOT, file)) ? null : `there is no ${file}`;
+  return file === undefined || existsSync(join(ROOT, file)) ? null : `no such file: ${file}`;
 }
 
-const judgePaths = (words: readonly string[]): string | null => {
+const checkPaths = (words: readonly string[]): string | null => {
   const missing = words.find((word) => word.includes("/") && !existsSync(join(ROOT, word)));
-  return missing === undefined ? null : `there is no ${missing}`;
+  return missing === undefined ? null : `no such file: ${missing}`;
 };
+
+export interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a line in the current working directory. Rejects with the error that the command would print. */
+export async function runLine(line: string): Promise<Outcome> {
+  const [, , ...words] = splitWords(line);
+  const { command, rest } = await findCommand(words);
+  const [out, err] = [new TextWriter(), new TextWriter()];
+  const code = await command.run(readArguments(command, rest), new Terminal(out, err, {}));
+  const file = /\s>\s*(\S+)$/.exec(line)?.[1];
+  if (file !== undefined) writeFileSync(file, out.text);
+  return { code, out: out.text, err: err.text };
+}
+
+async function findCommand([name = "", ...rest]: readonly string[]): Promise<{ command: Command; rest: string[] }> {
+  const entry = COMMANDS[name];
+  if (entry === undefined) throw new Error(`no such command: ${name}`);
+  if (!("commands" in entry)) return { command: await entry.load(), rest };
+  const [second = "", ...others] = rest;
+  const leaf = entry.commands[second];
+  if (leaf === undefined) throw new Error(`no such command: ${name} ${second}`);
+  return { command: await leaf.load(), rest: others };
+}
+
+export class TextWriter extends Writable {
+  text = "";
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}

@@ -1,4 +1,4 @@
-/** Every line `npx windhover …` of the documentation is run, page by page and in order, as its reader would. */
+/** Runs every line `npx windhover …` of the documentation, page by page and in order. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -9,10 +9,9 @@ import { findBuiltIn } from "../../models/find-card.ts";
 import { weightsFile } from "../../models/open.ts";
 import { testDatabase } from "../../server/store/database.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { splitLines } from "./command-lines.ts";
+import { runLine, splitLines } from "./command-lines.ts";
 import { findPage, isNotRun, WRITTEN } from "./pages.ts";
-import { runLine } from "./run-line.ts";
-import { bringFiles, saveFiles, shadowCache } from "./surroundings.ts";
+import { addFiles, saveFiles, shadowCache } from "./reader-folder.ts";
 
 const folder = temporaryFolder();
 const [database, clip] = await Promise.all([testDatabase(), makeClip(folder, 4)]);
@@ -26,14 +25,14 @@ shadowCache(cacheFolder(), join(folder, "cache"));
 process.env.WINDHOVER_CACHE_DIR = join(folder, "cache");
 process.env.DATABASE_URL = database.url;
 
-/** Lines that are only read, and why; `test/docs.test.ts` reads all of them. */
-const LEFT: readonly (readonly [RegExp, string])[] = [
-  [/rtsp:\/\/camera\.example/, "there is no such camera; cli/run/camera.test.ts runs on one"],
-  [/ run entrance\.yaml| occupancy$/, "they need the tutorial's element; test/docs.test.ts runs them where it is"],
-  [/ check entrance\.yaml/, "the same"],
-  ...(hasQuality ? [] : [[/ models get quality/, "it would have to be fetched"] as const]),
+/** Lines that are not run, with the reason; `test/docs.test.ts` checks all of them. */
+const NOT_RUN: readonly (readonly [RegExp, string])[] = [
+  [/rtsp:\/\/camera\.example/, "needs a camera; cli/run/camera.test.ts uses one"],
+  [/ run entrance\.yaml| occupancy$/, "needs the tutorial's element; test/docs.test.ts runs it"],
+  [/ check entrance\.yaml/, "needs the tutorial's element"],
+  ...(hasQuality ? [] : [[/ models get quality/, "would download the model"] as const]),
 ];
-const reasonFor = (line: string): string | false => LEFT.find(([what]) => what.test(line))?.[1] ?? false;
+const reasonFor = (line: string): string | false => NOT_RUN.find(([what]) => what.test(line))?.[1] ?? false;
 
 for (const page of WRITTEN) {
   const lines = page.blocks
@@ -42,28 +41,28 @@ for (const page of WRITTEN) {
     .filter((line) => line.startsWith("npx windhover "));
   if (lines.length === 0) continue;
   describe(page.path, () => {
-    const desk = join(folder, page.path.replaceAll("/", "-"));
-    mkdirSync(desk);
-    saveFiles(page, desk);
-    bringFiles(clip, desk);
+    const workFolder = join(folder, page.path.replaceAll("/", "-"));
+    mkdirSync(workFolder);
+    saveFiles(page, workFolder);
+    addFiles(clip, workFolder);
     for (const line of lines)
       test(line, { skip: reasonFor(line) }, async () => {
-        process.chdir(desk);
+        process.chdir(workFolder);
         const { code, out, err } = await runLine(line);
         assert.equal(code, 0, out + err);
       });
   });
 }
 
-test("a database of one's own is saved and brought back, with everything in it", async () => {
+test("dumps and restores an external database", async () => {
   const { text } =
     findPage("docs/operations.md").blocks.find(({ remark }) => remark === "run: dump") ?? assert.fail("no such block");
-  const desk = join(folder, "dump");
-  for (const name of ["videos", "recordings"]) mkdirSync(join(desk, name), { recursive: true });
-  writeFileSync(join(desk, "secrets.key"), "");
+  const workFolder = join(folder, "dump");
+  for (const name of ["videos", "recordings"]) mkdirSync(join(workFolder, name), { recursive: true });
+  writeFileSync(join(workFolder, "secrets.key"), "");
   const before = await runLine("npx windhover keys list");
   assert.match(before.out, /\bwall\b/);
-  execFileSync("bash", ["-euc", text.replaceAll("/var/lib/windhover", desk)], { cwd: desk });
+  execFileSync("bash", ["-euc", text.replaceAll("/var/lib/windhover", workFolder)], { cwd: workFolder });
   const after = await runLine("npx windhover keys list");
   assert.equal(after.out, before.out);
 });

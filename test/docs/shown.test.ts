@@ -1,21 +1,19 @@
-/** What pages show as printed is what is printed, as far as it is the same on every machine. */
+/** Compares output that pages show with the real output, as far as it is the same on every machine. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Writable } from "node:stream";
 import { test } from "node:test";
 import pino from "pino";
 import { announceKey, announceReady, showDemo } from "../../cli/serve/announce.ts";
 import { Terminal } from "../../cli/terminal.ts";
 import type { RunningServer } from "../../server/main.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
-import type { Block } from "./blocks.ts";
-import { findPage, ROOT, WRITTEN } from "./pages.ts";
-import { runLine } from "./run-line.ts";
+import { runLine, TextWriter } from "./command-lines.ts";
+import { type Block, findPage, ROOT, WRITTEN } from "./pages.ts";
 
 const GOLDEN = join(ROOT, "test/golden/vtest.golden.ndjson");
-/** Debian's, which tests have for its RTMP module. */
+/** Debian's nginx, which other tests use with its RTMP module. */
 const NGINX = "/usr/sbin/nginx";
 const folder = temporaryFolder();
 
@@ -23,15 +21,9 @@ function findBlock(path: string, remark: string): Block {
   return findPage(path).blocks.find((block) => block.remark === remark) ?? assert.fail(`${path} has no ${remark}`);
 }
 
-/** Somebody looks at it, without colours. */
-class Screen extends Writable {
+/** A terminal. */
+class Screen extends TextWriter {
   readonly isTTY = true;
-  text = "";
-
-  override _write(chunk: Buffer, _encoding: string, taken: () => void): void {
-    this.text += chunk.toString();
-    taken();
-  }
 }
 
 /** The first track of the first frame. */
@@ -52,11 +44,11 @@ test("the README shows what a first start with the demo prints", async () => {
   assert.equal(shown, `✓ everything is set up\n${screen.text}`);
 });
 
-test("alerts on what was seen of the clip give the lines that are shown", async () => {
+test("replaying the golden with the alerts of docs/alerts.md prints the lines that are shown", async () => {
   const alerts = join(folder, "alerts.yaml");
   writeFileSync(alerts, findBlock("docs/alerts.md", "alerts").text);
   const { out } = await runLine(`npx windhover replay --from ${GOLDEN} --alerts ${alerts} --json`);
-  const told = out
+  const printed = out
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line))
@@ -65,10 +57,10 @@ test("alerts on what was seen of the clip give the lines that are shown", async 
     );
   const lines = findBlock("docs/alerts.md", "replayed").text.trim().split("\n");
   const shown = lines.map((line) => line.replaceAll(/ +/g, " "));
-  assert.deepEqual(shown, told.slice(0, shown.length));
+  assert.deepEqual(shown, printed.slice(0, shown.length));
 });
 
-test("messages and comparisons are those of the golden", () => {
+test("shown messages and comparisons are those of the golden", () => {
   const { active_tracks } = JSON.parse(findBlock("docs/detection.md", "message").text);
   assert.deepEqual(active_tracks, [first]);
   const { text } = findBlock("docs/detection.md", "compared");
@@ -76,7 +68,7 @@ test("messages and comparisons are those of the golden", () => {
   assert.deepEqual([id, box, confidence], [first.track_id, first.bbox, first.confidence]);
 });
 
-test("nginx takes the configuration of a proxy", { skip: !existsSync(NGINX) && "there is no nginx" }, () => {
+test("nginx accepts the proxy configuration", { skip: !existsSync(NGINX) && "nginx is not installed" }, () => {
   const [certificate, key] = [join(folder, "video.example.pem"), join(folder, "video.example.key")];
   const request = [
     "req",
@@ -97,7 +89,7 @@ test("nginx takes the configuration of a proxy", { skip: !existsSync(NGINX) && "
   execFileSync(NGINX, ["-t", "-q", "-p", folder, "-c", file]);
 });
 
-test("every block is of a kind that is tried", () => {
+test("every code block has a tested language", () => {
   const kinds = new Set(["sh", "sql", "yaml", "json", "ts", "js", "python", "nginx", "mermaid"]);
   const texts = new Set(["answer", "announced", "replayed", "compared", "printed"]);
   const others = WRITTEN.flatMap((page) =>

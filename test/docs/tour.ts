@@ -1,30 +1,29 @@
-/** Runs the calls of a page in a shell, in order, against a service, and holds the answers that it shows against those. */
+/** Runs the API calls of a page in a shell, in order, and compares the responses with those that the page shows. */
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Block } from "./blocks.ts";
 import { isForShell, splitLines } from "./command-lines.ts";
-import { isNotRun, type Page } from "./pages.ts";
+import { type Block, isNotRun, type Page } from "./pages.ts";
 
 const run = promisify(execFile);
-/** Not a measure of anything: only so that a hang becomes a failure. */
+/** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
-export interface Surroundings {
+export interface TourOptions {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** From what the page says to what it is here: `localhost:8080`. */
+  /** Replacements of addresses in the page, such as `localhost:8080`. */
   readonly places: Readonly<Record<string, string>>;
 }
 
 const isCall = (block: Block): boolean =>
   block.language === "sh" && !isNotRun(block) && splitLines(block.text).some(isForShell);
 
-/** One sentence for every answer that is not as the page shows it. */
-export async function takeTour(page: Page, { folder, env, places }: Surroundings): Promise<readonly string[]> {
+/** One message for every response that differs from the page. */
+export async function takeTour(page: Page, { folder, env, places }: TourOptions): Promise<readonly string[]> {
   const calls = page.blocks.filter(isCall);
-  const script = calls.map(({ text }, i) => `{\n${here(text, places)}} > answer-${i}`).join("\n");
+  const script = calls.map(({ text }, i) => `{\n${replacePlaces(text, places)}} > answer-${i}`).join("\n");
   await writeFile(join(folder, "tour.sh"), script);
   await run("bash", ["-u", "tour.sh"], { cwd: folder, env: { ...process.env, ...env }, timeout: LIMIT_MS });
   const faults: string[] = [];
@@ -39,12 +38,12 @@ export async function takeTour(page: Page, { folder, env, places }: Surroundings
   return faults;
 }
 
-const here = (text: string, places: Surroundings["places"]): string =>
-  Object.entries(places).reduce((told, [there, place]) => told.replaceAll(there, place), text);
+const replacePlaces = (text: string, places: TourOptions["places"]): string =>
+  Object.entries(places).reduce((changed, [shown, place]) => changed.replaceAll(shown, place), text);
 
 function compare({ language, text }: Block, answer: string): readonly string[] {
   if (language === "json") return compareShapes(JSON.parse(text), readJson(answer), "");
-  if (!text.startsWith("data: ")) return text.trim() === answer ? [] : [`it shows ${text.trim()}`];
+  if (!text.startsWith("data: ")) return text.trim() === answer ? [] : [`the page shows ${text.trim()}`];
   return compareShapes(JSON.parse(text.slice(6)), readJson(answer.slice(6)), "");
 }
 
@@ -56,18 +55,19 @@ function readJson(text: string): unknown {
   }
 }
 
-/** What is shown is there, and of the same kind. Null and an empty list may stand for anything. */
+/** Every shown member exists with the same type. Null and an empty list match everything. */
 export function compareShapes(shown: unknown, real: unknown, at: string): readonly string[] {
   if (shown === null || real === null) return [];
-  if (kindOf(shown) !== kindOf(real)) return [`${at || "it"} is shown as ${kindOf(shown)} and is ${kindOf(real)}`];
+  if (typeOf(shown) !== typeOf(real))
+    return [`${at || "the response"} is shown as ${typeOf(shown)} and is ${typeOf(real)}`];
   if (Array.isArray(shown) && Array.isArray(real))
     return shown.length === 0 || real.length === 0 ? [] : compareShapes(shown[0], real[0], `${at}[0]`);
   if (typeof shown !== "object" || typeof real !== "object") return [];
   return Object.entries(shown).flatMap(([key, value]) =>
     Object.hasOwn(real, key)
       ? compareShapes(value, (real as Record<string, unknown>)[key], `${at}.${key}`)
-      : [`${at}.${key} is not there`],
+      : [`${at}.${key} is missing`],
   );
 }
 
-const kindOf = (value: unknown): string => (Array.isArray(value) ? "a list" : typeof value);
+const typeOf = (value: unknown): string => (Array.isArray(value) ? "a list" : typeof value);

@@ -1,4 +1,4 @@
-/** Two cameras that were written apart from each other: the simulator's, and the one of `geolocate`. */
+/** Two independent camera models agree: the simulator's, and the one of `geolocate`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Value } from "typebox/value";
@@ -10,16 +10,15 @@ import type { Detections } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { vfovOf } from "./camera.ts";
-import { FLIGHT } from "./trajectory.ts";
-import { isWhole, type TrueFrame, tellTruth } from "./truth.ts";
-import { ORIGIN, toEnu } from "./world.ts";
-import { FPS, LENS } from "./write-clip.ts";
+import { FPS, LENS } from "./render.ts";
+import { describeTruth, isWhole, type TrueFrame } from "./truth.ts";
+import { FLIGHT, ORIGIN, toEnu } from "./world.ts";
 
-test("with true boxes and true telemetry every car is found where it is, to a centimetre", () => {
+test("geolocates every car to a centimetre with true boxes and true telemetry", () => {
   const properties = Value.Create(geolocate.properties) as GeolocateProperties;
   const handler = new GeolocateHandler(properties, { emit: () => {} });
   let count = 0;
-  for (const [index, frame] of tellTruth({ ...FLIGHT, seconds: 10 }, LENS, FPS).frames.entries()) {
+  for (const [index, frame] of describeTruth({ ...FLIGHT, seconds: 10 }, LENS, FPS).frames.entries()) {
     const targets = frame.targets.filter(({ box }) => isWhole(box, LENS));
     const places = place(handler, index, frame, targets);
     for (const [at, target] of targets.entries()) {
@@ -31,7 +30,7 @@ test("with true boxes and true telemetry every car is found where it is, to a ce
       count += 1;
     }
   }
-  assert.ok(count > 300, `only ${count} cars were seen`);
+  assert.ok(count > 300, `only ${count} cars were geolocated`);
 });
 
 function place(handler: GeolocateHandler, index: number, { camera }: TrueFrame, targets: TrueFrame["targets"]): Places {
@@ -56,5 +55,5 @@ function place(handler: GeolocateHandler, index: number, { camera }: TrueFrame, 
     write: (part: object) => written.push((part as { places: Places }).places),
   };
   handler.process(frame as unknown as Frame);
-  return written[0] ?? assert.fail("nothing was written");
+  return written[0] ?? assert.fail("the element wrote no places");
 }

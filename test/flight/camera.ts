@@ -1,6 +1,6 @@
 /**
- * A pinhole camera over flat ground, written anew and not taken from elements/geolocate, so that each can find a mistake
- * of the other. Metres east, north and up; degrees as telemetry has them.
+ * A pinhole camera over flat ground. Independent of elements/geolocate, so that each implementation can reveal mistakes
+ * of the other. Metres east, north and up; degrees as in telemetry.
  */
 export type Enu = readonly [east: number, north: number, up: number];
 
@@ -8,7 +8,7 @@ export interface Pose {
   readonly at: Enu;
   /** From true north, clockwise. */
   readonly yaw: number;
-  /** From the horizon; down is negative. */
+  /** From the horizon; negative is down. */
   readonly pitch: number;
   /** Clockwise as seen along the view. */
   readonly roll: number;
@@ -30,11 +30,11 @@ export interface Pixel {
 
 const RADIANS = Math.PI / 180;
 
-/** Pixels are square: the other field of view follows. */
+/** Vertical field of view, with square pixels. */
 export const vfovOf = ({ width, height, hfov }: Lens): number =>
   (2 * Math.atan((Math.tan((hfov / 2) * RADIANS) * height) / width)) / RADIANS;
 
-/** Pixels that one metre is wide at a depth of one metre. */
+/** Focal length in pixels. */
 export const focalOf = ({ width, hfov }: Lens): number => width / 2 / Math.tan((hfov / 2) * RADIANS);
 
 export interface Axes {
@@ -49,7 +49,7 @@ export function axesOf({ yaw, pitch, roll }: Pose): Axes {
   const [sr, cr] = [Math.sin(roll * RADIANS), Math.cos(roll * RADIANS)];
   const level: Enu = [cy, -sy, 0];
   const upright: Enu = [-sy * sp, -cy * sp, cp];
-  // Rolled clockwise, the right side of the camera goes down.
+  // A clockwise roll lowers the right side of the camera.
   return {
     right: combine(level, cr, upright, -sr),
     up: combine(upright, cr, level, sr),
@@ -65,16 +65,16 @@ const combine = (a: Enu, wa: number, b: Enu, wb: number): Enu => [
 
 const dot = (a: Enu, b: Enu): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 
-/** Where a point is seen, from the upper left corner of the picture; null behind the camera. */
+/** Projects a point to pixels from the upper left corner; null behind the camera. */
 export function project(point: Enu, pose: Pose, lens: Lens): Pixel | null {
   const { right, up, forward } = axesOf(pose);
-  const away: Enu = [point[0] - pose.at[0], point[1] - pose.at[1], point[2] - pose.at[2]];
-  const depth = dot(away, forward);
+  const offset: Enu = [point[0] - pose.at[0], point[1] - pose.at[1], point[2] - pose.at[2]];
+  const depth = dot(offset, forward);
   if (depth <= 0) return null;
   const focal = focalOf(lens);
   return {
-    x: lens.width / 2 + (focal * dot(away, right)) / depth,
-    y: lens.height / 2 - (focal * dot(away, up)) / depth,
+    x: lens.width / 2 + (focal * dot(offset, right)) / depth,
+    y: lens.height / 2 - (focal * dot(offset, up)) / depth,
     depth,
   };
 }

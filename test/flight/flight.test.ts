@@ -1,4 +1,4 @@
-/** End to end: a clip of a flight and its telemetry go into the running service, and the places that come out are true. */
+/** End to end: a clip of a flight and its telemetry go into the running service, which geolocates the cars. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -10,21 +10,21 @@ import { TestService } from "../api/service.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
-import { errorsOf, type Finding, quantile, sumUp, takeSpans } from "./judge.ts";
+import { errorsOf, type Finding, quantile, summarize, takeSpans } from "./evaluate.ts";
 import { writePlot } from "./plot.ts";
+import { FPS, LENS, type Shot, writeMp4 } from "./render.ts";
 import { ServiceFlight } from "./service-flight.ts";
-import { FLIGHT } from "./trajectory.ts";
-import { FPS, LENS, type Shot, writeMp4 } from "./write-clip.ts";
+import { FLIGHT } from "./world.ts";
 
-/** Metres. What was asked for. */
+/** Required median error. */
 const MEDIAN_M = 2;
-/** How much worse it is without interpolation: several times. */
+/** Minimum factor of the error without interpolation. */
 const LEAST_RATIO = 2.5;
-const LEAST_PLACES = 30;
-/** Seconds of the flight: half a pan there and back. In any such span the camera turns equally fast and slow. */
+const MIN_POSITIONS = 30;
+/** Half a period of the pan: every such span contains the same pan speeds. */
 const SPAN = FLIGHT.panSeconds / 2;
 
-/** Longer than is needed but by slow machines: it is ended when enough has been told. */
+/** Long enough for slow machines: the flight ends after enough positions. */
 const SHOT: Shot = { flight: { ...FLIGHT, seconds: 30 }, lens: { ...LENS, width: 640, height: 360 }, fps: FPS };
 const PLOTS = join(tmpdir(), "windhover-flight");
 
@@ -40,19 +40,19 @@ describe("a flight through the running service", { skip: noModel }, () => {
   });
   after(() => service?.close());
 
-  /** Until frames have telemetry before and after them: those taken earlier, still in the pipeline, have none before. */
+  /** Until frames have telemetry before and after them. Earlier frames, still in the pipeline, have none before. */
   const awaitTelemetry = async (flight: ServiceFlight, before = 0): Promise<number> => {
     await flight.waitFor("telemetry", ({ telemetry }) => (telemetry?.messages_received ?? 0) > before + 1);
     await flight.catchUp();
-    return flight.heard;
+    return flight.received;
   };
 
   const medianOf = (findings: readonly Finding[]): number => {
-    assert.ok(findings.length >= LEAST_PLACES, `only ${findings.length} places were told`);
+    assert.ok(findings.length >= MIN_POSITIONS, `only ${findings.length} positions were received`);
     return quantile(errorsOf(findings), 0.5);
   };
 
-  test("places are true to less than 2 m in the median, and several times worse without interpolation", async (t) => {
+  test("the median error is below 2 m, and several times larger without interpolation", async (t) => {
     const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "websocket" });
     const drone = new WebSocket(flight.started.telemetry_url);
     const answers: string[] = [];
@@ -60,62 +60,62 @@ describe("a flight through the running service", { skip: noModel }, () => {
     await once(drone, "open");
     const flown = flight.sendTelemetry((text) => drone.send(text));
     const began = await awaitTelemetry(flight);
-    await flight.gather(LEAST_PLACES, SPAN, began);
+    await flight.gather(MIN_POSITIONS, SPAN, began);
     await flight.waitFor("telemetry", ({ telemetry }) => telemetry?.geolocation === "full");
     const { telemetry } = await flight.info();
-    const turn = flight.heard;
+    const changedAt = flight.received;
     await flight.set("telemetry", { join: "latest" });
     await flight.catchUp();
-    const turned = flight.heard;
-    await flight.gather(LEAST_PLACES, SPAN, turned);
+    const latestFrom = flight.received;
+    await flight.gather(MIN_POSITIONS, SPAN, latestFrom);
     await flight.land();
     await flown;
     assert.deepEqual(answers, []);
     assert.equal(telemetry?.state, "receiving");
-    const joined = takeSpans(flight.judge(began, turn), SPAN);
-    const latest = takeSpans(flight.judge(turned), SPAN);
+    const joined = takeSpans(flight.evaluate(began, changedAt), SPAN);
+    const latest = takeSpans(flight.evaluate(latestFrom), SPAN);
     const plot = join(PLOTS, "interpolated-and-latest.svg");
     writePlot(plot, [
-      { title: `Interpolated: ${sumUp(joined)}`, findings: joined },
-      { title: `Latest sample as it is: ${sumUp(latest)}`, findings: latest },
+      { title: `Interpolated: ${summarize(joined)}`, findings: joined },
+      { title: `Latest sample only: ${summarize(latest)}`, findings: latest },
     ]);
-    t.diagnostic(`interpolated: ${sumUp(joined)}`);
-    t.diagnostic(`latest: ${sumUp(latest)}`);
-    t.diagnostic(`offset by which samples were moved: ${telemetry?.offset_ms} ms; plot: ${plot}`);
+    t.diagnostic(`interpolated: ${summarize(joined)}`);
+    t.diagnostic(`latest: ${summarize(latest)}`);
+    t.diagnostic(`time offset of samples: ${telemetry?.offset_ms} ms; plot: ${plot}`);
     assert.ok(medianOf(joined) < MEDIAN_M, `${medianOf(joined)} m`);
     assert.ok(medianOf(latest) > LEAST_RATIO * medianOf(joined), `${medianOf(latest)} m against ${medianOf(joined)} m`);
   });
 
-  test("a broker that is killed in mid-flight and comes back costs the places in between, and no more", async (t) => {
+  test("a broker that is killed and restarted during the flight only loses the positions in between", async (t) => {
     const broker = await openMosquitto();
     const topic = "drones/7/telemetry";
     const parameters = { ip: "127.0.0.1", port: broker.port, topic };
     const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "mqtt", parameters });
     const drone = await broker.connect();
-    // A drone does not keep what it could not send.
+    // A drone does not queue messages while it is disconnected.
     const flown = flight.sendTelemetry((text) => {
       if (drone.connected) drone.publish(topic, text);
     });
     const began = await awaitTelemetry(flight);
-    await flight.gather(LEAST_PLACES, SPAN / 2, began);
-    const killed = flight.heard;
+    await flight.gather(MIN_POSITIONS, SPAN / 2, began);
+    const killed = flight.received;
     await broker.kill();
-    await flight.waitFor("a broker that is away", ({ telemetry }) => telemetry?.state === "connecting");
+    await flight.waitFor("an unreachable broker", ({ telemetry }) => telemetry?.state === "connecting");
     await broker.start();
     const before = (await flight.info()).telemetry?.messages_received ?? 0;
     const back = await awaitTelemetry(flight, before);
-    await flight.gather(LEAST_PLACES, SPAN / 2, back);
+    await flight.gather(MIN_POSITIONS, SPAN / 2, back);
     const offsetMs = (await flight.info()).telemetry?.offset_ms;
     await flight.land();
     await flown;
-    const [first, last] = [flight.judge(began, killed), flight.judge(back)];
+    const [first, last] = [flight.evaluate(began, killed), flight.evaluate(back)];
     const plot = join(PLOTS, "broker-killed.svg");
     writePlot(plot, [
-      { title: `Until the broker is killed: ${sumUp(first)}`, findings: first },
-      { title: `Since it is back: ${sumUp(last)}`, findings: last },
+      { title: `Before the broker is killed: ${summarize(first)}`, findings: first },
+      { title: `After its restart: ${summarize(last)}`, findings: last },
     ]);
-    t.diagnostic(`before: ${sumUp(first)}`);
-    t.diagnostic(`after: ${sumUp(last)}; samples moved by ${offsetMs} ms; plot: ${plot}`);
+    t.diagnostic(`before: ${summarize(first)}`);
+    t.diagnostic(`after: ${summarize(last)}; time offset of samples ${offsetMs} ms; plot: ${plot}`);
     assert.ok(medianOf(first) < MEDIAN_M, `${medianOf(first)} m`);
     assert.ok(medianOf(last) < MEDIAN_M, `${medianOf(last)} m`);
   });

@@ -1,8 +1,8 @@
-/** True and found places seen from above, one panel for each way of joining, and their errors over time below. */
+/** Plots true and found positions as a map, and the errors over time, in one panel per configuration. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { COLOURS, FAINT, INK, label, line, page, path } from "../../cli/svg.ts";
-import { errorsOf, type Finding, quantile } from "./judge.ts";
+import { errorsOf, type Finding, quantile } from "./evaluate.ts";
 
 export interface Panel {
   readonly title: string;
@@ -37,7 +37,7 @@ interface Bounds {
 }
 
 function drawPanel({ title, findings }: Panel, top: number, { east, north }: Bounds, highest: number): string[] {
-  // As long north as east: the plot is a map.
+  // The same scale north and east.
   const scale = Math.min((WIDTH - 2 * MARGIN) / (east[1] - east[0]), GROUND_HIGH / (north[1] - north[0]));
   const at = ([e, n]: readonly [number, number]): readonly [number, number] => [
     MARGIN + (e - east[0]) * scale,
@@ -73,7 +73,7 @@ function drawErrors(findings: readonly Finding[], top: number, highest: number):
     label(
       MARGIN,
       top - 4,
-      `error in metres over the seconds of the flight; the line is the median, ${median.toFixed(2)} m`,
+      `error in metres over seconds of the flight; the line is the median, ${median.toFixed(2)} m`,
     ),
     line(MARGIN, y(0), WIDTH - MARGIN, y(0), INK),
     label(MARGIN - 6, y(0) + 4, "0", { anchor: "end", size: 10 }),
@@ -95,12 +95,12 @@ function drawErrors(findings: readonly Finding[], top: number, highest: number):
 const dot = (x: number, y: number, radius: number, colour: string): string =>
   `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius}" fill="${colour}"/>`;
 
-/** `file` ends in .svg; a PNG comes beside it where the machine can draw one. */
+/** `file` ends in .svg; with rsvg-convert installed, a PNG is written next to it. */
 export function writePlot(file: string, panels: readonly Panel[]): void {
   writeFileSync(file, drawPlaces(panels));
   try {
     execFileSync("rsvg-convert", ["-o", file.replace(/\.svg$/, ".png"), file], { stdio: "ignore" });
   } catch {
-    // A picture for people, not a result: the SVG is there.
+    // Optional: the SVG has been written.
   }
 }

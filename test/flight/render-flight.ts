@@ -1,33 +1,33 @@
-/** A simulated flight for whoever wants to see geolocation at work: a clip, its telemetry and what is true. */
+/** Writes a simulated flight to try out geolocation: a clip, its telemetry and the ground truth. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { tellTelemetry, USUAL } from "./telemetry.ts";
-import { FLIGHT } from "./trajectory.ts";
-import { tellTruth } from "./truth.ts";
-import { FPS, LENS, writeMp4 } from "./write-clip.ts";
+import { FPS, LENS, writeMp4 } from "./render.ts";
+import { simulateTelemetry, USUAL } from "./telemetry.ts";
+import { describeTruth } from "./truth.ts";
+import { FLIGHT } from "./world.ts";
 
 const HELP = `node --import tsx test/flight/render-flight.ts --out DIR [options]
 
-Renders a flight over fields and roads and writes flight.mp4, flight.ndjson (telemetry, one native message a line) and
-truth.json (of every frame: the camera, and each car with its place and its box in pixels). Then:
+Renders a flight over fields and roads and writes flight.mp4, flight.ndjson (telemetry, one native message per line) and
+truth.json (for every frame: the camera, and each car with its position and its box in pixels). Then:
 
   npx windhover run detect DIR/flight.mp4 --telemetry DIR/flight.ndjson --video DIR/found.mp4
 
-  --out DIR            folder to write to; made if it is not there
+  --out DIR            output folder; created if it does not exist
   --seconds N          length of the flight (${FLIGHT.seconds})
   --height N           metres above the ground (${FLIGHT.height})
-  --speed N            metres a second (${FLIGHT.speed})
-  --pan DEG            how far the camera pans to each side (${FLIGHT.panDeg})
-  --pan-seconds N      there and back (${FLIGHT.panSeconds})
+  --speed N            metres per second (${FLIGHT.speed})
+  --pan DEG            pan of the camera to each side (${FLIGHT.panDeg})
+  --pan-seconds N      period of the pan (${FLIGHT.panSeconds})
   --width N, --fps N   of the clip, 16:9 (${LENS.width}, ${FPS})
   --hfov DEG           horizontal field of view (${LENS.hfov})
-  --telemetry-hz N     messages a second (${USUAL.hz})
-  --clock-ahead-ms N   by how much the drone's clock is ahead of the camera's (${USUAL.clockAheadMs})
-  --noise N            of telemetry: 1 is usual, 0 none (${USUAL.noise})
+  --telemetry-hz N     messages per second (${USUAL.hz})
+  --clock-ahead-ms N   offset of the drone's clock against the camera's clock (${USUAL.clockAheadMs})
+  --noise N            factor of telemetry noise: 1 is usual, 0 none (${USUAL.noise})
   --help               this`;
 
-/** Of the first frame: any moment will do, but always the same. */
+/** Unix time of the first frame: arbitrary but fixed. */
 const EPOCH_MS = Date.UTC(2026, 5, 1, 10);
 
 const text = { type: "string" } as const;
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS });
   const { out } = values;
   if (values.help === true) return console.log(HELP);
-  if (out === undefined) throw new Error("--out is missing: the folder to write to; --help tells of the rest");
+  if (out === undefined) throw new Error("--out is missing: expected the output folder; see --help");
   const read = (name: Exclude<keyof typeof OPTIONS, "help">, otherwise: number, least = 0): number => {
     const number = Number(values[name] ?? otherwise);
     if (Number.isFinite(number) && number >= least && values[name] !== "") return number;
@@ -63,7 +63,8 @@ async function main(): Promise<void> {
     height: ((width - (width % 32)) * 9) / 16,
     hfov: read("hfov", LENS.hfov, 1),
   };
-  if (lens.hfov >= 90) throw new Error(`--hfov is ${lens.hfov}; expected less than 90, so that no sky is seen`);
+  if (lens.hfov >= 90)
+    throw new Error(`--hfov is ${lens.hfov}; expected less than 90, so that the camera does not see the sky`);
   const fps = read("fps", FPS, 1);
   const flight = {
     seconds: read("seconds", FLIGHT.seconds, 1),
@@ -78,9 +79,9 @@ async function main(): Promise<void> {
     noise: read("noise", USUAL.noise),
   };
   mkdirSync(out, { recursive: true });
-  const said = tellTelemetry(flight, lens, faults, EPOCH_MS);
-  writeFileSync(join(out, "flight.ndjson"), said.map(({ message }) => `${JSON.stringify(message)}\n`).join(""));
-  writeFileSync(join(out, "truth.json"), `${JSON.stringify(tellTruth(flight, lens, fps))}\n`);
+  const samples = simulateTelemetry(flight, lens, faults, EPOCH_MS);
+  writeFileSync(join(out, "flight.ndjson"), samples.map(({ message }) => `${JSON.stringify(message)}\n`).join(""));
+  writeFileSync(join(out, "truth.json"), `${JSON.stringify(describeTruth(flight, lens, fps))}\n`);
   await writeMp4(join(out, "flight.mp4"), { flight, lens, fps });
   console.log(`flight.mp4, flight.ndjson and truth.json are in ${out}`);
 }

@@ -1,8 +1,9 @@
-/** Frames as I420: the ground by a ray for each pixel, and what stands on it in front. The camera must not see the sky. */
+/** Renders a flight to frames (I420) and clips. The ground is ray-cast, cars are sprites; the camera must not see the sky. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { axesOf, focalOf, type Lens, type Pose, project } from "./camera.ts";
-import { type Ground, makeGround } from "./ground.ts";
-import { makeCar, type Sprite } from "./sprite.ts";
-import { listTargets, placeAt, type Target } from "./world.ts";
+import { type Ground, makeCar, makeGround, type Sprite } from "./textures.ts";
+import { type Flight, frameCount, listTargets, placeAt, poseAt, type Target } from "./world.ts";
 
 type Triple = [number, number, number];
 
@@ -19,7 +20,7 @@ export class Renderer {
     this.#frame = new Uint8Array((lens.width * lens.height * 3) / 2);
   }
 
-  /** The bytes are good until the next call. */
+  /** The returned bytes are valid until the next call. */
   render(pose: Pose, seconds: number): Uint8Array {
     this.#paintGround(pose, 1);
     this.#paintGround(pose, 2);
@@ -30,7 +31,7 @@ export class Renderer {
     return this.#frame;
   }
 
-  /** Luma for each pixel, or chroma for each second one. One loop for a hundred million pixels: nothing is called in it. */
+  /** Luma of every pixel, or chroma of every second one. Without function calls in the inner loop: it runs for 100 million pixels. */
   #paintGround(pose: Pose, step: 1 | 2): void {
     const { width, height } = this.#lens;
     const { right, up, forward } = axesOf(pose);
@@ -110,7 +111,7 @@ export class Renderer {
   }
 }
 
-/** Between four pixels; nothing outside. */
+/** Bilinear interpolation; 0 outside. */
 function sample(plane: Float32Array, { width, height }: Sprite, x: number, y: number): number {
   const left = Math.floor(x);
   const top = Math.floor(y);
@@ -121,4 +122,39 @@ function sample(plane: Float32Array, { width, height }: Sprite, x: number, y: nu
   const upper = (plane[at] as number) * (1 - along) + (plane[at + 1] as number) * along;
   const lower = (plane[at + width] as number) * (1 - along) + (plane[at + width + 1] as number) * along;
   return upper * (1 - down) + lower * down;
+}
+
+export interface Shot {
+  readonly flight: Flight;
+  readonly lens: Lens;
+  readonly fps: number;
+}
+
+export const LENS: Lens = { width: 960, height: 540, hfov: 20 };
+export const FPS = 15;
+
+export async function writeMp4(file: string, { flight, lens, fps }: Shot) {
+  const input = `-f rawvideo -pix_fmt yuv420p -s ${lens.width}x${lens.height} -r ${fps} -i -`;
+  const coded = "-c:v libx264 -preset veryfast -crf 18 -g 15 -bf 0 -pix_fmt yuv420p -movflags +faststart";
+  const words = `-hide_banner -loglevel error -y ${input} ${coded}`.split(" ");
+  const coder = spawn("ffmpeg", [...words, file], { stdio: ["pipe", "ignore", "pipe"] });
+  let errors = "";
+  coder.stderr.on("data", (data) => (errors += data));
+  const ended = once(coder, "close");
+  let fault: Error | null = null;
+  coder.stdin.on("error", (error) => (fault ??= error));
+  for (const frame of eachFrame({ flight, lens, fps })) {
+    if (fault !== null) break;
+    // A copy: the renderer reuses its buffer.
+    if (!coder.stdin.write(Buffer.from(frame))) await Promise.race([once(coder.stdin, "drain"), ended]);
+  }
+  coder.stdin.end();
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`ffmpeg could not write ${file}: ${errors.trim() || fault}`);
+}
+
+function* eachFrame({ flight, lens, fps }: Shot): Generator<Uint8Array> {
+  const renderer = new Renderer(lens);
+  for (let index = 0; index < frameCount(flight, fps); index++)
+    yield renderer.render(poseAt(flight, index / fps), index / fps);
 }

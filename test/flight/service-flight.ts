@@ -1,4 +1,4 @@
-/** A flight through the running service: the clip as its source, telemetry as a drone sends it, and what comes back. */
+/** A flight through the running service: the clip as its source, telemetry like a drone's, and the received positions. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,18 +6,18 @@ import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { createKey, type TestService, uploadVideo } from "../api/service.fixture.ts";
-import { type Finding, findStart, judge, takeSpans } from "./judge.ts";
-import { Random } from "./random.ts";
-import { type TelemetryFaults, tellTelemetry, USUAL } from "./telemetry.ts";
-import { type Truth, tellTruth } from "./truth.ts";
-import type { Shot } from "./write-clip.ts";
+import { evaluate, type Finding, findStart, takeSpans } from "./evaluate.ts";
+import type { Shot } from "./render.ts";
+import { simulateTelemetry, type TelemetryFaults, USUAL } from "./telemetry.ts";
+import { describeTruth, type Truth } from "./truth.ts";
+import { Random } from "./world.ts";
 
-/** By radio and network, from when it was so until it is sent. */
+/** Transmission delay of telemetry. */
 const DELAY_MS = { least: 20, spread: 40 };
 
 export class ServiceFlight {
   readonly started: StartedProcess;
-  /** Unix time of the first frame, by the messages of the service. */
+  /** Unix time of the first frame, derived from the messages of the service. */
   readonly startMs: number;
   readonly #service: TestService;
   readonly #key: string;
@@ -44,22 +44,22 @@ export class ServiceFlight {
     this.#detections = detections;
   }
 
-  /** Resolves when enough was seen to know which frame is which. */
+  /** Resolves when enough objects were received to identify the frames. */
   static async takeOff(
     service: TestService,
     clip: string,
     shot: Shot,
     telemetry_cfg: NonNullable<SourceRecord["telemetry_cfg"]>,
   ): Promise<ServiceFlight> {
-    // Not the first key of the service: its processes are recorded, and that takes time which is short here.
+    // Not the first key: its processes are recorded, which takes processor time.
     const key = await createKey(service, `drone-${randomUUID().slice(0, 8)}`);
     const source = await uploadVideo(service, clip, { key });
     await service.expect(200, "PATCH", `/source/${source.uuid}`, { key, json: { telemetry_cfg } });
     const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });
     const detections = await Detections.open(started.detection_data_url);
-    const truth = tellTruth(shot.flight, shot.lens, shot.fps);
+    const truth = describeTruth(shot.flight, shot.lens, shot.fps);
     let startMs: number | null = null;
-    await detections.until("cars where they should be", () => {
+    await detections.until("cars at their true positions", () => {
       startMs = findStart(detections.messages, truth);
       return startMs !== null;
     });
@@ -67,13 +67,13 @@ export class ServiceFlight {
   }
 
   /**
-   * Resolves with the last message. Each is sent when a drone would send it; those of the time before it was known when the
-   * flight began come at once, as after a link that was down.
+   * Resolves after the last message. Messages are sent at their time of the flight; those from before this call are sent
+   * at once, as after a lost link.
    */
   async sendTelemetry(send: (text: string) => void, faults: TelemetryFaults = USUAL): Promise<void> {
     const random = new Random(5);
     const { flight, lens } = this.#shot;
-    for (const { seconds, message } of tellTelemetry(flight, lens, faults, this.startMs)) {
+    for (const { seconds, message } of simulateTelemetry(flight, lens, faults, this.startMs)) {
       const dueMs = this.startMs + seconds * 1000 + DELAY_MS.least + DELAY_MS.spread * random.next();
       if (dueMs > Date.now()) await sleep(dueMs - Date.now());
       if (this.#isOver) return;
@@ -81,22 +81,22 @@ export class ServiceFlight {
     }
   }
 
-  /** How many messages have come: they tell what was before and what after, however late a busy machine is. */
-  get heard(): number {
+  /** Number of received messages: a position in the flight that does not depend on the speed of the machine. */
+  get received(): number {
     return this.#detections.messages.length;
   }
 
-  /** Resolves when messages are of frames from now on, and not of those that were still in the pipeline. */
+  /** Resolves when the frames that are in the pipeline now have been received. */
   async catchUp(): Promise<void> {
     const nowMs = Date.now();
     const { messages } = this.#detections;
     await this.#detections.until("frames from now on", () => Date.parse(messages.at(-1)?.timestamp ?? "") >= nowMs);
   }
 
-  /** Until so many places have been told, over whole spans of so many seconds of the flight, after a message. */
-  async gather(places: number, span: number, from = 0): Promise<void> {
-    const what = `${places} places over ${span} s`;
-    await this.#detections.until(what, () => takeSpans(this.judge(from), span).length >= places);
+  /** Until enough positions were received, over whole spans of the flight, after message number `from`. */
+  async gather(positions: number, span: number, from = 0): Promise<void> {
+    const what = `${positions} positions over ${span} s`;
+    await this.#detections.until(what, () => takeSpans(this.evaluate(from), span).length >= positions);
   }
 
   info(): Promise<ProcessRecord> {
@@ -108,18 +108,18 @@ export class ServiceFlight {
     await this.#service.expect(200, "PATCH", path, { key: this.#key, json: { [node]: properties } });
   }
 
-  /** Ends it where it is. */
+  /** Stops the process. */
   async land(): Promise<void> {
     await this.#service.expect(200, "DELETE", `/process/${this.started.process_uuid}`, { key: this.#key });
     this.#isOver = true;
-    // Known better now than in the beginning.
+    // More accurate with all messages.
     const startMs = findStart(this.#detections.messages, this.#truth) ?? this.startMs;
     assert.ok(Math.abs(startMs - this.startMs) < 500 / this.#shot.fps, `off by ${startMs - this.startMs} ms`);
   }
 
-  /** Places that were told, of messages from one to before another. */
-  judge(from = 0, to = this.heard): readonly Finding[] {
-    return judge(this.#detections.messages.slice(from, to), this.#truth, this.startMs);
+  /** Positions of messages from number `from` to before `to`. */
+  evaluate(from = 0, to = this.received): readonly Finding[] {
+    return evaluate(this.#detections.messages.slice(from, to), this.#truth, this.startMs);
   }
 
   async waitFor(what: string, holds: (record: ProcessRecord) => boolean): Promise<void> {

@@ -1,26 +1,31 @@
-/** The simulator is believed by every other test here, so it is doubted first. */
+/** Tests of the simulator, on which the other tests rely. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Enu, type Lens, type Pose, project, vfovOf } from "./camera.ts";
-import { findStart, judge } from "./judge.ts";
-import { Renderer } from "./render.ts";
-import { tellTelemetry, USUAL } from "./telemetry.ts";
-import { FLIGHT, poseAt } from "./trajectory.ts";
-import { isWhole, tellTruth } from "./truth.ts";
-import { FPS, LENS } from "./write-clip.ts";
+import { evaluate, findStart } from "./evaluate.ts";
+import { FPS, LENS, Renderer } from "./render.ts";
+import { simulateTelemetry, USUAL } from "./telemetry.ts";
+import { describeTruth, isWhole } from "./truth.ts";
+import { FLIGHT, poseAt } from "./world.ts";
 
 const WIDE: Lens = { width: 200, height: 100, hfov: 90 };
 const LEVEL: Pose = { at: [0, 0, 100], yaw: 0, pitch: 0, roll: 0 };
 
-/** By hand: with 90 degrees on 200 pixels, a metre to the side at a metre of depth is 100 pixels. */
+/** Calculated by hand: with 90 degrees on 200 pixels, 1 m to the side at a depth of 1 m is 100 pixels. */
 const CASES: readonly (readonly [what: string, pose: Partial<Pose>, point: Enu, x: number, y: number])[] = [
-  ["straight ahead is the centre", {}, [0, 50, 100], 100, 50],
+  ["straight ahead is projected to the centre", {}, [0, 50, 100], 100, 50],
   ["east of north is right", {}, [50, 100, 100], 150, 50],
   ["above is up", {}, [0, 100, 125], 100, 25],
-  ["yaw is clockwise: what was ahead goes left", { yaw: 45 }, [0, 100, 100], 0, 50],
-  ["pitch down by 45 degrees meets the ground as far away as the camera is high", { pitch: -45 }, [0, 100, 0], 100, 50],
+  ["yaw is clockwise: a point ahead moves left", { yaw: 45 }, [0, 100, 100], 0, 50],
+  [
+    "pitched down by 45 degrees, the centre meets the ground at a distance equal to the height",
+    { pitch: -45 },
+    [0, 100, 0],
+    100,
+    50,
+  ],
   ["straight down with yaw 90, north is left", { yaw: 90, pitch: -90 }, [0, 50, 0], 50, 50],
-  ["rolled clockwise, what was right goes up", { roll: 90 }, [25, 100, 100], 100, 25],
+  ["rolled clockwise, a point on the right moves up", { roll: 90 }, [25, 100, 100], 100, 25],
 ];
 
 for (const [what, pose, point, x, y] of CASES)
@@ -29,13 +34,13 @@ for (const [what, pose, point, x, y] of CASES)
     assert.ok(seen !== null && Math.abs(seen.x - x) < 1e-9 && Math.abs(seen.y - y) < 1e-9, JSON.stringify(seen));
   });
 
-test("the camera: nothing is seen behind it, and pixels are square", () => {
+test("the camera: points behind it are not projected, and pixels are square", () => {
   assert.equal(project([0, -10, 100], LEVEL, WIDE), null);
   assert.ok(Math.abs(vfovOf(WIDE) - (2 * Math.atan(0.5) * 180) / Math.PI) < 1e-9);
 });
 
-test("cars are painted where the truth says they are", () => {
-  const truth = tellTruth({ ...FLIGHT, seconds: 4 }, LENS, FPS);
+test("cars are rendered at their true positions", () => {
+  const truth = describeTruth({ ...FLIGHT, seconds: 4 }, LENS, FPS);
   const renderer = new Renderer(LENS);
   const emptied = new Renderer(LENS, []);
   for (const { seconds, targets } of truth.frames.filter((_, index) => index % 20 === 7)) {
@@ -54,7 +59,7 @@ test("cars are painted where the truth says they are", () => {
   }
 });
 
-/** Rows in and near a box in which something is painted. */
+/** Rendered rows in and near a box. */
 function listRows([left, top, width, height]: readonly number[], isPainted: (x: number, y: number) => boolean) {
   const rows: number[] = [];
   for (let y = Math.floor((top ?? 0) - 6); y < (top ?? 0) + (height ?? 0) + 6; y++)
@@ -66,8 +71,8 @@ function listRows([left, top, width, height]: readonly number[], isPainted: (x: 
   return rows;
 }
 
-test("a detector without fault is judged to be without fault, and its start is found to the frame", () => {
-  const truth = tellTruth({ ...FLIGHT, seconds: 6 }, LENS, FPS);
+test("a perfect detector has no error, and its start is found to the frame", () => {
+  const truth = describeTruth({ ...FLIGHT, seconds: 6 }, LENS, FPS);
   const startMs = Date.UTC(2026, 0, 1, 12, 30, 15, 123);
   const messages = truth.frames.slice(20).map(({ seconds, targets }) => ({
     timestamp: new Date(Math.round(startMs + seconds * 1000)).toISOString(),
@@ -81,14 +86,14 @@ test("a detector without fault is judged to be without fault, and its start is f
   }));
   const found = findStart(messages, truth) ?? assert.fail("no start");
   assert.ok(Math.abs(found - startMs) < 500 / FPS, `${found - startMs} ms`);
-  const findings = judge(messages, truth, found);
+  const findings = evaluate(messages, truth, found);
   assert.equal(findings.length, messages.flatMap(({ active_tracks }) => active_tracks).length);
   for (const { trueId, trackId, errorM } of findings) assert.ok(trueId === trackId && errorM < 1e-6, `${errorM}`);
 });
 
-test("telemetry without noise is the flight, by a clock that is ahead", () => {
-  const said = tellTelemetry(FLIGHT, LENS, { ...USUAL, noise: 0 }, 1_000_000);
-  for (const { seconds, message } of said) {
+test("telemetry without noise equals the flight, with the clock offset", () => {
+  const samples = simulateTelemetry(FLIGHT, LENS, { ...USUAL, noise: 0 }, 1_000_000);
+  for (const { seconds, message } of samples) {
     const { yaw, pitch } = poseAt(FLIGHT, seconds);
     assert.ok(Math.abs((((message.camera_yaw ?? 0) - yaw + 540) % 360) - 180) < 1e-6);
     assert.ok(Math.abs((message.camera_pitch ?? 0) - pitch) < 1e-6);

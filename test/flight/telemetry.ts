@@ -1,40 +1,43 @@
-/** What the drone would say of a flight: native messages, with the faults that real ones have. */
+/** Simulated telemetry of a flight: native messages with realistic errors. */
 import type { TelemetryMessage } from "../../schemas/api/telemetry.ts";
 import { type Lens, vfovOf } from "./camera.ts";
-import { Random } from "./random.ts";
-import { type Flight, poseAt } from "./trajectory.ts";
-import { ORIGIN, toPlace } from "./world.ts";
+import { type Flight, ORIGIN, poseAt, Random, toPlace } from "./world.ts";
 
 export interface TelemetryFaults {
   readonly hz: number;
-  /** By how much the drone's clock is ahead of the camera's. */
+  /** Offset of the drone's clock against the camera's clock. */
   readonly clockAheadMs: number;
-  /** Times what is usual; 0 for none. */
+  /** Factor of the usual noise; 0 for none. */
   readonly noise: number;
 }
 
 export const USUAL: TelemetryFaults = { hz: 2, clockAheadMs: 50, noise: 1 };
 
-/** One standard deviation each: of satellites, which wander slowly, of the barometer and of the gimbal. */
+/** Standard deviations: GNSS, which drifts slowly, barometer and gimbal. */
 const WANDER_M = 0.3;
 const WANDER_SECONDS = 120;
 const HEIGHT_M = 0.2;
 const JITTER_M = 0.08;
 const ANGLE_DEG = 0.08;
-/** How the gimbal sits on the drone, for the whole flight. */
+/** Mounting error of the gimbal, constant for the whole flight. */
 const MOUNTING_DEG = 0.1;
 
-export interface Said {
-  /** When it was so, from the beginning of the flight. */
+export interface Sample {
+  /** Time of the sample since the start of the flight. */
   readonly seconds: number;
   readonly message: TelemetryMessage;
 }
 
-/** `epochMs`: Unix time of the first frame by the camera's clock. The first message is of that moment. */
-export function tellTelemetry(flight: Flight, lens: Lens, faults: TelemetryFaults, epochMs: number): readonly Said[] {
+/** `epochMs`: Unix time of the first frame and the first message, by the camera's clock. */
+export function simulateTelemetry(
+  flight: Flight,
+  lens: Lens,
+  faults: TelemetryFaults,
+  epochMs: number,
+): readonly Sample[] {
   const { hz, clockAheadMs, noise } = faults;
   const random = new Random(11);
-  // What lasts is off by just one standard deviation: neither luck nor bad luck.
+  // Constant errors are exactly one standard deviation.
   const wander = [1, -1, 1];
   const mounting = [MOUNTING_DEG, -MOUNTING_DEG, MOUNTING_DEG];
   const keep = Math.exp(-1 / (hz * WANDER_SECONDS));

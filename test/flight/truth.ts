@@ -1,15 +1,14 @@
-/** What is true of a flight, frame by frame. */
+/** Ground truth of a flight, frame by frame. */
 import { focalOf, type Lens, type Pose, project } from "./camera.ts";
-import { CAR_HEIGHT } from "./sprite.ts";
-import { type Flight, poseAt } from "./trajectory.ts";
-import { listTargets, ORIGIN, placeAt, toPlace } from "./world.ts";
+import { CAR_HEIGHT } from "./textures.ts";
+import { type Flight, frameCount, listTargets, ORIGIN, placeAt, poseAt, toPlace } from "./world.ts";
 
 export interface TrueTarget {
   readonly id: number;
   readonly className: string;
   readonly latitude: number;
   readonly longitude: number;
-  /** Left, top, width, height in pixels; may reach beyond the picture. */
+  /** Left, top, width, height in pixels; may exceed the picture. */
   readonly box: readonly [number, number, number, number];
 }
 
@@ -23,7 +22,7 @@ export interface TrueFrame {
     readonly pitch: number;
     readonly roll: number;
   };
-  /** Those of which something is in the picture. */
+  /** Targets that are at least partly in the picture. */
   readonly targets: readonly TrueTarget[];
 }
 
@@ -33,14 +32,14 @@ export interface Truth {
   readonly frames: readonly TrueFrame[];
 }
 
-export const frameCount = ({ seconds }: Flight, fps: number): number => Math.round(seconds * fps);
-
-export function tellTruth(flight: Flight, lens: Lens, fps: number): Truth {
-  const frames = Array.from({ length: frameCount(flight, fps) }, (_, index) => tellFrame(flight, lens, index / fps));
+export function describeTruth(flight: Flight, lens: Lens, fps: number): Truth {
+  const frames = Array.from({ length: frameCount(flight, fps) }, (_, index) =>
+    describeFrame(flight, lens, index / fps),
+  );
   return { fps, lens, frames };
 }
 
-function tellFrame(flight: Flight, lens: Lens, seconds: number): TrueFrame {
+function describeFrame(flight: Flight, lens: Lens, seconds: number): TrueFrame {
   const pose = poseAt(flight, seconds);
   const { yaw, pitch, roll } = pose;
   return {
@@ -63,6 +62,6 @@ function listTargetsSeen(pose: Pose, lens: Lens, seconds: number): readonly True
   });
 }
 
-/** Nothing of it is cut off. */
+/** Whether a box is completely inside the picture. */
 export const isWhole = ([left, top, width, height]: TrueTarget["box"], lens: Lens): boolean =>
   left >= 0 && top >= 0 && left + width <= lens.width && top + height <= lens.height;

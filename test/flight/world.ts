@@ -1,19 +1,19 @@
-/** The ground below the flight, where it lies on the Earth, and what drives on it. */
-import type { Enu } from "./camera.ts";
+/** The simulated world: ground on the Earth, cars that drive on it, and the flight of the camera. */
+import type { Enu, Pose } from "./camera.ts";
 
 export interface Place {
   readonly latitude: number;
   readonly longitude: number;
 }
 
-/** Where east, north and up are 0. The ground is flat there. */
+/** Origin of east, north and up. The ground is flat. */
 export const ORIGIN = { latitude: 52.0871, longitude: 5.1215, altitude: 12.5 } as const;
 
 const EQUATOR_M = 6378137;
 const FLATTENING = 1 / 298.257223563;
 const RADIANS = Math.PI / 180;
 
-/** Metres for a degree of latitude and of longitude, by the curvatures of WGS-84 at the origin. Right to a centimetre within 300 m. */
+/** Metres per degree of latitude and longitude, from the WGS-84 curvatures at the origin. Accurate to 1 cm within 300 m. */
 const METRES = (() => {
   const squared = FLATTENING * (2 - FLATTENING);
   const sine = Math.sin(ORIGIN.latitude * RADIANS);
@@ -38,16 +38,16 @@ export const toEnu = ({ latitude, longitude }: Place): Enu => [
 export interface Target {
   readonly id: number;
   readonly className: "car";
-  /** Metres from end to end. */
+  /** Metres. */
   readonly length: number;
   readonly colour: readonly [red: number, green: number, blue: number];
-  /** At the beginning, where it touches the ground. */
+  /** Position on the ground at the start. */
   readonly from: Enu;
-  /** Metres a second to the east. */
+  /** Metres per second to the east. */
   readonly speed: number;
 }
 
-/** Roads from west to east: how far north, and how fast one drives there. */
+/** Roads from west to east: position and speed of the cars. */
 export const ROADS = [
   { north: 88, speed: 5 },
   { north: 102, speed: -4 },
@@ -67,13 +67,13 @@ const APART_M = 27;
 const WEST_M = -100;
 const EAST_M = 330;
 
-/** The same every time: nothing here is left to chance. */
+/** Deterministic. */
 export function listTargets(): readonly Target[] {
   const targets: Target[] = [];
   for (const [road, { north, speed }] of ROADS.entries())
     for (let east = WEST_M + road * 9; east < EAST_M; east += APART_M) {
       const id = targets.length + 1;
-      // Not all at one distance from the next.
+      // Varies the distances between cars.
       const shift = ((id * 7) % 5) * 1.6;
       targets.push({
         id,
@@ -88,3 +88,64 @@ export function listTargets(): readonly Target[] {
 }
 
 export const placeAt = ({ from, speed }: Target, seconds: number): Enu => [from[0] + speed * seconds, from[1], from[2]];
+
+export interface Flight {
+  readonly seconds: number;
+  /** Above the ground, metres. */
+  readonly height: number;
+  /** Metres per second to the east. */
+  readonly speed: number;
+  /** Pan to both sides of north, and the period of the pan. */
+  readonly panDeg: number;
+  readonly panSeconds: number;
+}
+
+/** Pans at 9 degrees per second across north: yaw wraps from 360 to 0. */
+export const FLIGHT: Flight = { seconds: 30, height: 100, speed: 6, panDeg: 14, panSeconds: 7 };
+
+/** Below 1: how smoothly the pan reverses. */
+const EVENNESS = 0.95;
+const TURN = 2 * Math.PI;
+
+/** Constant speed with smooth reversals, like a gimbal that follows a stick. */
+function panAt({ panDeg, panSeconds }: Flight, seconds: number): number {
+  return (panDeg * Math.asin(EVENNESS * Math.sin((TURN * seconds) / panSeconds))) / Math.asin(EVENNESS);
+}
+
+export const frameCount = ({ seconds }: Flight, fps: number): number => Math.round(seconds * fps);
+
+export function poseAt(flight: Flight, seconds: number): Pose {
+  return {
+    at: [
+      flight.speed * seconds,
+      1.5 * Math.sin((TURN * seconds) / 9),
+      flight.height + 0.6 * Math.sin((TURN * seconds) / 6),
+    ],
+    yaw: (panAt(flight, seconds) + 360) % 360,
+    pitch: -45 + 1.5 * Math.sin((TURN * seconds) / 5),
+    roll: 1.2 * Math.sin((TURN * seconds) / 4),
+  };
+}
+
+/** Random numbers that are the same on every machine and in every run. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** Uniform in [0, 1). */
+  next(): number {
+    // Mulberry32.
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  }
+
+  /** Standard normal distribution. */
+  normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
+  }
+}

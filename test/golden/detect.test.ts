@@ -11,13 +11,13 @@ import { temporaryFolder } from "../graph.fixture.ts";
 import { compareWithGolden, record, withoutModel } from "./golden.fixture.ts";
 import { paintStreet, STREET } from "./street.fixture.ts";
 
-/** Enough to show both cars. */
+/** Until both cars are visible. */
 const FEW = 30;
 const formatSaid = ({ said }: Golden): string => said.slice(0, FEW).map(formatOne).join("\n");
 
 const noModel = await withoutModel("default");
 
-describe("the graph detect on a street painted by ourselves", { skip: noModel }, () => {
+describe("the graph detect on a synthetic street", { skip: noModel }, () => {
   const clip = join(temporaryFolder(), "street.y4m");
   let golden: Golden;
   before(async () => {
@@ -25,18 +25,18 @@ describe("the graph detect on a street painted by ourselves", { skip: noModel },
     golden = await record(clip);
   });
 
-  test("says what it said when the golden was recorded", () => {
+  test("matches the golden", () => {
     const { stream, text } = compareWithGolden("street", golden);
     assert.equal(stream.messages, STREET.frames);
     assert.equal(stream.differences.length, 0, text);
   });
 
-  test("says it again, byte for byte", async () => {
-    const again = await record(clip, { frames: FEW });
-    assert.equal(formatSaid(again), formatSaid(golden));
+  test("is reproducible byte for byte", async () => {
+    const second = await record(clip, { frames: FEW });
+    assert.equal(formatSaid(second), formatSaid(golden));
   });
 
-  test("is not taken for the same with other suppression of duplicates", async () => {
+  test("differs from the golden with another non-maximum suppression", async () => {
     const graph = join(temporaryFolder(), "detect.yaml");
     const text = readFileSync(new URL("../../graphs/detect.yaml", import.meta.url), "utf8");
     writeFileSync(graph, text.replace("detect: { model: $model,", "detect: { model: $model, overlap: 0.95,"));
@@ -46,7 +46,7 @@ describe("the graph detect on a street painted by ourselves", { skip: noModel },
     assert.notDeepEqual(stream?.differences, []);
   });
 
-  test("sees what is there: a stop sign, a clock, and two cars that keep their ids while they pass each other", () => {
+  test("detects a stop sign, a clock, and two cars that keep their ids while they pass each other", () => {
     const tracks = new Map<number, SeenObject[]>();
     for (const { id, ...rest } of golden.said.flatMap((said) => readFrame(said)?.objects ?? []))
       tracks.set(id, [...(tracks.get(id) ?? []), { id, ...rest }]);
@@ -66,10 +66,10 @@ describe("the graph detect on a street painted by ourselves", { skip: noModel },
 
 const FRAMES = 100;
 
-describe("the graph detect on people who walk", {
+describe("the graph detect on walking people", {
   skip: noModel || (testClip("vtest.avi") === null && MISSING_CLIP),
 }, () => {
-  test("says what it said when the golden was recorded", async () => {
+  test("matches the golden", async () => {
     const now = await record(testClip("vtest.avi") ?? "", { frames: FRAMES, params: { classes: "person" } });
     const { stream, text } = compareWithGolden("vtest", now);
     assert.equal(stream.messages, FRAMES);

@@ -1,9 +1,9 @@
 /**
- * What the comparison across machines accepts and what it reports, on real recordings: `machines/` holds the tracks of the
- * first 100 frames of vtest.avi (`frame,id,left,top,width,height,confidence`), recorded with version 0.1.0 on an arm64
- * processor; on an x86-64 one; on that with VNNI hidden, with weights narrowed for it; and with VNNI hidden and the
- * weights as they were, whose int8 sums then saturate, which is a fault. The limits were chosen with these recordings
- * at hand: that they pass shows that the comparison has not changed, not that any other machine would.
+ * What the comparison across machines accepts and what it reports, on real recordings: `machines/` contains the tracks of
+ * the first 100 frames of vtest.avi (`frame,id,left,top,width,height,confidence`), recorded with version 0.1.0 on arm64;
+ * on x86-64; on x86-64 with VNNI hidden and narrowed weights; and with VNNI hidden and the original weights, whose int8
+ * sums then saturate, which is a fault. The limits were derived from these recordings: passing shows that the comparison
+ * has not changed, not that it accepts every other machine.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -47,7 +47,7 @@ for (const golden of MACHINES)
     test(`a golden of ${golden.name} holds on ${now.name}`, () =>
       assert.deepEqual(compare(golden.frames, now.frames), []));
 
-test("int8 sums that saturate are reported against a golden of any machine", () => {
+test("reports saturated int8 sums against a golden of any machine", () => {
   for (const { name, frames } of MACHINES) {
     const found = compare(frames, readMachine("x64-saturating"));
     assert.ok(found.length > 30, `${name}: ${found.length}`);
@@ -73,7 +73,7 @@ const put = (change: (box: SeenBox) => SeenBox): Fault =>
 
 const FROM = 31;
 
-/** `a` and `b` are tracks that are confidently seen around frame `FROM`. */
+/** `a` and `b` are tracks with a high confidence around frame `FROM`. */
 const listFaults = (a: number, b: number): readonly (readonly [what: string, fault: Fault, found: RegExp])[] => [
   ["a letterbox that is off by 4 px of 320", put(([x, ...rest]) => [x + (4 * WIDTH) / 320, ...rest]), /IoU|left edge/],
   [
@@ -148,7 +148,7 @@ for (const { clip, golden, now, tracks } of clips)
         const found = compare(golden, fault(now));
         assert.ok(
           found.some((line) => expected.test(line)),
-          found.slice(0, 5).join("\n") || "nothing was reported",
+          found.slice(0, 5).join("\n") || "no difference was reported",
         );
       });
   });

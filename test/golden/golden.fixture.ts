@@ -1,4 +1,4 @@
-/** Recordings of the graph `detect` in this process, held against the goldens that are committed. */
+/** Recordings of the graph `detect` in this process, compared with the committed goldens. */
 import { existsSync } from "node:fs";
 import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { Terminal } from "../../cli/terminal.ts";
 import { findBuiltIn } from "../../models/find-card.ts";
 import { openCard } from "../../models/open.ts";
 
-/** False, or why there is nothing to look with: as `skip` of a test takes it. */
+/** For `skip` of a test: false, or the reason why the model is unavailable. */
 export async function withoutModel(name: string): Promise<string | false> {
   try {
     await openCard(findBuiltIn(name));
@@ -23,9 +23,9 @@ export async function withoutModel(name: string): Promise<string | false> {
 }
 
 export interface RecordOptions {
-  /** A graph of the library, or a file. */
+  /** Name of a built-in graph, or a file. */
   readonly graph?: string;
-  /** How far into the clip; null for all of it. */
+  /** Number of frames; null for the whole clip. */
   readonly frames?: number | null;
   readonly params?: Readonly<Record<string, string>>;
 }
@@ -34,38 +34,37 @@ export async function record(
   clip: string,
   { graph = "detect", frames = null, params = {} }: RecordOptions = {},
 ): Promise<Golden> {
-  let said = "";
+  let printed = "";
   const output = () =>
     new Writable({
-      write(chunk: Buffer, _, taken) {
-        said += chunk.toString();
-        taken();
+      write(chunk: Buffer, _, done) {
+        printed += chunk.toString();
+        done();
       },
     });
   const order = { graph, clip, params: { ...params, ...chooseModel() }, frames };
   const golden = await makeRecording(order, new Terminal(output(), output(), {}));
-  if (golden === null) throw new Error(said);
+  if (golden === null) throw new Error(printed);
   return golden;
 }
 
-/** Nothing, unless the user has a `default` of his own: the goldens are of Windhover's. */
+/** Selects the built-in `default` model, also when the user has installed a model of that name. */
 function chooseModel(): Readonly<Record<string, string>> {
   const { askedFor } = findBuiltIn("default");
   return askedFor === "default" ? {} : { model: askedFor };
 }
 
-export interface Verdict {
+export interface GoldenComparison {
   readonly stream: StreamComparison;
   /** The whole report, for the message of a failure. */
   readonly text: string;
 }
 
-/** `UPDATE_GOLDEN=1` writes down what is now; the commit then says why. */
-export function compareWithGolden(name: string, now: Golden): Verdict {
+/** `UPDATE_GOLDEN=1` overwrites the golden; explain the change in the commit. */
+export function compareWithGolden(name: string, now: Golden): GoldenComparison {
   const file = fileURLToPath(new URL(`${name}.golden.ndjson`, import.meta.url));
   if (process.env.UPDATE_GOLDEN === "1") writeGolden(file, now);
-  if (!existsSync(file))
-    throw new Error(`there is no golden ${file}: run this test with UPDATE_GOLDEN=1 and look at it`);
+  if (!existsSync(file)) throw new Error(`no golden ${file}: run this test with UPDATE_GOLDEN=1 and review the result`);
   const golden = readGolden(file, "");
   const streams = compareGoldens(golden, now, chooseLevel(golden.header, now.header));
   const [stream, ...others] = streams;
@@ -73,8 +72,8 @@ export function compareWithGolden(name: string, now: Golden): Verdict {
   const notes = compareOrigins(golden.header, now.header);
   const text = [...notes, ...reportComparison(streams, (_, part) => part)].join("\n");
   const isSameMachine = golden.header.machine === now.header.machine;
-  // That it is another machine is the one thing that may be said of it.
+  // Only the note about another machine is acceptable.
   if (notes.length > (isSameMachine ? 0 : 1))
-    throw new Error(`${text}\nThe golden is of something else; UPDATE_GOLDEN=1 records it anew.`);
+    throw new Error(`${text}\nThe golden has another origin; UPDATE_GOLDEN=1 records it again.`);
   return { stream, text };
 }

@@ -1,12 +1,20 @@
 /**
- * A street that every test run paints anew: a stop sign and a clock that stay, and two cars that pass each other, the
- * nearer one hiding a part of the other for a while. Raw video, so that no encoder has a say in what is seen.
+ * A synthetic street clip: a stop sign, a clock, and two cars that pass each other, one partly occluding the other.
+ * Raw video, so that the result does not depend on an encoder.
  */
+import assert from "node:assert/strict";
 import { closeSync, openSync, writeSync } from "node:fs";
-import { box, Picture } from "./picture.fixture.ts";
-import { drawCar, drawClock, drawStopSign } from "./things.fixture.ts";
+import { join } from "node:path";
+import { compiledLaunch, start } from "../graph.fixture.ts";
+import { box, drawCar, drawClock, drawStopSign, Picture } from "./picture.fixture.ts";
 
 export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
+
+/** Static telemetry for the street: ten metres above Munich, facing north, pitched down. */
+export const CAMERA = {
+  ...{ latitude: 48.1372, longitude: 11.5755, altitude: 529, rel_altitude: 10, speed: 0 },
+  ...{ sensor_hfov: 60, sensor_vfov: 36, camera_pitch: -30, camera_yaw: 0, camera_roll: 0 },
+};
 
 /** Writes the clip as YUV4MPEG2, 4:2:0. */
 export function paintStreet(file: string, frames: number = STREET.frames): void {
@@ -24,6 +32,16 @@ export function paintStreet(file: string, frames: number = STREET.frames): void 
   }
 }
 
+/** The street as an H.264 clip. */
+export async function encodeStreet(folder: string, frames: number): Promise<string> {
+  const [raw, clip] = [join(folder, "street.y4m"), join(folder, "street.mp4")];
+  paintStreet(raw, frames);
+  const line = `source uri="${raw}" ! decode ! encode bitrate-kbps=8000 ! record path="${clip}"`;
+  const graph = await start(compiledLaunch(line), []);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  return clip;
+}
+
 export function paintFrame(still: Picture, frame: number): Picture {
   const picture = still.copy();
   drawCar(picture, -80 + frame * 8, 276, 160, [176, 34, 36]);
@@ -31,7 +49,7 @@ export function paintFrame(still: Picture, frame: number): Picture {
   return picture;
 }
 
-/** What does not move. */
+/** The static background. */
 export function paintStill(): Picture {
   const { width, height } = STREET;
   const picture = new Picture(width, height);
@@ -50,7 +68,7 @@ export function paintStill(): Picture {
   return picture;
 }
 
-/** Walls and roads are not smooth, and a detector knows it. */
+/** Noise, as in photographs of walls and roads. */
 function addGrain({ rgb }: Picture): void {
   let state = 1;
   for (let pixel = 0; pixel < rgb.length; pixel += 3) {
@@ -60,7 +78,7 @@ function addGrain({ rgb }: Picture): void {
   }
 }
 
-/** BT.601, studio range: what a picture of this size is taken for. Colours are of the mean of four pixels. */
+/** BT.601, limited range, the default for this size. Chroma is the mean of four pixels. */
 function toPlanes({ width, height, rgb }: Picture): Uint8Array {
   const size = width * height;
   const planes = new Uint8Array((size * 3) / 2);

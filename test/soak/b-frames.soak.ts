@@ -1,33 +1,95 @@
 /**
- * Numbered pictures with B-frames on every way in: order, PTS and capture times behind the decoder, in the processed
- * recording and in the recording of the hub. `npm run soak -- b-frames` tries 0 to 5 B-frames with open and closed groups
- * of pictures, and prints a table.
+ * Numbered pictures with B-frames over every input protocol: order, PTS and capture times after the decoder, in the
+ * processed recording and in the recording of the hub. `npm run soak -- b-frames` tests 0 to 5 B-frames with open and
+ * closed GOPs and prints a table.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import type { Frame } from "../../elements/element.ts";
 import { ForkedHub } from "../../hub/hub.fixture.ts";
+import { drawTimeCode, readTimeCode } from "../../tools/bench/media/time-code.ts";
+import { startCamera } from "../camera.fixture.ts";
 import { collector, compiledText, start } from "../graph.fixture.ts";
-import {
-  type Coding,
-  keyEvery,
-  makeCounted,
-  type Numbered,
-  readCounted,
-  readNumber,
-  STEP_MS,
-} from "./counted.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
-/** Half a minute, of which as much is published as the graph needs to see enough: a busy machine joins late. */
+const [WIDTH, HEIGHT] = [160, 96];
+const STEP_MS = 40;
+
+interface Coding {
+  readonly bFrames: number;
+  readonly gop: "open" | "closed";
+}
+
+/** Keyframe distance of about a second, at a multiple of the B-frame group: in an open GOP, B-frames cross it. */
+const keyEvery = ({ bFrames }: Coding): number => 24 - (24 % (bFrames + 1)) + (bFrames === 4 ? 5 : 0);
+
+/** Creates an MP4 file with pictures numbered from 0. */
+function makeCounted(folder: string, coding: Coding, frames: number): string {
+  const file = join(folder, `${coding.bFrames}-${coding.gop}.mp4`);
+  const raw = Buffer.concat(Array.from({ length: frames }, (_, number) => drawCounted(number)));
+  const key = keyEvery(coding);
+  const x264 = `b-adapt=0:scenecut=0:keyint=${key}:min-keyint=${key}:open-gop=${coding.gop === "open" ? 1 : 0}:threads=1`;
+  execFileSync(
+    "ffmpeg",
+    [
+      ...["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", `${WIDTH}x${HEIGHT}`],
+      ...["-r", String(1000 / STEP_MS), "-i", "-", "-c:v", "libx264", "-preset", "veryfast", "-crf", "18"],
+      ...["-bf", String(coding.bFrames), "-x264-params", x264, file],
+    ],
+    { input: raw },
+  );
+  return file;
+}
+
+function drawCounted(number: number): Buffer {
+  const picture = Buffer.alloc((WIDTH * HEIGHT * 3) / 2, 128);
+  // Motion, so that the encoder uses prediction.
+  for (let y = HEIGHT / 4; y < HEIGHT; y++)
+    for (let x = 0; x < WIDTH; x++) picture[y * WIDTH + x] = 60 + ((x + 3 * number + y) % 100);
+  drawTimeCode(picture, WIDTH, HEIGHT, number);
+  return picture;
+}
+
+/** Null for a damaged picture. */
+function readNumber({ planes, format }: Frame): number | null {
+  const [plane = assert.fail("no plane")] = planes;
+  const { width, height } = format;
+  const luma = new Uint8Array(width * height);
+  for (let y = 0; y < height; y++) luma.set(plane.data.subarray(y * plane.stride, y * plane.stride + width), y * width);
+  return readTimeCode({ data: luma, width, height, step: 1 });
+}
+
+interface Numbered {
+  readonly number: number | null;
+  readonly ptsMs: number;
+}
+
+/** The pictures of a file in presentation order. */
+function readCounted(file: string): Numbered[] {
+  const raw = execFileSync("ffmpeg", ["-v", "error", "-i", file, ...DECODED], { maxBuffer: 2 ** 28 });
+  const list = "-v error -select_streams v -show_entries packet=pts_time -of csv=p=0".split(" ");
+  const pts = execFileSync("ffprobe", [...list, file], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .map(Number);
+  pts.sort((a, b) => a - b);
+  const bytes = WIDTH * HEIGHT;
+  assert.equal(raw.length, pts.length * bytes, `${file}: packets and pictures differ in number`);
+  return pts.map((seconds, i) => {
+    const data = raw.subarray(i * bytes, (i + 1) * bytes);
+    return { number: readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 }), ptsMs: seconds * 1000 };
+  });
+}
+
+const DECODED = "-fps_mode passthrough -f rawvideo -pix_fmt gray -".split(" ");
+
+/** 30 seconds, of which only as much is published as the graph needs: a busy machine joins late. */
 const FRAMES = 750;
 const WANTED = 75;
-const CAMERA = fileURLToPath(new URL("../../build/camera", import.meta.url));
 const WAYS = ["RTMP to hub", "RTSP to hub", "RTSP camera"] as const;
 
 interface Case extends Coding {
@@ -42,7 +104,7 @@ const FEW: readonly Case[] = [
   { way: "RTSP to hub", bFrames: 5, gop: "open" },
   { way: "RTSP camera", bFrames: 3, gop: "open" },
 ];
-const AT_ONCE = 3;
+const CONCURRENCY = 3;
 
 interface Seen extends Numbered {
   readonly captureMs: number;
@@ -65,17 +127,16 @@ function clipOf(coding: Coding): string {
   return clip;
 }
 
-/** Where to pull the stream from; `end` stops it and waits until the hub has recorded it. */
+/** Resolves with the URL to pull the stream from; `end` stops it and waits until the hub has recorded it. */
 async function publish(
   clip: string,
   way: Case["way"],
   path: string,
 ): Promise<{ url: string; end: () => Promise<unknown> }> {
   if (way === "RTSP camera") {
-    const camera = spawn(CAMERA, ["--file", clip], { stdio: ["ignore", "pipe", "inherit"] });
-    children.push(camera);
-    const [line] = (await once(camera.stdout, "data")) as [Buffer];
-    return { url: (JSON.parse(line.toString()) as { url: string }).url, end: () => Promise.resolve() };
+    const camera = await startCamera({ file: clip });
+    children.push(camera.process);
+    return { url: camera.url, end: () => Promise.resolve() };
   }
   const target = way === "RTMP to hub" ? ["flv", await hub.rtmp(path)] : ["rtsp", await hub.rtsp(path)];
   const [format = "", url = ""] = target;
@@ -104,7 +165,7 @@ chains:
     chain: [{ from: frames }, stage, encode, { record: { path: "${file}" } }]
 `;
 
-/** Plays until it has seen enough. */
+/** Plays until enough pictures were received. */
 async function watch(url: string, name: string, file: string): Promise<Seen[]> {
   const seen: Seen[] = [];
   let stop = (): void => {};
@@ -130,10 +191,10 @@ const least = (values: readonly number[]): number => values.reduce((a, b) => Mat
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
-/** A live graph leaves pictures out when the machine is busy, but never so many. */
-const FEWEST = WANTED / 5;
+/** A live graph drops pictures when the machine is busy, but at least these remain. */
+const MIN_PICTURES = WANTED / 5;
 
-/** Pictures are whole and in order; times rise as their numbers do. Returns the milliseconds from one to the next. */
+/** Pictures are intact and in order; times increase with their numbers. Returns the milliseconds between pictures. */
 function assertInOrder(
   what: string,
   pictures: readonly Numbered[],
@@ -142,7 +203,10 @@ function assertInOrder(
 ): number[] {
   const numbers = pictures.map(({ number }) => number ?? Number.NaN);
   const places = steps(numbers);
-  assert.ok(pictures.length >= FEWEST && !(least(places) < 1) && !numbers.some(Number.isNaN), `${what}: ${numbers}`);
+  assert.ok(
+    pictures.length >= MIN_PICTURES && !(least(places) < 1) && !numbers.some(Number.isNaN),
+    `${what}: ${numbers}`,
+  );
   assert.ok(least(steps(timesMs)) > 0, `${what}: ${timesMs.map((ms) => ms.toFixed(1)).join(" ")}`);
   const stepsMs = steps(timesMs).map((ms, i) => ms / (places[i] as number));
   assert.ok(
@@ -159,14 +223,14 @@ async function check(one: Case, index: number): Promise<string> {
   const file = join(folder, `processed-${index}.mp4`);
   const { url, end } = await publish(clipOf(one), one.way, path);
   const seen = await watch(url, `collect-${index}`, file);
-  const first = seen[0]?.number ?? assert.fail(`the first picture is damaged, or there is none (${seen.length} came)`);
-  assert.equal(first % keyEvery(one), 0, `it begins with picture ${first}, which is not a key picture`);
+  const first = seen[0]?.number ?? assert.fail(`the first picture is damaged or missing (${seen.length} received)`);
+  assert.equal(first % keyEvery(one), 0, `the first picture is ${first}, which is not a keyframe`);
   const pts = assertInOrder("PTS", seen, ptsOf(seen));
   const captured = assertInOrder(
     "capture times",
     seen,
     seen.map(({ captureMs }) => captureMs),
-    // They go at half speed for a moment where the sender turns out to have been earlier than the arrival said.
+    // Capture times run at half speed for a moment when the sender's clock turns out to be earlier than the arrival.
     STEP_MS / 2,
   );
   const processed = readCounted(file);
@@ -176,9 +240,9 @@ async function check(one: Case, index: number): Promise<string> {
   await end();
   const recorded = readCounted(join(hub.folder, "recordings", `counted-${index}`, "0.mp4"));
   assertInOrder("recording of the hub", recorded, ptsOf(recorded));
-  // It was stopped anywhere: B-frames before the last picture may not have been sent.
+  // Publishing was stopped at any point: B-frames before the last picture may be missing.
   const whole = recorded.slice(0, -one.bFrames - 1);
-  assert.equal(whole.length, (whole.at(-1)?.number ?? 0) + 1, "the hub left pictures out");
+  assert.equal(whole.length, (whole.at(-1)?.number ?? 0) + 1, "the hub dropped pictures");
   return row([...columns, count(processed), count(recorded)]);
 }
 
@@ -191,14 +255,14 @@ const row = (columns: readonly (string | number)[]): string => `| ${columns.join
 const cases = rounds(0, 1) === 1 ? ALL : FEW;
 const HEAD = [
   "Milliseconds from one picture to the next: least, median, most. Those from before a player came follow at 1 ms.",
-  row(["way", "B-frames", "GOP", "decoded", "PTS ms", "capture ms", "processed recording", "hub recording"]),
+  row(["input", "B-frames", "GOP", "decoded", "PTS ms", "capture ms", "processed recording", "hub recording"]),
   row(Array.from({ length: 8 }, () => "---")),
 ];
 
-test("pictures with B-frames keep order and times on every way in", { timeout: 900_000 }, async () => {
+test("pictures with B-frames keep order and times over every input protocol", { timeout: 900_000 }, async () => {
   const table: string[] = [];
-  for (let at = 0; at < cases.length; at += AT_ONCE) {
-    const group = cases.slice(at, at + AT_ONCE);
+  for (let at = 0; at < cases.length; at += CONCURRENCY) {
+    const group = cases.slice(at, at + CONCURRENCY);
     const rows = await Promise.all(
       group.map((one, i) =>
         check(one, at + i).catch((error: unknown) => {

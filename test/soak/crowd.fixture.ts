@@ -1,4 +1,4 @@
-/** Strangers at the open ports: they connect and never come to the point. */
+/** Misbehaving clients on the open ports: they connect and never complete a request. */
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 
@@ -10,13 +10,13 @@ export type Protocol = "rtsp" | "rtmp";
 
 interface Habit {
   readonly name: string;
-  /** Returns how to stop, where it goes on. */
+  /** Returns how to stop a repeated action. */
   act(socket: Socket, protocol: Protocol): (() => void) | undefined;
 }
 
 const REQUEST = "OPTIONS rtsp://127.0.0.1/master/a RTSP/1.0\r\nCSeq: 1\r\nUser-Agent: stranger\r\n";
 
-const wordsOf = (protocol: Protocol): Buffer =>
+const helloOf = (protocol: Protocol): Buffer =>
   protocol === "rtsp" ? Buffer.from(REQUEST) : Buffer.concat([Buffer.of(3), randomBytes(RTMP_HELLO_BYTES)]);
 
 function every(act: () => void): () => void {
@@ -24,36 +24,36 @@ function every(act: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-const SILENT: Habit = { name: "says nothing", act: () => undefined };
+const SILENT: Habit = { name: "sends nothing", act: () => undefined };
 
 export const HABITS: readonly [Habit, ...Habit[]] = [
   SILENT,
   {
-    name: "says half of it",
+    name: "sends half of a request",
     act(socket, protocol) {
-      const words = wordsOf(protocol);
-      socket.write(words.subarray(0, words.length / 2));
+      const hello = helloOf(protocol);
+      socket.write(hello.subarray(0, hello.length / 2));
       return undefined;
     },
   },
   {
-    name: "says it byte by byte",
+    name: "sends a request byte by byte",
     act(socket, protocol) {
-      const words = wordsOf(protocol);
+      const hello = helloOf(protocol);
       let at = 0;
-      return every(() => socket.write(words.subarray(at, ++at)));
+      return every(() => socket.write(hello.subarray(at, ++at)));
     },
   },
   {
-    name: "asks for ever",
+    name: "repeats a request endlessly",
     act(socket, protocol) {
-      const words = wordsOf(protocol);
-      if (protocol === "rtmp") socket.write(words);
-      return every(() => socket.write(protocol === "rtsp" ? `${REQUEST}\r\n` : words.subarray(1, 2)));
+      const hello = helloOf(protocol);
+      if (protocol === "rtmp") socket.write(hello);
+      return every(() => socket.write(protocol === "rtsp" ? `${REQUEST}\r\n` : hello.subarray(1, 2)));
     },
   },
   {
-    name: "talks rubbish",
+    name: "sends random bytes",
     act(socket) {
       socket.write(randomBytes(GARBAGE_BYTES));
       return undefined;
@@ -61,7 +61,7 @@ export const HABITS: readonly [Habit, ...Habit[]] = [
   },
 ];
 
-/** Addresses are any of this machine's: 127.0.0.0/8. */
+/** Connects from addresses of 127.0.0.0/8. */
 export class Crowd {
   readonly #sockets = new Set<Socket>();
   #closed = 0;
@@ -75,7 +75,7 @@ export class Crowd {
     return this.#closed;
   }
 
-  /** Bytes that anybody was answered with. */
+  /** Bytes of all responses. */
   get received(): number {
     return this.#received;
   }
@@ -98,7 +98,7 @@ export class Crowd {
     });
   }
 
-  leave(): void {
+  close(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 }

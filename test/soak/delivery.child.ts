@@ -1,4 +1,4 @@
-/** A server's outbox, alone in its process: it makes notices for all receivers of the database until it is told to stop. */
+/** The outbox of a server in its own process: creates notices for all receivers of the database until it receives a message. */
 import { setTimeout as wait } from "node:timers/promises";
 import { makeConfig } from "../../server/api/app.fixture.ts";
 import { Outbox } from "../../server/delivery/outbox.ts";
@@ -27,7 +27,7 @@ process.on("message", () => {
   isLoading = false;
 });
 
-/** What is committed is noted with it: whatever happens to us, the database knows what was promised. */
+/** Records every committed notice in the same transaction, so that the database knows all of them after a crash. */
 async function load(): Promise<void> {
   while (isLoading) {
     const chosen = destinations.filter(() => Math.random() < 0.7).map(({ uuid }) => uuid);

@@ -1,6 +1,6 @@
 /**
- * Notices under load while their broker and their webhook are cut off, fail and come back, and the server is killed again
- * and again: each one that was committed arrives, in order, and copies are the same to the byte.
+ * Notices under load while their broker and their webhook are disconnected, fail and recover, and servers are killed:
+ * every committed notice arrives, in order, and duplicates are byte-identical.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -21,9 +21,9 @@ import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
 const CHILD = fileURLToPath(new URL("delivery.child.ts", import.meta.url));
 const LOAD_MS = rounds(0, 60_000);
-/** Between two blows, at most. */
+/** Maximum number between two faults. */
 const NOTICES = rounds(100, 300);
-/** Nobody waits for ever. */
+/** Turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
 interface Promised {
@@ -32,7 +32,7 @@ interface Promised {
   readonly body: string;
 }
 
-/** What receivers got, by receiver, in order, copies included. */
+/** Received notices by receiver, in order, including duplicates. */
 class Arrivals {
   readonly #bodies = new Map<string, string[]>();
 
@@ -46,7 +46,7 @@ class Arrivals {
     return this.#bodies.get(uuid) ?? [];
   }
 
-  /** The first copy of each; a copy that differs is one of its own. */
+  /** Without byte-identical duplicates. */
   distinct(uuid: string): readonly string[] {
     return [...new Set(this.of(uuid))];
   }
@@ -54,7 +54,7 @@ class Arrivals {
 
 async function startServer(url: string): Promise<ChildProcess> {
   const child = fork(CHILD, [url], { execArgv: ["--import", "tsx"], stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  const ended = once(child, "exit").then(() => assert.fail("the server ended by itself"));
+  const ended = once(child, "exit").then(() => assert.fail("the server exited"));
   await Promise.race([once(child, "message"), ended]);
   ended.catch(() => {});
   return child;
@@ -66,12 +66,12 @@ async function countPromised(sql: Sql): Promise<number> {
 }
 
 async function kill(child: ChildProcess): Promise<void> {
-  const gone = once(child, "exit");
+  const exited = once(child, "exit");
   child.kill("SIGKILL");
-  await gone;
+  await exited;
 }
 
-test("every notice that was committed arrives in order, whatever is away and whoever is killed meanwhile", {
+test("every committed notice arrives in order while receivers are unreachable and servers are killed", {
   timeout: LOAD_MS * 4 + 2 * LIMIT_MS,
 }, async (t) => {
   const random = seededRandom();
@@ -110,7 +110,7 @@ test("every notice that was committed arrives in order, whatever is away and who
     await saveDestination(sql, { uuid, userUuid, target: target(uuid) });
   }
 
-  // Two at a time: what one was about to send the other takes over.
+  // Two servers: each takes over the notices of the other when it is killed.
   const servers = await Promise.all([startServer(url), startServer(url)]);
   t.after(() => servers.map((server) => server.kill("SIGKILL")));
   const load = async (amount: number): Promise<void> => {
@@ -146,7 +146,7 @@ test("every notice that was committed arrives in order, whatever is away and who
     const [left] = await sql<{ count: number }[]>`select count(*) from parcels`;
     if (left?.count === 0) break;
     const standings = await sql`select last_error, failures, wake_at, lease_until, delivered from destinations`;
-    assert.ok(performance.now() < deadlineMs, `${left?.count} still wait: ${JSON.stringify(standings)}`);
+    assert.ok(performance.now() < deadlineMs, `${left?.count} notices are still queued: ${JSON.stringify(standings)}`);
     await wait(50);
   }
   const promised = await sql<
@@ -161,7 +161,7 @@ test("every notice that was committed arrives in order, whatever is away and who
   assert.equal(byReceiver.size, targets.length);
   for (const [uuid, notices] of byReceiver) {
     const bodies = notices.map(({ body }) => body);
-    // What the broker has is not yet with its subscriber.
+    // The broker forwards to its subscriber with a delay.
     while (arrivals.distinct(uuid).length < bodies.length && performance.now() < deadlineMs) await wait(20);
     assert.deepEqual(arrivals.distinct(uuid), bodies, `seed ${random.seed}`);
   }
@@ -169,5 +169,7 @@ test("every notice that was committed arrives in order, whatever is away and who
   const { dropped } =
     (await sql<{ dropped: number }[]>`select sum(dropped)::bigint as dropped from destinations`)[0] ?? {};
   assert.equal(dropped, 0);
-  t.diagnostic(`${promised.length} notices, ${copies} copies, ${kills} times a receiver cut off and a server killed`);
+  t.diagnostic(
+    `${promised.length} notices, ${copies} duplicates, ${kills} rounds of a disconnected receiver and a killed server`,
+  );
 });

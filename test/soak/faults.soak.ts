@@ -1,38 +1,35 @@
-/** Runners, the server and its database killed in the middle of a running process and of an upload. */
+/** Kills runners, the server and its database during a running process and an upload. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type ClientRequest, request } from "node:http";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { awaitGone, listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
-import { TestService, uploadVideo } from "../api/service.fixture.ts";
-import { listKept, listPartial, SlowUpload } from "../api/slow-upload.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
+import { type Camera, startCamera } from "../camera.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { type Camera, startCamera } from "./camera.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
 type Victim = "runner" | "server" | "database";
 const VICTIMS: readonly Victim[] = ["runner", "database", "server"];
 const ROUNDS = rounds(1, 20);
-const LIMIT_MS = 120_000;
 
 const folder = temporaryFolder();
 
-/** Asked again and again: a service that has just been hurt may refuse for a moment. */
-async function eventually<T>(what: string, look: () => Promise<T | null>): Promise<T> {
-  const deadlineMs = performance.now() + LIMIT_MS;
+/** Retries on errors: the service may reject requests for a moment after a fault. */
+function eventually<T>(what: string, read: () => Promise<T | null>): Promise<T> {
   let last = "";
-  while (performance.now() < deadlineMs) {
-    const found = await look().catch((error: Error) => {
+  const tolerant = () =>
+    read().catch((error: Error) => {
       last = `${error.message} ${error.cause ?? ""}`.trim();
       return null;
     });
-    if (found !== null) return found;
-    await sleep(100);
-  }
-  return assert.fail(`still waiting for: ${what}; ${last}`);
+  return poll(what, tolerant, { describe: () => last });
 }
 
 const commandOf = (pid: number): string => {
@@ -43,7 +40,7 @@ const commandOf = (pid: number): string => {
   }
 };
 
-/** All of them: which of the runners has the process is nobody's business. */
+/** All runners: it is not known which one runs the process. */
 function findVictims(service: TestService, victim: Victim): readonly number[] {
   const { pid } = service.serving;
   if (victim === "server") return [pid];
@@ -62,13 +59,18 @@ async function runs(service: TestService, uuid: string): Promise<ProcessRecord> 
   });
 }
 
-/** As a client does whose socket is not its own any more. */
+/** Reconnects like a client that has lost its socket. */
 const listen = (service: TestService, uuid: string, key: string): Promise<Detections> =>
   eventually("a socket", () =>
     Detections.open(`${service.url.replace(/^http/, "ws")}/process/${uuid}/detection_data?api_key=${key}`),
   );
 
-async function endure(service: TestService, victim: Victim, started: StartedProcess, file: string): Promise<void> {
+async function killAndCheck(
+  service: TestService,
+  victim: Victim,
+  started: StartedProcess,
+  file: string,
+): Promise<void> {
   const { process_uuid: uuid, detection_data_url: socketUrl } = started;
   const key = new URL(socketUrl).searchParams.get("api_key") ?? "";
   const before = await runs(service, uuid);
@@ -85,23 +87,23 @@ async function endure(service: TestService, victim: Victim, started: StartedProc
 
   if (victim === "server") {
     await service.serving.ended;
-    assert.equal((await upload.outcome).status, null, "the upload went with its server");
-    assert.deepEqual(await awaitGone(children), [], "something outlived its server");
+    assert.equal((await upload.outcome).status, null, "the upload ends with its server");
+    assert.deepEqual(await awaitGone(children), [], "child processes outlived the server");
     await service.startAgain();
   } else {
     const { status, text } = await upload.finish();
-    // The database may be away at the one moment that counts; then nothing of the upload is left.
+    // 503: the database was unavailable when the upload ended; no part of the upload is kept.
     const isAllowed = victim === "runner" ? [201] : [201, 503];
     assert.ok(status !== null && isAllowed.includes(status), `${status} ${text}`);
   }
 
-  // What was promised before is there: the process under its own uuid, and every source.
+  // Everything that was confirmed before still exists: the process with its uuid, and every source.
   const after = await runs(service, uuid);
   assert.equal(after.source_uuid, before.source_uuid);
   if (victim === "runner") assert.ok(after.stats.restarts > before.stats.restarts, "the runner was replaced");
-  const again = victim === "server" ? await listen(service, uuid, key) : detections;
-  await again.next(2);
-  again.close();
+  const resumed = victim === "server" ? await listen(service, uuid, key) : detections;
+  await resumed.next(2);
+  resumed.close();
   detections.close();
   const left = await eventually("the sources", async () => {
     const listed = await service.call<{ sources: SourceRecord[] }>("GET", "/sources");
@@ -112,17 +114,13 @@ async function endure(service: TestService, victim: Victim, started: StartedProc
       left.some(({ uuid: found }) => found === known),
       "a source is lost",
     );
-  await eventually("partial uploads are gone", async () => (listPartial(service).length === 0 ? true : null));
+  await eventually("partial uploads are removed", async () => (listPartial(service).length === 0 ? true : null));
 
-  // The upload can be made again, and is the one that there is if it had succeeded.
-  const made = await eventually("the upload, again", () => uploadVideo(service, file));
+  // Repeating the upload succeeds, without a duplicate if the first one had succeeded.
+  const made = await eventually("the repeated upload", () => uploadVideo(service, file));
   const { sources: all } = await service.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources");
   assert.equal(all.filter(({ uuid: found }) => found === made.uuid).length, 1);
-  assert.equal(
-    listKept(service).length,
-    all.filter(({ type }) => type === "file").length,
-    "a file that no source names",
-  );
+  assert.equal(listStored(service).length, all.filter(({ type }) => type === "file").length, "a file without a source");
 }
 
 let camera: Camera;
@@ -131,7 +129,7 @@ let uuid = "";
 before(async () => {
   camera = await startCamera();
   service = await TestService.start({
-    // Kills follow each other more closely here than they would be forgiven, and claims need not be waited for so long.
+    // Allows frequent kills, with short restart delays.
     env: {
       WINDHOVER_RUNNERS_RESTARTS: "1000",
       WINDHOVER_RUNNERS_RESTART_MOST_SECONDS: "1",
@@ -146,7 +144,7 @@ after(async () => {
 });
 
 for (const victim of VICTIMS)
-  test(`a killed ${victim} costs no process, no source and no half of an upload`, {
+  test(`a killed ${victim} loses no process and no source, and leaves no partial upload`, {
     timeout: rounds(600_000, 7_200_000),
   }, async () => {
     const random = seededRandom();
@@ -155,7 +153,7 @@ for (const victim of VICTIMS)
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(random.next() * 300);
       const frames = 30 + VICTIMS.indexOf(victim) * ROUNDS + round;
-      await endure(service, victim, started, await makeClip(folder, frames)).catch((cause: Error) => {
+      await killAndCheck(service, victim, started, await makeClip(folder, frames)).catch((cause: Error) => {
         throw new Error(`${cause.message}; the service logged:\n${service.serving.errors}`, { cause });
       });
       progress(`faults of the ${victim}`, round + 1, ROUNDS);
@@ -164,3 +162,67 @@ for (const victim of VICTIMS)
     assert.equal(record.error, null);
     await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
   });
+
+const BOUNDARY = "----half-and-half";
+
+interface UploadOutcome {
+  /** Null: the connection broke. */
+  readonly status: number | null;
+  readonly text: string;
+}
+
+/** An upload that stops in the middle until `finish`. */
+class SlowUpload {
+  readonly outcome: Promise<UploadOutcome>;
+  readonly #request: ClientRequest;
+  readonly #rest: Buffer;
+
+  private constructor(url: string, file: string) {
+    const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="slow.mp4"\r\nContent-Type: video/mp4\r\n\r\n`;
+    const bytes = readFileSync(file);
+    const half = bytes.length >> 1;
+    this.#rest = Buffer.concat([bytes.subarray(half), Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]);
+    this.#request = request(`${url}/video`, {
+      method: "POST",
+      agent: false,
+      headers: { api_key: MASTER_KEY, "Content-Type": `multipart/form-data; boundary=${BOUNDARY}` },
+    });
+    this.outcome = new Promise((resolve) => {
+      this.#request.setTimeout(120_000, () => this.#request.destroy(new Error("no response to the upload")));
+      this.#request.on("error", (error) => resolve({ status: null, text: error.message }));
+      this.#request.on("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => (text += part));
+        response.on("close", () => resolve({ status: response.complete ? (response.statusCode ?? null) : null, text }));
+      });
+    });
+    this.#request.write(Buffer.concat([Buffer.from(head), bytes.subarray(0, half)]));
+  }
+
+  /** Resolves when the service has stored half of the file. */
+  static async begin(service: TestService, file: string): Promise<SlowUpload> {
+    const upload = new SlowUpload(service.url, file);
+    let isOver = false;
+    void upload.outcome.then(() => {
+      isOver = true;
+    });
+    while (listPartial(service).length === 0 && !isOver) await new Promise((resolve) => setTimeout(resolve, 20));
+    return upload;
+  }
+
+  finish(): Promise<UploadOutcome> {
+    this.#request.end(this.#rest);
+    return this.outcome;
+  }
+}
+
+const listFiles = (...folder: readonly string[]): readonly string[] =>
+  existsSync(join(...folder))
+    ? readdirSync(join(...folder), { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []))
+    : [];
+
+/** Files of running uploads. */
+const listPartial = ({ folder }: TestService) => listFiles(folder.path, "data", "videos", "partial");
+
+/** Files of stored videos. */
+const listStored = ({ folder }: TestService) => listFiles(folder.path, "data", "videos");

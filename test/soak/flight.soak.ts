@@ -1,4 +1,4 @@
-/** The whole flight through the running service, once joined as it should be and once by the latest sample. */
+/** A long flight through the running service, with interpolated telemetry and with the latest sample only. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -7,21 +7,21 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { TestService } from "../api/service.fixture.ts";
-import { errorsOf, type Finding, quantile, sumUp } from "../flight/judge.ts";
+import { errorsOf, type Finding, quantile, summarize } from "../flight/evaluate.ts";
 import { writePlot } from "../flight/plot.ts";
+import { FPS, LENS, type Shot, writeMp4 } from "../flight/render.ts";
 import { ServiceFlight } from "../flight/service-flight.ts";
-import { FLIGHT } from "../flight/trajectory.ts";
-import { FPS, LENS, type Shot, writeMp4 } from "../flight/write-clip.ts";
+import { FLIGHT } from "../flight/world.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 
 const SHOT: Shot = { flight: FLIGHT, lens: LENS, fps: FPS };
-/** Most of the flight: where it ends nothing is waited for any more. */
+/** Most of the flight, without its end. */
 const SPAN = FLIGHT.seconds * 0.75;
-const LEAST_PLACES = 100;
+const MIN_POSITIONS = 100;
 const PLOTS = join(tmpdir(), "windhover-flight");
 
-test("a long flight is true to less than 2 m in the median, and several times worse without interpolation", {
-  skip: process.env.WINDHOVER_SOAK === undefined && "test/flight flies a short one",
+test("on a long flight the median error is below 2 m, and several times larger without interpolation", {
+  skip: process.env.WINDHOVER_SOAK === undefined && "test/flight runs a short flight",
 }, async (t) => {
   const clip = join(temporaryFolder(), "flight.mp4");
   await writeMp4(clip, SHOT);
@@ -33,20 +33,20 @@ test("a long flight is true to less than 2 m in the median, and several times wo
     const drone = new WebSocket(flight.started.telemetry_url);
     await once(drone, "open");
     const flown = flight.sendTelemetry((text) => drone.send(text));
-    await flight.gather(LEAST_PLACES, SPAN);
+    await flight.gather(MIN_POSITIONS, SPAN);
     await flight.land();
     await flown;
-    t.diagnostic(`${how}: ${sumUp(flight.judge())}`);
-    return flight.judge();
+    t.diagnostic(`${how}: ${summarize(flight.evaluate())}`);
+    return flight.evaluate();
   };
   const [joined, latest] = [await fly("interpolate"), await fly("latest")];
   mkdirSync(PLOTS, { recursive: true });
   const plot = join(PLOTS, "long-flight.svg");
   writePlot(plot, [
-    { title: `Interpolated: ${sumUp(joined)}`, findings: joined },
-    { title: `Latest sample as it is: ${sumUp(latest)}`, findings: latest },
+    { title: `Interpolated: ${summarize(joined)}`, findings: joined },
+    { title: `Latest sample only: ${summarize(latest)}`, findings: latest },
   ]);
   t.diagnostic(`plot: ${plot}`);
   const [median, worse] = [quantile(errorsOf(joined), 0.5), quantile(errorsOf(latest), 0.5)];
-  assert.ok(median < 2 && worse > 2.5 * median, `${median} m interpolated, ${worse} m by the latest sample`);
+  assert.ok(median < 2 && worse > 2.5 * median, `${median} m interpolated, ${worse} m with the latest sample`);
 });

@@ -1,13 +1,13 @@
-/** Requests made up from the API's own document: none of them breaks it, and every answer is what the document says. */
+/** Requests generated from the OpenAPI document: every response is one that the document declares. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { requestsOf } from "../api/fuzz/requests.ts";
+import { requestsOf } from "../api/fuzz-requests.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
-/** Many a request starts a process: so many at most, or they would take the machine from the requests that follow. */
+/** A low limit: requests start processes, which would slow down the following requests. */
 const service = await TestService.start({
   env: { WINDHOVER_LIMITS_PROCESSES: "2", WINDHOVER_RUNNERS_START_SECONDS: "30" },
 });
@@ -15,13 +15,13 @@ after(() => service.close());
 const clip = await makeClip(temporaryFolder(), 3_000, "width=64&height=48");
 
 const TOTAL = rounds(60, 5_000);
-/** Requests delete, too: what they can find is made anew after so many. */
+/** Resources are recreated for every batch: requests also delete them. */
 const BATCH = rounds(60, 500);
 const SEED = Number(process.env.WINDHOVER_SEED ?? Date.now() % 1e9);
 const NAMES = ["detect", "record", "demo", "queue", "source", "filesink"];
 
-/** What exists, so that requests get beyond "there is no such thing": sources, an output, a process that looks at little. */
-async function makeThings(): Promise<readonly string[]> {
+/** Creates resources, so that not every request ends with 404: sources, an output, a process with little inference. */
+async function createResources(): Promise<readonly string[]> {
   const make = async (path: string, json: unknown): Promise<string> => {
     const { text } = await service.send("POST", path, { json });
     const { uuid, process_uuid } = JSON.parse(text) as { uuid?: string; process_uuid?: string };
@@ -38,26 +38,26 @@ async function makeThings(): Promise<readonly string[]> {
 }
 
 async function sendBatch(seed: number, count: number): Promise<void> {
-  const { answers } = service;
-  const world = { answers, key: MASTER_KEY, uuids: await makeThings(), names: NAMES };
-  const requests = fc.oneof(...answers.operations.map((operation) => requestsOf(operation, world)));
+  const { contract } = service;
+  const world = { contract, key: MASTER_KEY, uuids: await createResources(), names: NAMES };
+  const requests = fc.oneof(...contract.operations.map((operation) => requestsOf(operation, world)));
   await fc.assert(
     fc.asyncProperty(requests, async ({ operation, method, path, headers, body }) => {
       const answer = await service.send(method, path, { headers, key: null, ...(body !== null && { body }) });
-      const reached = answers.find(method, path.split("?")[0] ?? path);
+      const reached = contract.find(method, path.split("?")[0] ?? path);
       assert.deepEqual(
-        answers.judge(reached ?? operation, answer),
+        contract.check(reached ?? operation, answer),
         [],
         `${method} ${path} ${JSON.stringify(headers)} ${body?.slice(0, 500)}\n→ ${answer.status} ${answer.text.slice(0, 500)}`,
       );
     }),
-    // Not made smaller: requests change what the next ones find, and one that hangs would hang hundreds of times.
+    // No shrinking: requests change the state for the next ones, and a hanging request would hang hundreds of times.
     { numRuns: count, seed, endOnFailure: true },
   );
 }
 
-test(`${TOTAL} requests made up from the document break nothing (seed ${SEED})`, { timeout: 3_600_000 }, async () => {
-  assert.ok(service.answers.operations.length >= 20, "the document lists the operations");
+test(`${TOTAL} generated requests get documented responses (seed ${SEED})`, { timeout: 3_600_000 }, async () => {
+  assert.ok(service.contract.operations.length >= 20, "the document lists the operations");
   for (let sent = 0; sent < TOTAL; sent += BATCH) {
     await sendBatch(SEED + sent, BATCH);
     progress("fuzz", sent + BATCH, TOTAL);

@@ -1,19 +1,19 @@
-/** Creates and destroys pipelines of several shapes, then ends GStreamer so that its leaks tracer speaks. */
+/** Creates and destroys different pipelines, then deinitialises GStreamer so that its leaks tracer reports. */
 import { deinitGStreamer } from "../../native/gstreamer.ts";
 import { Pipeline } from "../../native/pipeline.ts";
-import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "../graph.fixture.ts";
+import { collector, compiledLaunch, compiledText, delay, pass, start } from "../graph.fixture.ts";
 import { collectGarbage, progress, rssMb } from "./rounds.fixture.ts";
 
 const total = Number(process.argv[2]);
 const sink = collector(() => {});
-const extra = [dawdle, pass, sink];
+const extra = [delay, pass, sink];
 const LINES = [
-  'source uri="test:ball?width=64&height=48&frames=5" ! decode ! stage ! dawdle ! collect',
+  'source uri="test:ball?width=64&height=48&frames=5" ! decode ! stage ! delay ! collect',
   'source uri="test:ball?width=64&height=48&frames=5" ! decode ! tee name=t ! queue ! pass ! collect t. ! stage ! encode ! fakesink',
 ];
 const SLOTTED = `
 graph: slotted
-about: A slot that is attached and left in.
+about: A slot that is attached and not always detached.
 chains:
   main: [{ source: { uri: "test:ball?width=64&height=48", pace: realtime } }, decode, { tee: { name: t } }]
   data: [{ from: t }, stage, collect]
@@ -21,20 +21,20 @@ slots:
   extra: { chain: [{ from: t }, stage, pass, { fakesink: { async: false } }] }
 `;
 
-// Kept, so that it is not collected either: proof that the tracer would tell.
+// Kept alive on request, to prove that the tracer reports it.
 const forgotten = process.env.WINDHOVER_LEAK === "1" ? [new Pipeline({ name: "forgotten", epochNs: 0n })] : [];
 
-/** Told by the collector, some turns of the event loop after it has been asked to collect. */
+/** Counted by finalizers, which run some turns of the event loop after a collection. */
 let collected = 0;
 const collections = new FinalizationRegistry(() => {
   collected += 1;
 });
-const MOST_TURNS = 100;
+const MAX_TURNS = 100;
 const SETTLING_READINGS = 10;
 const SETTLING_MS = 20;
 
-/** A function of its own, so that nothing of a round is still at hand after it. */
-async function live(round: number): Promise<void> {
+/** A separate function, so that no reference survives a round. */
+async function runRound(round: number): Promise<void> {
   if (round % 5 === 4) {
     const graph = await start(compiledText(SLOTTED, ...extra), extra);
     collections.register(graph.pipeline, null);
@@ -48,7 +48,7 @@ async function live(round: number): Promise<void> {
   }
 }
 
-/** The least of several readings: what was freed goes back to the system a while later. */
+/** The minimum of several readings: freed memory returns to the system with a delay. */
 async function settledMb(): Promise<number> {
   let leastMb = Number.POSITIVE_INFINITY;
   for (let reading = 0; reading < SETTLING_READINGS; reading++) {
@@ -59,14 +59,14 @@ async function settledMb(): Promise<number> {
   return leastMb;
 }
 
-/** After each third. What grows in the first is code that is compiled, and memory that is kept for the next time. */
+/** Readings after each third of the rounds. The first third includes compiled code and allocator caches. */
 const readingsMb: number[] = [];
 for (let round = 0; round < total; round++) {
-  await live(round);
+  await runRound(round);
   if ((round + 1) % Math.floor(total / 3) === 0 && readingsMb.length < 3) readingsMb.push(await settledMb());
   progress("pipelines", round + 1, total);
 }
-for (let turn = 0; collected < total && turn < MOST_TURNS; turn++) {
+for (let turn = 0; collected < total && turn < MAX_TURNS; turn++) {
   collectGarbage();
   await new Promise((resolve) => setImmediate(resolve));
 }

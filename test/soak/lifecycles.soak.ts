@@ -4,19 +4,19 @@ import { test } from "node:test";
 import { childCommand } from "../child.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
-// The young generation of JavaScript's heap grows by 16 MB at once, at a time of its own choosing: kept small, for it is no leak.
+// A small young generation: by default it grows by 16 MB at once, which would look like a leak.
 const CHILD = ["--max-semi-space-size=1", ...childCommand(new URL("lifecycles.child.ts", import.meta.url))];
 const MAX_GROWTH_MB = 5;
 const TRACER = { GST_TRACERS: "leaks", GST_DEBUG: "GST_TRACER:7", GST_DEBUG_NO_COLOR: "1" };
 
-/** The tracer's own lines about what is still alive at the end, not those in which it declares its formats. */
+/** Lines of the tracer about objects that are alive at the end, without its format declarations. */
 const leaked = (log: string): string[] => log.split("\n").filter((line) => line.includes(":: object-alive,"));
 
 interface Report {
   readonly pipelines: number;
-  /** Of them, what JavaScript has let go of. */
+  /** Pipelines that were garbage-collected. */
   readonly collected: number;
-  /** The memory after each third of the run. */
+  /** Memory after each third of the run. */
   readonly readingsMb: readonly number[];
 }
 
@@ -39,18 +39,20 @@ function run(
     });
     child.on("error", reject);
     child.on("exit", (code) => {
-      if (code !== 0) reject(new Error(`the child ended with ${code}: ${log.slice(-2000)}`));
+      if (code !== 0) reject(new Error(`the child exited with ${code}: ${log.slice(-2000)}`));
       else resolve({ report: JSON.parse(out) as Report, log, code });
     });
   });
 }
 
-test("the leaks tracer notices a pipeline that is never closed", { timeout: 120_000 }, async () => {
+test("the leaks tracer reports a pipeline that is never closed", { timeout: 120_000 }, async () => {
   const { log } = await run(1, { ...TRACER, WINDHOVER_LEAK: "1" });
   assert.match(leaked(log).join("\n"), /type-name=\(string\)GstPipeline/);
 });
 
-test("pipelines come and go without leaking a GStreamer object", { timeout: rounds(280_000, 3_600_000) }, async () => {
+test("creating and destroying pipelines leaks no GStreamer object", {
+  timeout: rounds(280_000, 3_600_000),
+}, async () => {
   const pipelines = rounds(40, 500);
   const { report, log } = await run(pipelines, TRACER);
   assert.equal(report.pipelines, pipelines);
@@ -58,12 +60,14 @@ test("pipelines come and go without leaking a GStreamer object", { timeout: roun
   assert.deepEqual(leaked(log), []);
 });
 
-test("memory stays flat over pipelines that come and go", { timeout: rounds(280_000, 3_600_000) }, async () => {
+test("memory stays flat while pipelines are created and destroyed", {
+  timeout: rounds(280_000, 3_600_000),
+}, async () => {
   const { report } = await run(rounds(60, 500), {});
-  const said = `RSS ${report.readingsMb.map((mb) => mb.toFixed(1)).join(" → ")} MB over ${report.pipelines} pipelines`;
-  process.stderr.write(`${said}\n`);
+  const summary = `RSS ${report.readingsMb.map((mb) => mb.toFixed(1)).join(" → ")} MB over ${report.pipelines} pipelines`;
+  process.stderr.write(`${summary}\n`);
   assert.equal(report.readingsMb.length, 3);
-  // A leak grows all the time. What an allocator takes once, and keeps, grows one part of the run at most.
+  // A leak grows in every third; an allocator cache grows in one of them at most.
   const [first = 0, second = 0, third = 0] = report.readingsMb;
-  assert.ok(Math.min(second - first, third - second) < MAX_GROWTH_MB, said);
+  assert.ok(Math.min(second - first, third - second) < MAX_GROWTH_MB, summary);
 });

@@ -1,4 +1,4 @@
-/** ffmpeg and GStreamer as drones and viewers have them: whoever is cut off comes again. */
+/** ffmpeg and GStreamer as publishers and players, which reconnect after a disconnect. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,8 +6,8 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const AGAIN_MS = 200;
-/** Above what one picture lasts in the clips, below what two do. */
+const RETRY_MS = 200;
+/** Between the duration of one and two frames of the clips. */
 const GAP_SECONDS = 0.06;
 
 export interface ClipOptions {
@@ -15,7 +15,7 @@ export interface ClipOptions {
   readonly kilobits?: number;
 }
 
-/** 8 seconds, 25 pictures in each, a key picture every second. */
+/** 8 seconds at 25 fps, with a keyframe every second. */
 export async function makeLoop(file: string, { size = "320x240", kilobits = 300 }: ClipOptions = {}): Promise<string> {
   const source = `-v error -y -f lavfi -i testsrc2=size=${size}:rate=25 -t 8 -pix_fmt yuv420p`;
   const coding = `-c:v libx264 -preset veryfast -bf 0 -g 25 -b:v ${kilobits}k -maxrate ${kilobits}k -bufsize ${kilobits}k`;
@@ -23,39 +23,40 @@ export async function makeLoop(file: string, { size = "320x240", kilobits = 300 
   return file;
 }
 
-/** A program that runs from `resume` on, and is started again when it ends, until it is stopped. */
+/** A program that is restarted when it ends, until it is stopped. */
 abstract class Client {
-  lives = 0;
-  /** What it said last. */
-  lastWords = "";
+  /** Number of starts. */
+  starts = 0;
+  /** The end of its error output. */
+  lastErrors = "";
   readonly #program: string;
   readonly #args: readonly string[];
   #child: ChildProcess | null = null;
   #isWanted = true;
-  #again: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
 
   protected constructor(program: string, args: readonly string[]) {
     this.#program = program;
     this.#args = args;
   }
 
-  protected abstract hear(line: string): void;
-  protected abstract begin(): void;
+  protected abstract handleLine(line: string): void;
+  protected abstract onStart(): void;
 
   get pid(): number {
-    return this.#child?.pid ?? assert.fail(`${this.#program} does not run: ${this.lastWords}`);
+    return this.#child?.pid ?? assert.fail(`${this.#program} is not running: ${this.lastErrors}`);
   }
 
-  /** As it is now; resolves at once when it does not run. */
+  /** Resolves when the current process has exited. */
   async ended(): Promise<void> {
     const child = this.#child;
     if (child !== null && child.exitCode === null && child.signalCode === null) await once(child, "exit");
   }
 
-  /** For whoever must find out why nothing comes of it. */
+  /** For failure messages. */
   toString(): string {
-    const state = this.#child === null ? "does not run" : `runs as ${this.#child.pid}`;
-    return `${this.#program} ${state}, in its life ${this.lives}; it said ${this.lastWords.slice(-500)}`;
+    const state = this.#child === null ? "is not running" : `runs as ${this.#child.pid}`;
+    return `${this.#program} ${state}, started ${this.starts} times; errors: ${this.lastErrors.slice(-500)}`;
   }
 
   signal(name: NodeJS.Signals): void {
@@ -64,61 +65,61 @@ abstract class Client {
 
   async stop(): Promise<void> {
     this.#isWanted = false;
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
     this.#child?.kill("SIGKILL");
     await this.ended();
   }
 
-  /** After `rest`, or to be there earlier than by itself. */
+  /** Restarts it now, and allows restarts again after `rest`. */
   resume(): void {
     this.#isWanted = true;
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
     if (this.#child === null) this.#start();
   }
 
-  /** It does not come again by itself. */
+  /** Prevents restarts. */
   rest(): void {
     this.#isWanted = false;
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
   }
 
   #start(): void {
-    this.lives++;
-    this.begin();
+    this.starts++;
+    this.onStart();
     const child = spawn(this.#program, this.#args, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
-    createInterface({ input: child.stdout }).on("line", (line) => this.hear(line));
+    createInterface({ input: child.stdout }).on("line", (line) => this.handleLine(line));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.lastWords = (this.lastWords + text).slice(-2000);
+      this.lastErrors = (this.lastErrors + text).slice(-2000);
     });
     child.once("exit", () => {
       this.#child = null;
-      if (this.#isWanted) this.#again = setTimeout(() => this.#start(), AGAIN_MS);
+      if (this.#isWanted) this.#retryTimer = setTimeout(() => this.#start(), RETRY_MS);
     });
   }
 }
 
 export class Publisher extends Client {
-  /** Of the clip, since it was started last. */
+  /** Seconds of the clip since the last start. */
   sentSeconds = 0;
-  /** The same of the life before in which it sent anything, to its end: all that the connection took. */
+  /** The final value of the last start that sent anything. */
   lastSentSeconds = 0;
 
-  /** `url` with the key. */
+  /** `url` includes the key. */
   constructor(clip: string, url: string) {
     const container = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", "flv"];
-    const telling = ["-progress", "pipe:1", "-stats_period", "0.1"];
+    const reporting = ["-progress", "pipe:1", "-stats_period", "0.1"];
     const input = ["-re", "-stream_loop", "-1", "-i", clip, "-c", "copy"];
-    super("ffmpeg", ["-v", "error", "-nostdin", ...telling, ...input, ...container, url]);
+    super("ffmpeg", ["-v", "error", "-nostdin", ...reporting, ...input, ...container, url]);
     this.resume();
   }
 
-  protected override begin(): void {
+  protected override onStart(): void {
     if (this.sentSeconds > 0) this.lastSentSeconds = this.sentSeconds;
     this.sentSeconds = 0;
   }
 
-  protected override hear(line: string): void {
+  protected override handleLine(line: string): void {
     const sentUs = /^out_time_us=(\d+)$/.exec(line)?.[1];
     if (sentUs !== undefined) this.sentSeconds = Number(sentUs) / 1e6;
   }
@@ -127,9 +128,9 @@ export class Publisher extends Client {
 export type PlayerKind = "ffmpeg" | "gst";
 
 export class Player extends Client {
-  /** Of all lives. */
+  /** Of all starts. */
   pictures = 0;
-  /** Seconds that are missing between two pictures of one life. Only ffmpeg tells times as they are sent. */
+  /** Seconds missing between two pictures of one start. Only ffmpeg reports the original times. */
   readonly gaps: number[] = [];
   readonly kind: PlayerKind;
   #tick = 1 / 90_000;
@@ -141,11 +142,11 @@ export class Player extends Client {
     this.resume();
   }
 
-  protected override begin(): void {
+  protected override onStart(): void {
     this.#last = null;
   }
 
-  protected override hear(line: string): void {
+  protected override handleLine(line: string): void {
     if (this.kind === "gst") {
       if (/identity0: last-message = chain/.test(line)) this.pictures++;
       return;

@@ -1,4 +1,4 @@
-/** Both open ports of the hub, one stream that only its owner may see, and what real clients say to them. */
+/** Both open ports of the hub, a private stream, and recorded sessions of real clients. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -16,10 +16,10 @@ import { Streams } from "../../hub/streams.ts";
 import { Whep } from "../../hub/webrtc/whep.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
 
-/** Of the same length. */
+/** Keys of the same length. */
 export const KEY = "wh_right_0123456789abcdef";
 export const WRONG_KEY = "wh_wrong_0123456789abcdef";
-/** In every picture of the stream at `SECRET_PATH`. */
+/** Part of every picture of the stream at `SECRET_PATH`. */
 export const SECRET = Buffer.from("only-for-its-owner-4711");
 export const SECRET_PATH = "owner/secret";
 const PLAYED_PACKETS = "10";
@@ -31,19 +31,19 @@ const LIMITS = {
   ...{ cacheBytes: 2 ** 22, keyBytes: 2 ** 30, hlsIdleMs: 1000, hlsBytes: 2 ** 22, connectMs: 1000, verdictMs: 2000 },
 };
 
-/** What a client said to one of the ports. */
+/** Everything a client sent to one of the ports. */
 export interface Session {
   readonly name: string;
   readonly port: number;
-  readonly said: Buffer;
-  /** Its first words begin here. */
-  readonly talkAt: number;
+  readonly sent: Buffer;
+  /** End of the handshake. */
+  readonly start: number;
 }
 
 export class MediaPorts {
   granted: AccessRequest[] = [];
   published: string[] = [];
-  /** Faults of ours. */
+  /** Logged errors of the hub. */
   readonly faults: unknown[] = [];
   readonly connections = new Connections(LIMITS);
   readonly streams: Streams;
@@ -61,10 +61,10 @@ export class MediaPorts {
   static async open(): Promise<MediaPorts> {
     const ports = new MediaPorts();
     const { streams, connections } = ports;
-    const access = { authorize: (question: AccessRequest) => ports.#authorize(question) };
+    const access = { authorize: (request: AccessRequest) => ports.#authorize(request) };
     const log = ports.#log;
-    const parts = { host: "127.0.0.1", port: 0, settings: { limits: LIMITS }, streams, access, connections, log };
-    const [rtsp, rtmp] = [await openRtsp({ ...parts, reportMs: REPORT_MS }), await openRtmp(parts)];
+    const options = { host: "127.0.0.1", port: 0, settings: { limits: LIMITS }, streams, access, connections, log };
+    const [rtsp, rtmp] = [await openRtsp({ ...options, reportMs: REPORT_MS }), await openRtmp(options)];
     ports.#ports = { rtsp: rtsp.port, rtmp: rtmp.port };
     const stop = ports.#publishSecret();
     ports.#close = async () => {
@@ -83,7 +83,7 @@ export class MediaPorts {
     return this.#ports.rtsp;
   }
 
-  /** Browsers watch what only its owner may see: those that were let in. */
+  /** WebRTC playback of the private stream. */
   openWhep(): Whep {
     const webrtc = { addresses: [], portFirst: 0, portLast: 0 };
     const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20, readersPerStream: 64 };
@@ -97,23 +97,23 @@ export class MediaPorts {
       .filter((path) => path !== SECRET_PATH);
   }
 
-  async #authorize(question: AccessRequest): Promise<{ recording: null }> {
-    if (question.secret !== KEY || !question.path.startsWith("owner/")) {
-      throw new StreamRejected("unauthorized", "a valid key is needed");
+  async #authorize(request: AccessRequest): Promise<{ recording: null }> {
+    if (request.secret !== KEY || !request.path.startsWith("owner/")) {
+      throw new StreamRejected("unauthorized", "a valid key is required");
     }
-    this.granted.push(question);
+    this.granted.push(request);
     return { recording: null };
   }
 
-  /** Let in, and published, since it was asked last. */
-  look(): { granted: AccessRequest[]; published: string[] } {
+  /** Granted requests and published paths since the last call. */
+  takeEvents(): { granted: AccessRequest[]; published: string[] } {
     const { granted, published } = this;
     this.granted = [];
     this.published = [];
     return { granted, published };
   }
 
-  /** ffmpeg publishes to both ports, plays from one, and GStreamer publishes to the other. */
+  /** Records ffmpeg publishing to both ports and playing from one, and GStreamer publishing to the other. */
   async record(): Promise<Session[]> {
     const clip = await makeFlv({ frames: 12, hasSound: true });
     const copy = ["-i", clip, "-c", "copy"];
@@ -122,31 +122,31 @@ export class MediaPorts {
     const demux = `filesrc location=${clip} ! flvdemux ! h264parse ! flvmux streamable=true !`;
     const rtmp = (port: number, path: string) => `rtmp://127.0.0.1:${port}/owner/${path}?api_key=${KEY}`;
     return [
-      await this.#listenTo("rtmp by ffmpeg", this.#ports.rtmp, (port) =>
+      await this.#recordClient("rtmp by ffmpeg", this.#ports.rtmp, (port) =>
         ffmpeg(...copy, "-f", "flv", rtmp(port, "a/b")),
       ),
-      await this.#listenTo("rtmp by rtmp2sink", this.#ports.rtmp, (port) =>
+      await this.#recordClient("rtmp by rtmp2sink", this.#ports.rtmp, (port) =>
         runProgram("gst-launch-1.0", `-q ${demux} rtmp2sink sync=false location=${rtmp(port, "c")}`.split(" ")),
       ),
-      await this.#listenTo("rtsp publishing", this.#ports.rtsp, (port) =>
+      await this.#recordClient("rtsp publishing", this.#ports.rtsp, (port) =>
         ffmpeg(...copy, "-f", "rtsp", "-rtsp_transport", "tcp", url("rtsp", port, "d")),
       ),
-      await this.#listenTo("rtsp playing", this.#ports.rtsp, (port) => {
+      await this.#recordClient("rtsp playing", this.#ports.rtsp, (port) => {
         const input = ["-rtsp_transport", "tcp", "-i", url("rtsp", port, "secret")];
         return ffmpeg(...input, "-c", "copy", "-frames:v", PLAYED_PACKETS, "-f", "null", "-");
       }),
     ];
   }
 
-  async #listenTo(
+  async #recordClient(
     name: string,
     target: number,
     run: (port: number) => Promise<{ code: number | null; output: string }>,
   ): Promise<Session> {
-    const said: Buffer[] = [];
+    const sent: Buffer[] = [];
     const relay = createServer((client) => {
       const hub = connect(target, "127.0.0.1");
-      client.on("data", (bytes) => said.push(bytes));
+      client.on("data", (bytes) => sent.push(bytes));
       forward(client, hub);
       forward(hub, client);
     });
@@ -156,10 +156,10 @@ export class MediaPorts {
     const { code, output } = await run(port);
     assert.equal(code, 0, `${name}: ${output}`);
     relay.close();
-    return { name, port: target, said: Buffer.concat(said), talkAt: name.startsWith("rtmp") ? 1 + 2 * 1536 : 0 };
+    return { name, port: target, sent: Buffer.concat(sent), start: name.startsWith("rtmp") ? 1 + 2 * 1536 : 0 };
   }
 
-  /** A picture every 20 ms, all of them key pictures: whoever may play has one at once. */
+  /** A keyframe every 20 ms, so that every player receives one at once. */
   #publishSecret(): () => void {
     const line = "-f lavfi -i testsrc=size=64x64:rate=25 -frames:v 1 -pix_fmt yuv420p -c:v libx264 -f h264 pipe:1";
     const nals = splitStartCodes(execFileSync("ffmpeg", ["-v", "error", ...line.split(" ")]));
@@ -179,7 +179,7 @@ export class MediaPorts {
   }
 }
 
-/** Also when it ends in a reset. */
+/** Also closes after a reset. */
 function forward(from: Socket, to: Socket): void {
   from.on("error", () => {}).on("close", () => to.destroySoon());
   from.pipe(to);

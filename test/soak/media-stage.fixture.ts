@@ -1,10 +1,9 @@
-/** The whole service with real publishers, players and processes on it, and what is known of its hub from outside. */
+/** The whole service with real publishers, players and processes, and measurements of its hub from outside. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -14,11 +13,11 @@ import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { isListening } from "../ports.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { makeLoop, Player, type PlayerKind, Publisher } from "./media-clients.fixture.ts";
 
 const run = promisify(execFile);
-/** Not a measure of anything: only so that a hang becomes a failure. */
-const LIMIT_MS = 90_000;
 const POLL_MS = 25;
 const USER = "master";
 const HUB = /hub\.mjs/;
@@ -36,16 +35,6 @@ export interface Recording {
 
 export interface Running extends StartedProcess {
   readonly detections: Detections;
-}
-
-export async function until<T>(what: string, look: () => Promise<T | false> | T | false): Promise<T> {
-  const deadlineMs = performance.now() + LIMIT_MS;
-  for (;;) {
-    const found = await look();
-    if (found !== false) return found;
-    assert.ok(performance.now() < deadlineMs, `it never came about that ${what}`);
-    await wait(POLL_MS);
-  }
 }
 
 export class MediaStage {
@@ -72,7 +61,7 @@ export class MediaStage {
     await this.service.close();
   }
 
-  /** Whoever publishes or plays goes. */
+  /** Stops all publishers and players. */
   async clear(): Promise<void> {
     await Promise.all(this.#clients.splice(0).map((client) => client.stop()));
   }
@@ -103,32 +92,32 @@ export class MediaStage {
     return (await this.service.expect<SourceRecord>(200, "GET", `/source/${uuid}`)).status;
   }
 
-  /** Resolves with the milliseconds that it took. */
+  /** Resolves with the elapsed milliseconds. */
   async awaitStatus(source: SourceRecord, status: SourceRecord["status"]): Promise<number> {
     const sinceMs = performance.now();
-    await until(`${source.alias} is ${status}`, async () => (await this.statusOf(source)) === status);
+    await poll(`${source.alias} is ${status}`, async () => (await this.statusOf(source)) === status);
     return performance.now() - sinceMs;
   }
 
-  /** Looks at it until it is stopped; then all that it has been, one after the other. */
+  /** Polls the status until it is stopped; the returned function resolves with all statuses in order. */
   async followStatus(source: SourceRecord): Promise<() => Promise<readonly string[]>> {
     const seen = [await this.statusOf(source)];
-    let isFollowed = true;
+    let isRunning = true;
     const following = (async () => {
-      while (isFollowed) {
+      while (isRunning) {
         const status = await this.statusOf(source);
         if (status !== seen.at(-1)) seen.push(status);
         await wait(POLL_MS);
       }
     })();
     return async () => {
-      isFollowed = false;
+      isRunning = false;
       await following;
       return seen;
     };
   }
 
-  /** Looks for nothing, which is cheap, and tells of every picture. */
+  /** Almost no inference, but a message for every frame. */
   async startProcess({ uuid }: SourceRecord): Promise<Running> {
     const json = { params: { every: 1000, include_predicted: true } };
     const started = await this.service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`, { json });
@@ -156,13 +145,13 @@ export class MediaStage {
     return (await this.service.expect<OutputRecord>(200, "GET", `/output/${uuid}`)).status;
   }
 
-  /** Decodes the first pictures that come; rejects with what a player finds wrong with them. */
-  async look(path: string, pictures: number): Promise<void> {
+  /** Decodes the first pictures; rejects with decoding errors. */
+  async decode(path: string, pictures: number): Promise<void> {
     const input = ["-rtsp_transport", "tcp", "-i", this.#withKey(path)];
     const { stderr } = await run("ffmpeg", [
       ...["-v", "error", "-nostdin", ...input, "-frames:v", String(pictures), "-f", "null", "-"],
     ]);
-    assert.equal(stderr, "", `a player finds faults in ${path}`);
+    assert.equal(stderr, "", `decoding errors in ${path}`);
   }
 
   async recordingsOf({ uuid }: SourceRecord): Promise<readonly Recording[]> {
@@ -171,13 +160,13 @@ export class MediaStage {
   }
 
   async awaitClosed(source: SourceRecord, recordingUuid: string): Promise<Recording> {
-    return until(`a recording of ${source.alias} is closed`, async () => {
+    return poll(`a recording of ${source.alias} is closed`, async () => {
       const found = (await this.recordingsOf(source)).find(({ uuid }) => uuid === recordingUuid);
       return found !== undefined && found.stopped_at !== null && found;
     });
   }
 
-  /** What ffprobe finds in the first file of it, every picture decoded. */
+  /** Decodes the first file of a recording with ffprobe. */
   async probe({ uuid, segments }: Recording): Promise<{ readonly seconds: number; readonly pictures: number }> {
     const file = join(this.service.folder.path, `${uuid}.mp4`);
     const answer = await fetch(segments[0]?.download_url ?? assert.fail("the recording has no segment"));
@@ -186,13 +175,13 @@ export class MediaStage {
       ...["-v", "error", "-count_frames", "-select_streams", "v", "-of", "json"],
       ...["-show_entries", "stream=nb_read_frames:format=duration", file],
     ]);
-    assert.equal(stderr, "", "a player finds faults in the recording");
+    assert.equal(stderr, "", "decoding errors in the recording");
     const { streams, format } = JSON.parse(stdout) as Probed;
     return { seconds: Number(format.duration), pictures: Number(streams[0]?.nb_read_frames) };
   }
 
   get hubPid(): number {
-    return this.#pids(HUB)[0] ?? assert.fail("there is no hub");
+    return this.#pids(HUB)[0] ?? assert.fail("the hub is not running");
   }
 
   get runnerPids(): readonly number[] {
@@ -206,13 +195,13 @@ export class MediaStage {
     return Number(value ?? assert.fail(`no metric ${name}`));
   }
 
-  /** Resolves with the milliseconds until both ports take connections again. */
+  /** Resolves with the milliseconds until both ports accept connections again. */
   async killHub(): Promise<number> {
     const { hubPid } = this;
     const sinceMs = performance.now();
     process.kill(hubPid, "SIGKILL");
-    await until("both ports listen again", async () => {
-      // Until the last of its threads is dead the ports of the old one take connections, and there is no new one.
+    await poll("both ports listen again", async () => {
+      // The ports of the old process accept connections until its last thread has ended.
       const [pid] = this.#pids(HUB);
       if (pid === undefined || pid === hubPid) return false;
       const open = await Promise.all(Object.values(this.ports).map(isListening));
@@ -243,29 +232,19 @@ function readOr(path: string): string {
   }
 }
 
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    const answer = (isOpen: boolean) => {
-      socket.destroy();
-      resolve(isOpen);
-    };
-    socket.once("connect", () => answer(true)).once("error", () => answer(false));
-  });
-}
-
 export const rssOf = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOr(`/proc/${pid}/status`))?.[1] ?? assert.fail(`${pid} is gone`)) / 1024;
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOr(`/proc/${pid}/status`))?.[1] ?? assert.fail(`process ${pid} has exited`)) /
+  1024;
 
 export const filesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 export const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? assert.fail("nothing was measured");
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? assert.fail("no measurements");
 
-/** Where Node starts in this time, limits hold as they are told. */
+/** Start time of Node on a machine for which the limits are meant. */
 const USUAL_START_MS = 100;
 
-/** How much slower than usual the machine is now, by how long Node takes to start: 1 or more. */
+/** Slowness of the machine, from the start time of Node: 1 or more. */
 export async function measureSlowness(): Promise<number> {
   const tookMs: number[] = [];
   for (let i = 0; i < 3; i++) {

@@ -1,17 +1,18 @@
-/** The media server while it is killed, starved, crowded and used for long, with the clients that people have. */
+/** The media server with real clients: killed, with failing publishers, with many misbehaving clients, over a long time. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { poll } from "../watch.fixture.ts";
 import { Crowd, HABITS } from "./crowd.fixture.ts";
 import { makeLoop, type Player, type PlayerKind, type Publisher } from "./media-clients.fixture.ts";
-import { filesOf, MediaStage, measureSlowness, median, rssOf, until } from "./media-stage.fixture.ts";
+import { filesOf, MediaStage, measureSlowness, median, rssOf } from "./media-stage.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
 const TIMEOUT_MS = rounds(240_000, 3_000_000);
-/** In `npm test` short, so that it need not be waited for. */
+/** Short in `npm test`, which waits for it. */
 const FROZEN_SECONDS = rounds(2, 5);
 const HELLO_SECONDS = rounds(3, 10);
 
@@ -20,30 +21,30 @@ before(async () => {
   stage = await MediaStage.open({
     WINDHOVER_MEDIA_FROZEN_SECONDS: String(FROZEN_SECONDS),
     WINDHOVER_MEDIA_HELLO_SECONDS: String(HELLO_SECONDS),
-    // Kills follow each other more closely here than they would be forgiven.
+    // Short restart delays: the test kills the hub frequently.
     WINDHOVER_MEDIA_RESTART_MOST_SECONDS: "0.2",
     WINDHOVER_RECORDINGS_SEGMENT_SECONDS: "60",
   });
 });
 after(() => stage?.close());
 
-/** Resolves when each has shown so many more. */
+/** Resolves when every player has received more pictures. */
 async function moves(what: string, players: readonly Player[], more = 10): Promise<void> {
   const goals = players.map(({ pictures }) => pictures + more);
   const waiting = () => players.filter(({ pictures }, i) => pictures < (goals[i] ?? 0));
-  await until(`${what}: pictures come`, () => waiting().length === 0).catch((error: Error) => {
+  await poll(`${what}: pictures arrive`, () => waiting().length === 0).catch((error: Error) => {
     throw new Error(`${error.message}\n${waiting().map(String).join("\n")}`);
   });
 }
 
-/** By the clock, a limit that is told for a machine that is not busy with other things. */
+/** Asserts a time limit, scaled by the slowness of the machine. */
 async function assertWithin(t: TestContext, what: string, tookMs: number, limitMs: number): Promise<void> {
   const slowness = await measureSlowness();
   t.diagnostic(`${what}: ${tookMs.toFixed(0)} ms of ${limitMs} ms, on a machine ${slowness.toFixed(1)} times as slow`);
   assert.ok(tookMs <= limitMs * slowness, `${what}: ${tookMs} ms, and ${limitMs} ms are allowed, times ${slowness}`);
 }
 
-test("a killed hub is back at once: no process restarts, everybody comes again, a second of the recording is lost", {
+test("a killed hub restarts at once: no process restarts, clients reconnect, at most a second of the recording is lost", {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   t.after(() => stage.clear());
@@ -56,7 +57,7 @@ test("a killed hub is back at once: no process restarts, everybody comes again, 
       const source = await stage.register(by, path);
       const publisher = stage.publish(by, path);
       await stage.awaitStatus(source, "streaming");
-      // One that is processed shows nothing else; this one is the same stream and shows whether it is there.
+      // The status of a processed source stays "processing"; this source of the same stream shows whether it is live.
       const shown = await stage.register(other, path);
       const running = await stage.startProcess(source);
       const players = [stage.play("ffmpeg", path), stage.play("gst", path)];
@@ -70,7 +71,7 @@ test("a killed hub is back at once: no process restarts, everybody comes again, 
     await moves("before", players);
     const open = await Promise.all(
       lanes.map(({ source, shown, publisher }) =>
-        until("two seconds are recorded", async () => {
+        poll("two seconds are recorded", async () => {
           const recordings = [...(await stage.recordingsOf(source)), ...(await stage.recordingsOf(shown))];
           const found = recordings.find(({ stopped_at }) => stopped_at === null);
           return found !== undefined && publisher.sentSeconds > 2 && found;
@@ -78,21 +79,21 @@ test("a killed hub is back at once: no process restarts, everybody comes again, 
       ),
     );
     const followed = await Promise.all(lanes.map(({ shown }) => stage.followStatus(shown)));
-    const lives = players.map((player) => player.lives);
+    const starts = players.map((player) => player.starts);
     const backMs = await stage.killHub();
-    await assertWithin(t, "the hub is back", backMs, 2000);
+    await assertWithin(t, "restart of the hub", backMs, 2000);
 
     for (const { shown } of lanes) await stage.awaitStatus(shown, "streaming");
     await moves("after", players);
     for (const [i, player] of players.entries())
-      assert.ok(player.lives > (lives[i] as number), "it was cut off and came again");
+      assert.ok(player.starts > (starts[i] as number), "the player was disconnected and reconnected");
     for (const { running } of lanes) {
-      await until("the process is connected", async () => !(await stage.info(running)).reconnecting);
+      await poll("the process is connected", async () => !(await stage.info(running)).reconnecting);
       await running.detections.next(10);
       const { state, error, stats } = await stage.info(running);
       assert.deepEqual([state, error, stats.restarts], ["running", null, 0]);
     }
-    for (const pid of runners) assert.ok(stage.runnerPids.includes(pid), `runner ${pid} is gone`);
+    for (const pid of runners) assert.ok(stage.runnerPids.includes(pid), `runner ${pid} has exited`);
     for (const stop of followed) assert.deepEqual(await stop(), ["streaming", "offline", "streaming"]);
 
     for (const [i, { source, shown, publisher }] of lanes.entries()) {
@@ -102,11 +103,14 @@ test("a killed hub is back at once: no process restarts, everybody comes again, 
       const { seconds, pictures } = await stage.probe(closed);
       const sentSeconds = publisher.lastSentSeconds;
       const lostSeconds = sentSeconds - pictures / 25;
-      t.diagnostic(`of ${sentSeconds.toFixed(2)} s sent, ${lostSeconds.toFixed(2)} s are not in the recording`);
+      t.diagnostic(`${lostSeconds.toFixed(2)} s of ${sentSeconds.toFixed(2)} s are missing in the recording`);
       assert.ok(lostSeconds > -0.5, `${pictures} pictures are recorded of ${sentSeconds} s`);
       assert.ok(lostSeconds <= 1, `${lostSeconds} s of the recording are lost`);
       assert.ok(Math.abs(seconds - pictures / 25) < 0.1, `${seconds} s for ${pictures} pictures`);
-      assert.ok(Math.abs(seconds - closed.duration_seconds) < 0.1, `${seconds} s, told as ${closed.duration_seconds}`);
+      assert.ok(
+        Math.abs(seconds - closed.duration_seconds) < 0.1,
+        `${seconds} s, reported as ${closed.duration_seconds}`,
+      );
     }
     progress("killed hubs", round + 1, total);
   }
@@ -119,10 +123,10 @@ interface Lane {
   readonly player: Player;
 }
 
-/** Resolves when all that must follow from it has followed, and both are back. */
-async function endure(t: TestContext, { source, publisher, player }: Lane, how: "killed" | "frozen"): Promise<void> {
+/** Interrupts the publisher, checks the consequences, and resumes publisher and player. */
+async function interrupt(t: TestContext, { source, publisher, player }: Lane, how: "killed" | "frozen"): Promise<void> {
   await stage.awaitStatus(source, "streaming");
-  const open = await until("it is recorded", async () => {
+  const open = await poll("it is recorded", async () => {
     const found = (await stage.recordingsOf(source)).find(({ stopped_at }) => stopped_at === null);
     return found !== undefined && found;
   });
@@ -134,17 +138,17 @@ async function endure(t: TestContext, { source, publisher, player }: Lane, how: 
   if (how === "frozen") publisher.signal("SIGCONT");
   await Promise.all(ended);
   const { seconds } = await stage.probe(await stage.awaitClosed(source, open.uuid));
-  assert.ok(seconds > 0, "nothing is in the recording");
+  assert.ok(seconds > 0, "the recording is empty");
   await assertWithin(t, `${source.alias} is ${how}`, tookMs, how === "killed" ? 1000 : (FROZEN_SECONDS + 1) * 1000);
   for (const client of [publisher, player]) client.resume();
 }
 
-test("publishers that are killed or freeze are missed in time, cost nobody else anything, and are welcome again", {
+test("killed or frozen publishers are detected in time, do not affect others, and can publish again", {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   t.after(() => stage.clear());
   const open = async (protocol: "rtsp" | "rtmp", kind: PlayerKind): Promise<Lane> => {
-    const path = `gone/${protocol}`;
+    const path = `interrupted/${protocol}`;
     const source = await stage.register(protocol, path);
     const publisher = stage.publish(protocol, path);
     await stage.awaitStatus(source, "streaming");
@@ -153,15 +157,15 @@ test("publishers that are killed or freeze are missed in time, cost nobody else 
   const [first, second] = [await open("rtsp", "ffmpeg"), await open("rtmp", "gst")];
   const total = rounds(1, 10);
   for (let round = 0; round < total; round++) {
-    await Promise.all([endure(t, first, "killed"), endure(t, second, "frozen")]);
-    await Promise.all([endure(t, first, "frozen"), endure(t, second, "killed")]);
-    progress("publishers gone", round + 1, total);
+    await Promise.all([interrupt(t, first, "killed"), interrupt(t, second, "frozen")]);
+    await Promise.all([interrupt(t, first, "frozen"), interrupt(t, second, "killed")]);
+    progress("interrupted publishers", round + 1, total);
   }
   await moves("at the end", [first.player, second.player]);
 });
 
 interface Losses {
-  /** Pictures that are missing between those that were told of, of all. */
+  /** Share of frames without a message. */
   readonly share: number;
   readonly longestMs: number;
 }
@@ -174,10 +178,10 @@ function findLosses(messages: readonly DetectionMessage[]): Losses {
 }
 
 const PICTURE_MS = 40;
-/** Of all pictures, more than without any output. */
-const MOST_MISSING = rounds(0.05, 0.005);
+/** Maximum additional share of missing frames, compared with no output. */
+const MAX_MISSING = rounds(0.05, 0.005);
 
-test("outputs that come and go cost the process no picture, and each can be played from its first one", {
+test("attaching and detaching outputs loses no frame of the process, and each output is playable from its first frame", {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   t.after(() => stage.clear());
@@ -198,8 +202,8 @@ test("outputs that come and go cost the process no picture, and each can be play
     await Promise.all(
       lanes.map(async ({ running, output, path }) => {
         await stage.attach(running, output);
-        await until("it is live", async () => (await stage.outputStatus(output)) === "live");
-        await stage.look(path, 10);
+        await poll("it is live", async () => (await stage.outputStatus(output)) === "live");
+        await stage.decode(path, 10);
         await stage.detach(running, output);
         assert.equal(await stage.outputStatus(output), "idle");
       }),
@@ -208,8 +212,8 @@ test("outputs that come and go cost the process no picture, and each can be play
   }
   for (const [i, { running }] of lanes.entries()) {
     const [alone, shared] = [findLosses(control[i] ?? []), findLosses(running.detections.messages.slice(starts[i]))];
-    t.diagnostic(`missing: ${describe(alone)} alone, ${describe(shared)} while outputs came and went`);
-    assert.ok(shared.share <= alone.share + MOST_MISSING, `missing: ${describe(shared)}, ${describe(alone)} alone`);
+    t.diagnostic(`missing: ${describe(alone)} alone, ${describe(shared)} with outputs`);
+    assert.ok(shared.share <= alone.share + MAX_MISSING, `missing: ${describe(shared)}, ${describe(alone)} alone`);
     const { state, stats } = await stage.info(running);
     assert.deepEqual([state, stats.restarts], ["running", 0]);
   }
@@ -218,14 +222,14 @@ test("outputs that come and go cost the process no picture, and each can be play
 
 const describe = ({ share, longestMs }: Losses): string => `${(share * 100).toFixed(2)} %, at most ${longestMs} ms`;
 
-/** From addresses that no client of ours has, so that the limit of one address is theirs. */
-const STRANGERS = 1200;
+/** They use other addresses than the regular clients, which have a limit of their own. */
+const BAD_CLIENTS = 1200;
 const PER_ADDRESS = 120;
-const MOST_CONNECTIONS = 1000;
-const MOST_OF_ONE_ADDRESS = 200;
+const MAX_CONNECTIONS = 1000;
+const MAX_PER_ADDRESS = 200;
 const addressOf = (index: number): string => `127.0.1.${1 + Math.floor(index / PER_ADDRESS)}`;
 
-test("more than a thousand strangers disturb nobody, are held to the limits, and are gone after their time", {
+test("more than a thousand misbehaving clients do not affect others, stay within limits, and are disconnected", {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   t.after(() => stage.clear());
@@ -239,10 +243,10 @@ test("more than a thousand strangers disturb nobody, are held to the limits, and
   const total = rounds(1, 5);
   for (let round = 0; round < total; round++) {
     const hub = stage.hubPid;
-    const lives = clients.map((client) => client.lives);
+    const starts = clients.map((client) => client.starts);
     const missed = await stage.metric("missed_pictures_total");
     const gaps = players.map((player) => player.gaps.length);
-    const before = await until("only clients of ours are connected", async () => {
+    const before = await poll("only regular clients are connected", async () => {
       const connections = await stage.metric("connections");
       return connections === clients.length && connections;
     });
@@ -252,51 +256,51 @@ test("more than a thousand strangers disturb nobody, are held to the limits, and
     const single = new Crowd();
     const crowd = new Crowd();
     t.after(() => {
-      single.leave();
-      crowd.leave();
+      single.close();
+      crowd.close();
     });
 
-    for (let i = 0; i < MOST_OF_ONE_ADDRESS + 50; i++) single.add(stage.ports.rtsp, "rtsp", "127.0.2.1", silent);
-    await until("those beyond the limit of an address are refused", async () => {
+    for (let i = 0; i < MAX_PER_ADDRESS + 50; i++) single.add(stage.ports.rtsp, "rtsp", "127.0.2.1", silent);
+    await poll("connections beyond the limit of an address are refused", async () => {
       return (await stage.metric("refused_total")) >= refused + 50;
     });
-    let most = 0;
-    for (let i = 0; i < STRANGERS; i++) {
+    let peak = 0;
+    for (let i = 0; i < BAD_CLIENTS; i++) {
       const protocol = i % 2 === 0 ? "rtsp" : "rtmp";
       const habit = HABITS[Math.floor(i / 2) % HABITS.length] ?? silent;
       crowd.add(stage.ports[protocol], protocol, addressOf(i), habit);
     }
-    await until("all of them are gone", async () => {
-      most = Math.max(most, await stage.metric("connections"));
+    await poll("all of them are disconnected", async () => {
+      peak = Math.max(peak, await stage.metric("connections"));
       return crowd.open === 0 && single.open === 0;
     });
-    const turnedAway = (await stage.metric("refused_total")) - refused;
-    t.diagnostic(`${most} connections at most, ${turnedAway} refused; answered with ${crowd.received} bytes`);
-    assert.ok(most <= MOST_CONNECTIONS, `${most} connections at once`);
-    await until("only clients of ours are left", async () => (await stage.metric("connections")) === before);
+    const refusedCount = (await stage.metric("refused_total")) - refused;
+    t.diagnostic(`${peak} connections at most, ${refusedCount} refused; ${crowd.received} bytes sent to them`);
+    assert.ok(peak <= MAX_CONNECTIONS, `${peak} connections at once`);
+    await poll("only regular clients are connected again", async () => (await stage.metric("connections")) === before);
     await moves("after the crowd", players);
-    assert.equal(stage.hubPid, hub, "the hub is the same");
+    assert.equal(stage.hubPid, hub, "the hub was not restarted");
     assert.deepEqual(
-      clients.map((client) => client.lives),
-      lives,
-      "nobody was cut off",
+      clients.map((client) => client.starts),
+      starts,
+      "no client was disconnected",
     );
     assert.equal(await stage.metric("missed_pictures_total"), missed);
     assert.deepEqual(
       players.map((player) => player.gaps.length),
       gaps,
-      `pictures are missing: ${players.map((player) => player.gaps)}`,
+      `missing pictures: ${players.map((player) => player.gaps)}`,
     );
-    assert.ok(filesOf(hub) <= files + 2, `${filesOf(hub)} files are open, ${files} were`);
+    assert.ok(filesOf(hub) <= files + 2, `${filesOf(hub)} open files, ${files} before`);
     progress("crowds", round + 1, total);
   }
-  await moves("one that comes later", [stage.play("ffmpeg", "crowded/rtmp")]);
+  await moves("a new player", [stage.play("ffmpeg", "crowded/rtmp")]);
 });
 
-/** Of the memory in the last quarter to that in the first. Garbage waits to be collected in both. */
-const MOST_GROWTH = 1.15;
+/** Maximum ratio of memory in the last quarter to the first one. Both include garbage. */
+const MAX_GROWTH = 1.15;
 
-test("publishers with two players each, for long: no picture is lost, memory and open files stay as they are", {
+test("publishers with two players each over a long time: no picture is lost, memory and open files stay flat", {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   t.after(() => stage.clear());
@@ -314,7 +318,7 @@ test("publishers with two players each, for long: no picture is lost, memory and
   const players = paths.flatMap((path) => [stage.play("ffmpeg", path), stage.play("ffmpeg", path)]);
   await moves("at first", players);
   const clients = [...publishers, ...players];
-  const lives = clients.map((client) => client.lives);
+  const starts = clients.map((client) => client.starts);
   const hub = stage.hubPid;
   const missed = await stage.metric("missed_pictures_total");
   const shown = players.map(({ pictures }) => pictures);
@@ -331,15 +335,17 @@ test("publishers with two players each, for long: no picture is lost, memory and
   }
   const quarter = Math.ceil(seconds / 4);
   const [first, last] = [median(memory.slice(0, quarter)), median(memory.slice(-quarter))];
-  t.diagnostic(`the hub: ${first.toFixed(1)} MB at first, ${last.toFixed(1)} MB at last; ${filesOf(hub)} files`);
-  if (isLong) assert.ok(last <= first * MOST_GROWTH, `it grew from ${first} MB to ${last} MB`);
-  // A recording that begins its next file has both open for a moment.
-  assert.ok(filesOf(hub) <= files + paths.length, `${filesOf(hub)} files are open, ${files} were`);
+  t.diagnostic(
+    `the hub: ${first.toFixed(1)} MB in the first quarter, ${last.toFixed(1)} MB in the last; ${filesOf(hub)} files`,
+  );
+  if (isLong) assert.ok(last <= first * MAX_GROWTH, `RSS grew from ${first} MB to ${last} MB`);
+  // A recording has two open files for a moment when it begins the next one.
+  assert.ok(filesOf(hub) <= files + paths.length, `${filesOf(hub)} open files, ${files} before`);
   assert.equal(await stage.metric("missed_pictures_total"), missed);
   assert.deepEqual(
-    clients.map((client) => client.lives),
-    lives,
-    `somebody was cut off: ${clients.map(({ lastWords }) => lastWords)}`,
+    clients.map((client) => client.starts),
+    starts,
+    `a client was disconnected: ${clients.map(({ lastErrors }) => lastErrors)}`,
   );
   assert.deepEqual(
     players.flatMap(({ gaps }) => gaps),
@@ -349,6 +355,6 @@ test("publishers with two players each, for long: no picture is lost, memory and
     const lane = Math.floor(i / 2);
     const published = ((publishers[lane]?.sentSeconds ?? 0) - (sent[lane] ?? 0)) * 25;
     const played = player.pictures - (shown[i] ?? 0);
-    assert.ok(played >= published - 50, `of ${published} pictures ${played} were played`);
+    assert.ok(played >= published - 50, `${played} of ${published} pictures were played`);
   }
 });

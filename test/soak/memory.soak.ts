@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
+import { collector, compiledLaunch, delay, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
 import { collectGarbage, progress, rounds, rssMb } from "./rounds.fixture.ts";
 
 const MAX_GROWTH_MB = 10;
@@ -17,11 +17,11 @@ test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000)
       before = rssMb();
     }
     if (seen % 2000 === 0) collectGarbage();
-    assert.equal(frame.meta.dawdled, frame.index);
+    assert.equal(frame.meta.delayed, frame.index);
     progress("frames", seen, total);
   });
-  const extra = [pass, dawdle, sink];
-  const line = `source uri="test:ball?width=320&height=180&frames=${total}" ! decode ! stage ! pass ! dawdle ! pass ! collect`;
+  const extra = [pass, delay, sink];
+  const line = `source uri="test:ball?width=320&height=180&frames=${total}" ! decode ! stage ! pass ! delay ! pass ! collect`;
   const graph = await start(compiledLaunch(line, ...extra), extra);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
   collectGarbage();
@@ -34,7 +34,7 @@ test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000)
   );
 });
 
-test("memory stays flat while the frames of a decoded clip are looked at", { timeout: 240_000 }, async () => {
+test("memory stays flat while reading the frames of decoded clips", { timeout: 240_000 }, async () => {
   const clip = await makeClip(temporaryFolder(), 200);
   let sum = 0;
   const sink = collector((frame) => {

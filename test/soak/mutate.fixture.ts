@@ -1,7 +1,7 @@
-/** Ways to spoil what somebody really said. */
+/** Random mutations of recorded bytes. */
 import fc from "fast-check";
 
-/** Where: a share of the whole, or bytes from where the talking begins. */
+/** A position: a fraction of the whole, or an offset from `start`. */
 type Place = { readonly share: number } | { readonly bytes: number };
 
 type Mutation =
@@ -11,18 +11,18 @@ type Mutation =
   | { readonly kind: "insert"; readonly at: Place; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly at: Place };
 
-/** Most of a session is pictures, which all look alike: half of the mutations are among the first words. */
-const place = (talkBytes: number): fc.Arbitrary<Place> =>
+/** Most of a session is video data: two thirds of the mutations are in the first bytes. */
+const place = (headBytes: number): fc.Arbitrary<Place> =>
   fc.oneof(
     fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }) }),
-    fc.record({ bytes: fc.nat(talkBytes) }),
-    fc.record({ bytes: fc.nat(talkBytes) }),
+    fc.record({ bytes: fc.nat(headBytes) }),
+    fc.record({ bytes: fc.nat(headBytes) }),
   );
 
 const NUMBERS = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0xff_ffff, 0x7fff_ffff, 0xffff_ffff];
 
-export function mutations(talkBytes: number): fc.Arbitrary<Mutation[]> {
-  const at = place(talkBytes);
+export function mutations(headBytes: number): fc.Arbitrary<Mutation[]> {
+  const at = place(headBytes);
   const value = fc.constantFrom(...NUMBERS);
   const mutation: fc.Arbitrary<Mutation> = fc.oneof(
     fc.record({ kind: fc.constant("flip" as const), at, value: fc.integer({ min: 1, max: 255 }) }),
@@ -38,14 +38,14 @@ export function mutations(talkBytes: number): fc.Arbitrary<Mutation[]> {
   return fc.array(mutation, { minLength: 0, maxLength: 5 });
 }
 
-/** `talkAt`: before it nothing is worth spoiling by bytes. */
-export function mutate(session: Buffer, changes: readonly Mutation[], talkAt: number): Buffer {
-  return changes.reduce((bytes, change) => apply(bytes, change, talkAt), session);
+/** `start`: base of byte offsets. */
+export function mutate(session: Buffer, changes: readonly Mutation[], start: number): Buffer {
+  return changes.reduce((bytes, change) => apply(bytes, change, start), session);
 }
 
-function apply(bytes: Buffer, change: Mutation, talkAt: number): Buffer {
+function apply(bytes: Buffer, change: Mutation, start: number): Buffer {
   const { at } = change;
-  const offset = Math.min("share" in at ? Math.floor(at.share * bytes.length) : talkAt + at.bytes, bytes.length);
+  const offset = Math.min("share" in at ? Math.floor(at.share * bytes.length) : start + at.bytes, bytes.length);
   const [before, rest] = [bytes.subarray(0, offset), bytes.subarray(offset)];
   switch (change.kind) {
     case "flip":

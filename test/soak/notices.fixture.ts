@@ -1,4 +1,4 @@
-/** Who is told of alerts: followers of the process, a broker's subscriber and a webhook; the latter two can be away. */
+/** Receivers of alerts: an event stream, a broker's subscriber and a webhook; broker and webhook can be made unavailable. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -11,8 +11,8 @@ import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import type { Watch } from "../watch.fixture.ts";
 
-/** What one of them got, in order, copies included. */
-export class Heard {
+/** Notices of one receiver, in order, including duplicates. */
+export class ReceivedNotices {
   readonly all: { readonly notice: AlertNotice; readonly text: string }[] = [];
   readonly #watch: Watch;
 
@@ -22,10 +22,10 @@ export class Heard {
 
   add(text: string): void {
     this.all.push({ notice: JSON.parse(text), text });
-    this.#watch.look();
+    this.#watch.check();
   }
 
-  /** Of one alert, the first copy of each. A copy that is not the same to the byte is a fault. */
+  /** Notices of one alert without duplicates. Fails when a duplicate is not byte-identical. */
   distinct(alertUuid: string): readonly AlertNotice[] {
     const texts = new Map<string, string>();
     const notices: AlertNotice[] = [];
@@ -33,35 +33,36 @@ export class Heard {
       if (notice.alert_uuid !== alertUuid) continue;
       const first = texts.get(notice.id);
       if (first === undefined) notices.push(notice);
-      else assert.equal(text, first, "a copy differs");
+      else assert.equal(text, first, "a duplicate differs");
       texts.set(notice.id, text);
     }
     return notices;
   }
 
-  get copies(): number {
+  get duplicates(): number {
     return this.all.length - new Set(this.all.map(({ notice }) => notice.id)).size;
   }
 }
 
-export interface Absentee {
-  leave(): Promise<void>;
-  comeBack(): Promise<void>;
+export interface Receiver {
+  /** Makes it unavailable. */
+  fail(): Promise<void>;
+  recover(): Promise<void>;
 }
 
-/** It is killed when it leaves. What it had confirmed by then has reached its subscriber: beyond that it promises nothing. */
-export async function openBroker(heard: Heard): Promise<Absentee & { readonly port: number }> {
+/** `fail` kills the broker, after all confirmed messages have reached the subscriber: a killed broker loses them. */
+export async function openBroker(received: ReceivedNotices): Promise<Receiver & { readonly port: number }> {
   const broker = await openMosquitto();
   const subscriber = await broker.connect();
   const marks: string[] = [];
-  subscriber.on("message", (topic, bytes) => (topic === "mark" ? marks.push(`${bytes}`) : heard.add(`${bytes}`)));
+  subscriber.on("message", (topic, bytes) => (topic === "mark" ? marks.push(`${bytes}`) : received.add(`${bytes}`)));
   await subscriber.subscribeAsync("#", { qos: 1 });
   const gate = await Gate.open(broker.port);
   after(() => gate.cut());
   let kills = 0;
   return {
     port: gate.port,
-    async leave() {
+    async fail() {
       await gate.cut();
       const mark = String(kills++);
       const marker = await broker.connect();
@@ -70,7 +71,7 @@ export async function openBroker(heard: Heard): Promise<Absentee & { readonly po
       while (!marks.includes(mark)) await wait(5);
       await broker.kill();
     },
-    async comeBack() {
+    async recover() {
       await broker.start();
       while (!subscriber.connected) await wait(5);
       await subscriber.subscribeAsync("#", { qos: 1 });
@@ -79,15 +80,18 @@ export async function openBroker(heard: Heard): Promise<Absentee & { readonly po
   };
 }
 
-type Refusal = "cut off" | "broken" | "forgetful";
+type Failure = "disconnected" | "error 500" | "no response";
 
-/** Cut off nobody reaches it; broken it answers 500; forgetful it takes what comes and hangs up before it says so. */
-export async function openHook(heard: Heard, choose: () => number): Promise<Absentee & { readonly url: string }> {
-  let refusal: Refusal | null = null;
-  const take = (text: string, response: ServerResponse): void => {
-    if (refusal === "broken") return void response.writeHead(500).end();
-    heard.add(text);
-    if (refusal === "forgetful") response.destroy();
+/** `fail` disconnects it, lets it respond with 500, or lets it accept requests and close the connection without a response. */
+export async function openHook(
+  received: ReceivedNotices,
+  choose: () => number,
+): Promise<Receiver & { readonly url: string }> {
+  let failure: Failure | null = null;
+  const handle = (text: string, response: ServerResponse): void => {
+    if (failure === "error 500") return void response.writeHead(500).end();
+    received.add(text);
+    if (failure === "no response") response.destroy();
     else response.end();
   };
   const server = createServer(async (request, response) => {
@@ -97,7 +101,7 @@ export async function openHook(heard: Heard, choose: () => number): Promise<Abse
     } catch {
       return;
     }
-    take(Buffer.concat(parts).toString(), response);
+    handle(Buffer.concat(parts).toString(), response);
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const gate = await Gate.open((server.address() as AddressInfo).port);
@@ -107,20 +111,24 @@ export async function openHook(heard: Heard, choose: () => number): Promise<Abse
   });
   return {
     url: `http://127.0.0.1:${gate.port}/alerts`,
-    async leave() {
-      refusal = (["cut off", "broken", "forgetful"] as const)[Math.floor(choose() * 3)] ?? "broken";
-      if (refusal === "cut off") await gate.cut();
+    async fail() {
+      failure = (["disconnected", "error 500", "no response"] as const)[Math.floor(choose() * 3)] ?? "error 500";
+      if (failure === "disconnected") await gate.cut();
     },
-    async comeBack() {
-      if (refusal === "cut off") await gate.open();
-      refusal = null;
+    async recover() {
+      if (failure === "disconnected") await gate.open();
+      failure = null;
     },
   };
 }
 
-/** Hears the notices of a process, and comes again when the service does. Those of the time in between it does not hear. */
-export function followNotices(service: TestService, processUuid: string, heard: Heard): { stop(): Promise<void> } {
-  // One for each connection: a signal that all of them shared would gather their listeners.
+/** Receives the events of a process, and reconnects after a restart of the service. Events in between are lost. */
+export function receiveEvents(
+  service: TestService,
+  processUuid: string,
+  received: ReceivedNotices,
+): { stop(): Promise<void> } {
+  // One per connection: listeners would accumulate on a shared signal.
   let connection = new AbortController();
   let isOver = false;
   const listen = async ({ signal }: AbortController): Promise<void> => {
@@ -133,11 +141,11 @@ export function followNotices(service: TestService, processUuid: string, heard: 
       text = events.pop() ?? "";
       for (const event of events) {
         const data = /^event: alert\nid: \d+\ndata: (.*)$/.exec(event)?.[1];
-        if (data !== undefined) heard.add(data);
+        if (data !== undefined) received.add(data);
       }
     }
   };
-  const following = (async () => {
+  const running = (async () => {
     while (!isOver) {
       connection = new AbortController();
       await listen(connection).catch(() => {});
@@ -148,7 +156,7 @@ export function followNotices(service: TestService, processUuid: string, heard: 
     stop() {
       isOver = true;
       connection.abort();
-      return following;
+      return running;
     },
   };
 }

@@ -1,7 +1,6 @@
 /**
- * Alerts of a real process while their broker is killed, their webhook refuses, and the service is killed in between:
- * every notice that followers of the process were told of arrives at both, in order for each alert, and copies are the
- * same to the byte.
+ * Alerts of a real process while their broker is killed, their webhook fails, and the service is killed: every notice of
+ * the event stream arrives at both, in order for each alert, and duplicates are byte-identical.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -16,23 +15,25 @@ import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
-import { followNotices, Heard, openBroker, openHook } from "./notices.fixture.ts";
+import { openBroker, openHook, ReceivedNotices, receiveEvents } from "./notices.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
 const LOAD_MS = rounds(0, 60_000);
-/** At least, however slow the machine. */
+/** Minimum number, also on a slow machine. */
 const ROUNDS = rounds(1, 4);
-/** Between two blows, at most. */
+/** Maximum number between two faults. */
 const NOTICES = rounds(12, 60);
-/** Alerts that tell something of nearly every picture. */
+/** Alerts with a notice for nearly every frame. */
 const FOLLOWED = rounds(8, 12);
-/** Nobody waits for ever. */
+/** Turns a hang into a failure. */
 const LIMIT_MS = 120_000;
+
+type Triple = [ReceivedNotices, ReceivedNotices, ReceivedNotices];
 
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
-/** Long enough for all of it. */
+/** Loops the clip for the long run. */
 function lengthen(file: string): string {
   if (LOAD_MS === 0) return file;
   const long = join(temporaryFolder(), "long.avi");
@@ -40,12 +41,12 @@ function lengthen(file: string): string {
   return long;
 }
 
-test("every notice that was told of arrives at broker and webhook in order, whatever is away or killed meanwhile", {
+test("every notice of the event stream arrives at broker and webhook in order, while they fail and the service is killed", {
   ...{ skip, timeout: (ROUNDS + 3) * LIMIT_MS },
 }, async (t) => {
   const random = seededRandom();
   const watch = new Watch();
-  const [told, published, posted] = [new Heard(watch), new Heard(watch), new Heard(watch)];
+  const [streamed, published, posted] = [1, 2, 3].map(() => new ReceivedNotices(watch)) as Triple;
   const [broker, hook, service] = await Promise.all([
     openBroker(published),
     openHook(posted, () => random.next()),
@@ -54,7 +55,7 @@ test("every notice that was told of arrives at broker and webhook in order, what
         WINDHOVER_DELIVERY_RETRY_FIRST_SECONDS: "0.1",
         WINDHOVER_DELIVERY_RETRY_MOST_SECONDS: "0.5",
         WINDHOVER_RUNNERS_RESTARTS: "1000",
-        // Nobody starts another process.
+        // No other process is started.
         WINDHOVER_RUNNERS_SPARE: "0",
       },
     }),
@@ -73,9 +74,9 @@ test("every notice that was told of arrives at broker and webhook in order, what
   const { process_uuid: uuid } = await service.expect<StartedProcess>(
     ...[201, "POST", `/start?source_uuid=${source.uuid}`],
   );
-  const followers = followNotices(service, uuid, told);
-  t.after(() => followers.stop());
-  // Those that stay, and those that go with the process.
+  const events = receiveEvents(service, uuid, streamed);
+  t.after(() => events.stop());
+  // Permanent alerts, and alerts of this process.
   const alerts = await Promise.all([
     ...Array.from({ length: FOLLOWED }, (_, at) =>
       post(at % 2 === 0 ? "/alert" : `/alert/${uuid}`, "follow-track", { parameters: { interval_seconds: 0.1 } }),
@@ -87,62 +88,69 @@ test("every notice that was told of arrives at broker and webhook in order, what
   ]);
 
   const load = async (): Promise<void> => {
-    const wanted = told.all.length + NOTICES * (0.2 + 0.8 * random.next());
+    const wanted = streamed.all.length + NOTICES * (0.2 + 0.8 * random.next());
     await watch.until(
-      `${wanted} notices; it logged:\n${service.serving.errors}`,
-      () => told.all.length >= wanted,
+      `${wanted} notices; the service logged:\n${service.serving.errors}`,
+      () => streamed.all.length >= wanted,
       LIMIT_MS,
     );
   };
   const startedMs = performance.now();
-  let blows = 0;
+  let faults = 0;
   do {
-    const away = random.next() < 0.5 ? [broker, hook] : [hook, broker];
+    const receivers = random.next() < 0.5 ? [broker, hook] : [hook, broker];
     await load();
-    await away[0]?.leave();
+    await receivers[0]?.fail();
     await load();
-    await away[1]?.leave();
+    await receivers[1]?.fail();
     await load();
     service.serving.child.kill("SIGKILL");
     await service.serving.ended;
     await service.startAgain();
     await load();
-    for (const one of random.next() < 0.5 ? away : away.reverse()) {
-      await one.comeBack();
+    for (const one of random.next() < 0.5 ? receivers : receivers.reverse()) {
+      await one.recover();
       await load();
     }
-    blows += 1;
-    progress("rounds", blows, ROUNDS);
-  } while (blows < ROUNDS || performance.now() - startedMs < LOAD_MS);
+    faults += 1;
+    progress("rounds", faults, ROUNDS);
+  } while (faults < ROUNDS || performance.now() - startedMs < LOAD_MS);
   const loadMs = performance.now() - startedMs;
   await service.expect(200, "DELETE", `/process/${uuid}`);
-  await followers.stop();
+  await events.stop();
 
   const deadlineMs = performance.now() + LIMIT_MS;
   for (;;) {
     const { text } = await service.send("GET", "/metrics", {});
     const waiting = [...text.matchAll(/^windhover_delivery_waiting\{kind="\w+"\} (\d+)$/gm)].map(([, count]) => count);
     if (waiting.length === 2 && waiting.every((count) => count === "0")) break;
-    assert.ok(performance.now() < deadlineMs, `${waiting} still wait; it logged:\n${service.serving.errors}`);
+    assert.ok(
+      performance.now() < deadlineMs,
+      `${waiting} notices are still queued; the service logged:\n${service.serving.errors}`,
+    );
     await wait(50);
   }
   let count = 0;
   for (const { uuid: alert, type } of alerts) {
     const hooked = posted.distinct(alert);
-    // What the broker has is not yet with its subscriber.
-    await watch.until("all that was published", () => published.distinct(alert).length >= hooked.length);
-    assert.deepEqual(published.distinct(alert), hooked, `broker and webhook were told alike; seed ${random.seed}`);
-    const promised = told.distinct(alert).map(({ dropped: _, ...notice }: AlertEvent) => notice);
+    // The broker forwards to its subscriber with a delay.
+    await watch.until("all published notices", () => published.distinct(alert).length >= hooked.length);
+    assert.deepEqual(
+      published.distinct(alert),
+      hooked,
+      `broker and webhook received the same notices; seed ${random.seed}`,
+    );
+    const promised = streamed.distinct(alert).map(({ dropped: _, ...notice }: AlertEvent) => notice);
     const ids = new Set(promised.map(({ id }) => id));
     assert.deepEqual(
       hooked.filter(({ id }) => ids.has(id)),
       promised,
       `all arrived in order; seed ${random.seed}`,
     );
-    if (type === "follow-track") assert.ok(promised.length > 0, "of each something was told");
+    if (type === "follow-track") assert.ok(promised.length > 0, "every alert has notices");
     count += hooked.length;
   }
   t.diagnostic(
-    `${told.all.length} notices told of, ${count} made in ${Math.round(loadMs / 1000)} s; broker and webhook away and the service killed ${blows} times; copies: ${published.copies} at the broker, ${posted.copies} at the webhook`,
+    `${streamed.all.length} notices in the event stream, ${count} sent in ${Math.round(loadMs / 1000)} s; ${faults} failures of broker, webhook and service; duplicates: ${published.duplicates} at the broker, ${posted.duplicates} at the webhook`,
   );
 });

@@ -1,4 +1,4 @@
-/** Outputs that come and go on a graph that runs, with everything else on it busy: what is found loses no frame. */
+/** Attaches and detaches outputs of a busy graph: detections and other outputs lose no frame. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ForkedRunner, times } from "../../graphs/runtime/runner/runner.fixture.ts";
@@ -11,13 +11,15 @@ after(() => hub.remove());
 const urlOf = async (path: string): Promise<string> => (await hub.rtsp(path)).replace("//", "//run:sesame@");
 const published = (path: string) => hub.next("published", ({ stream }) => stream.path === path);
 
-test("outputs that come and go cost the others and what is found no frame", { timeout: 1_800_000 }, async () => {
+test("attaching and detaching outputs loses no frame of detections and other outputs", {
+  timeout: 1_800_000,
+}, async () => {
   const runner = new ForkedRunner();
-  // Little enough for a busy machine to encode four times: what is dropped here is not for want of time.
+  // Small enough that a busy machine can encode it four times: no drops for lack of processor time.
   const sourceUri = "test:ball?width=160&height=90&fps=10";
   await runner.start({ graph: "sent", graphText: SENT, sourceUri });
   await runner.until("flowing");
-  const of = (attachment: string) => runner.of("attachment").filter((told) => told.attachment === attachment);
+  const of = (attachment: string) => runner.of("attachment").filter((event) => event.attachment === attachment);
   const load = ["steady", "load-1", "load-2"];
   for (const attachment of load) {
     const params = { url: await urlOf(`anna/${attachment}`) };
@@ -28,21 +30,21 @@ test("outputs that come and go cost the others and what is found no frame", { ti
   for (let round = 0; round < total; round++) {
     const path = `anna/round-${round}`;
     await runner.ask({ type: "attach", attachment: "guest", slot: "rtsp", params: { url: await urlOf(path) } });
-    // Some go before they are there.
+    // Every other one is detached before it is published.
     if (round % 2 === 0) await published(path);
     await runner.ask({ type: "detach", attachment: "guest" });
-    if (round % 2 === 0) await hub.next("unpublished", (gone) => gone.path === path);
+    if (round % 2 === 0) await hub.next("unpublished", (event) => event.path === path);
     progress("outputs", round + 1, total);
   }
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
-  const told = times(runner);
+  const received = times(runner);
   assert.deepEqual(
-    told,
-    told.map((_, index) => index * 100),
+    received,
+    received.map((_, index) => index * 100),
   );
   for (const attachment of load) {
-    // What came while a slow machine was still connecting is no business of those that come and go.
+    // Frames may be dropped on a slow machine before the output is connected.
     const atFirst = of(attachment).find(({ status }) => status === "live")?.framesDropped;
     assert.equal(of(attachment).at(-1)?.framesDropped, atFirst);
     assert.deepEqual([...new Set(of(attachment).map(({ status }) => status))], ["starting", "live"]);

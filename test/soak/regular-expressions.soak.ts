@@ -1,7 +1,7 @@
 /**
- * No regular expression of ours takes more than linear time, whatever text it meets: with a bad one, a client freezes the
- * service with one long text. `recheck` decides. In `npm test` it judges those that are not known to be linear, and some
- * of those that are; `npm run soak -- regular-expressions` judges all of them, and writes the known ones down.
+ * Every regular expression takes linear time for any text: otherwise a client could block the service with one long text.
+ * Checked with `recheck`. `npm test` checks expressions that are not in the list of known ones, and a sample of the list;
+ * `npm run soak -- regular-expressions` checks all of them and writes the list.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,13 +12,13 @@ import { ROOT } from "../docs/pages.ts";
 import { type Expression, findExpressions } from "../regular-expressions.ts";
 import { rounds } from "./rounds.fixture.ts";
 
-// Its program for x86-64 takes a minute for all of them; its JavaScript, for other processors, many.
+// The native backend for x86-64 takes a minute for all expressions, the JavaScript one many.
 process.env.RECHECK_BACKEND = process.platform === "linux" && process.arch === "x64" ? "native" : "pure";
 const { check } = await import("recheck");
 const { version } = createRequire(import.meta.url)("recheck/package.json") as { readonly version: string };
 
 const LIST = join(ROOT, "test/linear-expressions.json");
-const WRITE = "`npm run soak -- regular-expressions` writes it anew";
+const WRITE = "`npm run soak -- regular-expressions` rewrites it";
 const SAMPLE = 10;
 
 interface Known {
@@ -28,12 +28,12 @@ interface Known {
 const IS_LONG = rounds(0, 1) === 1;
 const known = JSON.parse(readFileSync(LIST, "utf8")) as Known;
 
-/** Put together while running: what they come to, or why their time is bounded. */
+/** Expressions that are computed at run time: their values. */
 const COMPOSED: Readonly<Record<string, readonly string[]>> = {
-  // From the templates of pads of installed plugins (`sink_%u`): digits, or any text, between words.
+  // From pad templates of installed plugins (`sink_%u`).
   "graphs/compiler/pad-names.ts": ["/^sink_\\d+$/", "/^src_.+$/"],
   "schemas/api/sources.ts": ["/^(rtsp|rtsps|rtmp|rtmps)://[^/?#\\s\\\\]+([/?#][^\\s\\\\]*)?$/u"],
-  // Patterns of schemas, which are found where they are written.
+  // Patterns of schemas, which are found in the schemas.
   "schemas/bounded-check.ts": [],
   "server/validation.ts": [],
 };
@@ -41,51 +41,51 @@ const COMPOSED: Readonly<Record<string, readonly string[]>> = {
 const found: readonly Expression[] = findExpressions(ROOT).flatMap(({ path, text }) => {
   if (text !== null) return [{ path, text }];
   const texts = COMPOSED[path];
-  assert.ok(texts, `${path} puts a regular expression together while running: write it out, or name it in COMPOSED`);
+  assert.ok(texts, `${path} computes a regular expression: use a literal, or add it to COMPOSED`);
   return texts.map((composed) => ({ path, text: composed }));
 });
 const texts = [...new Set(found.map(({ text }) => text ?? ""))].sort();
 
-/** Null: linear. */
-async function judge(text: string): Promise<string | null> {
+/** Null for linear time. */
+async function findFault(text: string): Promise<string | null> {
   const end = text.lastIndexOf("/");
-  const verdict = await check(text.slice(1, end), text.slice(end + 1), { timeout: 60_000 });
-  if (verdict.status === "safe") return null;
-  return verdict.status === "vulnerable" ? verdict.complexity.summary : `not decided: ${verdict.error.kind}`;
+  const result = await check(text.slice(1, end), text.slice(end + 1), { timeout: 60_000 });
+  if (result.status === "safe") return null;
+  return result.status === "vulnerable" ? result.complexity.summary : `not decided: ${result.error.kind}`;
 }
 
-async function judgeAll(some: readonly string[]): Promise<void> {
+async function checkAll(some: readonly string[]): Promise<void> {
   const faults: string[] = [];
   for (const text of some) {
-    const verdict = await judge(text);
+    const fault = await findFault(text);
     const paths = found.filter((expression) => expression.text === text).map(({ path }) => path);
-    if (verdict !== null) faults.push(`${paths.join(", ")}: ${text}: ${verdict}`);
+    if (fault !== null) faults.push(`${paths.join(", ")}: ${text}: ${fault}`);
   }
   assert.deepEqual(faults, [], faults.join("\n"));
 }
 
-test("regular expressions are found where they are", () => {
+test("finds the regular expressions of the sources", () => {
   const paths = new Set(found.map(({ path }) => path));
   for (const path of ["schemas/mask.ts", "schemas/api/sources.ts", "setup/packages.mjs", "console/live/parsers.ts"])
     assert.ok(paths.has(path), path);
-  assert.ok(texts.length > 300, `${texts.length} are found`);
+  assert.ok(texts.length > 300, `${texts.length} found`);
 });
 
-test("a bad one is seen to be one", async () => {
+test("rejects expressions with more than linear time", async () => {
   for (const text of ["/^(a+)+$/", "/\\s+$/", "/([?&;])([^=&;#\\s\"']+)=([^&;#\\s\"']*)/g"])
-    assert.ok(await judge(text), text);
+    assert.ok(await findFault(text), text);
 });
 
 test("every regular expression takes linear time", async () => {
   const isSame = known.recheck === version;
   const isNew = (text: string) => IS_LONG || !isSame || !known.linear.includes(text);
-  await judgeAll(texts.filter(isNew));
+  await checkAll(texts.filter(isNew));
   if (IS_LONG) writeFileSync(LIST, `${JSON.stringify({ recheck: version, linear: texts }, null, 2)}\n`);
 });
 
-test("the list of those that are known to be linear is right and complete", { skip: IS_LONG }, async () => {
-  assert.equal(known.recheck, version, `it is by another version of recheck: ${WRITE}`);
+test("the list of known linear expressions is complete and up to date", { skip: IS_LONG }, async () => {
+  assert.equal(known.recheck, version, `written by another version of recheck: ${WRITE}`);
   assert.deepEqual(known.linear, texts, WRITE);
   const first = Math.floor(Math.random() * texts.length);
-  await judgeAll(Array.from({ length: SAMPLE }, (_, i) => texts[(first + i * 37) % texts.length] ?? ""));
+  await checkAll(Array.from({ length: SAMPLE }, (_, i) => texts[(first + i * 37) % texts.length] ?? ""));
 });

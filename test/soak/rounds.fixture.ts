@@ -1,27 +1,20 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { Random } from "../flight/world.ts";
 
-/** `npm test` runs every soak with the small number, `npm run soak -- NAME` with the large one. */
+/** `npm test` runs soak tests with the small number, `npm run soak -- NAME` with the large one. */
 export const rounds = (short: number, full: number): number => (process.env.WINDHOVER_SOAK === "1" ? full : short);
 
-/** Random, but the same again for the same seed; a failure names the seed to try it with. */
+/** Reproducible random numbers: tests print the seed on failure, and WINDHOVER_SEED sets it. */
 export function seededRandom(seed = Number(process.env.WINDHOVER_SEED ?? Date.now() % 1e9)): {
   seed: number;
   next(): number;
 } {
-  let state = seed >>> 0;
-  return {
-    seed,
-    next() {
-      state = (state + 0x6d2b79f5) >>> 0;
-      let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-    },
-  };
+  const random = new Random(seed);
+  return { seed, next: () => random.next() };
 }
 
-/** Garbage that JavaScript has not collected yet is no leak: collected before every reading. */
+/** Call it before every reading of memory: garbage is not a leak. */
 export const collectGarbage: () => void = (() => {
   setFlagsFromString("--expose-gc");
   return runInNewContext("gc") as () => void;
@@ -29,7 +22,7 @@ export const collectGarbage: () => void = (() => {
 
 export const rssMb = (): number => process.memoryUsage().rss / 2 ** 20;
 
-/** Progress on standard error, for a person who waits. */
+/** Prints progress to stderr in long runs. */
 export function progress(what: string, done: number, of: number): void {
   if (process.env.WINDHOVER_SOAK === "1" && done % Math.max(1, Math.floor(of / 10)) === 0)
     process.stderr.write(`${what}: ${done} of ${of}, ${rssMb().toFixed(0)} MB\n`);

@@ -2,25 +2,25 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { aliveCounts } from "../../native/handlers.ts";
-import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
+import { collector, compiledLaunch, delay, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
 const folder = temporaryFolder();
 const clip = await makeClip(folder, 250);
 const sink = collector(() => {});
-const extra = [dawdle, pass, sink];
+const extra = [delay, pass, sink];
 
 const GRAPHS = [
-  `source uri="${clip}" ! decode ! stage ! dawdle ! collect`,
-  `source uri="${clip}" pace=realtime ! decode ! stage ! pass ! dawdle ! tee name=t ! queue ! collect t. ! stage ! pass ! fakesink`,
-  `source uri="${clip}" ! decode ! tee name=t ! stage ! encode ! record path="${folder}/out.mp4" t. ! queue ! dawdle ! print`,
-  'source uri="test:ball" pace=realtime ! decode ! pass ! dawdle ! pass ! stage ! collect',
+  `source uri="${clip}" ! decode ! stage ! delay ! collect`,
+  `source uri="${clip}" pace=realtime ! decode ! stage ! pass ! delay ! tee name=t ! queue ! collect t. ! stage ! pass ! fakesink`,
+  `source uri="${clip}" ! decode ! tee name=t ! stage ! encode ! record path="${folder}/out.mp4" t. ! queue ! delay ! print`,
+  'source uri="test:ball" pace=realtime ! decode ! pass ! delay ! pass ! stage ! collect',
 ];
 
-/** Far beyond any limit of the runtime: whoever gets here hangs. */
+/** Far beyond any limit of the runtime: a hang. */
 const HANG_MS = 30_000;
 
-test("a graph stops at any moment, by drain or by cut, without a hang", {
+test("a graph stops at any moment, by drain or by abort, without a hang", {
   timeout: rounds(240_000, 3_600_000),
 }, async () => {
   const random = seededRandom();
@@ -33,7 +33,7 @@ test("a graph stops at any moment, by drain or by cut, without a hang", {
     const how = `round ${round}, seed ${random.seed}, ${moment.toFixed(1)} ms into: ${line}`;
     const stopping = (async () => {
       if (round % 3 === 0) {
-        // Cut at any moment, while starting too.
+        // Abort at any moment, also during the start.
         const timer = sleep(moment).then(() => cut.abort());
         const graph = await start(compiled, extra, { signal: cut.signal, print: async () => {} }).catch(() => null);
         await timer;
@@ -41,7 +41,7 @@ test("a graph stops at any moment, by drain or by cut, without a hang", {
       } else {
         const graph = await start(compiled, extra, { print: async () => {} });
         await sleep(moment);
-        // Every other time in the middle of a change that launches the graph anew.
+        // Sometimes during a change that restarts the graph.
         if (round % 6 === 1) {
           const other = compiledLaunch(GRAPHS[(round + 1) % GRAPHS.length] as string, ...extra);
           graph.apply(other).catch(() => {});

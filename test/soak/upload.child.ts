@@ -1,4 +1,4 @@
-/** A server that takes uploads, alone in its process, and says how large it has been. */
+/** A server for uploads in its own process, which reports its peak memory. */
 import { openSourcesService } from "../../server/sources/sources.fixture.ts";
 import { rssMb } from "./rounds.fixture.ts";
 
@@ -11,8 +11,8 @@ const sampling = setInterval(() => {
   peakMb = Math.max(peakMb, rssMb());
 }, SAMPLE_MS);
 
-process.on("message", async (order) => {
-  if (order === "read") {
+process.on("message", async (command) => {
+  if (command === "read") {
     process.send?.({ peakMb, nowMb: rssMb() });
     peakMb = rssMb();
     return;

@@ -26,7 +26,7 @@ test("a runner behaves the same bundled and from sources, and sources newer than
   after(() => rmSync(copy, { recursive: true, force: true }));
   const load = (name: string) => import(pathToFileURL(join(copy, "setup", name)).href);
   const { buildBundle } = (await load("bundle.mjs")) as typeof import("../../../setup/bundle.mjs");
-  const { findBundle } = (await load("find-bundle.mjs")) as typeof import("../../../setup/find-bundle.mjs");
+  const { findBundle } = (await load("load.mjs")) as typeof import("../../../setup/load.mjs");
   const firstMessages = async (): Promise<string> => {
     const runner = new ForkedRunner(join(copy, "graphs/runtime/runner/runner.mjs"));
     await runner.start({ sourceUri: "test:ball?width=64&height=48&frames=5", epochMs: 0 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { H264, withFolder } from "../../../native/film.fixture.ts";
 import { NO_HANG, pictures, play } from "../../../native/pipeline.fixture.ts";
-import { listen, listenRedirecting } from "../../../test/listener.fixture.ts";
+import { listen, listenRedirecting } from "../../../test/ports.fixture.ts";
 import { examineVideo } from "../probe/examine-video.ts";
 import { ForkedRunner, times } from "./runner.fixture.ts";
 

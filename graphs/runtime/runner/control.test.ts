@@ -11,7 +11,7 @@ const runner = new ForkedRunner();
 const reader = new PictureReader();
 runner.child.stdio[PICTURES]?.on("data", (piece: Buffer) => {
   pictures.push(...reader.read(piece));
-  seen.look();
+  seen.check();
 });
 await runner.start({ sourceUri: "test:ball?width=64&height=48" });
 await runner.until("flowing");

@@ -34,10 +34,10 @@ export class ForkedRunner {
     this.child.on("message", (message) => {
       assert.ok(isMessage(message), `not a message of a runner: ${JSON.stringify(message)}`);
       this.received.push(message);
-      this.watch.look();
+      this.watch.check();
     });
     this.exited = once(this.child, "exit").then((result) => {
-      this.watch.look();
+      this.watch.check();
       return result as [number | null, string | null];
     });
     after(() => this.child.kill("SIGKILL"));

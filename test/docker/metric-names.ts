@@ -1,8 +1,8 @@
-/** Everything that GET /metrics can tell, with its labels: from the registry itself, after one of each was observed. */
+/** Every metric of GET /metrics with its labels: printed by the registry itself after one observation of each. */
 import { Metrics } from "../../server/metrics/metrics.ts";
 import { countProcesses } from "../../server/processes/view.ts";
 
-/** By name, as samples are called: of a histogram `_bucket`, `_count` and `_sum`. */
+/** Labels by sample name; histograms have the samples `_bucket`, `_count` and `_sum`. */
 export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const metrics = new Metrics();
   metrics.observeProcesses(countProcesses([]));
@@ -24,11 +24,11 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
   ]);
   metrics.observeComponents({ database: "away" });
   metrics.observeRequest({ method: "GET", route: "/status", status: 200, seconds: 1 });
-  const told = new Map<string, Set<string>>();
+  const found = new Map<string, Set<string>>();
   for (const [, name = "", labels = ""] of (await metrics.print()).matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
-    const names = told.get(name) ?? new Set();
+    const names = found.get(name) ?? new Set();
     for (const [, label = ""] of labels.matchAll(/(\w+)="/g)) names.add(label);
-    told.set(name, names);
+    found.set(name, names);
   }
-  return told;
+  return found;
 }

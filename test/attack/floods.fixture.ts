@@ -1,4 +1,4 @@
-/** Ways to take a server from others, each from one address and, where it has one, with one key. */
+/** Denial-of-service attacks, each from one address and with at most one key. */
 import { randomBytes } from "node:crypto";
 import { Agent, type AgentOptions, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -17,8 +17,8 @@ export interface Flood {
 
 const CONNECTIONS = 200;
 const DRIP_MS = 500;
-/** Between two tries of one who was refused: an attacker does not wait long. */
-const AGAIN_MS = 20;
+/** Delay before a retry. */
+const RETRY_MS = 20;
 
 interface Shot {
   readonly method?: string;
@@ -27,7 +27,7 @@ interface Shot {
   readonly body?: string;
 }
 
-/** As fast as it is answered, over so many connections. */
+/** Sends requests as fast as they are answered, over a number of connections. */
 async function shoot(victim: Victim, signal: AbortSignal, shot: () => Shot, connections = CONNECTIONS): Promise<void> {
   const options: AgentOptions & { localAddress: string } = {
     keepAlive: true,
@@ -43,7 +43,7 @@ async function shoot(victim: Victim, signal: AbortSignal, shot: () => Shot, conn
         incoming.resume().once("close", resolve);
       });
       outgoing.once("timeout", () => outgoing.destroy());
-      outgoing.once("error", () => void sleep(AGAIN_MS).then(resolve));
+      outgoing.once("error", () => void sleep(RETRY_MS).then(resolve));
       outgoing.end(body);
     });
   const lane = async () => {
@@ -53,12 +53,12 @@ async function shoot(victim: Victim, signal: AbortSignal, shot: () => Shot, conn
   agent.destroy();
 }
 
-/** Sockets that are opened again as soon as they are closed. */
+/** Holds sockets open and reopens them when they are closed. */
 async function hold(
   { address }: Victim,
   port: number,
   signal: AbortSignal,
-  act: (socket: Socket) => void,
+  onConnect: (socket: Socket) => void,
   connections = CONNECTIONS,
 ): Promise<void> {
   const open = new Set<Socket>();
@@ -66,10 +66,10 @@ async function hold(
     while (!signal.aborted) {
       const socket = connect({ port, host: "127.0.0.1", localAddress: address });
       open.add(socket);
-      socket.on("error", () => {}).once("connect", () => act(socket));
+      socket.on("error", () => {}).once("connect", () => onConnect(socket));
       await new Promise<void>((resolve) => socket.once("close", () => resolve()));
       open.delete(socket);
-      await sleep(AGAIN_MS);
+      await sleep(RETRY_MS);
     }
   };
   signal.addEventListener("abort", () => {
@@ -104,7 +104,7 @@ export const FLOODS: readonly Flood[] = [
     run: (victim, signal) => shoot(victim, signal, () => ({ path: `/${"?".repeat(15_000)}` })),
   },
   {
-    name: "no key: targets like addresses with passwords",
+    name: "no key: targets like URLs with passwords",
     run: (victim, signal) => shoot(victim, signal, () => ({ path: `/?${"a://".repeat(3_700)}` })),
   },
   {
@@ -113,7 +113,7 @@ export const FLOODS: readonly Flood[] = [
       shoot(victim, signal, () => ({ path: "/sources", headers: { api_key: randomBytes(32).toString("hex") } })),
   },
   {
-    name: "no key: the document, asked for and never read",
+    name: "no key: the OpenAPI document, requested and never read",
     run: (victim, signal) =>
       hold(
         victim,
@@ -127,14 +127,14 @@ export const FLOODS: readonly Flood[] = [
       ),
   },
   {
-    name: "no key: bodies that never come",
+    name: "no key: bodies that never arrive",
     run: (victim, signal) =>
       hold(victim, victim.ports.http, signal, (socket) =>
         drip(socket, "POST /alert HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", () => "x"),
       ),
   },
   {
-    name: "no key: a body that a GET does not have",
+    name: "no key: GET with a body that is never sent",
     run: (victim, signal) =>
       hold(victim, victim.ports.http, signal, (socket) => {
         socket.write("GET /status HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n");
@@ -148,14 +148,14 @@ export const FLOODS: readonly Flood[] = [
       ),
   },
   {
-    name: "no key: slow words on the RTSP port",
+    name: "no key: slow requests on the RTSP port",
     run: (victim, signal) =>
       hold(victim, victim.ports.rtsp, signal, (socket) =>
         drip(socket, "OPTIONS rtsp://127.0.0.1/a RTSP/1.0\r\nCSeq: 1\r\n", () => "X-A: b\r\n"),
       ),
   },
   {
-    name: "no key: slow words on the RTMP port",
+    name: "no key: slow handshakes on the RTMP port",
     run: (victim, signal) =>
       hold(victim, victim.ports.rtmp, signal, (socket) => drip(socket, "\x03", () => randomBytes(3))),
   },
@@ -193,7 +193,7 @@ export const FLOODS: readonly Flood[] = [
     },
   },
   {
-    name: "a key: graphs that take long to check",
+    name: "a key: graphs that are slow to check",
     run: (victim, signal) => {
       const headers = { api_key: victim.key, "content-type": "application/yaml" };
       return shoot(victim, signal, () => ({ method: "POST", path: "/graphs/validate", headers, body: GRAPH }), 40);

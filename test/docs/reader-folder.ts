@@ -1,13 +1,15 @@
-/** The folder in which the reader of a page types: what the page has saved as files, and the clips that it speaks of. */
+/** The working folder of a reader: files that a page shows, clips that it mentions, or a copy of the checkout. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { digestBytes } from "../../models/files.ts";
 import { COCO } from "../../models/labels.ts";
 import { makeYolox } from "../../models/onnx.fixture.ts";
+import { copyCheckout } from "../checkout.fixture.ts";
 import { fileOf, type Page } from "./pages.ts";
 
-/** Graphs are saved by their names. */
+/** Graphs are saved under their names. */
 export function saveFiles(page: Page, folder: string): void {
   for (const block of page.blocks) {
     const name = fileOf(block) ?? nameOfYaml(block.remark, block.text);
@@ -22,8 +24,8 @@ function nameOfYaml(remark: string | null, text: string): string | null {
   return graph === undefined ? null : `${graph}.yaml`;
 }
 
-/** What pages name and do not show: clips, a flight, the truth about a clip, a network and a card of one's own. */
-export function bringFiles(clip: string, folder: string): void {
+/** Files that pages mention but do not show: clips, telemetry, ground truth, a network and a model card. */
+export function addFiles(clip: string, folder: string): void {
   for (const name of ["clip.mp4", "flight.mp4", "vtest.avi"]) copyFileSync(clip, join(folder, name));
   const view = { sensor_hfov: 60, sensor_vfov: 34, camera_yaw: 0, camera_pitch: -30, camera_roll: 0 };
   const flight = { timestamp: 0, latitude: 50, longitude: 8, altitude: 100, ...view };
@@ -35,8 +37,8 @@ export function bringFiles(clip: string, folder: string): void {
 }
 
 /**
- * A cache that has the models and the registry of another one, and takes what is imported without giving it to the other.
- * Its `default` sees nothing, at once: what models see is not what is tried here.
+ * A cache with links to the models and the registry of another one; imported models do not change the other one. Its
+ * `default` model detects nothing, which is fast: these tests are not about detections.
  */
 export function shadowCache(cache: string, folder: string): void {
   for (const place of ["models/weights", "models/converted", "registry"]) {
@@ -53,7 +55,7 @@ export function shadowCache(cache: string, folder: string): void {
 
 const cardOf = (model: string, network: Uint8Array, labels: "coco" | readonly string[]) => ({
   model,
-  about: "It sees nothing.",
+  about: "Detects nothing.",
   licence: "MIT",
   sources: [{ path: "best.onnx" }],
   sha256: digestBytes(network),
@@ -62,3 +64,17 @@ const cardOf = (model: string, network: Uint8Array, labels: "coco" | readonly st
   labels,
   decoder: { family: "yolox" },
 });
+
+/** Copies the checkout and adds the files of a page. Resolves with their paths. */
+export async function copyProject(page: Page, folder: string): Promise<readonly string[]> {
+  await copyCheckout(folder);
+  const files = page.blocks.flatMap((block) => {
+    const file = fileOf(block);
+    return file === null ? [] : [{ file, text: block.text }];
+  });
+  for (const { file, text } of files) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+  return files.map(({ file }) => file);
+}

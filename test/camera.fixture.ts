@@ -1,9 +1,9 @@
-/** A real RTSP camera in a process of its own, to be killed and frozen. */
+/** A real RTSP camera in its own process, which can be killed and frozen. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const PROGRAM = fileURLToPath(new URL("../../build/camera", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../build/camera", import.meta.url));
 
 export interface Camera {
   readonly url: string;
@@ -13,10 +13,10 @@ export interface Camera {
   thaw(): void;
 }
 
-export async function startCamera(port = 0): Promise<Camera> {
-  const child = spawn(PROGRAM, ["--port", String(port), "--width", "320", "--height", "180"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** Streams a test picture, or a file. */
+export async function startCamera({ port = 0, file }: { port?: number; file?: string } = {}): Promise<Camera> {
+  const input = file === undefined ? ["--port", String(port), "--width", "320", "--height", "180"] : ["--file", file];
+  const child = spawn(PROGRAM, input, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(child.stdout, "data");
   return {
     url: (JSON.parse(String(line)) as { url: string }).url,

@@ -1,9 +1,9 @@
-/** A tile of ground as planes of luma and chroma: fields, roads and enough grain that motion can be seen in it. */
-import { Random } from "./random.ts";
-import { ROADS } from "./world.ts";
+/** Textures: a tile of ground (fields, roads, grain for motion estimation), and a car with transparency. */
+import { box, drawCar, Picture } from "../golden/picture.fixture.ts";
+import { Random, ROADS, type Target } from "./world.ts";
 
 export interface Ground {
-  /** Texels a side, a power of two; the tile repeats. */
+  /** Texels per side, a power of two; the tile repeats. */
   readonly size: number;
   readonly texelsPerM: number;
   readonly y: Uint8Array;
@@ -68,7 +68,7 @@ function coverAt(east: number, north: number): Yuv {
   return [luma + furrow, blue, red];
 }
 
-/** Sums of smooth noise, each with so many cells to the tile and so high; it repeats without a seam. */
+/** Sum of octaves of smooth noise, each with a number of cells per tile and an amplitude; seamless. */
 function makeNoise(random: Random, octaves: readonly (readonly [cells: number, height: number])[]): Float32Array {
   const sum = new Float32Array(SIZE * SIZE);
   for (const [cells, height] of octaves) {
@@ -90,4 +90,53 @@ function makeNoise(random: Random, octaves: readonly (readonly [cells: number, h
     }
   }
   return sum;
+}
+
+/** Height of the car above the ground, in lengths of the car. */
+export const CAR_HEIGHT = 0.405;
+
+const LENGTH = 256;
+const MARGIN = 12;
+const WHEELS_BELOW = 0.025;
+
+export interface Sprite {
+  readonly width: number;
+  readonly height: number;
+  /** Length of the car in pixels. */
+  readonly length: number;
+  /** The point on the ground. */
+  readonly footX: number;
+  readonly footY: number;
+  readonly y: Float32Array;
+  readonly u: Float32Array;
+  readonly v: Float32Array;
+  /** From 0 to 1. */
+  readonly opacity: Float32Array;
+}
+
+export function makeCar(colour: Target["colour"], flip: 1 | -1): Sprite {
+  const width = LENGTH + MARGIN * 2;
+  const height = Math.ceil(LENGTH * CAR_HEIGHT) + MARGIN * 2;
+  const footX = width / 2;
+  const footY = height - MARGIN;
+  // Drawn on black and on white: the difference is the transparency.
+  const [onBlack, onWhite] = [0, 255].map((shade) => {
+    const picture = new Picture(width, height);
+    picture.fill(box(0, 0, width, height), [shade, shade, shade]);
+    drawCar(picture, footX, footY - LENGTH * WHEELS_BELOW, LENGTH, colour, flip);
+    return picture.rgb;
+  });
+  const size = width * height;
+  const planes = [0, 1, 2, 3].map(() => new Float32Array(size));
+  const [y, u, v, opacity] = planes as [Float32Array, Float32Array, Float32Array, Float32Array];
+  for (let at = 0; at < size; at++) {
+    const [red, green, blue] = [0, 1, 2].map((channel) => onBlack?.[at * 3 + channel] ?? 0) as [number, number, number];
+    const share = 1 - ((onWhite?.[at * 3] ?? 0) - red) / 255;
+    opacity[at] = share;
+    // Premultiplied by opacity. BT.601, limited range.
+    y[at] = 16 * share + (65.481 * red + 128.553 * green + 24.966 * blue) / 255;
+    u[at] = 128 * share + (-37.797 * red - 74.203 * green + 112 * blue) / 255;
+    v[at] = 128 * share + (112 * red - 93.786 * green - 18.214 * blue) / 255;
+  }
+  return { width, height, length: LENGTH, footX, footY, y, u, v, opacity };
 }

@@ -1,6 +1,6 @@
 /**
- * What was said of a flight, held against what is true. Who is who is decided in the picture, by boxes: places are what is
- * to be judged, so they have no say in it.
+ * Compares positions from the service with the ground truth. Objects are matched by their boxes in the picture, not by the
+ * positions, which are under test.
  */
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { TrueFrame, TrueTarget, Truth } from "./truth.ts";
@@ -8,10 +8,10 @@ import { toEnu } from "./world.ts";
 
 type Box = TrueTarget["box"];
 
-export type Told = Pick<DetectionMessage, "timestamp" | "active_tracks" | "telemetry_age_ms">;
+export type ReceivedMessage = Pick<DetectionMessage, "timestamp" | "active_tracks" | "telemetry_age_ms">;
 
 export interface Finding {
-  /** Of the frame, from the beginning of the flight. */
+  /** Time of the frame since the start of the flight. */
   readonly seconds: number;
   readonly trueId: number;
   readonly trackId: number;
@@ -19,32 +19,36 @@ export interface Finding {
   readonly real: readonly [number, number];
   readonly found: readonly [number, number];
   readonly errorM: number;
-  /** What was said about how wrong it may be. */
-  readonly saidErrorM: number | null;
-  /** How far in time the nearest telemetry lay. */
+  /** The error estimate of the service. */
+  readonly statedErrorM: number | null;
+  /** Time to the nearest telemetry sample. */
   readonly ageMs: number | null;
 }
 
-/** So much of two boxes must be common to both. */
+/** Minimum IoU of a match. */
 const LEAST_OVERLAP = 0.4;
-/** Messages by which the start is found, and how late the first of them may be. */
-const MOST_MESSAGES = 40;
+/** Messages used to find the start, and the latest time of the first one. */
+const MAX_MESSAGES = 40;
 const LATEST_SECONDS = 8;
 
-const timeOf = ({ timestamp }: Told): number => Date.parse(timestamp);
+const timeOf = ({ timestamp }: ReceivedMessage): number => Date.parse(timestamp);
 
 /**
- * Unix time of the first frame in ms: the one that lets the boxes of messages lie where cars were then. Null while they do
- * not tell: `least` cars are too few.
+ * Unix time of the first frame in ms: the time that gives the best overlap of received and true boxes. Null while there
+ * are too few matches (`least`).
  */
-export function findStart(messages: readonly Told[], { fps, lens, frames }: Truth, least = 12): number | null {
-  const telling = messages.filter(({ active_tracks }) => active_tracks.length > 0).slice(0, MOST_MESSAGES);
-  const first = telling[0];
+export function findStart(
+  messages: readonly ReceivedMessage[],
+  { fps, lens, frames }: Truth,
+  least = 12,
+): number | null {
+  const used = messages.filter(({ active_tracks }) => active_tracks.length > 0).slice(0, MAX_MESSAGES);
+  const first = used[0];
   if (first === undefined) return null;
   let best = { startMs: 0, score: 0 };
   for (let index = 0; index < Math.min(frames.length, LATEST_SECONDS * fps); index++) {
     const startMs = timeOf(first) - (index * 1000) / fps;
-    const score = telling.reduce((sum, message) => {
+    const score = used.reduce((sum, message) => {
       const frame = frames[Math.round(((timeOf(message) - startMs) * fps) / 1000)];
       return sum + (frame === undefined ? 0 : pair(message.active_tracks, frame, lens).reduce(addOverlap, 0));
     }, 0);
@@ -61,7 +65,7 @@ interface Pair {
 
 const addOverlap = (sum: number, { overlap }: Pair): number => sum + overlap;
 
-/** Each object that was told of with the car it lies on, if it lies on one. */
+/** Matches received objects with true cars. */
 function pair(entries: readonly TrackEntry[], { targets }: TrueFrame, lens: Truth["lens"]): readonly Pair[] {
   const pairs = entries
     .flatMap((entry) =>
@@ -77,8 +81,8 @@ function pair(entries: readonly TrackEntry[], { targets }: TrueFrame, lens: Trut
   });
 }
 
-/** Every place that was told of a car. */
-export function judge(messages: readonly Told[], truth: Truth, startMs: number): readonly Finding[] {
+/** Every received position of a car. */
+export function evaluate(messages: readonly ReceivedMessage[], truth: Truth, startMs: number): readonly Finding[] {
   return messages.flatMap((message) => {
     const frame = truth.frames[Math.round(((timeOf(message) - startMs) * truth.fps) / 1000)];
     if (frame === undefined) return [];
@@ -95,7 +99,7 @@ export function judge(messages: readonly Told[], truth: Truth, startMs: number):
           real: [realEast, realNorth] as const,
           found: [east, north] as const,
           errorM: Math.hypot(east - realEast, north - realNorth),
-          saidErrorM: entry.position_error_m ?? null,
+          statedErrorM: entry.position_error_m ?? null,
           ageMs: message.telemetry_age_ms ?? null,
         },
       ];
@@ -110,13 +114,15 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const errorsOf = (findings: readonly Finding[]): readonly number[] => findings.map(({ errorM }) => errorM);
 
-/** One line for a person. */
-export function sumUp(findings: readonly Finding[]): string {
+/** A summary in one line. */
+export function summarize(findings: readonly Finding[]): string {
   const errors = errorsOf(findings);
   const [median, p90] = [quantile(errors, 0.5), quantile(errors, 0.9)].map((metres) => metres.toFixed(2));
-  const within = findings.filter(({ errorM, saidErrorM }) => saidErrorM !== null && errorM <= 2 * saidErrorM).length;
-  const honest = ((within / Math.max(1, findings.length)) * 100).toFixed(0);
-  return `${findings.length} places, median error ${median} m, 90 % within ${p90} m; ${honest} % within twice the error that was said`;
+  const within = findings.filter(
+    ({ errorM, statedErrorM }) => statedErrorM !== null && errorM <= 2 * statedErrorM,
+  ).length;
+  const withinShare = ((within / Math.max(1, findings.length)) * 100).toFixed(0);
+  return `${findings.length} positions, median error ${median} m, 90 % within ${p90} m; ${withinShare} % within twice the estimated error`;
 }
 
 function clip([left, top, width, height]: Box, lens: Truth["lens"]): Box {
@@ -131,7 +137,7 @@ function overlapOf(a: Box, b: Box): number {
   return (wide * high) / (a[2] * a[3] + b[2] * b[3] - wide * high);
 }
 
-/** The last of them, as many whole spans of seconds as there are: a slow machine has told little of each. */
+/** The findings of the last whole spans of the flight. */
 export function takeSpans(findings: readonly Finding[], span: number): readonly Finding[] {
   const times = findings.map(({ seconds }) => seconds);
   const last = Math.max(...times);

@@ -1,4 +1,4 @@
-/** In the page: keeps what the live view shows, picture by picture, so that it can be looked at afterwards. */
+/** Runs in the page: keeps every picture that the live view shows, for later comparison. */
 {
   const kept = new Map();
   const read = (context) => context.getImageData(0, 0, context.canvas.width, context.canvas.height);
@@ -7,12 +7,12 @@
     return [...data.slice(at, at + 3)];
   };
 
-  /** Resolves with the times of the next so many pictures, and how many boxes each had. */
+  /** Resolves with the times and numbers of boxes of the next pictures. */
   window.keepShown = (count) =>
     new Promise((resolve) => {
       const canvas = document.querySelector("figure.live canvas");
       const shown = [];
-      // Told of after all of a picture was drawn, and before the next one is.
+      // Called after a picture was drawn completely, and before the next one.
       const observer = new MutationObserver(() => {
         const { timestamp, tracks } = canvas.dataset;
         if (kept.has(timestamp)) return;
@@ -25,10 +25,10 @@
       observer.observe(canvas, { attributes: true, attributeFilter: ["data-timestamp"] });
     });
 
-  /** Points are fractions of the picture. */
+  /** Colours of points, which are fractions of the picture. */
   window.readShown = (timestamp, points) => points.map((point) => colourAt(kept.get(timestamp), point));
 
-  /** The same points of a picture that is drawn alone, as large as that one. */
+  /** The same points of another picture, drawn at the same size. */
   window.readPicture = async (timestamp, base64, points) => {
     const { width, height } = kept.get(timestamp);
     const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
