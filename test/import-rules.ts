@@ -21,7 +21,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
     "metrics",
   ],
   ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs"],
-  ["async", "net", "log"],
+  ["async", "net", "log", "confinement"],
 ];
 const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));
 /** What all of `server/` may import; files directly in `server/` are below every layer, except for `main.ts`. */

@@ -252,7 +252,7 @@ export const ERROR_ROWS = {
   "Badly formatted input receives a descriptive error response": [
     [SOURCES, "POST /stream rejects …"],
     [INTERFACE, "with 422 for invalid parameters, and 404 for an unknown graph"],
-    ["test/soak/fuzz.soak.ts", "… requests made up from the document break nothing (seed …)"],
+    ["test/soak/fuzz.soak.ts", "… generated requests get documented responses (seed …)"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
