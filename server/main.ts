@@ -14,12 +14,13 @@ import { demoEndpoints } from "./api/demo.ts";
 import { enhancementEndpoints } from "./api/enhancement.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
+import { mediaEndpoints } from "./api/media.ts";
 import { operationsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { playerEndpoints } from "./api/player.ts";
 import { branchEndpoints, processGraphEndpoints } from "./api/process-graph.ts";
 import { processEndpoints } from "./api/processes.ts";
-import { processRecordingEndpoints } from "./api/recordings.ts";
+import { processRecordingEndpoints, recordingEndpoints } from "./api/recordings.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
@@ -30,13 +31,11 @@ import { startFirstDemo } from "./demo/first-demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
-import { Authenticator } from "./keys/authenticate.ts";
-import { createFirstKey } from "./keys/create-key.ts";
-import { findKeyIn } from "./keys/find-key.ts";
-import { LoginGate } from "./keys/login-gate.ts";
-import { HubFault } from "./media/hub-process.ts";
-import { type MediaServer, type MediaServerParts, openMedia } from "./media/open-media.ts";
-import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
+import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
+import { createFirstKey } from "./keys/keys.ts";
+import { HubFault } from "./media/media-hub.ts";
+import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
+import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { Confinement } from "./processes/confinement.ts";
@@ -211,7 +210,12 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...enhancementEndpoints({ sql, enhancements, tracks }),
     ...alertEndpoints({ alerts, processes }),
     ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
-    ...mediaServer.endpoints,
+    ...mediaEndpoints({
+      ...mediaServer.proxy,
+      stallMs: config.media.stalled_seconds * 1000,
+      bodySeconds: config.http.request_seconds,
+    }),
+    ...recordingEndpoints({ recordings, signer, stallMs: config.media.stalled_seconds * 1000 }),
     ...playerEndpoints,
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
@@ -265,7 +269,7 @@ async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promi
 }
 
 /** Closed above the database, below everything that publishes and plays. */
-async function openMediaServer(parts: MediaServerParts, shutDown: ShutDown): Promise<MediaServer> {
+async function openMediaServer(parts: MediaServerDeps, shutDown: ShutDown): Promise<MediaServer> {
   try {
     const opened = await openMedia(parts);
     shutDown.add("media", parts.config.media.stop_seconds * 1000 + SPARE_MS, () => opened.close());

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { CommandFailure } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import { type BenchChild, startChild } from "./api/child.ts";

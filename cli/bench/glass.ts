@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { CommandFailure } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import { startChild } from "./api/child.ts";

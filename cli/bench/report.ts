@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { startPrivatePostgres } from "../../server/store/private-postgres.ts";
 import type { Terminal } from "../terminal.ts";
 import { type BenchChild, startChild } from "./api/child.ts";

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WebSocket } from "ws";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { CommandFailure } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import { startChild } from "./api/child.ts";

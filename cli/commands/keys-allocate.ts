@@ -1,4 +1,4 @@
-import { KeyFault } from "../../server/keys/create-key.ts";
+import { KeyFault } from "../../server/keys/keys.ts";
 import type { Sql } from "../../server/store/client.ts";
 import { readSubscription } from "../../server/store/usage.ts";
 import { addPending, allocate, findUserByName } from "../../server/store/users.ts";

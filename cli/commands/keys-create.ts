@@ -1,4 +1,4 @@
-import { createKey } from "../../server/keys/create-key.ts";
+import { createKey } from "../../server/keys/keys.ts";
 import { readSubscription } from "../../server/store/usage.ts";
 import { type Command, EXIT, expectPositionals } from "../command.ts";
 import { KEYS_NOTES, KEYS_OPTIONS, withKeys } from "../keys/open-keys.ts";

@@ -1,5 +1,5 @@
 import { didYouMean } from "../../schemas/suggest.ts";
-import { KeyFault } from "../../server/keys/create-key.ts";
+import { KeyFault } from "../../server/keys/keys.ts";
 import type { Sql } from "../../server/store/client.ts";
 import { findUserByKeyId, findUserByName, listUsers, revokeUser, type UserRow } from "../../server/store/users.ts";
 import { type Command, EXIT, expectPositionals } from "../command.ts";

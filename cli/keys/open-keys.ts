@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../../schemas/config.ts";
 import { loadConfig } from "../../server/config/load.ts";
-import { KeyFault } from "../../server/keys/create-key.ts";
+import { KeyFault } from "../../server/keys/keys.ts";
 import { openLog } from "../../server/log/log.ts";
 import { ServiceError } from "../../server/service-error.ts";
 import type { Sql } from "../../server/store/client.ts";

@@ -1,7 +1,7 @@
 /** The words of `keys create` as an order. */
 
 import { didYouMean } from "../../schemas/suggest.ts";
-import { type KeyOrder, USERNAME } from "../../server/keys/create-key.ts";
+import { type KeyOrder, USERNAME } from "../../server/keys/keys.ts";
 import type { UserLimits } from "../../server/user.ts";
 import { type Given, UsageFault } from "../command.ts";
 

@@ -1,12 +1,12 @@
 /** Who calls: API keys and signed addresses, and how much one key may ask for. */
 import type { ServerResponse } from "node:http";
 import type { Config } from "../../schemas/config.ts";
-import { goingOn } from "../media/sign.ts";
+import type { TokenBuckets } from "../async/token-buckets.ts";
+import { goingOn } from "../media/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import type { ApiMiddleware, RequestInfo } from "./context.ts";
 import type { Access, AnyEndpoint } from "./endpoint.ts";
-import type { TokenBuckets } from "./token-buckets.ts";
 
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
 export type Authenticate = (key: string | null, address: string) => Promise<User>;

@@ -8,6 +8,7 @@ import { Hono } from "hono";
 import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
 import { type Authenticate, authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
 import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
@@ -29,7 +30,6 @@ import { validateInput } from "./input.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath } from "./routes.ts";
-import { TokenBuckets } from "./token-buckets.ts";
 
 export interface AppDeps {
   readonly config: Config;

@@ -1,7 +1,6 @@
 /** Pages that show a stream in a browser, and the files they are made of. What they show, they ask for by their own rights. */
 import { Type } from "typebox";
-import { PLAYER_CSP, PLAYER_FILES, type PlayerFile } from "../media/player/files.ts";
-import { type PlayerKind, renderPlayer } from "../media/player/page.ts";
+import { PLAYER_CSP, PLAYER_FILES, type PlayerFile, type PlayerKind, renderPlayer } from "../media/player/player.ts";
 import { ServiceError } from "../service-error.ts";
 import { acceptsGzip, compress } from "./answers.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import type { Config } from "../../schemas/config.ts";
 import { backoff, sleep } from "../async/timing.ts";
-import { hubPath, type Media } from "../media/media.ts";
+import { hubPath, type Media } from "../media/media-hub.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../../schemas/config.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
+import { mediaEndpoints } from "../api/media.ts";
 import { outputEndpoints } from "../api/outputs.ts";
+import { recordingEndpoints } from "../api/recordings.ts";
 import { sourceEndpoints } from "../api/sources.ts";
-import { Authenticator } from "../keys/authenticate.ts";
-import { createKey, type KeyOrder } from "../keys/create-key.ts";
-import { findKeyIn } from "../keys/find-key.ts";
-import { LoginGate } from "../keys/login-gate.ts";
+import { Authenticator, findKeyIn, LoginGate } from "../keys/authenticate.ts";
+import { createKey, type KeyOrder } from "../keys/keys.ts";
 import { testConfinement } from "../processes/confinement.fixture.ts";
 import { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
@@ -97,11 +97,13 @@ export class MediaService {
     const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, confinement, media, signer });
     const hub = { rtspPort: media.rtspPort, signer };
     const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000));
+    const stallMs = config.media.stalled_seconds * 1000;
     const app = await openApp(
       [
         ...sourceEndpoints(sources),
         ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
-        ...server.endpoints,
+        ...mediaEndpoints({ ...server.proxy, stallMs, bodySeconds: config.http.request_seconds }),
+        ...recordingEndpoints({ recordings: server.recordings, signer: server.signer, stallMs }),
       ],
       { config, authenticate, isSigned: (resource, token) => signer.isGood(resource, token) },
     );

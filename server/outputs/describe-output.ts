@@ -1,7 +1,6 @@
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Signer } from "../media/sign.ts";
-import { watchUrls } from "../media/watch-urls.ts";
+import { type Signer, watchUrls } from "../media/signed-urls.ts";
 import type { OutputState } from "../processes/process-outputs.ts";
 import type { OutputRow } from "../store/outputs.ts";
 

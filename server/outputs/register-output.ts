@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { NewOutput, OutputTarget } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
 import { readCotTarget } from "../../schemas/cot-target.ts";
-import { hubPath } from "../media/media.ts";
+import { hubPath } from "../media/media-hub.ts";
 import { readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
 import { identifyOutput } from "../sources/identity.ts";

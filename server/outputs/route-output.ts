@@ -1,6 +1,6 @@
 /** Outputs of type rtsp go to our own hub with a token; those of types rtmp and cot to an address that has been checked. */
 import type { Config } from "../../schemas/config.ts";
-import { hubPath, type Media } from "../media/media.ts";
+import { hubPath, type Media } from "../media/media-hub.ts";
 import { readAuthority } from "../net/url.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import { guardTarget } from "./guard-target.ts";

@@ -9,7 +9,7 @@ import { after, afterEach, before, test } from "node:test";
 import { jobOn } from "../../graphs/runtime/runner/runner.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { isAlive } from "../is-alive.ts";
-import { processRecordingsFolder } from "../media/recordings/process-recordings.ts";
+import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
 import { videoFolder } from "../sources/video-folder.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { Confinement } from "./confinement.ts";

@@ -7,7 +7,7 @@ import { chmodSync, chownSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSyn
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 import type { Logger } from "pino";
-import { processRecordingsFolder } from "../media/recordings/process-recordings.ts";
+import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
 import { videoFolder } from "../sources/video-folder.ts";
 import type { Account } from "./confinement.ts";

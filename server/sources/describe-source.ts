@@ -1,6 +1,6 @@
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { WatchUrls } from "../media/watch-urls.ts";
+import type { WatchUrls } from "../media/signed-urls.ts";
 import type { SourceRow } from "../store/sources.ts";
 import { maskTelemetry } from "./telemetry-cfg.ts";
 

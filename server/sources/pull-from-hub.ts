@@ -1,5 +1,5 @@
 /** A process on a media-server source plays it from the hub, with a right of its own to that one stream. */
-import type { Media, RunToken } from "../media/media.ts";
+import type { Media, RunToken } from "../media/media-hub.ts";
 import { ServiceError } from "../service-error.ts";
 import type { SourceInput } from "./sources.ts";
 

@@ -11,7 +11,7 @@ import type { Config } from "../../schemas/config.ts";
 import type { Authenticate } from "../api/access.ts";
 import { refuseUpgrade, type UpgradeCall, type UpgradeHook } from "../api/http-server.ts";
 import { toServiceError } from "../api/problem.ts";
-import { TokenBuckets } from "../api/token-buckets.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import type { Processes, ProcessNotice } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";

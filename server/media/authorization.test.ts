@@ -2,14 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { AuthorizeRequest } from "../../schemas/hub.ts";
 import { makeConfig } from "../api/app.fixture.ts";
-import { Authenticator } from "../keys/authenticate.ts";
-import { createKey } from "../keys/create-key.ts";
-import { findKeyIn } from "../keys/find-key.ts";
+import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
+import { createKey } from "../keys/keys.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { Admission, type RecordingSubject } from "./admission.ts";
+import { Authorizer, PublisherQuota, type RecordingSubject, RunTokens, WrongKeys } from "./authorization.ts";
 import { addOutput, addSource, KEY_ORDER } from "./media-service.fixture.ts";
-import { RunTokens } from "./run-tokens.ts";
-import { WrongKeys } from "./wrong-keys.ts";
 
 let database: TestDatabase;
 let ada: string;
@@ -24,15 +21,15 @@ before(async () => {
 });
 after(() => database?.close());
 
-function open(wrongKeysAllowed = 5, mostPublished = 5) {
+function open(wrongKeysAllowed = 5, maxPublished = 5) {
   const { sql } = database;
   const tokens = new RunTokens();
   const wrongKeys = new WrongKeys(wrongKeysAllowed);
   const recorded: RecordingSubject[] = [];
   const used: string[] = [];
   let slept = 0;
-  const admission = new Admission({
-    ...{ sql, tokens, wrongKeys, mostPublished, log: silentLog, livePaths: () => ["ada/live", "ada/processed"] },
+  const authorizer = new Authorizer({
+    ...{ sql, tokens, wrongKeys, maxPublished, log: silentLog, livePaths: () => ["ada/live", "ada/processed"] },
     keys: new Authenticator(findKeyIn(sql, makeConfig()), wrongKeys),
     sleep: async () => void slept++,
     nameRecording: (subject) => {
@@ -42,7 +39,7 @@ function open(wrongKeysAllowed = 5, mostPublished = 5) {
     onKeyUsed: (path) => void used.push(path),
   });
   const ask = (given: Partial<AuthorizeRequest>) =>
-    admission.judge({
+    authorizer.authorize({
       ...{ type: "authorize", id: 1, action: "publish", protocol: "rtsp", path: "ada/yard", secret: ada },
       address: "192.0.2.1",
       ...given,
@@ -65,14 +62,14 @@ test("the owner plays sources and outputs, which records nothing", async () => {
     assert.deepEqual(await ask({ action: "play", path }), { refusal: null, recording: null });
 });
 
-test("a path that nobody registered is unknown to its owner, and that of an output is its process's", async () => {
+test("rejects an unregistered path, and publishing to the path of an output", async () => {
   const { kindOf } = open();
   assert.equal(await kindOf({ path: "ada/elsewhere" }), "unknown");
   assert.equal(await kindOf({ path: "ada/elsewhere", action: "play" }), "unknown");
   assert.equal(await kindOf({ path: "ada/processed" }), "forbidden");
 });
 
-test("another user hears the same of every path, whether it exists or not", async () => {
+test("gives another user the same answer for every path, whether it exists or not", async () => {
   const { ask, recorded } = open();
   for (const action of ["publish", "play"] as const) {
     const [real, unreal] = await Promise.all([
@@ -85,7 +82,7 @@ test("another user hears the same of every path, whether it exists or not", asyn
   assert.deepEqual(recorded, []);
 });
 
-test("without a right key nobody hears anything of a path", async () => {
+test("reveals nothing about a path without a valid key", async () => {
   const { ask } = open(1000);
   const secrets = [null, "", "wh_abc_wrong-wrong-wrong", "x", `${ada}x`, "run_abc"];
   for (const secret of secrets) {
@@ -95,7 +92,7 @@ test("without a right key nobody hears anything of a path", async () => {
   }
 });
 
-test("a revoked and an expired key let nobody in", async () => {
+test("rejects a revoked and an expired key", async () => {
   const { sql } = database;
   const { key } = await createKey(sql, { ...KEY_ORDER, username: "old", expiresAt: new Date(Date.now() + 60_000) });
   await addSource(sql, "old", "old/yard");
@@ -108,7 +105,7 @@ test("a revoked and an expired key let nobody in", async () => {
   assert.equal(await open().kindOf(order), "unauthorized");
 });
 
-test("the token of a run allows its own action on its own path, and records nothing", async () => {
+test("a run token allows its own action on its own path, and records nothing", async () => {
   const { ask, kindOf, tokens, used } = open();
   const publish = tokens.issue("publish", "ada/processed");
   const order = { path: "ada/processed", secret: publish.token };
@@ -120,7 +117,7 @@ test("the token of a run allows its own action on its own path, and records noth
   assert.deepEqual(used, []);
 });
 
-test("an address that sent too many wrong keys is answered slowly, others and known keys are not", async () => {
+test("delays responses to an address with too many wrong keys, but not to others or known keys", async () => {
   const { kindOf, slept } = open(3);
   assert.equal(await kindOf({}), "granted");
   const wrong = { secret: `wh_abc_${"x".repeat(43)}` };
@@ -135,21 +132,21 @@ test("an address that sent too many wrong keys is answered slowly, others and kn
   assert.equal(slept(), 3);
 });
 
-test("while the database is away nobody is called wrong", async () => {
+test("calls no key wrong while the database is unavailable", async () => {
   const { ask } = (() => {
     const wrongKeys = new WrongKeys(5);
-    const admission = new Admission({
-      ...{ sql: database.sql, tokens: new RunTokens(), wrongKeys, log: silentLog, mostPublished: 1 },
+    const authorizer = new Authorizer({
+      ...{ sql: database.sql, tokens: new RunTokens(), wrongKeys, log: silentLog, maxPublished: 1 },
       livePaths: () => [],
       keys: {
-        authenticate: () => Promise.reject(new Error("it is away")),
+        authenticate: () => Promise.reject(new Error("unavailable")),
         isKnown: () => false,
       },
       sleep: async () => {},
       nameRecording: () => null,
       onKeyUsed: () => {},
     });
-    return { ask: (request: AuthorizeRequest) => admission.judge(request) };
+    return { ask: (request: AuthorizeRequest) => authorizer.authorize(request) };
   })();
   const { refusal } = await ask({
     ...{ type: "authorize", id: 1, action: "play", protocol: "rtsp", path: "ada/yard", secret: ada },
@@ -158,7 +155,7 @@ test("while the database is away nobody is called wrong", async () => {
   assert.equal(refusal?.kind, "unavailable");
 });
 
-test("a key publishes no more streams at once than it may; those of its processes do not count", async () => {
+test("limits the streams that a key publishes at once; those of its processes do not count", async () => {
   const ofOne = open(5, 1);
   const publish = { action: "publish", path: "ada/yard", secret: ada } as const;
   assert.match((await ofOne.ask(publish)).refusal?.detail ?? "", /publishes 1 streams already/);
@@ -169,4 +166,43 @@ test("a key publishes no more streams at once than it may; those of its processe
   assert.deepEqual(await ofTwo.ask({ action: "publish", path: "ada/processed", secret: token }), {
     ...{ refusal: null, recording: null, isOwn: true },
   });
+});
+
+test("each user has its own quota, and the same path counts once", () => {
+  const quota = new PublisherQuota(2, () => ["ada/live", "ada-2/x"]);
+  assert.deepEqual(
+    ["ada/a", "ada/b", "ada/a", "ada/live"].map((path) => quota.take("ada", path)),
+    [true, false, true, true],
+  );
+  assert.equal(quota.take("eve", "eve/a"), true);
+});
+
+test("frees the quota of a client that published nothing after a while", () => {
+  let nowMs = 0;
+  const quota = new PublisherQuota(
+    1,
+    () => [],
+    () => nowMs,
+  );
+  assert.deepEqual([quota.take("ada", "ada/a"), quota.take("ada", "ada/b")], [true, false]);
+  nowMs = 60_000;
+  assert.equal(quota.take("ada", "ada/b"), true);
+});
+
+test("a token allows one action on one path until it is revoked", () => {
+  const tokens = new RunTokens();
+  const { token, revoke } = tokens.issue("publish", "ada/yard");
+  assert.ok(tokens.isToken(token));
+  assert.ok(tokens.allows(token, "publish", "ada/yard"));
+  assert.ok(!tokens.allows(token, "play", "ada/yard"));
+  assert.ok(!tokens.allows(token, "publish", "ada/yard2"));
+  revoke();
+  assert.ok(!tokens.allows(token, "publish", "ada/yard"));
+  assert.equal(tokens.size, 0);
+});
+
+test("tokens are unique", () => {
+  const tokens = new RunTokens();
+  const issued = Array.from({ length: 100 }, () => tokens.issue("play", "ada/yard").token);
+  assert.equal(new Set(issued).size, issued.length);
 });

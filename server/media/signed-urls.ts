@@ -1,36 +1,31 @@
 /**
- * Addresses that are good for a while without a key: `?token=<end>.<mac>`, the MAC over what it is for and until when
- * (HMAC-SHA256, a secret of this installation). Who has one may see that one thing, and may hand it on.
+ * URLs that are valid for a limited time without a key: `?token=<end>.<mac>`. The MAC covers the resource and the end time
+ * (HMAC-SHA256 with a secret of this installation). The holder can access that one resource, and can share the URL.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What an address is for: `source/<uuid>`, and so everything below it that can be signed. */
+/** What a URL is for: `source/<uuid>` and everything below it that can be signed. */
 export type Resource = `${string}/${string}`;
 
-/** What one who watches it already needs to go on. */
+/** What a client that already watches a stream needs to continue. */
 export const goingOn = (resource: string): Resource => `${resource}/going-on` as Resource;
 
 export interface Signer {
-  /** Good for `media.url_seconds`, or a little longer: addresses that are asked for soon after each other are alike. */
+  /** Valid for `media.url_seconds`, or a little longer: URLs signed shortly after each other are identical. */
   sign(resource: Resource): string;
-  /** For one who has begun to watch it, and may go on for `media.watch_seconds`, but not begin anew. */
+  /** For a client that has started to watch: it can continue for `media.watch_seconds`, but cannot start again. */
   signGoingOn(resource: Resource): string;
   isGood(resource: string, token: string): boolean;
 }
 
 const TOKEN = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})$/;
 const BASE = 36;
-/** Of the time that addresses are good for. */
+/** Fraction of the validity by which end times are rounded up. */
 const STEP = 1 / 12;
-
-export interface SignedTimes {
-  readonly urlSeconds: number;
-  readonly watchSeconds: number;
-}
 
 export function createSigner(
   secret: Uint8Array,
-  { urlSeconds, watchSeconds }: SignedTimes,
+  { urlSeconds, watchSeconds }: { readonly urlSeconds: number; readonly watchSeconds: number },
   now: () => number = Date.now,
 ): Signer {
   const macOf = (resource: string, end: string): Buffer =>
@@ -50,4 +45,18 @@ export function createSigner(
       return isRight && Number.parseInt(end, BASE) * 1000 > now();
     },
   };
+}
+
+export type Watched = "source" | "output";
+
+export interface WatchUrls {
+  readonly hls_url: string;
+  readonly webrtc_url: string;
+}
+
+/** URLs in the records of sources and outputs. `publicUrl`: base URL of this server as the client sees it. */
+export function watchUrls(signer: Pick<Signer, "sign">, publicUrl: string, kind: Watched, uuid: string): WatchUrls {
+  const base = `${publicUrl}/${kind}/${uuid}`;
+  const token = signer.sign(`${kind}/${uuid}`);
+  return { hls_url: `${base}/hls/index.m3u8?token=${token}`, webrtc_url: `${base}/whep?token=${token}` };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "../../store/database.fixture.ts";
-import { DiskGuard } from "./disk-guard.ts";
+import { DiskGuard } from "./disk-space.ts";
 
 /** A disk with so much free, and recordings of 30 each, whose space comes back at once or later. */
 function open(free: number, recordings: number, isSlow = false) {
@@ -24,71 +24,71 @@ function open(free: number, recordings: number, isSlow = false) {
   return { disk, guard, allowed };
 }
 
-test("while there is room nothing goes", async () => {
+test("removes nothing while there is space", async () => {
   const { disk, guard, allowed } = open(100, 3);
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, guard.trouble, allowed], [3, null, []]);
 });
 
-test("the oldest go until there is room, and no more of them", async () => {
+test("removes the oldest until there is space, and no more", async () => {
   const { disk, guard, allowed } = open(60, 5);
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, guard.isAllowed, allowed], [3, true, []]);
 });
 
-test("when none is left nothing is recorded, until there is a little more room than the reserve", async () => {
+test("stops recording when none is left, until there is a little more space than the reserve", async () => {
   const { disk, guard, allowed } = open(10, 1);
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, guard.isAllowed, allowed], [0, false, [false]]);
   assert.match(guard.trouble ?? "", /nearly full/);
   disk.free = 105;
-  await guard.look();
+  await guard.check();
   assert.equal(guard.isAllowed, false, "not at the very edge");
   disk.free = 111;
-  await guard.look();
+  await guard.check();
   assert.deepEqual([guard.isAllowed, guard.trouble, allowed], [true, null, [false, true]]);
 });
 
-test("space that comes back late costs no more recordings, and ends none", async () => {
+test("space that becomes free late costs no more recordings", async () => {
   const { disk, guard, allowed } = open(60, 50, true);
-  for (; disk.nowMs < 10_000; disk.nowMs += 1000) await guard.look();
+  for (; disk.nowMs < 10_000; disk.nowMs += 1000) await guard.check();
   assert.deepEqual([disk.recordings, allowed], [48, []]);
   disk.free += disk.owed;
   disk.nowMs = 60_000;
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, allowed], [48, []]);
 });
 
-test("space that does not come back costs more in time, and in the end recording stops", async () => {
+test("space that does not become free costs more recordings after a while, and finally recording stops", async () => {
   const { disk, guard, allowed } = open(60, 3, true);
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, allowed], [1, []]);
   disk.nowMs += 60_000;
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, allowed], [0, [false]]);
 });
 
-test("what others write after a removal is seen at once, also while some of the space is still to come", async () => {
+test("notices data written after a removal at once, also while some space is not free yet", async () => {
   for (const isSlow of [false, true]) {
     const { disk, guard, allowed } = open(60, 5, isSlow);
-    await guard.look();
+    await guard.check();
     disk.nowMs += 2000;
     disk.free -= 35;
-    await guard.look();
+    await guard.check();
     assert.deepEqual([disk.recordings, disk.free + disk.owed, allowed], [2, 115, []], `slow: ${isSlow}`);
   }
 });
 
-test("space that came back is not counted twice", async () => {
+test("does not count space twice that became free", async () => {
   const { disk, guard } = open(60, 5, true);
-  await guard.look();
+  await guard.check();
   disk.free += 30;
   disk.nowMs += 1000;
-  await guard.look();
+  await guard.check();
   disk.free += 30;
   disk.nowMs += 1000;
-  await guard.look();
+  await guard.check();
   disk.free -= 30;
-  await guard.look();
+  await guard.check();
   assert.deepEqual([disk.recordings, disk.free], [2, 90]);
 });

@@ -1,5 +1,5 @@
-/** So many a minute, for each of many. Bounded: of the least recently seen the count is forgotten first. */
-const MOST_BUCKETS = 20_000;
+/** Rate limits per minute, one token bucket per key. Bounded: the least recently used bucket is dropped first. */
+const MAX_BUCKETS = 20_000;
 
 interface Bucket {
   tokens: number;
@@ -9,18 +9,18 @@ interface Bucket {
 export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
-  readonly #most: number;
+  readonly #max: number;
 
-  constructor(now: () => number = () => performance.now(), most = MOST_BUCKETS) {
+  constructor(now: () => number = () => performance.now(), max = MAX_BUCKETS) {
     this.#now = now;
-    this.#most = most;
+    this.#max = max;
   }
 
   get size(): number {
     return this.#buckets.size;
   }
 
-  /** Takes one. 0 when there was one, else the seconds until there will be. */
+  /** Takes a token and returns 0, or returns the seconds until the next token. */
   take(key: string, perMinute: number): number {
     const bucket = this.#fill(key, perMinute);
     const wait = secondsUntilOne(bucket, perMinute);
@@ -28,7 +28,7 @@ export class TokenBuckets {
     return wait;
   }
 
-  /** As `take`, and takes nothing. `promised` are counted as taken. */
+  /** Like `take`, without taking a token. `promised` tokens count as taken. */
   peek(key: string, perMinute: number, promised = 0): number {
     if (promised === 0 && !this.#buckets.has(key)) return 0;
     const { tokens, filledMs } = this.#fill(key, perMinute);
@@ -40,10 +40,10 @@ export class TokenBuckets {
     const bucket = this.#buckets.get(key) ?? { tokens: perMinute, filledMs: nowMs };
     bucket.tokens = Math.min(perMinute, bucket.tokens + ((nowMs - bucket.filledMs) * perMinute) / 60_000);
     bucket.filledMs = nowMs;
-    // To the end of the map: its order is the order of last use.
+    // Moved to the end: the map's order is the order of last use.
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
-    if (this.#buckets.size > this.#most) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
+    if (this.#buckets.size > this.#max) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
     return bucket;
   }
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createSigner, goingOn } from "./sign.ts";
+import { createSigner, goingOn } from "./signed-urls.ts";
 
 const SECRET = Buffer.alloc(32, 7);
 const AT_MS = 1_800_000_000_000;
 const TIMES = { urlSeconds: 60, watchSeconds: 600 };
 
-test("a signed address is good for its own resource until its time is up", () => {
+test("a signed URL is valid for its own resource until it expires", () => {
   let nowMs = AT_MS;
   const signer = createSigner(SECRET, TIMES, () => nowMs);
   const token = signer.sign("source/a");
@@ -20,7 +20,7 @@ test("a signed address is good for its own resource until its time is up", () =>
   assert.ok(!signer.isGood("source/a", token));
 });
 
-test("who has begun to watch may go on after the address has expired, and cannot begin anew with that", () => {
+test("a client that has started to watch can continue after its URL has expired, but cannot start again", () => {
   let nowMs = AT_MS;
   const signer = createSigner(SECRET, TIMES, () => nowMs);
   const token = signer.signGoingOn("source/a");
@@ -32,7 +32,7 @@ test("who has begun to watch may go on after the address has expired, and cannot
   assert.ok(!signer.isGood(goingOn("source/a"), token));
 });
 
-test("addresses that are signed soon after each other are alike, and good for long enough", () => {
+test("URLs signed shortly after each other are identical, and valid for long enough", () => {
   let nowMs = AT_MS + 1;
   const signer = createSigner(SECRET, { urlSeconds: 3600, watchSeconds: 7200 }, () => nowMs);
   const token = signer.sign("source/a");
@@ -45,12 +45,12 @@ test("addresses that are signed soon after each other are alike, and good for lo
   assert.ok(signer.isGood("source/a", later));
 });
 
-test("another installation's addresses are not good", () => {
+test("rejects URLs of another installation", () => {
   const token = createSigner(Buffer.alloc(32, 8), TIMES).sign("source/a");
   assert.ok(!createSigner(SECRET, TIMES).isGood("source/a", token));
 });
 
-test("whatever is changed in a token, it is not good any more", () => {
+test("rejects a token with any change", () => {
   const signer = createSigner(SECRET, TIMES, () => AT_MS);
   const token = signer.sign("source/a");
   const letters = fc.constantFrom(..."0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.");

@@ -4,8 +4,13 @@ import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
-import { listFiles, removeFile, removeOldFiles } from "./old-files.ts";
-import { ProcessRecordings, processRecordingsFolder } from "./process-recordings.ts";
+import {
+  listFiles,
+  ProcessRecordings,
+  processRecordingsFolder,
+  removeFile,
+  removeOldFiles,
+} from "./recording-files.ts";
 
 async function write(path: string, ageMs: number): Promise<void> {
   await writeFile(path, "film");
@@ -13,7 +18,7 @@ async function write(path: string, ageMs: number): Promise<void> {
   await utimes(path, at, at);
 }
 
-test("every run of a process has the next file, and those with something in them are listed", async () => {
+test("each run of a process gets the next file, and files that are not empty are listed", async () => {
   const recordings = new ProcessRecordings(temporaryFolder());
   assert.deepEqual([await recordings.list("a"), await recordings.find("a", 0)], [[], null]);
   for (const index of [0, 1, 2]) {
@@ -33,7 +38,7 @@ test("every run of a process has the next file, and those with something in them
   assert.ok((await recordings.nextFile("a")).endsWith("/3.mp4"));
 });
 
-test("what is too old goes, the oldest of the rest goes first, and what is being written stays", async () => {
+test("removes old files, then the oldest of the rest, and keeps files that are being written", async () => {
   const data = temporaryFolder();
   const folder = processRecordingsFolder(data);
   for (const process of ["a", "b"]) await mkdir(join(folder, process), { recursive: true });
@@ -47,7 +52,7 @@ test("what is too old goes, the oldest of the rest goes first, and what is being
     const [oldest] = (await listFiles(folder))
       .filter(({ modifiedMs }) => modifiedMs < Date.now() - 60_000)
       .sort((a, b) => a.modifiedMs - b.modifiedMs);
-    if (oldest !== undefined) await removeFile(oldest);
+    if (oldest !== undefined) await removeFile(oldest.path);
     return oldest?.sizeBytes ?? null;
   };
   assert.equal(await remove(), 4);

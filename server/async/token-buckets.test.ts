@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { TokenBuckets } from "./token-buckets.ts";
 
-test("gives so many at once, then one as time passes, and says when", () => {
+test("allows a burst, then one token at a time, and returns the wait", () => {
   const clock = { ms: 0 };
   const buckets = new TokenBuckets(() => clock.ms);
   assert.deepEqual(
@@ -18,13 +18,13 @@ test("gives so many at once, then one as time passes, and says when", () => {
   assert.ok(buckets.take("a", 2) > 0);
 });
 
-test("remembers only so many", () => {
+test("keeps a bounded number of buckets", () => {
   const buckets = new TokenBuckets(() => 0, 100);
   for (let i = 0; i < 1000; i++) buckets.take(`address ${i}`, 5);
   assert.equal(buckets.size, 100);
 });
 
-test("never gives more than the burst and what came since", () => {
+test("never allows more than the burst plus the refill", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(5_000), { maxLength: 200 }), fc.integer({ min: 1, max: 100 }), (gaps, perMinute) => {
       const clock = { ms: 0 };
