@@ -1,7 +1,6 @@
 import { KeyFault } from "../../server/keys/keys.ts";
 import type { Sql } from "../../server/store/client.ts";
-import { readSubscription } from "../../server/store/usage.ts";
-import { addPending, allocate, findUserByName } from "../../server/store/users.ts";
+import { addPending, allocate, findUserByName, readSubscription } from "../../server/store/users.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
 import { KEYS_NOTES, KEYS_OPTIONS, withKeys } from "../keys/open-keys.ts";
 import { type KeySummary, summariseKey } from "../keys/summary.ts";

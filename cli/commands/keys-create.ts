@@ -1,5 +1,5 @@
 import { createKey } from "../../server/keys/keys.ts";
-import { readSubscription } from "../../server/store/usage.ts";
+import { readSubscription } from "../../server/store/users.ts";
 import { type Command, EXIT, expectPositionals } from "../command.ts";
 import { KEYS_NOTES, KEYS_OPTIONS, withKeys } from "../keys/open-keys.ts";
 import { LIMITS, readOrder } from "../keys/read-order.ts";

@@ -1,7 +1,6 @@
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
 import type { Sql } from "../../server/store/client.ts";
-import { readSubscription } from "../../server/store/usage.ts";
-import { listUsers } from "../../server/store/users.ts";
+import { listUsers, readSubscription } from "../../server/store/users.ts";
 import { type Command, EXIT, expectPositionals } from "../command.ts";
 import { KEYS_NOTES, KEYS_OPTIONS, withKeys } from "../keys/open-keys.ts";
 import { FLAGS, type KeySummary, summariseKey } from "../keys/summary.ts";

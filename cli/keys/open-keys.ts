@@ -6,10 +6,9 @@ import { loadConfig } from "../../server/config/load.ts";
 import { KeyFault } from "../../server/keys/keys.ts";
 import { openLog } from "../../server/log/log.ts";
 import { ServiceError } from "../../server/service-error.ts";
-import type { Sql } from "../../server/store/client.ts";
+import { DatabaseFault, type Sql } from "../../server/store/client.ts";
 import { borrowDatabase } from "../../server/store/database.ts";
-import { DatabaseFault } from "../../server/store/fault.ts";
-import { listDataFolders } from "../../server/store/postgres-place.ts";
+import { listDataFolders } from "../../server/store/postgres-setup.ts";
 import { CommandFailure, type Given, type Options } from "../command.ts";
 
 export const KEYS_OPTIONS: Options = {

@@ -1,7 +1,6 @@
 /** A key as the commands show it; never its secret. */
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
-import type { Subscription } from "../../server/store/usage.ts";
-import type { UserRow } from "../../server/store/users.ts";
+import type { Subscription, UserRow } from "../../server/store/users.ts";
 
 export interface KeySummary {
   readonly username: string;

@@ -1,7 +1,7 @@
 import type { Delivery } from "../delivery/delivery.ts";
 import { listOutputs, unpairProcess } from "../store/alert-pairs.ts";
 import type { Sql } from "../store/client.ts";
-import { lockUser } from "../store/lock-user.ts";
+import { lockUser } from "../store/users.ts";
 
 interface EndNeeds {
   readonly sql: Sql;

@@ -13,9 +13,9 @@ import { PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import { showElement, showElements } from "../graphs/elements.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
-import { pageByName } from "../graphs/page-by-name.ts";
 import { readYamlBody } from "../graphs/read-yaml-body.ts";
 import { showFaults, showGraph, showSummary } from "../graphs/records.ts";
+import { pageByName } from "../store/page.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
 export interface GraphNeeds {

@@ -13,13 +13,18 @@ import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";
 import { beginEntry, endEntry } from "../../tracks/report-entry.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { Signer } from "../keys/signed-urls.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
-import type { Signer } from "../media/signed-urls.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
-import { deleteReport } from "../store/track-reports.ts";
-import { findReported, listTracked, type ReportedProcess, type TrackedRow } from "../store/tracked-processes.ts";
+import {
+  deleteReport,
+  findReported,
+  listTracked,
+  type ReportedProcess,
+  type TrackedRow,
+} from "../store/track-reports.ts";
 import { exportTracks } from "../tracks/export-tracks.ts";
 import { readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
 import { chooseWindow } from "../tracks/report-window.ts";

@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
-import { EXPECTED_KEYS, readKeys } from "../store/sealing/read-keys.ts";
+import { EXPECTED_KEYS, readKeys } from "../store/sealing/keyring.ts";
 import type { ConfigFault } from "./fault.ts";
 
 /**

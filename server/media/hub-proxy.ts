@@ -1,10 +1,10 @@
 /** HLS and WHEP requests of authorized clients, forwarded to the media hub over its Unix socket. */
 import { type IncomingMessage, request } from "node:http";
 import { CLIENT_HEADER } from "../../schemas/hub.ts";
+import type { Watched } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findHubPath, type PathOwner } from "../store/hub-paths.ts";
-import type { Watched } from "./signed-urls.ts";
 
 export interface HubHttpRequest {
   readonly method: "GET" | "POST" | "DELETE";

@@ -304,9 +304,6 @@ export class MediaHub {
   }
 }
 
-/** A path of the hub: of a media-server source or an rtsp output. */
-export const hubPath = (username: string, streamPath: string): string => `${username}/${streamPath}`;
-
 /** The hub stops recording a little below the free space at which the server starts to remove recordings. */
 const HUB_RESERVE = 0.9;
 

@@ -6,16 +6,16 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
+import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
 import type { Sql } from "../store/client.ts";
 import { judgePaths } from "../store/hub-paths.ts";
-import { readSigningKey } from "../store/signing-key.ts";
+import { readSigningKey } from "../store/nodes.ts";
 import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
 import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
 import { MediaHub } from "./media-hub.ts";
 import { processRecordingsFolder } from "./recordings/recording-files.ts";
 import { Recordings } from "./recordings/recordings.ts";
-import { createSigner, type Signer } from "./signed-urls.ts";
 
 export interface MediaServerDeps {
   readonly sql: Sql;

@@ -1,11 +1,9 @@
 /** What becomes of a process that another server left behind. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
-import { listAttached } from "../store/attachments.ts";
-import { listBranches } from "../store/branches.ts";
-import { saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
-import { deleteProcess, type ProcessRow } from "../store/processes.ts";
+import { listAttached, listBranches } from "../store/outputs.ts";
+import { deleteProcess, type ProcessRow, saveSnapshot } from "../store/processes.ts";
 import { findHasRecording } from "../store/users.ts";
 import type { ProcessInput, ProcessOffers, ProcessParts } from "./process-parts.ts";
 import type { ProcessError } from "./processes.ts";

@@ -10,7 +10,7 @@ import { jobOn } from "../../graphs/runtime/runner/runner.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
-import { videoFolder } from "../sources/video-folder.ts";
+import { videoFolder } from "../sources/video-files.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { Confinement } from "./confinement.ts";
 import { describeExit, Runner } from "./runner.ts";

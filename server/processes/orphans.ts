@@ -1,8 +1,7 @@
 /** Processes that this machine has claimed and does not run yet: each is taken up as soon as that can be done. */
 import type { Logger } from "pino";
 import { Semaphore } from "../async/semaphore.ts";
-import { type Claim, type RenewedClaim, releaseClaim } from "../store/claims.ts";
-import type { ProcessRow } from "../store/processes.ts";
+import { type Claim, type ProcessRow, type RenewedClaim, releaseClaim } from "../store/processes.ts";
 import { type AdoptionNeeds, adopt } from "./adoption.ts";
 import type { ProcessParts } from "./process-parts.ts";
 

@@ -1,7 +1,7 @@
 /** Slots that clients have attached to a process: attached in every run, each with its status in the present one. */
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
-import type { BranchRow } from "../store/branches.ts";
+import type { BranchRow } from "../store/outputs.ts";
 
 type Report = RunnerMessage & { type: "attachment" };
 type Attachment = RunnerJob["attach"][number];

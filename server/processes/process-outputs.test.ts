@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NoRoute, type OutputRoute, type RouteOutput } from "../outputs/output-route.ts";
+import { NoRoute, type OutputRoute, type RouteOutput } from "../outputs/route-output.ts";
 import { ServiceError } from "../service-error.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
+import type { AttachedOutput } from "../store/outputs.ts";
 import { ProcessOutputs } from "./process-outputs.ts";
 
 const output = (outputUuid: string, type: AttachedOutput["type"] = "rtmp"): AttachedOutput => ({

@@ -1,9 +1,9 @@
 /** The outputs of a process: which way each goes in the present run, and how it gets on there. */
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
-import type { OutputRoute, RouteOutput } from "../outputs/output-route.ts";
+import type { OutputRoute, RouteOutput } from "../outputs/route-output.ts";
 import { ServiceError } from "../service-error.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
+import type { AttachedOutput } from "../store/outputs.ts";
 
 type Report = RunnerMessage & { type: "attachment" };
 type Attachment = RunnerJob["attach"][number];

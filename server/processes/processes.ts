@@ -4,7 +4,7 @@ import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { NewBranch } from "../store/branches.ts";
+import type { NewBranch } from "../store/outputs.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import type { PictureSlot } from "./feed.ts";

@@ -9,7 +9,7 @@ import { basename, join, resolve, sep } from "node:path";
 import type { Logger } from "pino";
 import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
-import { videoFolder } from "../sources/video-folder.ts";
+import { videoFolder } from "../sources/video-files.ts";
 import type { Account } from "./confinement.ts";
 import { RECORDING } from "./recorder.ts";
 import type { RunnerOrder } from "./runner.ts";

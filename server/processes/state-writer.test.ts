@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ProcessSnapshot } from "../store/claims.ts";
+import type { ProcessSnapshot } from "../store/processes.ts";
 import { StateWriter } from "./state-writer.ts";
 
 const snapshot = (positionNs: number) => ({ positionNs }) as ProcessSnapshot;

@@ -4,7 +4,7 @@
  */
 
 import { backoff } from "../async/timing.ts";
-import type { ProcessSnapshot } from "../store/claims.ts";
+import type { ProcessSnapshot } from "../store/processes.ts";
 
 export interface StateWriterOptions {
   /** False: the process is somebody else's now. */

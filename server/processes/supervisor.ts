@@ -4,11 +4,17 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import type { RouteOutput } from "../outputs/output-route.ts";
+import type { RouteOutput } from "../outputs/route-output.ts";
 import { ServiceError } from "../service-error.ts";
-import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
-import { deleteBranch, insertBranch, type NewBranch } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
+import {
+  attachOutput,
+  deleteBranch,
+  detachOutput,
+  findAttached,
+  insertBranch,
+  type NewBranch,
+} from "../store/outputs.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";

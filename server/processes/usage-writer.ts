@@ -1,6 +1,6 @@
 /** Brings what was used to the database. What could not be written yet waits, one number for every claim. */
 import type { Sql } from "../store/client.ts";
-import { type UsageEntry, writeUsage } from "../store/usage.ts";
+import { type UsageEntry, writeUsage } from "../store/users.ts";
 
 export class UsageWriter {
   readonly #sql: Sql;

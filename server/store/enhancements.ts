@@ -1,10 +1,10 @@
-/** The work of enhancing reports: who does it, how far it is, and what was found out. Claimed as processes are. */
+/** Enhancements of reports: owner, progress, results. Claimed like processes. */
 import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
-import type { ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
-import { lockUser } from "./lock-user.ts";
+import type { ProcessState } from "./processes.ts";
+import { lockUser } from "./users.ts";
 
 export interface EnhancementRow {
   readonly processUuid: string;
@@ -18,7 +18,7 @@ export interface EnhancementRow {
   readonly fence: number;
 }
 
-/** What there is to enhance. */
+/** The report of a process. */
 export interface ReportView {
   readonly uuid: string;
   readonly state: ProcessState;
@@ -33,7 +33,7 @@ export async function findReport(sql: Queries, userUuid: string, uuid: string): 
   return found ?? null;
 }
 
-/** What is written with an earlier fence is lost. */
+/** Writes with an earlier fence are rejected. */
 export type EnhancementClaim = Pick<EnhancementRow, "processUuid" | "fence">;
 
 export interface NewEnhancement {
@@ -45,7 +45,7 @@ export interface NewEnhancement {
   readonly limit: number;
 }
 
-/** Of two at once one is new, and the other is the same. One that has ended begins again. */
+/** A running one is returned; one that has ended is started again. Rejects with `processes_limit_reached`. */
 export async function insertEnhancement(
   sql: Sql,
   { processUuid, userUuid, nodeUuid, leaseSeconds, limit }: NewEnhancement,
@@ -54,7 +54,7 @@ export async function insertEnhancement(
     await lockUser(sql, userUuid);
     const running = await findEnhancement(sql, processUuid);
     if (running?.status === "RUNNING") return { row: running, isNew: false };
-    await expectPlace(sql, userUuid, limit);
+    await expectBelowLimit(sql, userUuid, limit);
     const [row] = await sql<EnhancementRow[]>`
       insert into enhancements (process_uuid, status, total, node_uuid, lease_until)
       select ${processUuid}, 'RUNNING', count(*), ${nodeUuid}, now() + make_interval(secs => ${leaseSeconds})
@@ -69,7 +69,7 @@ export async function insertEnhancement(
   });
 }
 
-async function expectPlace(sql: Queries, userUuid: string, limit: number): Promise<void> {
+async function expectBelowLimit(sql: Queries, userUuid: string, limit: number): Promise<void> {
   const [row] = await sql<{ processes: number; enhancements: number }[]>`
     select
       (select count(*) from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')) as processes,
@@ -78,7 +78,7 @@ async function expectPlace(sql: Queries, userUuid: string, limit: number): Promi
   const { processes = 0, enhancements = 0 } = row ?? {};
   if (processes + enhancements < limit) return;
   throw new ServiceError("processes_limit_reached", {
-    detail: `${processes} processes and ${enhancements} enhancements of this key are active and it may have ${limit}; stop one (DELETE /process/{process_uuid}) or wait, and try again`,
+    detail: `process limit reached for this key (${limit}): ${processes} processes and ${enhancements} enhancements are active; stop one (DELETE /process/{process_uuid}) or wait, and try again`,
   });
 }
 
@@ -87,7 +87,7 @@ export async function findEnhancement(sql: Queries, processUuid: string): Promis
   return row ?? null;
 }
 
-/** Those that nobody works on, be it what this machine itself did not renew in time. */
+/** Claims enhancements without an owner, including those that this machine did not renew in time. */
 export async function claimEnhancements(
   sql: Queries,
   nodeUuid: string,
@@ -106,7 +106,7 @@ export async function claimEnhancements(
     returning *`;
 }
 
-/** Of these claims, those that are still this machine's. */
+/** Those of these claims that this machine still owns. */
 export async function renewEnhancements(
   sql: Queries,
   leaseSeconds: number,
@@ -120,14 +120,14 @@ export async function renewEnhancements(
     returning process_uuid, enhancements.fence`;
 }
 
-/** So that the next server goes on at once. */
+/** Lets the next server continue at once. */
 export async function releaseEnhancement(sql: Queries, { processUuid, fence }: EnhancementClaim): Promise<void> {
   await sql`
     update enhancements set node_uuid = null, lease_until = null
     where process_uuid = ${processUuid} and fence = ${fence}`;
 }
 
-/** By id, those above `after`, each with its picture. */
+/** By id, above `after`, each with its image. */
 export async function readTracksToEnhance(
   sql: Queries,
   processUuid: string,
@@ -142,7 +142,7 @@ export async function readTracksToEnhance(
   return rows.map(({ jpeg, ...row }) => ({ ...row, jpeg: jpeg?.toString("base64") ?? null }));
 }
 
-/** What was found out and the place, in one: each track is done once. False: somebody else does it now, or it is gone. */
+/** Results and progress in one transaction: each track is done once. False: lease lost, or deleted. */
 export async function writeEnhanced(
   sql: Sql,
   { processUuid, fence }: EnhancementClaim,
@@ -162,7 +162,7 @@ export async function writeEnhanced(
   });
 }
 
-/** Returns how many there were without a track that was done between them; null: it is somebody else's now. */
+/** Resolves with the number of crashes since the last finished track; null: lease lost. */
 export async function countCrash(sql: Queries, { processUuid, fence }: EnhancementClaim): Promise<number | null> {
   const [row] = await sql<{ crashes: number }[]>`
     update enhancements set crashes = crashes + 1
@@ -171,7 +171,7 @@ export async function countCrash(sql: Queries, { processUuid, fence }: Enhanceme
   return row?.crashes ?? null;
 }
 
-/** `fault` null: every track is done. */
+/** `fault` null: all tracks are done. */
 export async function endEnhancement(
   sql: Queries,
   { processUuid, fence }: EnhancementClaim,

@@ -1,6 +1,7 @@
 /** How far subscriptions have been told, which is written in the transaction that makes the parcel. */
-import type { Claim } from "./claims.ts";
+
 import type { Queries } from "./client.ts";
+import type { Claim } from "./processes.ts";
 
 export interface GatheringRow {
   readonly uuid: string;

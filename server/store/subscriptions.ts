@@ -2,9 +2,8 @@
 import type { EventType, NotificationFormat } from "../../schemas/api/webhooks.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, TransactionSql } from "./client.ts";
-import { isoTime } from "./iso-time.ts";
-import { lockUser } from "./lock-user.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { lockUser } from "./users.ts";
 
 export interface SubscriptionRow {
   readonly uuid: string;

@@ -9,21 +9,20 @@ export interface NumberedPoint extends TrackPoint {
   readonly index: number;
 }
 
-/** Something new of a track: the whole summary, and some points. */
+/** An update of a track: the whole summary, and new points. */
 export interface TrackNews extends TrackSummary {
   readonly processUuid: string;
   readonly points: readonly NumberedPoint[];
-  /** Better than the one that is kept; null: there is no better one. */
+  /** A better image than the stored one, or null. */
   readonly patch: TrackPatch | null;
 }
 
-/** What PostgreSQL takes in no text: a label of a model may say anything. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+/** Characters that PostgreSQL cannot store: model labels may contain anything. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is one of them.
 const UNSTORABLE = /\u0000|\p{Surrogate}/gu;
 
 /**
- * Writing the same twice changes nothing, and an older summary never replaces a newer one. Of a process that is gone
- * nothing is kept.
+ * Idempotent. An older summary never replaces a newer one. Tracks of a deleted process are ignored.
  */
 export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise<void> {
   const tracks = news.map(({ points, patch: _, confidence, className, ...track }) => ({
@@ -79,7 +78,7 @@ export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise
   });
 }
 
-/** Of these points; undefined is null in JSON. */
+/** First and last position of these points; undefined is null in JSON. */
 function findSpots(points: readonly TrackPoint[]): { firstSpot?: JsonRecord; lastSpot?: JsonRecord } {
   const show = ({ timeMs, spot }: TrackPoint): JsonRecord => ({
     ...{ latitude: spot?.latitude ?? 0, longitude: spot?.longitude ?? 0, altitude: spot?.altitude ?? 0 },
@@ -95,13 +94,13 @@ function flatten(processUuid: string, id: number, { index, timeMs, confidence, b
   return { processUuid, id, index, timeMs, confidence, left, top, width, height, ...spot };
 }
 
-/** Of a process: those up to this one. */
+/** Tracks of a process up to this one. */
 export interface EndedTracks {
   readonly processUuid: string;
   readonly lastTrackId: number;
 }
 
-/** None of them is seen any more: the runner that followed them is gone. */
+/** The runner that followed them has ended. */
 export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Promise<void> {
   if (ended.length === 0) return;
   await sql`
@@ -110,7 +109,7 @@ export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Pr
     where process_uuid = "processUuid" and track_id <= "lastTrackId" and is_live`;
 }
 
-/** By id, those above `after`. */
+/** By id, above `after`. */
 export async function readTracks(
   sql: Queries,
   processUuid: string,
@@ -146,7 +145,7 @@ interface PointRow extends PointPlace {
   readonly heading: number | null;
 }
 
-/** By track and index, those behind `after` of tracks up to `lastTrackId`. */
+/** By track and index, after `after`, of tracks up to `lastTrackId`. */
 export async function readPoints(
   sql: Queries,
   processUuid: string,
@@ -170,7 +169,7 @@ function toPoint(row: PointRow): TrackPoint {
   return { timeMs, confidence, box: [boxLeft, boxTop, boxWidth, boxHeight], spot };
 }
 
-/** At most so many of each, whatever their process does. Says how many have gone. */
+/** Up to `most` points and tracks, also of running processes. Resolves with the number removed. */
 export async function removeOldTracks(sql: Sql, before: Date, most: number): Promise<number> {
   const points = await sql`
     delete from track_points

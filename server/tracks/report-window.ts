@@ -1,5 +1,5 @@
 /** What a report covers. Pure. */
-import type { ReportedProcess } from "../store/tracked-processes.ts";
+import type { ReportedProcess } from "../store/track-reports.ts";
 
 export interface ReportWindow {
   /** Null: from the beginning on. */

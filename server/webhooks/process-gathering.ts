@@ -1,6 +1,6 @@
 /** What is gathered for all subscriptions of one process that this machine holds. Never waits, and keeps bounded amounts. */
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
-import type { Claim } from "../store/claims.ts";
+import type { Claim } from "../store/processes.ts";
 import type { SubscriptionRow } from "../store/subscriptions.ts";
 import { beginDrafts, type Draft, type Drafts, type Outcome } from "./drafts.ts";
 

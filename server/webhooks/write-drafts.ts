@@ -1,9 +1,9 @@
 /** Drafts of one process to the outbox, and how far its subscriptions are told, in one transaction. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Delivery, Parcel } from "../delivery/delivery.ts";
-import type { Claim } from "../store/claims.ts";
 import type { Queries, Sql } from "../store/client.ts";
 import { type GatheringRow, lockGathering, saveGathering } from "../store/gathering.ts";
+import type { Claim } from "../store/processes.ts";
 import type { Outcome } from "./drafts.ts";
 import type { SubscriptionDraft } from "./process-gathering.ts";
 

@@ -107,8 +107,8 @@ export const ENDPOINTS = {
   ],
   "GET /sources/recordings": [
     PUBLISHED,
-    [MEDIA_HUB, "what is published by … is shown as streaming, recorded, and offered to browsers"],
-    [RECORDINGS, "pages of recordings follow each other, newest first"],
+    [MEDIA_HUB, "a stream published over … is shown as streaming, recorded, and served to browsers"],
+    [RECORDINGS, "pages through recordings, newest first"],
   ],
   "POST /start": [ON_A_CLIP, ON_A_CAMERA],
   "GET /process/{process_uuid}": [
@@ -293,7 +293,7 @@ export const LIMIT_ROWS = {
     [WEBHOOKS, "as many subscriptions as a key may have, over all its processes, also when raced"],
   ],
   "Source recording retention": [
-    [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
+    [RECORDINGS, "removes what is too old with its files, also of a recording in progress"],
   ],
   "Track report window": [
     [

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { Sql } from "../../store/client.ts";
 import { findProcessOwners } from "../../store/processes.ts";
-import { findOldestSegment, readRecordedBytes, removeSegment } from "../../store/recording-upkeep.ts";
+import { findOldestSegment, readRecordedBytes, removeSegment } from "../../store/recordings.ts";
 import { type FoundFile, listFiles, type RecordingFolder, removeFile } from "./recording-files.ts";
 
 export interface DiskGuardDeps {

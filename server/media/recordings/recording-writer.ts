@@ -6,9 +6,8 @@ import type { Logger } from "pino";
 import type { RecordedSegment } from "../../../schemas/hub.ts";
 import { BatchWriter } from "../../async/batch-writer.ts";
 import type { Sql } from "../../store/client.ts";
-import { findSubjects } from "../../store/recording-subjects.ts";
-import type { KeptRecording } from "../../store/recording-upkeep.ts";
-import { reviseSegment, type SegmentRow, saveRecording } from "../../store/recordings.ts";
+import { findSubjects } from "../../store/hub-paths.ts";
+import { type KeptRecording, reviseSegment, type SegmentRow, saveRecording } from "../../store/recordings.ts";
 import { newUuid } from "../../uuid.ts";
 import type { RecordingSubject } from "../authorization.ts";
 

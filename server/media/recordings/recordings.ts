@@ -6,25 +6,23 @@ import { Poller } from "../../async/poller.ts";
 import { backoff } from "../../async/timing.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
+import { findSubjects, type PathSubject } from "../../store/hub-paths.ts";
 import type { Page } from "../../store/page.ts";
-import { findSubjects, type PathSubject } from "../../store/recording-subjects.ts";
 import {
   claimRecordings,
-  forgetOthers,
-  forgetSegments,
-  type KeptRecording,
-  removeOldRecordings,
-  removeOldSegments,
-} from "../../store/recording-upkeep.ts";
-import {
   closeRecording,
   deleteRecording,
   type FoundSegment,
   findSegment,
+  forgetOthers,
+  forgetSegments,
+  type KeptRecording,
   listRecordings,
   type RecordingRow,
   type RecordingsRequest,
   recordingNotFound,
+  removeOldRecordings,
+  removeOldSegments,
 } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../authorization.ts";

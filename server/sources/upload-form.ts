@@ -1,39 +1,39 @@
-/** A multipart form with one file in it, whatever its part is called, read as it arrives. */
+/** A multipart form with one file, whatever the name of its part, read as it arrives. */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
-import { ServiceError } from "../../service-error.ts";
+import { ServiceError } from "../service-error.ts";
 
-/** All of the form but the file: boundaries, headers, small fields. */
+/** Everything but the file: boundaries, headers, small fields. */
 export const FORM_BYTES = 2 ** 18;
-/** More than can be on its way from the client to whoever takes the file. */
-const UNDER_WAY_BYTES = 2 ** 20;
+/** More than is buffered between the client and the disk. */
+const BUFFERED_BYTES = 2 ** 20;
 const FIELD_BYTES = 4096;
-/** What the file is called where it has to be named; also without a file name, such a part is one. */
+/** The documented name of the file's part. A part with this name is a file even without a file name. */
 const FILE_FIELD = "file";
 
 interface FormOptions {
-  /** Within so long at least so much must come. */
+  /** At least `leastBytes` must arrive within this time. */
   readonly idleMs: number;
   readonly leastBytes: number;
-  /** Takes the file in. While it does not read, nothing is read from the client either. */
-  take(file: Readable, name: string | undefined): Promise<void>;
-  /** Bytes of the file so far, as `take` has counted them. */
-  takenBytes(): number;
-}
-
-interface Form {
-  readonly alias: string | null;
+  /** Saves the file. While it does not read, nothing is read from the client. */
+  save(file: Readable, name: string | undefined): Promise<void>;
+  /** Bytes of the file saved so far. */
+  savedBytes(): number;
 }
 
 export type FormParser = BusboyInstance;
 
-/** Rejects with the first thing that is wrong; nothing reads from the client or calls `take` after that. */
-export function readForm(raw: IncomingMessage, parser: FormParser, options: FormOptions): Promise<Form> {
+/** Rejects with the first fault; after that nothing is read from the client and `save` is not called. */
+export function readForm(
+  raw: IncomingMessage,
+  parser: FormParser,
+  options: FormOptions,
+): Promise<{ readonly alias: string | null }> {
   return new Promise((resolve, reject) => {
     let alias: string | null = null;
     let file: Readable | null = null;
-    let taking: Promise<void> = Promise.resolve();
+    let saving: Promise<void> = Promise.resolve();
     let received = 0;
     let isOver = false;
     const finish = (error: Error | null) => {
@@ -46,8 +46,8 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       raw.pause();
       file?.destroy(error);
       parser.destroy();
-      // Not before whoever takes the file has let go of it: what is cleared up behind must stay so.
-      taking.catch(() => {}).finally(() => reject(error));
+      // Only after `save` has closed the file: the caller removes it.
+      saving.catch(() => {}).finally(() => reject(error));
     };
     const timer = setTimeout(() => finish(tooSlow(options)), options.idleMs);
     let refreshedAt = 0;
@@ -57,34 +57,34 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
         refreshedAt = received;
         timer.refresh();
       }
-      if (received - options.takenBytes() > FORM_BYTES + UNDER_WAY_BYTES) finish(tooMuch());
+      if (received - options.savedBytes() > FORM_BYTES + BUFFERED_BYTES) finish(tooMuch());
     };
     const onClose = () => {
       if (!raw.complete) finish(malformed("the connection closed within the body"));
     };
     parser.on("file", (field: string | undefined, stream, name) => {
-      // Told to whoever takes it; a stream that nobody takes must not end the server.
+      // `save` gets it, too; a stream without a listener would end the server.
       stream.on("error", () => {});
       if (isOver) return void stream.resume();
       if (file !== null) {
-        const message = "is a second file in the form; one video is registered at a time";
+        const message = "is a second file in the form; expected one video";
         return finish(invalid(field || FILE_FIELD, message));
       }
       file = stream;
-      taking = options.take(stream, name);
-      taking.catch(finish);
+      saving = options.save(stream, name);
+      saving.catch(finish);
     });
     parser.on("field", (field, value, _, isCut) => {
       if (field !== "alias") return;
-      if (isCut) finish(invalid("alias", "is longer than the 255 characters that it may have"));
+      if (isCut) finish(invalid("alias", "is longer than 255 characters"));
       else alias = value;
     });
     for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) parser.on(limit, () => finish(tooMuch()));
     parser.on("error", (error) => finish(malformed(error instanceof Error ? error.message : String(error))));
     parser.on("finish", () => {
-      // All has come; the disk takes the time it takes.
+      // Everything has arrived; writing to disk has no time limit.
       clearTimeout(timer);
-      taking.then(() => finish(null), finish);
+      saving.then(() => finish(null), finish);
     });
     raw.on("data", count).on("close", onClose);
     raw.once("error", () => onClose());
@@ -93,7 +93,7 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
   });
 }
 
-/** Throws when the headers announce no form that can be read. */
+/** Throws if the headers do not announce a multipart form. */
 export function createParser({ headers }: IncomingMessage): FormParser {
   const type = headers["content-type"] ?? "";
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
@@ -118,8 +118,37 @@ export const invalid = (path: string, message: string): ServiceError =>
 const malformed = (reason: string): ServiceError =>
   new ServiceError("malformed_request", { detail: `the form cannot be read: ${reason}` });
 const tooMuch = (): ServiceError =>
-  new ServiceError("body_too_large", { detail: "the form has too much in it besides the file" });
+  new ServiceError("body_too_large", { detail: "the form has too much data besides the file" });
 const tooSlow = ({ idleMs, leastBytes }: FormOptions): ServiceError =>
   new ServiceError("request_timeout", {
-    detail: `less than ${leastBytes} bytes came within ${idleMs / 1000} s; send the video again`,
+    detail: `less than ${leastBytes} bytes arrived within ${idleMs / 1000} s; send the video again`,
   });
+
+const EXTENSIONS = ["mp4", "mov", "avi"] as const;
+const MAX_NAME_CHARACTERS = 255;
+
+/** The file name given by the client: shown, and used for its extension; never a path. */
+export interface VideoName {
+  /** Safe to show and to store. */
+  readonly shown: string;
+  readonly extension: (typeof EXTENSIONS)[number];
+}
+
+/** Throws for a name without a supported extension. */
+export function readVideoName(given: string | undefined): VideoName {
+  const shown = cleanName(given ?? "");
+  const found = /\.([a-z0-9]+)$/i.exec(shown)?.[1]?.toLowerCase();
+  const extension = EXTENSIONS.find((known) => known === found);
+  if (extension !== undefined) return { shown, extension };
+  throw invalid(
+    "file",
+    `is named ${JSON.stringify(shown.slice(0, 100))}; expected a name that ends in .mp4, .mov or .avi`,
+  );
+}
+
+/** The last part of a path of any system, without invisible characters. A long name loses its beginning. */
+function cleanName(given: string): string {
+  const [last = ""] = given.split(/[/\\]/).slice(-1);
+  const visible = last.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "").trim();
+  return [...visible].slice(-MAX_NAME_CHARACTERS).join("");
+}

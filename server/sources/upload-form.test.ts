@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readVideoName } from "./video-name.ts";
+import { readVideoName } from "./upload-form.ts";
 
-const TAKEN: readonly (readonly [given: string, shown: string, ending: string])[] = [
+const TAKEN: readonly (readonly [given: string, shown: string, extension: string])[] = [
   ["clip.mp4", "clip.mp4", "mp4"],
   ["Flight 7.MOV", "Flight 7.MOV", "mov"],
   ["a.b.AvI", "a.b.AvI", "avi"],
-  ["../../../etc/passwd.mp4", "passwd.mp4", "mp4"],
+  ["../../etc/passwd.mp4", "passwd.mp4", "mp4"],
   ["C:\\clips\\a.mov", "a.mov", "mov"],
   ["a\u0000b\u001f\u007f.mp4", "ab.mp4", "mp4"],
   ["a\u202egpj.mp4", "agpj.mp4", "mp4"],
@@ -16,9 +16,9 @@ const TAKEN: readonly (readonly [given: string, shown: string, ending: string])[
   [`${"x".repeat(400)}.mp4`, `${"x".repeat(251)}.mp4`, "mp4"],
   [`${"😀".repeat(400)}.mp4`, `${"😀".repeat(251)}.mp4`, "mp4"],
 ];
-for (const [given, shown, ending] of TAKEN) {
+for (const [given, shown, extension] of TAKEN) {
   test(`${JSON.stringify(given.slice(0, 40))} is shown as ${JSON.stringify(shown.slice(0, 40))}`, () => {
-    assert.deepEqual(readVideoName(given), { shown, ending });
+    assert.deepEqual(readVideoName(given), { shown, extension });
   });
 }
 
@@ -34,7 +34,7 @@ for (const given of [
   "..",
   "clip.",
 ]) {
-  test(`${JSON.stringify(given)} is refused`, () => {
+  test(`${JSON.stringify(given)} is rejected`, () => {
     assert.throws(() => readVideoName(given), { name: "ServiceError", code: "invalid_input" });
   });
 }

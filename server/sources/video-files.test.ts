@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "../store/database.fixture.ts";
-import { Settling } from "./settling.ts";
+import { Settling } from "./video-files.ts";
 
-test("what cannot be settled now is tried again until it can", async () => {
+test("retries until the file is settled", async () => {
   const tries: string[] = [];
   await new Promise<void>((resolve) => {
     const settling = new Settling(async (fileName) => {
       tries.push(fileName);
-      if (tries.length < 3) throw new Error("the database is away");
+      if (tries.length < 3) throw new Error("the database is unavailable");
       resolve();
     }, silentLog);
     void settling.settle("a.mp4", 1);
@@ -18,11 +18,11 @@ test("what cannot be settled now is tried again until it can", async () => {
   assert.deepEqual(tries, ["a.mp4", "a.mp4", "a.mp4"]);
 });
 
-test("once it is closed nothing is tried again", async () => {
+test("does not retry after it is closed", async () => {
   let tries = 0;
   const settling = new Settling(async () => {
     tries += 1;
-    throw new Error("the database is away");
+    throw new Error("the database is unavailable");
   }, silentLog);
   await settling.settle("a.mp4", 1);
   settling.close();

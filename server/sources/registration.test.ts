@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
 import { isOwnHost } from "../net/addresses.ts";
-import { findHubPath } from "./hub-address.ts";
+import { findHubPath } from "./registration.ts";
 
 const hub = { rtspPort: 8554, rtmpPort: 1935, isOwnHost: (host: string) => host === "hub.example" };
 const find = (url: string) => findHubPath(url, "ada", hub);
@@ -16,7 +16,7 @@ const OURS: readonly (readonly [url: string, path: string])[] = [
   ["rtsp://ada:secret@hub.example:8554/ada/yard?api_key=x", "ada/yard"],
   ["rtsp://hub.example:8554/ada/%79ard", "ada/yard"],
 ];
-for (const [url, path] of OURS) test(`${url} is published to us`, () => assert.equal(find(url), path));
+for (const [url, path] of OURS) test(`${url} is on the media hub`, () => assert.equal(find(url), path));
 
 const ELSEWHERE = [
   "rtsp://hub.example/ada/yard",
@@ -26,7 +26,7 @@ const ELSEWHERE = [
   "rtsps://hub.example:8554/ada/yard",
   "rtmps://hub.example:1935/ada/yard",
 ];
-for (const url of ELSEWHERE) test(`${url} is somewhere else`, () => assert.equal(find(url), null));
+for (const url of ELSEWHERE) test(`${url} is on another host`, () => assert.equal(find(url), null));
 
 const REFUSED = [
   "rtsp://hub.example:8554/eve/yard",
@@ -44,10 +44,10 @@ const REFUSED = [
   `rtsp://hub.example:8554/ada/${"x".repeat(252)}`,
 ];
 for (const url of REFUSED)
-  test(`${url.slice(0, 60)} is refused with what was expected`, () =>
+  test(`${url.slice(0, 60)} is rejected with the expected form`, () =>
     assert.throws(() => find(url), { code: "invalid_input", message: /expected rt[sm]p:\/\/hub\.example:\d+\/ada\// }));
 
-test("this machine goes by its loopback names, its addresses, and what the configuration says", () => {
+test("this machine has its loopback names, its addresses, and the configured names", () => {
   const config = makeConfig({ PUBLIC_URL: "https://api.example.com", MEDIA_HOSTS: "Drones.example.com,192.0.2.7" });
   const isOwn = (host: string) => isOwnHost(host, config, "http://[2001:db8::5]:8080");
   const addresses = Object.values(networkInterfaces()).flatMap((entries = []) => entries.map(({ address }) => address));
