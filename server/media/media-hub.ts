@@ -12,7 +12,7 @@ import {
   type StreamInfo,
 } from "../../schemas/hub.ts";
 import { backoff, sleep } from "../async/timing.ts";
-import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
+import { WITHOUT_SECRETS } from "../config/keys.ts";
 import type { Action, Authorization, RunTokens } from "./authorization.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
 

@@ -160,7 +160,7 @@ test("reports data of another PostgreSQL version, or a folder that is not a data
   await writeFile(join(data, "notes.txt"), "mine");
   await assert.rejects(
     openDatabase(configure(dataDir), silentLog),
-    isFault(/holds no PostgreSQL database. Move it away/),
+    isFault(/is not a PostgreSQL database. Move it away/),
   );
   assert.deepEqual(await readdir(data), ["notes.txt"]);
 });
@@ -187,7 +187,7 @@ test("places the database elsewhere for a data directory that user postgres may 
   const warnings: string[] = [];
   const log = Object.assign(Object.create(silentLog), { warn: (_: object, text: string) => warnings.push(text) });
   let database: Database = await openDatabase(configure(dataDir), log);
-  const [, outside = ""] = /is kept in (\/var\/lib\/windhover\/\w+)/.exec(warnings.join("\n")) ?? [];
+  const [, outside = ""] = /the database is in (\/var\/lib\/windhover\/\w+)/.exec(warnings.join("\n")) ?? [];
   folders.push(outside);
   assert.equal((await stat(outside)).mode & 0o777, 0o700);
   await database.sql`create table birds (name text)`;

@@ -1,24 +1,24 @@
-/** What the schemas of single keys cannot say. */
+/** Checks that the schemas of single keys cannot express. */
 import { accessSync, constants } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { EXPECTED_KEYS, readKeys } from "../store/sealing/keyring.ts";
-import type { ConfigFault } from "./fault.ts";
+import type { ConfigFault } from "./keys.ts";
 
 /**
- * @param whereOf a key's name → the place it was set at
- * @param unfit keys that have been told of already: in their places are the defaults, which nobody asked for
+ * @param whereOf where a key was set
+ * @param invalid keys with faults reported already: the configuration has their defaults instead
  */
-export function judgeSense(
+export function checkConsistency(
   config: Config,
   whereOf: (name: string) => string,
-  unfit: ReadonlySet<string>,
+  invalid: ReadonlySet<string>,
 ): readonly ConfigFault[] {
   const { secrets, http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
   const faults: ConfigFault[] = [];
-  /** `other`: the key that it must agree with. */
+  /** `other`: the key that it must be consistent with. */
   const expect = (name: string, holds: boolean, message: string, other = name): void => {
-    if (holds || unfit.has(name) || unfit.has(other)) return;
+    if (holds || invalid.has(name) || invalid.has(other)) return;
     faults.push({ where: whereOf(name), message: `${name} ${message}` });
   };
   const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
@@ -38,7 +38,7 @@ export function judgeSense(
   expect(
     "bootstrap_key",
     key === null || /^[\x21-\x7e]{16,200}$/.test(key),
-    "expects 16 to 200 letters without spaces",
+    "expects 16 to 200 characters without spaces",
   );
   expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
   expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
@@ -90,10 +90,10 @@ export function judgeSense(
   expect(
     "rtmp.port",
     rtmp.port === 0 || rtmp.port !== rtsp.port,
-    "is that of rtsp.port; each needs its own",
+    "equals rtsp.port; expected different ports",
     "rtsp.port",
   );
-  // A name would be told to browsers, and some look it up and some do not.
+  // Not all browsers resolve a name.
   for (const address of webrtc.addresses)
     expect("webrtc.addresses", isIP(address) !== 0, `has "${address}"; expected an IP address, not a name`);
   for (const host of media.hosts)
