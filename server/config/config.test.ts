@@ -131,7 +131,7 @@ describe("faults", () => {
     ["a key that is not a word", "? [a]\n: b\n", {}, /there is no setting/],
     ["an alias", "data_dir: &a x\nhttp: {host: *a}\n", {}, /alias/],
     ["a nothing where a value is needed", "http: {port: }\n", {}, /http\.port is null; expected a whole number/],
-    ["a key that is easily guessed", null, { WINDHOVER_BOOTSTRAP_KEY: "hunter2" }, /16 to 200 letters/],
+    ["a key that is easily guessed", null, { WINDHOVER_BOOTSTRAP_KEY: "hunter2" }, /16 to 200 characters/],
     ["half a TLS", null, { WINDHOVER_HTTP_TLS_CERT: "/dev/null" }, /tls_key is missing/],
     [
       "a file that is not there",
