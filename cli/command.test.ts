@@ -17,7 +17,7 @@ const COMMAND: Command = {
 };
 const read = (...args: readonly string[]) => readArguments(COMMAND, args);
 
-test("options and positionals may be mixed, and some options repeated", () => {
+test("mixes options and positionals, and repeats options", () => {
   const given = read("a", "--probe", "x", "b=-1", "-q", "--probe=y", "--frames", "50");
   assert.deepEqual(given.positionals, ["a", "b=-1"]);
   assert.deepEqual(given.texts("probe"), ["x", "y"]);
@@ -32,7 +32,7 @@ for (const [args, message] of [
   [["--frames", "--quiet"], /--frames needs a value/],
   [["--quiet=yes"], /--quiet takes no value/],
 ] as const) {
-  test(`"${args.join(" ")}" is refused`, () =>
+  test(`rejects "${args.join(" ")}"`, () =>
     assert.throws(
       () => read(...args),
       (error) => error instanceof UsageFault && message.test(error.message),
@@ -40,9 +40,9 @@ for (const [args, message] of [
 }
 
 for (const text of ["0", "-1", "1.5", "x", " ", "1e99"]) {
-  test(`--frames "${text}" is no whole number above 0`, () =>
+  test(`rejects --frames "${text}": not a whole number above 0`, () =>
     assert.throws(() => read(`--frames=${text}`).number("frames", "whole"), UsageFault));
 }
 
-test("a choice names the nearest", () =>
+test("suggests the nearest choice", () =>
   assert.throws(() => read("--pace", "realtim").choice("pace", ["realtime", "fast"]), /did you mean "realtime"\?/));

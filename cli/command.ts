@@ -1,4 +1,4 @@
-/** What a command of `windhover` is, and the one way in which its arguments are read. */
+/** The definition of a command, and the reading of its arguments with Node's `parseArgs`. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../schemas/suggest.ts";
 import type { Terminal } from "./terminal.ts";
@@ -8,7 +8,7 @@ export interface Option {
   /** May be given several times. */
   readonly multiple?: boolean;
   readonly short?: string;
-  /** What the value is, for the help: `NODE@TIME=FILE`. */
+  /** Name of the value in the help: `NODE@TIME=FILE`. */
   readonly value?: string;
   readonly about: string;
 }
@@ -17,35 +17,35 @@ export type Options = Readonly<Record<string, Option>>;
 
 export interface Command {
   readonly name: string;
-  /** One line for the list of commands. */
+  /** First line of its help. */
   readonly about: string;
-  /** What follows the name: `GRAPH [SOURCE] [param=value…]`. */
+  /** The arguments: `GRAPH [SOURCE] [param=value…]`. */
   readonly usage: string;
   readonly options: Options;
-  /** What the list of options cannot say. */
+  /** Paragraphs below the options, one per line. */
   readonly notes?: string;
-  /** Command lines that can be typed as they stand. */
+  /** Complete command lines, without `windhover`. */
   readonly examples: readonly string[];
-  /** Words that look like options are arguments as well: for whatever the command hands them on to. */
+  /** Options are passed on as arguments, unparsed. */
   readonly verbatim?: boolean;
   /** Resolves with the exit code. */
   run(given: Given, terminal: Terminal): Promise<number>;
 }
 
-/** 0 all well, 1 failed, 2 a bad graph or a bad command line. */
+/** 0 success, 1 failure, 2 an invalid graph or command line. */
 export const EXIT = { ok: 0, failed: 1, refused: 2 } as const;
 
-/** The command line cannot be followed. Shown without a stack; exit code 2. */
+/** The command line is invalid. Shown without a stack; exit code 2. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** What was asked for cannot be done, for a reason that the message tells in full. Exit code 1. */
+/** The command failed for a reason that the message explains. Shown without a stack; exit code 1. */
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";
 }
 
-/** Arguments of a command, read. */
+/** The parsed arguments of a command. */
 export class Given {
   readonly positionals: readonly string[];
   readonly #values: Readonly<Record<string, unknown>>;
@@ -69,7 +69,7 @@ export class Given {
     return Array.isArray(value) ? value.map(String) : [];
   }
 
-  /** A number above 0, whole where it must be. */
+  /** A number above 0. Throws `UsageFault`. */
   number(name: string, kind: "whole" | "any"): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -88,9 +88,12 @@ export class Given {
   }
 }
 
-export const HELP: Options = { help: { type: "boolean", short: "h", about: "Show this." } };
+export const HELP: Options = { help: { type: "boolean", short: "h", about: "Show this help." } };
 
-/** Throws `UsageFault` for options that the command does not have, or that lack a value. */
+/**
+ * Throws `UsageFault` for unknown options and missing values. Not `strict` of `parseArgs`: its messages suggest no
+ * similar option and do not name the expected value.
+ */
 export function readArguments(command: Command, args: readonly string[]): Given {
   if (command.verbatim && args[0] !== "--help" && args[0] !== "-h") return new Given(args, {});
   const options = { ...command.options, ...HELP };
@@ -107,7 +110,7 @@ export function readArguments(command: Command, args: readonly string[]): Given 
     strict: false,
     tokens: true,
   });
-  for (const token of tokens) if (token.kind === "option") judgeOption(command, options, token);
+  for (const token of tokens) if (token.kind === "option") checkOption(command, options, token);
   return new Given(positionals, values);
 }
 
@@ -117,24 +120,24 @@ interface OptionToken {
   readonly value: string | undefined;
 }
 
-function judgeOption(command: Command, options: Options, { name, rawName, value }: OptionToken): void {
+function checkOption(command: Command, options: Options, { name, rawName, value }: OptionToken): void {
   const option = options[name];
   if (option === undefined) {
     const hint = didYouMean(name, Object.keys(options), "--");
     throw new UsageFault(
-      `${command.name} has no option ${rawName}${hint}\n  \`windhover help ${command.name}\` lists them`,
+      `${command.name} has no option ${rawName}${hint}\n  \`windhover help ${command.name}\` lists its options`,
     );
   }
   if (option.type === "boolean" && value !== undefined)
-    throw new UsageFault(`${rawName} takes no value, but has "${value}"`);
+    throw new UsageFault(`${rawName} takes no value; received "${value}"`);
   // `--frames --quiet` is a forgotten value, not a value that begins with dashes.
   if (option.type === "string" && (value === undefined || value === "" || value.startsWith("--")))
     throw new UsageFault(`${rawName} needs a value: ${rawName} ${option.value ?? "VALUE"}`);
 }
 
-/** Throws unless there are so many positionals. */
+/** Throws `UsageFault` unless there are from `least` to `most` positional arguments. */
 export function expectPositionals(given: Given, least: number, most: number, what: string): void {
   const { length } = given.positionals;
   if (length < least) throw new UsageFault(`missing: ${what}`);
-  if (length > most) throw new UsageFault(`"${given.positionals[most]}" is too much; expected ${what}`);
+  if (length > most) throw new UsageFault(`unexpected argument "${given.positionals[most]}"; expected ${what}`);
 }

@@ -1,4 +1,4 @@
-/** All commands in the order of the help. Each is loaded when it is asked for: a list of them starts nothing. */
+/** All commands in the order of the help. Each is loaded when it is used, so that the list itself loads nothing. */
 import type { Command } from "./command.ts";
 
 interface Leaf {
@@ -6,7 +6,7 @@ interface Leaf {
   load(): Promise<Command>;
 }
 
-/** A family of commands: `models list`, `models get`. */
+/** A group of commands: `models list`, `models get`. */
 export interface Family {
   readonly about: string;
   readonly commands: Readonly<Record<string, Leaf>>;
@@ -16,127 +16,127 @@ export type Entry = Leaf | Family;
 
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: {
-    about: "Start the service: API, database, supervised processes.",
+    about: "Start the service: API, database, media server, processes.",
     load: async () => (await import("./commands/serve.ts")).default,
   },
   config: {
-    about: "Show the configuration of the service, and where each value comes from.",
+    about: "Show the service configuration, and where each value comes from.",
     load: async () => (await import("./commands/config.ts")).default,
   },
   run: {
     about: "Run a graph on a source.",
-    load: async () => (await import("./commands/run.ts")).default,
+    load: async () => (await import("./commands/run.ts")).run,
   },
   launch: {
     about: "Run a graph written as one line, gst-launch style.",
-    load: async () => (await import("./commands/launch.ts")).default,
+    load: async () => (await import("./commands/run.ts")).launch,
   },
   replay: {
-    about: "Show what alerts and webhooks would have sent on a recording.",
+    about: "Show what alerts and webhooks would have sent for a recording.",
     load: async () => (await import("./commands/replay.ts")).default,
   },
   check: {
-    about: "Check graph files; silent when all is well.",
-    load: async () => (await import("./commands/check.ts")).default,
+    about: "Check graph files; prints nothing when they are valid.",
+    load: async () => (await import("./commands/show-graph.ts")).check,
   },
   explain: {
-    about: "Show what a graph becomes, and the gst-launch line for it.",
-    load: async () => (await import("./commands/explain.ts")).default,
+    about: "Show the compiled plan of a graph, and its gst-launch line.",
+    load: async () => (await import("./commands/show-graph.ts")).explainCommand,
   },
   inspect: {
     about: "List the elements, or describe one of them.",
     load: async () => (await import("./commands/inspect.ts")).default,
   },
   dot: {
-    about: "Draw a graph: DOT, or SVG.",
-    load: async () => (await import("./commands/dot.ts")).default,
+    about: "Draw a graph as DOT or SVG.",
+    load: async () => (await import("./commands/show-graph.ts")).dot,
   },
   demo: {
-    about: "Run the first graph on a clip made for it.",
+    about: "Run a first graph on a generated clip.",
     load: async () => (await import("./commands/demo.ts")).default,
   },
   eval: {
     about: "Score detection and tracking against ground truth.",
     commands: {
       mot: {
-        about: "Track the detections of MOT sequences, or score what others tracked.",
-        load: async () => (await import("./commands/eval-mot.ts")).default,
+        about: "Track the detections of MOT sequences, or score the tracks of another tracker.",
+        load: async () => (await import("./commands/eval.ts")).mot,
       },
       clip: {
-        about: "Run the graph detect on a clip and score what it finds.",
-        load: async () => (await import("./commands/eval-clip.ts")).default,
+        about: "Run the graph detect on a clip and score its detections and tracks.",
+        load: async () => (await import("./commands/eval.ts")).clip,
       },
       coco: {
-        about: "Look for objects in pictures and score what is found, as COCO does.",
-        load: async () => (await import("./commands/eval-coco.ts")).default,
+        about: "Detect objects in images and score the detections with COCO's metrics.",
+        load: async () => (await import("./commands/eval.ts")).coco,
       },
       enhance: {
-        about: "Say what the enhancement of a report would of objects in pictures and clips.",
-        load: async () => (await import("./commands/eval-enhance.ts")).default,
+        about: "Run report enhancement on objects in images and clips.",
+        load: async () => (await import("./commands/eval.ts")).enhance,
       },
     },
   },
   models: {
-    about: "List, show, fetch, import and remove the models that detect objects.",
+    about: "List, show, download, import and remove detection models.",
     commands: {
       list: {
-        about: "List the models: those that come with Windhover and your own.",
-        load: async () => (await import("./commands/models-list.ts")).default,
+        about: "List the models: those included with Windhover and your own.",
+        load: async () => (await import("./commands/models.ts")).modelsList,
       },
       show: {
-        about: "Say everything about a model, and show its card.",
-        load: async () => (await import("./commands/models-show.ts")).default,
+        about: "Describe a model, and show its card.",
+        load: async () => (await import("./commands/models.ts")).modelsShow,
       },
       get: {
-        about: "Fetch weights, check their digest and convert them.",
-        load: async () => (await import("./commands/models-get.ts")).default,
+        about: "Download weights, verify their digest and convert them.",
+        load: async () => (await import("./commands/models.ts")).modelsGet,
       },
       import: {
-        about: "Make a model of your own one that can be asked for by name.",
-        load: async () => (await import("./commands/models-import.ts")).default,
+        about: "Import a model of your own, so that graphs can use it by name.",
+        load: async () => (await import("./commands/models.ts")).modelsImport,
       },
       remove: {
-        about: "Remove a model that you imported; one of Windhover's name comes back.",
-        load: async () => (await import("./commands/models-remove.ts")).default,
+        about: "Remove an imported model.",
+        load: async () => (await import("./commands/models.ts")).modelsRemove,
       },
     },
   },
   keys: {
-    about: "Make, list and revoke API keys, and hand out their minutes.",
+    about: "Create, list and revoke API keys, and allocate their minutes.",
     commands: {
       create: {
-        about: "Make an API key, and with it a user of that name.",
-        load: async () => (await import("./commands/keys-create.ts")).default,
+        about: "Create an API key, and a user of that name.",
+        load: async () => (await import("./commands/keys.ts")).keysCreate,
       },
       list: {
         about: "List the API keys: masters, each followed by its children.",
-        load: async () => (await import("./commands/keys-list.ts")).default,
+        load: async () => (await import("./commands/keys.ts")).keysList,
       },
       revoke: {
-        about: "Revoke API keys, for good.",
-        load: async () => (await import("./commands/keys-revoke.ts")).default,
+        about: "Revoke API keys permanently.",
+        load: async () => (await import("./commands/keys.ts")).keysRevoke,
       },
       allocate: {
-        about: "Hand pending minutes of a master key to itself or a child.",
-        load: async () => (await import("./commands/keys-allocate.ts")).default,
+        about: "Allocate pending minutes of a master key to itself or a child.",
+        load: async () => (await import("./commands/keys.ts")).keysAllocate,
       },
     },
   },
   golden: {
-    about: "Keep what a graph says of a clip, and find out when that changes.",
+    about: "Record the messages of a graph on a clip, and detect changes later.",
     commands: {
       record: {
-        about: "Run a graph on a clip and keep every message it sends.",
-        load: async () => (await import("./commands/golden-record.ts")).default,
+        about: "Run a graph on a clip and record every message it sends.",
+        load: async () => (await import("./commands/golden.ts")).goldenRecord,
       },
       check: {
-        about: "Run it again and say what is different.",
-        load: async () => (await import("./commands/golden-check.ts")).default,
+        about: "Run it again and report the differences.",
+        load: async () => (await import("./commands/golden.ts")).goldenCheck,
       },
     },
   },
   bench: {
-    about: "Measure.",
+    about: "Run a benchmark.",
     load: async () => (await import("./commands/bench.ts")).default,
   },
 };

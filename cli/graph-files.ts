@@ -1,13 +1,13 @@
-/** Graphs on disk: which file a name means, its text, and the graphs it extends. */
+/** Graph files: which file a name refers to, its text, and the graphs it extends. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { GraphText, LoadGraph } from "../graphs/compiler/extend.ts";
+import type { GraphText, LoadGraph } from "../graphs/compiler/extend-document.ts";
 import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { UsageFault } from "./command.ts";
-import { findNearFile } from "./near-file.ts";
+import { describeErrno, findNearFile } from "./files.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
 
@@ -19,27 +19,27 @@ export const listTemplates = (): readonly string[] =>
     .map((file) => basename(file, ".yaml"))
     .sort();
 
-/** The path that a graph's name on the command line means. Throws `UsageFault` for a template that is not there. */
+/** The path of a graph named on the command line. Throws `UsageFault` for an unknown template. */
 export function locateGraph(name: string): string {
   if (isGraphPath(name)) return normalize(name);
   const templates = listTemplates();
   if (templates.includes(name)) return showPath(join(TEMPLATES, `${name}.yaml`));
-  const hint = didYouMean(name, templates) || `; a graph of your own is given by its path: ./${name}.yaml`;
-  throw new UsageFault(`there is no graph "${name}"; there are ${templates.join(", ")}${hint}`);
+  const hint = didYouMean(name, templates) || `; to use a file, give its path: ./${name}.yaml`;
+  throw new UsageFault(`there is no graph "${name}"; the templates are ${templates.join(", ")}${hint}`);
 }
 
-/** As a person below this folder would write it. */
+/** Relative to the working directory where it is below it. */
 function showPath(path: string): string {
   const shown = relative(process.cwd(), path);
   return shown.startsWith("..") ? path : shown;
 }
 
-/** Throws `GraphFaults` when there is nothing to read. */
+/** Throws `GraphFaults` for a file that cannot be read. */
 function readGraphFile(file: string): string {
   try {
     const found = statSync(file);
     const { size } = found;
-    // Reading a pipe that nobody writes to would wait for ever.
+    // Opening a named pipe without a writer blocks.
     if (!found.isFile() && !found.isDirectory()) throw refuse(file, irregular);
     if (size > MAX_TEXT_BYTES) throw refuse(file, tooLarge(`${(size / 1e6).toFixed(1)} MB`));
     return readBounded(file);
@@ -48,7 +48,7 @@ function readGraphFile(file: string): string {
   }
 }
 
-/** No more than that, even if it grows meanwhile. */
+/** Bounded even if the file grows while it is read. */
 function readBounded(file: string): string {
   const descriptor = openSync(file, "r");
   try {
@@ -56,7 +56,7 @@ function readBounded(file: string): string {
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read)
       read = readSync(descriptor, bytes, length, bytes.length - length, null);
-    if (length > MAX_TEXT_BYTES) throw refuse(file, tooLarge("no end to it"));
+    if (length > MAX_TEXT_BYTES) throw refuse(file, tooLarge("more data than its size"));
     return bytes.toString("utf8", 0, length);
   } finally {
     closeSync(descriptor);
@@ -70,21 +70,13 @@ const refuse = (file: string, reason: Reason): GraphFaults =>
 
 const tooLarge = (found: string): Reason => ({
   code: "file_too_large",
-  message: `the file has ${found}, which is too large for a graph`,
+  message: `the file is too large for a graph: ${found}`,
   expected: `at most ${MAX_TEXT_BYTES / 1e6} MB`,
 });
 
 const EXPECTED = "the path of a graph file in YAML";
 
-const irregular: Reason = { code: "file_unreadable", message: "this is no regular file", expected: EXPECTED };
-
-const WHY: Readonly<Record<string, string>> = {
-  EISDIR: "it is a folder",
-  EACCES: "permission denied",
-  ENOTDIR: "a part of its path is a file and no folder",
-  ENAMETOOLONG: "no name of a file is that long",
-  ELOOP: "its links lead in a circle",
-};
+const irregular: Reason = { code: "file_unreadable", message: "this is not a regular file", expected: EXPECTED };
 
 function unreadable(file: string, error: NodeJS.ErrnoException): Reason {
   const expected = EXPECTED;
@@ -99,15 +91,15 @@ function unreadable(file: string, error: NodeJS.ErrnoException): Reason {
   }
   return {
     code: "file_unreadable",
-    message: `the file cannot be read: ${WHY[error.code ?? ""] ?? error.message}`,
+    message: `the file cannot be read: ${describeErrno(error.code) ?? error.message}`,
     expected,
   };
 }
 
-/** One graph with those it extends, read anew at every `read`. */
+/** One graph with those it extends, read from disk at every `read`. */
 export class GraphFiles {
   readonly #file: string;
-  /** As shown, by absolute path: one file has one name, so that circles of `extends` are seen. */
+  /** By absolute path. Every file has one name, so that a cycle of `extends` is found. */
   readonly #read = new Map<string, GraphText & { readonly file: string }>();
 
   constructor(file: string) {
@@ -119,38 +111,37 @@ export class GraphFiles {
     return [...this.#read.keys()];
   }
 
-  textOf(file: string | null): string | undefined {
-    return [...this.#read.values()].find((known) => known.file === file)?.text;
-  }
+  readonly textOf = (file: string | null): string | undefined =>
+    [...this.#read.values()].find((known) => known.file === file)?.text;
 
   /** The graph's own text. Throws `GraphFaults`. */
   read(): GraphText {
     this.#read.clear();
-    // Known before it is read: a file that is missing for a moment, as some editors save, is still watched.
+    // Registered before it is read: a file that an editor replaces is missing for a moment, and must stay watched.
     this.#read.set(resolve(this.#file), { file: this.#file, text: "" });
-    return this.#take(this.#file);
+    return this.#load(this.#file);
   }
 
-  /** How the compiler finds what the graph extends; for one compilation, as each call goes on from the one before. */
+  /** Resolves `extends` for the compiler. Use one per compilation: each call is relative to the file of the last one. */
   loader(): LoadGraph {
     let extending = this.#file;
     return (name) => {
       const file = findBase(name, extending);
       if (file === undefined) return undefined;
       extending = file;
-      return this.#take(file);
+      return this.#load(file);
     };
   }
 
-  #take(file: string): GraphText & { readonly file: string } {
+  #load(file: string): GraphText & { readonly file: string } {
     const known = this.#read.get(resolve(file));
-    const taken = { file: known?.file ?? file, text: readGraphFile(file) };
-    this.#read.set(resolve(file), taken);
-    return taken;
+    const loaded = { file: known?.file ?? file, text: readGraphFile(file) };
+    this.#read.set(resolve(file), loaded);
+    return loaded;
   }
 }
 
-/** A path is meant from the file that extends; a name is a neighbour of it or a template. */
+/** A path is relative to the file that extends; a name is a file beside it, or a template. */
 function findBase(name: string, extending: string): string | undefined {
   const folder = dirname(extending);
   const candidates = isGraphPath(name)

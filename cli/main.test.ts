@@ -44,7 +44,7 @@ test("help, version and a command that is not there", async () => {
   assert.match(option?.stderr ?? "", /did you mean "--json"\?/);
 });
 
-test("with --json whatever goes wrong is a line of JSON", async () => {
+test("prints every error as a line of JSON with --json", async () => {
   const folder = makeFolder();
   writeFileSync(join(folder, "bad.yaml"), "graph: bad\nchains: { main: [source, decoed, prnt] }\n");
   const outcomes = await Promise.all([
@@ -68,7 +68,7 @@ test("with --json whatever goes wrong is a line of JSON", async () => {
   ]);
 });
 
-test("a checkout without libraries or without the addon says what to do, without a stack", async () => {
+test("explains what to do without libraries or without the addon, without a stack", async () => {
   const bare = makeFolder();
   for (const file of ["cli/windhover.mjs", "setup/load.mjs", "setup/find-bundle.mjs"])
     cpSync(join(ROOT, file), join(bare, file));

@@ -1,12 +1,11 @@
 /** From the words of a command line to an exit code. */
-
 import { GraphFaults } from "../graphs/compiler/fault.ts";
 import { maskCredentials } from "../schemas/mask.ts";
 import { didYouMean } from "../schemas/suggest.ts";
-import { type Command, CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
+import { CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
+import { showFaults } from "./faults.ts";
 import { helpOf, helpOfFamily, helpOverall } from "./help.ts";
-import { showFaults } from "./show-faults.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
 
@@ -17,7 +16,7 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     code = await dispatch(args, terminal);
   } catch (error) {
-    code = tell(error, terminal);
+    code = report(error, terminal);
   }
   await leave(code, terminal);
 }
@@ -36,45 +35,40 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<nu
   if (name === undefined || isHelp(name)) return showHelp(rest, terminal);
   if (rest.includes("--json")) terminal.speakJson();
   const entry = findEntry([], name, COMMANDS);
-  if (!("commands" in entry)) return runCommand(await entry.load(), rest, terminal);
+  const isFamily = "commands" in entry;
   const [second, ...others] = rest;
-  if (second === undefined || isHelp(second)) return showHelp([name], terminal);
-  const leaf = findEntry([name], second, entry.commands);
-  return runCommand(await leaf.load(), others, terminal);
+  if (isFamily && (second === undefined || isHelp(second))) return showHelp([name], terminal);
+  const command = await (isFamily ? findEntry([name], second ?? "", entry.commands) : entry).load();
+  const given = readArguments(command, isFamily ? others : rest);
+  return given.flag("help") ? showHelp(command.name.split(" "), terminal) : command.run(given, terminal);
 }
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help";
 
-async function runCommand(command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
-  const given = readArguments(command, args);
-  if (given.flag("help")) return showHelp(command.name.split(" "), terminal);
-  return command.run(given, terminal);
-}
-
-/** `above` are the words that led here: none, or a family of commands. */
+/** `above` are the words before: none, or the name of a family. */
 function findEntry<E>(above: readonly string[], word: string, entries: Readonly<Record<string, E>>): E {
   const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
   if (entry !== undefined) return entry;
-  const list = `\n  \`windhover ${["help", ...above].join(" ")}\` lists them`;
-  if (word.startsWith("-")) throw new UsageFault(`"${word}" comes before any command${list}`);
+  const list = `\n  \`windhover ${["help", ...above].join(" ")}\` lists the commands`;
+  if (word.startsWith("-")) throw new UsageFault(`expected a command before "${word}"${list}`);
   const hint = didYouMean(word, [...Object.keys(entries), "help"]);
   throw new UsageFault(`there is no command "${[...above, word].join(" ")}"${hint}${list}`);
 }
 
-async function showHelp(words: readonly string[], terminal: Terminal): Promise<number> {
-  await terminal.print(await findHelp(words, terminal));
+async function showHelp([name, second]: readonly string[], terminal: Terminal): Promise<number> {
+  const find = async (): Promise<string> => {
+    if (name === undefined || name === "help") return helpOverall(terminal);
+    const entry = findEntry([], name, COMMANDS);
+    if (!("commands" in entry)) return helpOf(await entry.load(), terminal);
+    if (second === undefined) return helpOfFamily(name, entry, terminal);
+    return helpOf(await findEntry([name], second, entry.commands).load(), terminal);
+  };
+  await terminal.print(await find());
   return EXIT.ok;
 }
 
-async function findHelp([name, second]: readonly string[], terminal: Terminal): Promise<string> {
-  if (name === undefined || name === "help") return helpOverall(terminal);
-  const entry = findEntry([], name, COMMANDS);
-  if (!("commands" in entry)) return helpOf(await entry.load(), terminal);
-  if (second === undefined) return helpOfFamily(name, entry, terminal);
-  return helpOf(await findEntry([name], second, entry.commands).load(), terminal);
-}
-
-function tell(error: unknown, terminal: Terminal): number {
+/** Shows the error and returns the exit code. */
+function report(error: unknown, terminal: Terminal): number {
   if (error instanceof GraphFaults) {
     showFaults(error.faults, () => undefined, terminal);
     return EXIT.refused;
@@ -85,12 +79,12 @@ function tell(error: unknown, terminal: Terminal): number {
   return error instanceof UsageFault ? EXIT.refused : EXIT.failed;
 }
 
-/** Of parts that are only loaded when they are needed. */
-const TOLD = ["ConfigFaults", "AddonMissing", "ModelFault", "CardFault", "StorageFault", "ModelMisfit"];
+/** Errors whose message says everything, by name: their modules are loaded only by the commands that need them. */
+const EXPLAINED = ["ConfigFaults", "AddonMissing", "ModelFault", "CardFault", "StorageFault", "ModelMisfit"];
 
-/** What is told in full by its message needs no stack. */
+/** With a stack unless the message says everything. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isTold = error instanceof UsageFault || error instanceof CommandFailure || TOLD.includes(error.name);
-  return isTold ? error.message : (error.stack ?? error.message);
+  const isExplained = error instanceof UsageFault || error instanceof CommandFailure || EXPLAINED.includes(error.name);
+  return isExplained ? error.message : (error.stack ?? error.message);
 }

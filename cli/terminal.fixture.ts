@@ -1,4 +1,4 @@
-/** A terminal whose standard error is read only when told to. */
+/** A terminal whose standard error is read only on request. */
 import { Writable } from "node:stream";
 import { Terminal } from "./terminal.ts";
 
@@ -7,13 +7,13 @@ export class StalledReader extends Writable {
   #resume: (() => void) | null = null;
   #reading = false;
 
-  override _write(chunk: Buffer, _encoding: string, taken: () => void): void {
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
-    if (this.#reading) taken();
-    else this.#resume = taken;
+    if (this.#reading) done();
+    else this.#resume = done;
   }
 
-  /** Takes all that waits and all that comes. */
+  /** Reads everything buffered, and everything written later. */
   read(): Promise<void> {
     this.#reading = true;
     this.#resume?.();

@@ -5,7 +5,7 @@ import { MOST_UNREAD_BYTES } from "./terminal.ts";
 
 const LINE = "x".repeat(9_999);
 
-test("what a stalled reader of standard error does not take is bounded, and told of when it reads again", async () => {
+test("bounds what is buffered for a stalled reader of standard error, and reports the dropped lines later", async () => {
   const { terminal, reader } = stalledTerminal();
   const said = 2 * Math.ceil(MOST_UNREAD_BYTES / LINE.length);
   for (let count = 0; count < said; count++) terminal.say(LINE);
@@ -14,12 +14,12 @@ test("what a stalled reader of standard error does not take is bounded, and told
   terminal.say("after");
   const read = reader.lines.filter((line) => line === LINE).length;
   assert.deepEqual(reader.lines.slice(-2), [
-    `windhover: ${said - read} lines were left out here: they were not read in time`,
+    `windhover: ${said - read} lines were dropped here: standard error was not read in time`,
     "after",
   ]);
 });
 
-test("lines left out are told of at the end as well, as JSON where everything is", async () => {
+test("reports dropped lines at the end, as JSON with --json", async () => {
   const { terminal, reader } = stalledTerminal();
   terminal.speakJson();
   terminal.say("x".repeat(MOST_UNREAD_BYTES + 1));

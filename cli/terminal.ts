@@ -1,7 +1,5 @@
-/** Standard output and standard error: lines, colours, and a part at the bottom of the screen that is redrawn in place. */
-import { fit, fitRows, PAGE_COLUMNS } from "./text.ts";
-
-export type Colour = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan";
+/** Standard output and standard error: lines, colours, and a live area at the bottom of the screen, redrawn in place. */
+import { alignColumns, type Colour, fit, fitRows, PAGE_COLUMNS, type Paint } from "./text.ts";
 
 const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
   bold: [1, 22],
@@ -13,8 +11,6 @@ const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
-export type Paint = (colour: Colour, text: string) => string;
-
 interface Output extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -25,8 +21,8 @@ interface Output extends NodeJS.WritableStream {
 const USUAL_ROWS = 24;
 const REDRAW_MS = 30;
 /**
- * What standard error may hold for a reader that stalls; further lines are counted and told of later. More than floods
- * such as the log leave free, so that there is room for how a run ended.
+ * Bytes buffered for a stalled reader of standard error; further lines are dropped, counted and reported later. Higher
+ * than the limit of the log, so that the result of a run still fits.
  */
 export const MOST_UNREAD_BYTES = 2_000_000;
 
@@ -35,14 +31,14 @@ export class Terminal {
   readonly #err: Output;
   readonly paintOut: Paint;
   readonly paintErr: Paint;
-  /** The live part, and how many lines of it are on the screen now. */
+  /** The live area, and how many of its lines are on the screen. */
   #live: readonly string[] = [];
   #drawn = 0;
   #drawnMs = 0;
   #closed = false;
   #broken = false;
   #onClosed: () => void = () => {};
-  #unsaid = 0;
+  #dropped = 0;
   #json = false;
 
   constructor(out: Output, err: Output, env: NodeJS.ProcessEnv) {
@@ -50,8 +46,8 @@ export class Terminal {
     this.#err = err;
     this.paintOut = makePaint(out, env);
     this.paintErr = makePaint(err, env);
-    out.on("error", (error: NodeJS.ErrnoException) => this.#lose(error));
-    err.on("error", () => {}); // nobody is left to tell
+    out.on("error", (error: NodeJS.ErrnoException) => this.#onOutError(error));
+    err.on("error", () => {}); // there is no other place to report it
   }
 
   /** Whether standard error is a screen that can be drawn on. */
@@ -71,31 +67,31 @@ export class Terminal {
     return this.#err.rows || USUAL_ROWS;
   }
 
-  /** The reader of standard output has gone: `| head` has what it wanted. */
+  /** The reader of standard output has closed it, as `| head` does. */
   get isClosed(): boolean {
     return this.#closed;
   }
 
-  /** Standard output could not be written, and not because its reader had enough. */
+  /** Writing to standard output failed with something other than EPIPE. */
   get isBroken(): boolean {
     return this.#broken;
   }
 
-  onClosed(told: () => void): void {
-    this.#onClosed = told;
+  onClosed(listener: () => void): void {
+    this.#onClosed = listener;
   }
 
-  /** Bytes written but not yet taken. */
+  /** Bytes of standard output that were not read yet. */
   get backlog(): number {
     return this.#out.writableLength;
   }
 
-  /** Bytes said to standard error but not yet taken. */
+  /** Bytes of standard error that were not read yet. */
   get unread(): number {
     return this.#err.writableLength;
   }
 
-  /** Whether every line on standard error is to be JSON. */
+  /** Whether every line on standard error must be JSON. */
   get isJson(): boolean {
     return this.#json;
   }
@@ -108,22 +104,30 @@ export class Terminal {
   print(line: string): Promise<void> {
     if (this.#closed) return Promise.resolve();
     const isScreen = this.#out.isTTY === true;
-    if (isScreen) this.#lift();
+    if (isScreen) this.#hideLive();
     const written = new Promise<void>((resolve) => this.#out.write(`${line}\n`, () => resolve()));
-    if (isScreen) this.#settle();
+    if (isScreen) this.#showLive();
     return written;
+  }
+
+  /** Left-aligned columns with dimmed heads on standard output, cut to the width of a screen. */
+  async printTable(heads: readonly string[], rows: readonly (readonly string[])[]): Promise<void> {
+    for (const [index, line] of alignColumns([heads, ...rows]).entries()) {
+      const cut = this.isOutLive ? fit(line, this.columns) : line;
+      await this.print(index === 0 ? this.paintOut("dim", cut) : cut);
+    }
   }
 
   /** A line, or several, to standard error. */
   say(text: string): void {
     if (this.unread > MOST_UNREAD_BYTES) {
-      this.#unsaid += 1;
+      this.#dropped += 1;
       return;
     }
-    this.#lift();
-    this.#tellLoss();
+    this.#hideLive();
+    this.#reportDropped();
     this.#err.write(`${text}\n`);
-    this.#settle();
+    this.#showLive();
   }
 
   /** Shows these lines at the bottom of the screen, in place of those shown before. Only where `isLive`. */
@@ -138,41 +142,41 @@ export class Terminal {
     this.#drawn = shown.length;
   }
 
-  /** Takes the live part off the screen, for good. */
+  /** Removes the live area. */
   clear(): void {
     this.#live = [];
-    this.#lift();
+    this.#hideLive();
   }
 
-  #tellLoss(): void {
-    if (this.#unsaid === 0) return;
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
     const text = this.#json
-      ? JSON.stringify({ type: "lost", lines: this.#unsaid })
-      : `windhover: ${this.#unsaid} lines were left out here: they were not read in time`;
+      ? JSON.stringify({ type: "lost", lines: this.#dropped })
+      : `windhover: ${this.#dropped} lines were dropped here: standard error was not read in time`;
     this.#err.write(`${text}\n`);
-    this.#unsaid = 0;
+    this.#dropped = 0;
   }
 
-  #lift(): void {
+  #hideLive(): void {
     if (this.#drawn === 0) return;
     const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
     this.#err.write(`\r${back}\x1b[0J`);
     this.#drawn = 0;
   }
 
-  /** Puts the live part back below what was written, unless lines come too fast for it to be seen. */
-  #settle(): void {
+  /** Redraws the live area below what was written, unless lines follow too fast for it to be seen. */
+  #showLive(): void {
     if (this.#live.length > 0 && performance.now() - this.#drawnMs >= REDRAW_MS) this.draw(this.#live);
   }
 
-  /** Resolves when everything written has been taken, or nobody is left to take it. */
+  /** Resolves when everything written was read, or the reader has closed the stream. */
   async flush(): Promise<void> {
     this.clear();
-    this.#tellLoss();
+    this.#reportDropped();
     await Promise.all([this.#out, this.#err].map((output) => drain(output, () => this.#closed)));
   }
 
-  #lose(error: NodeJS.ErrnoException): void {
+  #onOutError(error: NodeJS.ErrnoException): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#broken = error.code !== "EPIPE";
@@ -196,7 +200,7 @@ function drain(output: Output, isClosed: () => boolean): Promise<void> {
   });
 }
 
-/** https://no-color.org, and FORCE_COLOR for those who page with `less -R`. */
+/** https://no-color.org, and FORCE_COLOR for pagers such as `less -R`. */
 function makePaint(output: Output, env: NodeJS.ProcessEnv): Paint {
   const forced = (env.FORCE_COLOR ?? "") !== "" && env.FORCE_COLOR !== "0";
   const coloured = (env.NO_COLOR ?? "") === "" && (forced || (output.isTTY === true && env.TERM !== "dumb"));

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const COMMAND = fileURLToPath(new URL("windhover.mjs", import.meta.url));
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Not a measure of anything: only so that a hang becomes a failure. */
+/** Turns a hang into a failure. */
 const LIMIT_MS = 60_000;
 
 export interface Outcome {
@@ -25,7 +25,7 @@ export class Running {
   readonly done: Promise<Outcome>;
   stdout = "";
   stderr = "";
-  #heard: () => void = () => {};
+  #onOutput: () => void = () => {};
 
   constructor(args: readonly string[], cwd: string) {
     const env = { ...process.env, NO_COLOR: "1" };
@@ -33,11 +33,11 @@ export class Running {
     const timer = setTimeout(() => this.child.kill("SIGKILL"), LIMIT_MS);
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.stdout += text;
-      this.#heard();
+      this.#onOutput();
     });
     this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
-      this.#heard();
+      this.#onOutput();
     });
     this.done = once(this.child, "close").then(([code]) => {
       clearTimeout(timer);
@@ -46,13 +46,13 @@ export class Running {
     });
   }
 
-  /** Resolves once what has been said so far fits; rejects when the command ends before. */
+  /** Resolves once the output so far fits; rejects when the command ends before. */
   async until(fits: (running: this) => boolean): Promise<void> {
     while (!fits(this)) {
-      const heard = new Promise<null>((resolve) => {
-        this.#heard = () => resolve(null);
+      const output = new Promise<null>((resolve) => {
+        this.#onOutput = () => resolve(null);
       });
-      const outcome = await Promise.race([heard, this.done]);
+      const outcome = await Promise.race([output, this.done]);
       if (outcome !== null && !fits(this))
         throw new Error(`ended before: ${this.stdout.slice(-500)}${this.stderr.slice(-500)}`);
     }
@@ -66,7 +66,7 @@ export class Running {
 export const start = (args: readonly string[], cwd = ROOT): Running => new Running(args, cwd);
 export const windhover = (args: readonly string[], cwd = ROOT): Promise<Outcome> => start(args, cwd).done;
 
-/** A folder for one test file, gone after it. */
+/** A temporary folder, removed after the test file. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "windhover-"));
   after(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,9 +7,9 @@ import type { Answer, Call, Transport } from "./transport.ts";
 export const API_VERSION = "2.15.2";
 
 export type Alert = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly alert_uuid: string;
   readonly alias: string;
   readonly type: string;
@@ -23,7 +23,7 @@ export type Alert = {
     /** Secrets are shown as `***`. */
     readonly config: Readonly<Record<string, unknown>>;
   }[];
-  /** The changed configuration, while some running process still runs with what is shown beside it. It holds from the next start of a process on, or at once with `force`. */
+  /** The changed configuration, while a running process still uses the current one. It takes effect at the next start of a process, or at once with `force`. */
   readonly pending: {
     readonly trigger: Readonly<Record<string, unknown>>;
     readonly region: Readonly<Record<string, unknown>>;
@@ -35,9 +35,9 @@ export type Alert = {
       readonly config: Readonly<Record<string, unknown>>;
     }[];
   } | null;
-  /** Of a one-off alert, and in the listing of active ones: the process. Null: all processes. */
+  /** The process of a one-off alert, and in the listing of active alerts. Null: all processes. */
   readonly process_uuid: string | null;
-  /** Ours: how its outputs get on, in their order. */
+  /** Extension: delivery status per output, in the order of `output`. */
   readonly delivery: readonly AlertDelivery[];
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
@@ -46,20 +46,20 @@ export type Alert = {
 export type AlertChange = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
-  /** Cannot be changed; may be sent as it is. */
+  /** Cannot be changed; may be sent unchanged. */
   readonly type?: string;
   readonly status?: "active" | "inactive";
-  /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
+  /** Destinations, 1 to 16. Each receives every notification in order, at least once. */
   readonly output?: readonly AlertOutput[];
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly trigger?: unknown;
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly region?: unknown;
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly filter?: unknown;
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly parameters?: unknown;
-  /** A changed configuration is live on every running process at once, and nothing else of it is touched. */
+  /** Apply the changed configuration to all running processes at once, without restarting them. */
   readonly force?: boolean;
 };
 
@@ -67,17 +67,17 @@ export type AlertDelivery = {
   readonly type: "mqtt" | "webhook";
   readonly waiting: number;
   readonly delivered: number;
-  /** More waited than may, or were tried for too long. */
+  /** Notifications discarded because the queue was full or delivery failed for too long. */
   readonly dropped: number;
   readonly last_attempt_at: string | null;
   readonly last_delivered_at: string | null;
-  /** Of the last attempt; null: it went well. */
+  /** Error of the last attempt; null if it succeeded. */
   readonly last_error: string | null;
 };
 
 export type AlertDescription = {
   readonly name: string;
-  /** The same: what an alert has as its type. */
+  /** Same as `name`: the value for `type` of an alert. */
   readonly type: string;
   readonly description: string;
   readonly schemas: {
@@ -90,33 +90,33 @@ export type AlertDescription = {
     /** JSON Schema. */
     readonly parameters: Readonly<Record<string, unknown>>;
   };
-  /** A body of `POST /alert`, as it is. */
+  /** A complete body for `POST /alert`. */
   readonly example: Readonly<Record<string, unknown>>;
 };
 
 export type AlertEvent = {
-  /** The same in every copy of this notice: what came twice is known by it. */
+  /** Identical in every copy of this notification: use it to detect duplicates. */
   readonly id: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly alert_uuid: string;
   readonly alias: string;
   readonly type: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
   readonly event: "triggered" | "updated" | "cleared";
   readonly tracks: readonly TrackEntry[];
   readonly data: Readonly<Record<string, unknown>>;
-  /** So many events before this one were lost: the viewer is too slow. */
+  /** Number of events lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
 export type AlertOutput = {
   readonly type: "mqtt" | "webhook";
-  /** Of the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
+  /** Configuration for the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
   readonly config: MqttAlertOutput | WebhookAlertOutput;
 };
 
@@ -124,84 +124,84 @@ export type Allocated = {
   readonly username: string;
   readonly minutes: number;
   readonly subscription: Subscription;
-  /** What the master key has left to hand out. */
+  /** Minutes that the master key can still allocate. */
   readonly pending_to_allocate: number;
 };
 
 export type Allocation = {
-  /** The master key's own, or one of its children's. */
+  /** User name of the master key or of one of its child keys. */
   readonly username: string;
   readonly minutes: number;
 };
 
 export type Branch = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly branch_uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   readonly slot: string;
-  /** As they were given. Credentials are shown as `***`. */
+  /** As sent. Credentials are shown as `***`. */
   readonly params: Readonly<Record<string, unknown>>;
   /** UTC, ISO 8601 with milliseconds. */
   readonly attached_at: string;
-  /** A branch that fails is taken out, and the process continues without it; it is attached again when the process is started again. */
+  /** A branch that fails is detached, and the process continues without it. It is attached again when the process restarts. */
   readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
-  /** Why it is not live, or gets nothing to send, where that is known. */
+  /** Why it is not live or receives no data, if known. */
   readonly status_detail: string | null;
-  /** Of `cot`: events. */
+  /** For `cot`: events. */
   readonly frames_sent: number;
-  /** They came faster than they could be encoded, or than they were taken. */
+  /** Frames that arrived faster than they could be encoded or sent. */
   readonly frames_dropped: number;
 };
 
 export type ChildSubscription = {
   readonly username: string;
-  /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
+  /** Remaining minutes. 1000000000 if the key has no limit. */
   readonly remaining_minutes: number;
-  /** Minutes for which processes have run. */
+  /** Minutes that processes have run. */
   readonly consumed_minutes: number;
-  /** Minutes that are bought and not yet handed out. */
+  /** Purchased minutes that are not allocated yet. */
   readonly pending_to_allocate: number;
-  /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+  /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
   readonly expiration_date: string;
 };
 
 export type CreatedSubscription = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly subscription_uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   /** Credentials are shown as `***`. */
   readonly notification_url: string;
-  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  /** `new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0. */
   readonly event_type: "new-tracks" | "target-count";
   /** Credentials are shown as `***`. */
   readonly auth_url: string | null;
   readonly notifier_policy_type: "backoff";
   readonly notifier_policy_args: {
-    /** The least time between two notifications. */
+    /** Minimum time between two notifications. */
     readonly backoff_seconds?: number;
   };
-  /** `full` adds the entries of the detection message. */
+  /** `full` adds the track entries of the detection message. */
   readonly notification_format?: "simple" | "full";
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
-  /** What notifications are signed with (Standard Webhooks). It is not shown again. */
+  /** Signing secret of the notifications (Standard Webhooks). It is not shown again. */
   readonly secret: string;
 };
 
 export type DeletedReport = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   readonly deleted: true;
 };
 
 export type DemoState = {
-  /** `fetching`: its clip, once. `converting`: the same. `starting`: the clip is being published and its process started. `running`: it can be watched. */
+  /** `fetching`: its clip is downloaded, on first use. `converting`: its clip is converted, on first use. `starting`: the clip is published and its process starts. `running`: the demo can be watched. */
   readonly state: "off" | "fetching" | "converting" | "starting" | "running";
   readonly source_uuid: string | null;
   readonly process_uuid: string | null;
@@ -209,15 +209,15 @@ export type DemoState = {
 };
 
 export type DetectionMessage = {
-  /** When the picture was taken: UTC, ISO 8601 with milliseconds. */
+  /** Capture time of the frame: UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
-  /** Of the input stream, without credentials. */
+  /** URI of the input, without credentials. */
   readonly source_uri: string;
   readonly process_uuid: string;
   readonly active_tracks: readonly TrackEntry[];
-  /** Ours: how far in time the nearest telemetry lies from the picture. Not there without telemetry. */
+  /** Extension: time between the frame and the nearest telemetry. Absent without telemetry. */
   readonly telemetry_age_ms?: number;
-  /** On a socket: so many messages before this one were lost, for the client is too slow. */
+  /** On a websocket: number of messages lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
@@ -228,17 +228,17 @@ export type DroneDataMessage = {
   readonly latitude?: number;
   /** Degrees, WGS-84. */
   readonly longitude?: number;
-  /** Metres a second. */
+  /** Metres per second. */
   readonly speed?: number;
   /** Degrees, horizontal field of view. */
   readonly sensor_hfov?: number;
   /** Degrees, vertical field of view. */
   readonly sensor_vfov?: number;
-  /** Degrees against the horizon, negative is downward. */
+  /** Degrees from the horizon, negative is down. */
   readonly camera_pitch?: number;
   /** Degrees from true north, clockwise. */
   readonly camera_yaw?: number;
-  /** Degrees, clockwise as seen along the view. */
+  /** Degrees, clockwise along the viewing direction. */
   readonly camera_roll?: number;
   /** Metres above mean sea level. */
   readonly altitude?: number;
@@ -250,7 +250,7 @@ export type DroneDataMessage = {
   readonly drone_yaw?: number;
   /** Degrees. */
   readonly drone_roll?: number;
-  /** So many messages before this one were lost: the client is too slow. */
+  /** Number of messages lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
@@ -259,16 +259,16 @@ export type Element = {
   readonly plugin: string;
   readonly about: string;
   readonly kind: "transform" | "sink" | "composite" | "native";
-  /** It may stand in a graph that is tried. */
+  /** Allowed in graphs for `POST /graphs/try`. */
   readonly can_try: boolean;
-  /** Of our own: what it takes. */
+  /** Accepted caps, for Windhover's own elements. */
   readonly caps: string | null;
-  /** Metadata that it reads. */
+  /** Frame metadata that it reads. */
   readonly reads: readonly unknown[];
-  /** Metadata that it writes. */
+  /** Frame metadata that it writes. */
   readonly writes: readonly string[];
   readonly example: string | null;
-  /** Of GStreamer's: its class. */
+  /** Class of a GStreamer element. */
   readonly class: string | null;
   readonly rank: number | null;
   readonly pads: readonly {
@@ -279,11 +279,11 @@ export type Element = {
   }[];
   readonly properties: readonly {
     readonly name: string;
-    /** In words. */
+    /** Human-readable type. */
     readonly type: string;
     readonly default?: unknown;
     readonly required: boolean;
-    /** It may change while the graph runs. */
+    /** Mutable while PLAYING. */
     readonly live: boolean;
     readonly read_only: boolean;
     readonly deprecated: boolean;
@@ -297,42 +297,42 @@ export type Element = {
 
 export type ElementSummary = {
   readonly name: string;
-  /** `windhover` for our own. */
+  /** `windhover` for Windhover's own elements. */
   readonly plugin: string;
   readonly about: string;
 };
 
-/** What the best picture of a track shows; null where it does not show it. */
+/** Attributes from the best image of a track; null if the image does not show them. */
 export type EnhancedData = {
   readonly vehicle_type: string | null;
   readonly colour: {
-    /** As people call it: `silver`, `red`. */
+    /** Common name: `silver`, `red`. */
     readonly name: string;
-    /** As it is in the picture, sRGB. */
+    /** Colour in the image, sRGB. */
     readonly rgb: readonly [number, number, number];
-    /** How much of what was looked at has this colour, from 0 to 1. */
+    /** Share of the analysed area with this colour, from 0 to 1. */
     readonly share: number;
   } | null;
   readonly plate: {
-    /** Letters and digits alone. */
+    /** Letters and digits only. */
     readonly text: string;
     /** Percent. */
     readonly confidence: number;
   } | null;
-  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky`, `apparent_shape`, `contrast` and, where it can be read, `registration`. */
+  /** Attributes of the kind of object: `upper_colour` and `lower_colour` for people; `against_sky`, `apparent_shape`, `contrast` and, if legible, `registration` for flying objects. */
   readonly attributes: Readonly<Record<string, unknown>>;
 };
 
 export type EnhancementStarted = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
 };
 
 export type EnhancementState = {
   readonly status: "RUNNING" | "FINISHED" | "FAILED";
-  /** How much of the tracks is done. */
+  /** Share of the tracks that are done. */
   readonly progress: number;
-  /** `120 of 400 tracks`; of FAILED: why. */
+  /** `120 of 400 tracks`; for FAILED, the reason. */
   readonly detail: string;
 };
 
@@ -341,16 +341,16 @@ export type Graph = {
   readonly about: string;
   /** JSON Schema of `params` of `POST /start`. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Params that would name something on the server: clients cannot set them. */
+  /** Parameters that refer to resources on the server: clients cannot set them. */
   readonly reserved_params: readonly string[];
-  /** False when it needs a reserved param, or is not valid. */
+  /** False if it requires a reserved parameter or is not valid. */
   readonly can_start: boolean;
-  /** What a process of it can be asked for, names of slots included. */
+  /** Features that a process of this graph offers, including slot names. */
   readonly offers: readonly string[];
-  /** What can be attached while it runs, with its params. */
+  /** Slots that can be attached while it runs, with the schema of their parameters. */
   readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly yaml: string;
-  /** Compiled for a file; null when it is not valid. */
+  /** Compiled for a file source; null if the graph is not valid. */
   readonly pipeline: Pipeline | null;
   readonly faults: readonly GraphFault[];
 };
@@ -358,15 +358,15 @@ export type Graph = {
 export type GraphFault = {
   readonly line: number;
   readonly column: number;
-  /** Of a graph that it extends; null for its own text. */
+  /** The extended graph that contains the fault; null for the graph's own text. */
   readonly file: string | null;
-  /** A stable word, for programs. */
+  /** Stable error code. */
   readonly code: string;
-  /** What was found. */
+  /** Description of the fault. */
   readonly message: string;
-  /** What would have been right. */
+  /** The expected value. */
   readonly expected?: string;
-  /** The nearest right name. */
+  /** The closest valid name. */
   readonly suggestion?: string;
 };
 
@@ -375,13 +375,13 @@ export type GraphSummary = {
   readonly about: string;
   /** JSON Schema of `params` of `POST /start`. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Params that would name something on the server: clients cannot set them. */
+  /** Parameters that refer to resources on the server: clients cannot set them. */
   readonly reserved_params: readonly string[];
-  /** False when it needs a reserved param, or is not valid. */
+  /** False if it requires a reserved parameter or is not valid. */
   readonly can_start: boolean;
-  /** What a process of it can be asked for, names of slots included. */
+  /** Features that a process of this graph offers, including slot names. */
   readonly offers: readonly string[];
-  /** What can be attached while it runs, with its params. */
+  /** Slots that can be attached while it runs, with the schema of their parameters. */
   readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
@@ -394,115 +394,115 @@ export type Login = {
   readonly valid: true;
   readonly username: string;
   readonly product: string;
-  /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+  /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
   readonly expiration_date: string;
 };
 
 export type MqttAlertOutput = {
-  /** Of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`. */
+  /** Address of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`. */
   readonly host: string;
-  /** What notices are published to: 1 to 1024 characters without `+`, `#` and control characters. */
+  /** Topic for the notifications: 1 to 1024 characters without `+`, `#` and control characters. */
   readonly topic: string;
   readonly qos?: 0 | 1 | 2;
-  /** A name of 1 to 255 characters. */
+  /** User name of 1 to 255 characters. */
   readonly username?: string;
-  /** Comes back as `***`; that in its place keeps the one before. */
+  /** Responses show `***`. Send `***` to keep the stored password. */
   readonly password?: string;
 };
 
-/** `GET /alert_description` tells what the configuration of each type holds. */
+/** `GET /alert_description` returns the configuration schema of each type. */
 export type NewAlert = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
-  /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
+  /** Destinations, 1 to 16. Each receives every notification in order, at least once. */
   readonly output: readonly AlertOutput[];
   readonly status?: "active" | "inactive";
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly trigger?:
     | {
-        /** So many tracks in one cell, at least, make it dense. */
+        /** Minimum number of tracks in one cell. */
         readonly count?: number;
-        /** For so long without a break, before it is told of. */
+        /** The cell must hold that many tracks for this time without interruption. */
         readonly for_seconds?: number;
-        /** So many seconds at least between two `triggered`, and before an `updated`. That it is over is always told at once. */
+        /** Minimum time between two `triggered`, and before an `updated`. `cleared` is always sent at once. */
         readonly cooldown_seconds?: number;
       }
     | {
-        /** So many tracks crossed the line within the window, at least. Each counts once, however often it did. */
+        /** Minimum number of tracks that crossed the line within the window. Each track counts once, however often it crosses. */
         readonly count?: number;
-        /** `forward`: from the left of the line to its right, as seen by somebody who goes from its first point to its second; of a line from top to bottom that is from the right of the picture to its left. */
+        /** `forward`: from the left of the line to its right, facing from its first point to its second. For a line from top to bottom that is from the right of the image to the left. */
         readonly direction?: "forward" | "backward" | "any";
-        /** So many seconds at least between two notices. With 0, every further crossing is told while enough tracks have crossed. */
+        /** Minimum time between two notifications. With 0, every further crossing notifies while enough tracks have crossed. */
         readonly cooldown_seconds?: number;
       }
     | Readonly<Record<string, never>>
     | {
-        /** A track must match the filter inside the region for so long without a break. */
+        /** A track must match the filter inside the region for this time without interruption. */
         readonly for_seconds?: number;
-        /** Each track is told of once. Otherwise again whenever it has left, or stopped to match, and come back. */
+        /** Notify once per track. If false, notify again each time the track leaves, or stops matching, and returns. */
         readonly once_per_track?: boolean;
       };
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly region?:
     | {
-        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up. */
+        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for geolocated tracks; north is up. */
         readonly type?: "image" | "geo";
-        /** Its corners in order. It must not cross or touch itself; its edge belongs to it. On the map each edge takes the shorter way around the earth. An object is where the middle of the lower edge of its box is. Left out: the whole picture. */
+        /** Corners in order. The polygon must not cross or touch itself; its edge is inside. On the map each edge takes the shorter way around the earth. The position of an object is the middle of the lower edge of its box. Default: the whole image. */
         readonly polygon?: readonly (readonly [number, number])[];
       }
     | {
-        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up. */
+        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for geolocated tracks; north is up. */
         readonly type?: "image" | "geo";
-        /** From its first point to its second. A track crosses it where the middle of the lower edge of its box does, its ends included. On the map it takes the shorter way around the earth. */
+        /** First and second point of the line, ends included. A track crosses it where the middle of the lower edge of its box does. On the map the line takes the shorter way around the earth. */
         readonly line: readonly [readonly [number, number], readonly [number, number]];
       };
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly filter?: {
-    /** Names of classes of the model, such as `person`. Left out or empty: all of them. */
+    /** Class names of the model, such as `person`. Default or empty: all classes. */
     readonly class_names?: readonly string[];
-    /** From 0 to 1. A sighting that is less sure counts as none. */
+    /** Minimum confidence, from 0 to 1. Detections below it are ignored. */
     readonly min_confidence?: number;
-    /** Area of the box at least, as a fraction of the frame's. */
+    /** Minimum area of the box, as a fraction of the frame. */
     readonly min_area?: number;
-    /** Area of the box at most, as a fraction of the frame's. */
+    /** Maximum area of the box, as a fraction of the frame. */
     readonly max_area?: number;
-    /** Seconds since the track was first seen, at least. */
+    /** Minimum time since the track was first detected, in seconds. */
     readonly min_track_age_seconds?: number;
-    /** Speed at least, in metres a second over the ground. A track whose speed is not known does not match. */
+    /** Minimum speed over the ground, in metres per second. A track of unknown speed does not match. */
     readonly min_speed_mps?: number;
-    /** Speed at most, in metres a second over the ground. A track whose speed is not known does not match. */
+    /** Maximum speed over the ground, in metres per second. A track of unknown speed does not match. */
     readonly max_speed_mps?: number;
   };
-  /** An object; `GET /alert_description` has its schema. */
+  /** An object; `GET /alert_description` returns its schema. */
   readonly parameters?:
     | {
-        /** Cells from the top of the region to its bottom; on the map from south to north. */
+        /** Number of cells from the top of the region to its bottom; on the map from south to north. */
         readonly rows?: number;
-        /** Cells from the left of the region to its right; on the map from west to east. */
+        /** Number of cells from the left of the region to its right; on the map from west to east. */
         readonly columns?: number;
       }
     | {
-        /** Crossings of the last so many seconds count. */
+        /** Length of the time window in which crossings count. */
         readonly window_seconds?: number;
       }
     | {
-        /** This track and no other. Not together with `select`. */
+        /** Follow only this track. Not together with `select`. */
         readonly track_id?: number;
-        /** Whom to take of those that match: the one with the largest box, the one that is seen most surely, or the one that has been there longest. `largest` where neither this nor `track_id` is given. */
+        /** Which of the matching tracks to follow: the one with the largest box, with the highest confidence, or the oldest one. Default: `largest`, unless `track_id` is given. */
         readonly select?: "largest" | "most_confident" | "first";
-        /** Its position is told every so many seconds. */
+        /** Time between two reported positions. */
         readonly interval_seconds?: number;
-        /** It is lost when it was not seen for so long, or when tracking gave it up. */
+        /** The track is lost when it was not detected for this time, or when tracking ended it. */
         readonly lost_after_seconds?: number;
       }
     | Readonly<Record<string, never>>;
 };
 
 export type NewBranch = {
-  /** A slot of the graph that the process runs. */
+  /** A slot of the process's graph. */
   readonly slot: string;
-  /** Of the slot; `GET /process/{process_uuid}/branches` has their schema. */
+  /** Parameters of the slot; `GET /process/{process_uuid}/branches` returns their schema. */
   readonly params?: Readonly<Record<string, unknown>>;
 };
 
@@ -510,16 +510,16 @@ export type NewOutput = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
-  /** Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types. */
+  /** For video outputs, with the type as its scheme, and for `cot`, with `udp` or `mqtt`. Ignored for other types. */
   readonly url?: string;
-  /** The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video. */
+  /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings?: "360p" | "720p" | "1080p" | null;
 };
 
 export type NewStream = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
-  /** An address that begins with rtsp:// or rtsps:// or rtmp:// or rtmps:// and a host, of at most 2048 characters. */
+  /** A URL that begins with rtsp:// or rtsps:// or rtmp:// or rtmps:// and a host, of at most 2048 characters. */
   readonly input_url: string;
   readonly stream_type: "rtsp" | "rtmp";
   /** Null: no telemetry. */
@@ -527,98 +527,98 @@ export type NewStream = {
 };
 
 export type NewSubscription = {
-  /** An http or https address that takes POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic. */
+  /** An http or https URL that accepts POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic. */
   readonly notification_url: string;
-  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  /** `new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0. */
   readonly event_type: "new-tracks" | "target-count";
   readonly auth_url?: string | null;
-  /** The first notification goes out at once; what happens within the interval is gathered into the next. */
+  /** The first notification is sent at once; events within the interval are combined into the next. */
   readonly notifier_policy_type?: "backoff";
   readonly notifier_policy_args?: {
-    /** The least time between two notifications. */
+    /** Minimum time between two notifications. */
     readonly backoff_seconds?: number;
   };
-  /** `full` adds the entries of the detection message. */
+  /** `full` adds the track entries of the detection message. */
   readonly notification_format?: "simple" | "full";
 };
 
 export type NewTracksNotification = {
-  /** Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it. */
+  /** Extension: identical in every copy of a notification, and equal to `webhook-id`: use it to detect duplicates. */
   readonly id?: string;
   readonly process_uuid: string;
-  /** UTC; of the newest picture that this tells of. */
+  /** UTC time of the newest frame in this notification. */
   readonly timestamp: string;
-  /** Ours: nothing has happened, somebody tests the address. */
+  /** Extension: a test of the URL, not an event. */
   readonly sample?: true;
   readonly type: "new-tracks";
-  /** So many new tracks are told of. */
+  /** Number of new tracks. */
   readonly track_count: number;
-  /** Each as it was first shown, in that order; the first 1000 where there are more. */
+  /** Tracks as they first appeared, in that order; at most the first 1000. */
   readonly detections: readonly WebhookDetection[];
-  /** Of `full`: the same as whole entries. */
+  /** For `full`: the same tracks as complete entries. */
   readonly tracks?: readonly TrackEntry[];
 };
 
 export type NewVideo = {
-  /** An mp4, mov or avi file with a name that says so. */
+  /** An MP4, MOV or AVI file with the matching extension. */
   readonly file: string;
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
 };
 
 export type OldInformation = {
-  /** Of the interface. */
+  /** Version of the API. */
   readonly version: string;
   readonly uploaded_video_storage: VideoStorage;
   readonly subscription: {
-    /** Minutes for which processes have run. */
+    /** Minutes that processes have run. */
     readonly consumed_minutes: number;
-    /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
+    /** Remaining minutes. 1000000000 if the key has no limit. */
     readonly remaining_minutes: number;
-    /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+    /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
     readonly expiration_date: string;
   };
   readonly product: string;
 };
 
 export type Output = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly output_uuid: string;
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
   /** Credentials are shown as `***`. */
   readonly url: string | null;
-  /** The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video. */
+  /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings: "360p" | "720p" | "1080p" | null;
-  /** Of rtsp: where it is played from. */
+  /** For `rtsp`: the URL for playback. */
   readonly play_url: string | null;
-  /** The process. */
+  /** The process that it is attached to. */
   readonly attached_to: string | null;
   readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
-  /** Why it is not live, or gets nothing to send, where that is known. */
+  /** Why it is not live or receives no data, if known. */
   readonly status_detail: string | null;
-  /** Of `cot`: events. */
+  /** For `cot`: events. */
   readonly frames_sent: number;
-  /** They came faster than they could be encoded, or than they were taken. */
+  /** Frames that arrived faster than they could be encoded or sent. */
   readonly frames_dropped: number;
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
-  /** Of rtsp: HLS, for a while, without a key. */
+  /** For `rtsp`: HLS. Works without a key, for a limited time. */
   readonly hls_url?: string;
-  /** Of rtsp: WHEP, for a while, without a key. */
+  /** For `rtsp`: WHEP. Works without a key, for a limited time. */
   readonly webrtc_url?: string;
 };
 
 export type Pipeline = {
   readonly segments: readonly {
     readonly name: string;
-    /** What it hangs on; null for the main one. */
+    /** The tee that it is connected to; null for the main segment. */
     readonly tee: string | null;
     readonly nodes: readonly {
       readonly name: string;
-      /** Name of the step that it comes from. */
+      /** Name of the step that created it. */
       readonly step: string;
       readonly element: string;
       readonly kind: "native" | "typescript";
@@ -633,127 +633,127 @@ export type Pipeline = {
       readonly caps?: string;
     }[];
   }[];
-  /** Its native part as a gst-launch line. */
+  /** Its native part as a gst-launch-1.0 command line. */
   readonly launch: string;
 };
 
 export type Problem = {
-  /** Names the kind of error: `about:blank` or an address that explains it. */
+  /** URI of the error type: `about:blank` or a page that explains it. */
   readonly type: string;
   readonly title: string;
   readonly status: number;
-  /** What was expected, what was found, what to do. */
+  /** What was expected, what was received, and what to do. */
   readonly detail: string;
-  /** A stable word, for programs. */
+  /** Stable error code. */
   readonly code: string;
-  /** Of bad input: one entry for every fault. */
+  /** For invalid input: one entry per fault. */
   readonly errors?: readonly {
     readonly path: string;
     readonly message: string;
   }[];
-  /** As in the header `X-Request-Id`, and in our log. */
+  /** As in the header `X-Request-Id` and in the server's log. */
   readonly request_id?: string;
 };
 
 export type Process = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
-  /** A live source dropped and is tried again. */
+  /** The live source was lost and Windhover reconnects. */
   readonly reconnecting: boolean;
-  /** Its runner has crashed and is being restarted: nothing flows, and `last_error` says why. */
+  /** Its runner crashed and is being restarted: no frames are processed. `last_error` has the reason. */
   readonly restarting: boolean;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
-  /** Credentials are shown as `***`. Of files: the name. */
+  /** Credentials are shown as `***`. For files: the name. */
   readonly source_url: string;
   readonly graph: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly started_at: string | null;
   readonly finished_at: string | null;
-  /** Why it failed, or stopped without being asked to. */
+  /** Why it failed or stopped on its own. */
   readonly error: {
     readonly code: string;
     readonly detail: string;
   } | null;
-  /** Why its runner crashed last, also after it has recovered. A process that crashes too often has `failed`, with `error`. */
+  /** The reason of the last crash of its runner, also after recovery. A process that crashes too often changes to `failed`, with `error`. */
   readonly last_error: {
     /** UTC, ISO 8601 with milliseconds. */
     readonly at: string;
-    /** The node of the graph that failed, where it is known. */
+    /** The node of the graph that failed, if known. */
     readonly node: string | null;
-    /** What it threw, or how the runner ended. */
+    /** The exception, or how the runner exited. */
     readonly detail: string;
-    /** Where in the sources an element threw, innermost first: `at process (elements/x/x.ts:12:7)`. For keys of operators only. */
+    /** Stack trace of the element, innermost first: `at process (elements/x/x.ts:12:7)`. Only with an operator key. */
     readonly trace?: readonly string[];
   } | null;
   readonly outputs: readonly string[];
-  /** How the outputs get on, while it is active. */
+  /** Status of the outputs, while it is active. */
   readonly output_states: readonly {
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly output_uuid: string;
     readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
     readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
-    /** Why it is not live, or gets nothing to send, where that is known. */
+    /** Why it is not live or receives no data, if known. */
     readonly status_detail: string | null;
-    /** Of `cot`: events. */
+    /** For `cot`: events. */
     readonly frames_sent: number;
-    /** They came faster than they could be encoded, or than they were taken. */
+    /** Frames that arrived faster than they could be encoded or sent. */
     readonly frames_dropped: number;
   }[];
-  /** How its recording gets on, while it is active. Null where the key has no process recording. */
+  /** Status of its recording, while it is active. Null if the key has no process recording. */
   readonly recording: {
     readonly is_recording: boolean;
-    /** Why it is not recorded. */
+    /** Why it is not being recorded. */
     readonly status_detail: string | null;
-    /** Since its runner was started: they came faster than they could be encoded. */
+    /** Frames that arrived faster than they could be encoded, since the start of its runner. */
     readonly frames_dropped: number;
   } | null;
-  /** The processed video, of keys with process recording: files, in their order, as far as they are kept. */
+  /** Files of the processed video in order, as far as they are retained. For keys with process recording. */
   readonly recordings: readonly {
     readonly index: number;
     /** UTC, ISO 8601 with milliseconds. */
     readonly written_at: string;
     readonly size_bytes: number;
-    /** For a while, without a key. */
+    /** Works without a key, for a limited time. */
     readonly download_url: string;
   }[];
   readonly alerts: readonly string[];
-  /** Null: the source has none. */
+  /** Null: the source has no telemetry. */
   readonly telemetry: {
-    /** `connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used. */
+    /** `connecting`: the broker is unreachable; `waiting`: no message received yet; `stale`: the last message is too old to be used. */
     readonly state: "connecting" | "waiting" | "receiving" | "stale" | "static";
-    /** Since the last message came in. */
+    /** Time since the last message was received. */
     readonly age_ms: number | null;
-    /** Why there is none, or why it is of no use: what is missing, and what to do. */
+    /** Why there is no usable telemetry: what is missing, and what to do. */
     readonly detail: string | null;
-    /** `reduced`: angles and estimated distances, no places. */
+    /** `reduced`: angles and estimated distances, no coordinates. */
     readonly geolocation: "full" | "reduced" | "none";
-    /** Added to the times of messages to get the time of the video; set, or estimated. */
+    /** Added to the timestamps of messages to get video time; configured or estimated. */
     readonly offset_ms: number | null;
-    /** All that came in, used or not. */
+    /** All received messages, used or not. */
     readonly messages_received: number;
-    /** They could not be read. */
+    /** Messages that could not be read. */
     readonly messages_refused: number;
   } | null;
-  /** Of the last second in which it ran. Rates are 0 while it does not run; the last numbers of one that has ended are kept for a while. */
+  /** For the last second in which it ran. Rates are 0 while it does not run; the last values of an ended process are kept for a limited time. */
   readonly stats: {
     readonly fps_in: number;
-    /** Frames that were looked at. */
+    /** Frames on which inference ran. */
     readonly fps_processed: number;
     readonly fps_out: number;
-    /** Since its runner was started. */
+    /** Since the start of its runner. */
     readonly frames_dropped: number;
     readonly latency_ms: {
       readonly p50: number;
       readonly p95: number;
     };
     readonly inference_ms: number;
-    /** After crashes; `last_error` says why. */
+    /** Restarts after crashes; `last_error` has the reason. */
     readonly restarts: number;
-    /** Of a file: frames that were never processed because of crashes. Null of a live source: what it shows while its runner is restarted is not counted. */
+    /** For a file: frames that were not processed because of crashes. Null for a live source, whose frames are not counted while its runner restarts. */
     readonly frames_lost: number | null;
   };
 };
@@ -770,7 +770,7 @@ export type ProcessGraph = {
     readonly tee: string | null;
     readonly nodes: readonly {
       readonly name: string;
-      /** Name of the step that it comes from. */
+      /** Name of the step that created it. */
       readonly step: string;
       readonly element: string;
       readonly kind: "native" | "typescript";
@@ -781,7 +781,7 @@ export type ProcessGraph = {
       readonly from: string;
       readonly to: string;
     }[];
-    /** What went through each step so far. */
+    /** Counters of each step so far. */
     readonly steps: readonly {
       readonly step: string;
       readonly frames: number;
@@ -796,15 +796,15 @@ export type ProcessGraph = {
 };
 
 export type Recording = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
   readonly alias: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly started_at: string;
   readonly stopped_at: string | null;
-  /** Why it ended, if not because its stream did. */
+  /** Why it ended, if not with its stream. */
   readonly detail: string | null;
   readonly duration_seconds: number;
   readonly size_bytes: number;
@@ -824,73 +824,73 @@ export type ReportTrack = {
   readonly category_name: string;
   /** The last one: [x, y, width, height] in the original resolution. */
   readonly bbox: readonly [number, number, number, number];
-  /** At `timestamps`: of those sightings in the window that were kept. That is one every second, and sooner while it moves; of a track that is seen for longer than ten minutes one every 600th of its age. */
+  /** Confidences at `timestamps`: the stored sightings in the window. One is stored every second, and more often while the object moves; after ten minutes, one per 600th of the track's age. */
   readonly list_confidences: readonly number[];
-  /** Of all sightings, as are the next two. */
+  /** Over all sightings, like the next two. */
   readonly max_confidence: number;
   readonly min_confidence: number;
   readonly mean_confidence: number;
-  /** The best picture of it. Empty while there is none, or where none was asked for. */
+  /** The best image of the object. Empty if there is none yet, or with `patches=false`. */
   readonly image_patches: readonly {
-    /** A JPEG in base64. */
+    /** JPEG in base64. */
     readonly image: string;
     readonly confidence: number;
-    /** POSIX time: seconds, to a millisecond. */
+    /** POSIX time in seconds, with milliseconds. */
     readonly timestamp: number;
   }[];
   readonly timestamps: readonly number[];
-  /** It was on the picture when this was asked for. */
+  /** It was visible at the time of the request. */
   readonly is_live: boolean;
-  /** POSIX time: seconds, to a millisecond. */
+  /** POSIX time in seconds, with milliseconds. */
   readonly first_seen: number;
-  /** POSIX time: seconds, to a millisecond. */
+  /** POSIX time in seconds, with milliseconds. */
   readonly last_seen: number;
   readonly first_location: {
     readonly latitude: number;
     readonly longitude: number;
     readonly altitude: number;
-    /** POSIX time: seconds, to a millisecond. */
+    /** POSIX time in seconds, with milliseconds. */
     readonly timestamp: number;
   } | null;
   readonly last_location: {
     readonly latitude: number;
     readonly longitude: number;
     readonly altitude: number;
-    /** POSIX time: seconds, to a millisecond. */
+    /** POSIX time in seconds, with milliseconds. */
     readonly timestamp: number;
   } | null;
   readonly enhanced_data?: EnhancedData;
 };
 
 export type RunningDemo = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
 };
 
 export type Source = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
   readonly alias: string;
   readonly type: "file" | "stream";
   /** Null: a file. */
   readonly stream_type: "rtsp" | "rtmp" | null;
-  /** Credentials are shown as `***`. Of a file, the name it was uploaded as. */
+  /** Credentials are shown as `***`. For a file, the name of the upload. */
   readonly input_url: string;
   readonly telemetry_cfg: TelemetryCfg | null;
   readonly status: "unknown" | "offline" | "streaming" | "processing";
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
-  /** Media-server sources only: for a while, without a key. */
+  /** Media-server sources only. Works without a key, for a limited time. */
   readonly hls_url?: string;
-  /** WHEP. Media-server sources only: for a while, without a key. */
+  /** WHEP. Media-server sources only. Works without a key, for a limited time. */
   readonly webrtc_url?: string;
 };
 
-/** What is left out stays. Telemetry changes with the next start. */
+/** Omitted fields are kept. A change of telemetry takes effect at the next start. */
 export type SourceChange = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
@@ -899,52 +899,52 @@ export type SourceChange = {
 };
 
 export type StartProcess = {
-  /** Of the graph; `GET /graphs/{name}` has their schema. The source is no param. */
+  /** Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter. */
   readonly params?: Readonly<Record<string, unknown>>;
 };
 
 export type StartedProcess = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
-  /** Processed frames over HTTP. Carries the key. */
+  /** Processed frames over HTTP. Contains the key. */
   readonly feed_url: string;
-  /** The websocket of detections. Carries the key. */
+  /** Websocket with detections. Contains the key. */
   readonly detection_data_url: string;
-  /** Where telemetry comes in: the websocket's address with the key, `mqtt://host:port/topic`, `static`, or `Not configured`. */
+  /** Where telemetry is received: the URL of the websocket with the key, `mqtt://host:port/topic`, `static`, or `Not configured`. */
   readonly telemetry_url: string;
 };
 
 export type StateEvent = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
   readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
-  /** The source is lost and tried again. */
+  /** The source is lost and Windhover reconnects. */
   readonly reconnecting: boolean;
   readonly error: {
     readonly code: string;
     readonly detail: string;
   } | null;
-  /** Its runner has crashed and is being restarted. */
+  /** Its runner crashed and is being restarted. */
   readonly restarting: boolean;
-  /** Why its runner crashed last, also after it has recovered. */
+  /** The reason of the last crash of its runner, also after recovery. */
   readonly last_error: {
     /** UTC, ISO 8601 with milliseconds. */
     readonly at: string;
-    /** The node of the graph that failed, where it is known. */
+    /** The node of the graph that failed, if known. */
     readonly node: string | null;
-    /** What it threw, or how the runner ended. */
+    /** The exception, or how the runner exited. */
     readonly detail: string;
-    /** Where in the sources an element threw, innermost first: `at process (elements/x/x.ts:12:7)`. For keys of operators only. */
+    /** Stack trace of the element, innermost first: `at process (elements/x/x.ts:12:7)`. Only with an operator key. */
     readonly trace?: readonly string[];
   } | null;
-  /** So many events before this one were lost: the viewer is too slow. */
+  /** Number of events lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
 export type StatsEvent = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
@@ -959,21 +959,21 @@ export type StatsEvent = {
     };
     readonly inference_ms: number;
     readonly restarts: number;
-    /** Of a file: frames that were never processed because of crashes. Null of a live source: what it shows while its runner is restarted is not counted. */
+    /** For a file: frames that were not processed because of crashes. Null for a live source, whose frames are not counted while its runner restarts. */
     readonly frames_lost: number | null;
   };
-  /** So many events before this one were lost: the viewer is too slow. */
+  /** Number of events lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
 export type Status = {
   readonly status: "ok" | "degraded";
-  /** Of the interface. */
+  /** Version of the API. */
   readonly version: string;
-  /** Of Windhover. */
+  /** Version of Windhover. */
   readonly software_version: string;
   readonly uptime_seconds: number;
-  /** With a valid key only: each part, `ok` or why it is not. */
+  /** Only with a valid key: status per component, `ok` or the reason. */
   readonly components?: Readonly<Record<string, string>>;
 };
 
@@ -982,64 +982,64 @@ export type StoppedProcesses = {
 };
 
 export type Subscription = {
-  /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
+  /** Remaining minutes. 1000000000 if the key has no limit. */
   readonly remaining_minutes: number;
-  /** Minutes for which processes have run. */
+  /** Minutes that processes have run. */
   readonly consumed_minutes: number;
-  /** Minutes that are bought and not yet handed out. */
+  /** Purchased minutes that are not allocated yet. */
   readonly pending_to_allocate: number;
-  /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+  /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
   readonly expiration_date: string;
 };
 
 export type SubscriptionChoice = {
-  /** As it was given, or as it is shown. */
+  /** As sent, or as shown. */
   readonly notification_url?: string;
-  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  /** `new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0. */
   readonly event_type?: "new-tracks" | "target-count";
 };
 
 export type TargetCountNotification = {
-  /** Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it. */
+  /** Extension: identical in every copy of a notification, and equal to `webhook-id`: use it to detect duplicates. */
   readonly id?: string;
   readonly process_uuid: string;
-  /** UTC; of the newest picture that this tells of. */
+  /** UTC time of the newest frame in this notification. */
   readonly timestamp: string;
-  /** Ours: nothing has happened, somebody tests the address. */
+  /** Extension: a test of the URL, not an event. */
   readonly sample?: true;
   readonly type: "target-count";
-  /** So many targets are in the picture. */
+  /** Number of visible targets. */
   readonly track_count: number;
-  /** So many were told last; 0 before the first. */
+  /** Number in the previous notification; 0 before the first. */
   readonly previous_count: number;
-  /** Of `full`: the first 1000 of them. */
+  /** For `full`: the first 1000 of them. */
   readonly active_tracks?: readonly TrackEntry[];
 };
 
-/** `mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only. */
+/** `mqtt` (3.1.1 or 5, without TLS) requires the parameters `ip`, `port` and `topic`; `websocket` requires none; the parameters of `static` are the telemetry itself, in the format `native`. */
 export type TelemetryCfg = {
-  /** The channel that telemetry comes by. */
+  /** The channel by which telemetry is received. */
   readonly type: "mqtt" | "websocket" | "static";
-  /** Of the messages. */
+  /** Format of the messages. */
   readonly format?: "native";
   readonly parameters?:
     | {
-        /** Address or name of the broker's host, without a port. */
+        /** Address or host name of the broker, without a port. */
         readonly ip: string;
         readonly port: number;
-        /** The topic to read, 1 to 1024 characters without control characters. `+` stands for one whole level, `#` at the end for all that follow. */
+        /** The topic to subscribe to, 1 to 1024 characters without control characters. `+` matches one level, `#` at the end all further levels. */
         readonly topic: string;
-        /** A user of the broker, 1 to 255 characters. */
+        /** User name for the broker, 1 to 255 characters. */
         readonly username?: string;
-        /** That user's password, 1 to 255 characters without control characters. Shown as `***`; `***` in an update leaves it as it is. */
+        /** Password of that user, 1 to 255 characters without control characters. Shown as `***`; send `***` to keep the stored password. */
         readonly password?: string;
         /** Degrees, horizontal field of view. */
         readonly sensor_hfov?: number;
         /** Degrees, vertical field of view. */
         readonly sensor_vfov?: number;
-        /** Metres of the geoid above the ellipsoid. */
+        /** Height of the geoid above the ellipsoid in metres. */
         readonly geoid_separation_m?: number;
-        /** What the gimbal's yaw counts from. */
+        /** Reference of the gimbal's yaw: true north, or the nose of the drone. */
         readonly gimbal_yaw_frame?: "north" | "body";
       }
     | {
@@ -1047,9 +1047,9 @@ export type TelemetryCfg = {
         readonly sensor_hfov?: number;
         /** Degrees, vertical field of view. */
         readonly sensor_vfov?: number;
-        /** Metres of the geoid above the ellipsoid. */
+        /** Height of the geoid above the ellipsoid in metres. */
         readonly geoid_separation_m?: number;
-        /** What the gimbal's yaw counts from. */
+        /** Reference of the gimbal's yaw: true north, or the nose of the drone. */
         readonly gimbal_yaw_frame?: "north" | "body";
       }
     | null
@@ -1062,13 +1062,13 @@ export type TelemetryCfg = {
         readonly latitude?: number;
         /** Degrees, WGS-84. */
         readonly longitude?: number;
-        /** Metres a second. */
+        /** Metres per second. */
         readonly speed?: number;
-        /** Degrees against the horizon, negative is downward. */
+        /** Degrees from the horizon, negative is down. */
         readonly camera_pitch?: number;
         /** Degrees from true north, clockwise. */
         readonly camera_yaw?: number;
-        /** Degrees, clockwise as seen along the view. */
+        /** Degrees, clockwise along the viewing direction. */
         readonly camera_roll?: number;
         /** Metres above mean sea level. */
         readonly altitude?: number;
@@ -1084,31 +1084,31 @@ export type TelemetryCfg = {
 };
 
 export type TelemetryEvent = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
   readonly telemetry: {
-    /** `connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used. */
+    /** `connecting`: the broker is unreachable; `waiting`: no message received yet; `stale`: the last message is too old to be used. */
     readonly state: "connecting" | "waiting" | "receiving" | "stale" | "static";
-    /** Since the last message came in. */
+    /** Time since the last message was received. */
     readonly age_ms: number | null;
-    /** Why there is none, or why it is of no use: what is missing, and what to do. */
+    /** Why there is no usable telemetry: what is missing, and what to do. */
     readonly detail: string | null;
-    /** `reduced`: angles and estimated distances, no places. */
+    /** `reduced`: angles and estimated distances, no coordinates. */
     readonly geolocation: "full" | "reduced" | "none";
-    /** Added to the times of messages to get the time of the video; set, or estimated. */
+    /** Added to the timestamps of messages to get video time; configured or estimated. */
     readonly offset_ms: number | null;
-    /** All that came in, used or not. */
+    /** All received messages, used or not. */
     readonly messages_received: number;
-    /** They could not be read. */
+    /** Messages that could not be read. */
     readonly messages_refused: number;
   };
-  /** So many events before this one were lost: the viewer is too slow. */
+  /** Number of events lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
-/** With the fields of view alone, detections get angles and a distance; with all that is not drone_* or speed, places too. */
+/** With the fields of view alone, detections get angles and a distance; with all fields except drone_* and speed, also coordinates. */
 export type TelemetryMessage = {
   /** Unix time in seconds; a value above 1e11 is read as milliseconds. */
   readonly timestamp: number;
@@ -1116,17 +1116,17 @@ export type TelemetryMessage = {
   readonly latitude?: number;
   /** Degrees, WGS-84. */
   readonly longitude?: number;
-  /** Metres a second. */
+  /** Metres per second. */
   readonly speed?: number;
   /** Degrees, horizontal field of view. */
   readonly sensor_hfov: number;
   /** Degrees, vertical field of view. */
   readonly sensor_vfov: number;
-  /** Degrees against the horizon, negative is downward. */
+  /** Degrees from the horizon, negative is down. */
   readonly camera_pitch?: number;
   /** Degrees from true north, clockwise. */
   readonly camera_yaw?: number;
-  /** Degrees, clockwise as seen along the view. */
+  /** Degrees, clockwise along the viewing direction. */
   readonly camera_roll?: number;
   /** Metres above mean sea level. */
   readonly altitude?: number;
@@ -1142,7 +1142,7 @@ export type TelemetryMessage = {
 
 export type TrackCollection = {
   readonly type: "FeatureCollection";
-  /** What the process ran on. */
+  /** Name of the process's source. */
   readonly name: string;
   readonly process_uuid: string;
   readonly features: readonly {
@@ -1171,7 +1171,7 @@ export type TrackCollection = {
       readonly first_seen: string;
       /** UTC, ISO 8601 with milliseconds. */
       readonly last_seen: string;
-      /** It was on the picture when this was asked for. */
+      /** It was visible at the time of the request. */
       readonly is_live: boolean;
       /** Frames in which it was detected. */
       readonly sightings: number;
@@ -1183,14 +1183,14 @@ export type TrackCollection = {
       readonly speed_mps: number | null;
       readonly heading: number | null;
       readonly position_error_m: number | null;
-      /** A time for every position, in lists of the shape of `coordinates`. */
+      /** One time per position, in arrays with the structure of `coordinates`. */
       readonly times: unknown;
     };
   }[];
 };
 
 export type TrackEntry = {
-  /** Stays with the object; 0 when tracking is not enabled. */
+  /** Constant for an object; 0 without tracking. */
   readonly track_id: number;
   readonly class_id: number;
   readonly class_name: string;
@@ -1204,43 +1204,43 @@ export type TrackEntry = {
   readonly latitude?: number;
   /** Degrees, WGS-84. */
   readonly longitude?: number;
-  /** Of the object, metres above mean sea level. */
+  /** Altitude of the object in metres above mean sea level. */
   readonly altitude?: number;
-  /** Metres from the observer to the object. */
+  /** Metres from the camera to the object. */
   readonly distance?: number;
   /** Degrees from the line of sight, positive to the right. */
   readonly azimuth?: number;
   /** Degrees from the line of sight, positive above it. */
   readonly elevation?: number;
-  /** Ours: the distance is an estimate from the usual size of such an object. */
+  /** Extension: the distance is estimated from the typical size of the object's class. */
   readonly distance_estimated?: true;
-  /** Ours: one standard deviation of the place, metres across the ground. */
+  /** Extension: one standard deviation of the position on the ground, in metres. */
   readonly position_error_m?: number;
-  /** Ours: metres a second over the ground, smoothed. */
+  /** Extension: smoothed ground speed in metres per second. */
   readonly speed_mps?: number;
-  /** Ours: where it moves to, degrees from true north, clockwise. */
+  /** Extension: direction of motion, degrees from true north, clockwise. */
   readonly heading?: number;
 };
 
 export type TrackReport = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
-  /** POSIX time: seconds, to a millisecond. */
+  /** POSIX time in seconds, with milliseconds. */
   readonly report_time: number;
-  /** The window covered. Of a process that has ended: how long it ran, rounded up, unless it was narrowed. */
+  /** The window covered. For an ended process: how long it ran, rounded up, unless the request narrowed it. */
   readonly time_window_minutes: number;
-  /** Those seen in the window, by their ids. */
+  /** The tracks in the window, by id. */
   readonly tracks: readonly ReportTrack[];
-  /** There is more: ask again with this `cursor`. */
+  /** There are more tracks: send this as `cursor` to get the next page. */
   readonly next_cursor?: string;
 };
 
 export type TrackedProcess = {
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
-  /** Lower case; capitals are taken for the same. */
+  /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
   readonly alias: string | null;
   readonly started_at: string | null;
@@ -1251,19 +1251,19 @@ export type TrackedProcess = {
 };
 
 export type UserInformation = {
-  /** Of the interface. */
+  /** Version of the API. */
   readonly version: string;
-  /** Of Windhover. */
+  /** Version of Windhover. */
   readonly software_version: string;
   readonly username: string;
   readonly product: string;
   readonly uploaded_video_storage: VideoStorage;
   readonly subscription: Subscription;
-  /** One of every child key; when there are any. */
+  /** One entry per child key; omitted if there are none. */
   readonly children_subscription?: readonly ChildSubscription[];
-  /** Whether there are track reports. */
+  /** Whether track reports are available. */
   readonly is_track_logger_enabled: boolean;
-  /** Ours: whether track reports can be enhanced. */
+  /** Extension: whether track reports can be enhanced. */
   readonly is_enhancement_enabled: boolean;
 };
 
@@ -1273,14 +1273,14 @@ export type VideoStorage = {
 };
 
 export type WebhookAlertOutput = {
-  /** `http://` or `https://`, of at most 2048 characters: gets every notice by POST. */
+  /** `http://` or `https://` URL of at most 2048 characters. Receives every notification as a POST request. */
   readonly url: string;
-  /** By which notices are signed, as Standard Webhooks have it: `whsec_` and base64. Left out: one is made. Shown once, in the answer to the request that brought or made it; `***` in its place keeps the one before. */
+  /** Signing secret (Standard Webhooks): `whsec_` and base64. Generated if omitted. Returned once, in the response to the request that set or generated it. Send `***` to keep the stored secret. */
   readonly secret?: string;
 };
 
 export type WebhookDetection = {
-  /** Pixels of the input, as all four. */
+  /** Pixels of the input, like the next three. */
   readonly topLeftX: number;
   readonly topLeftY: number;
   readonly height: number;
@@ -1366,7 +1366,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/source/{source_id}" }, input, call);
@@ -1428,7 +1428,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}" }, input, call);
@@ -1450,7 +1450,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "POST", path: "/process/{process_uuid}/stop" }, input, call);
@@ -1487,7 +1487,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
@@ -1531,7 +1531,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/output/{output_uuid}" }, input, call);
@@ -1607,7 +1607,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/recording/{recording_uuid}" }, input, call);
@@ -1754,7 +1754,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/alert/{uuid}" }, input, call);
@@ -1795,37 +1795,37 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly subscriptions: readonly {
-      /** Lower case; capitals are taken for the same. */
+      /** Lower case; upper case is accepted. */
       readonly uuid: string;
-      /** Lower case; capitals are taken for the same. */
+      /** Lower case; upper case is accepted. */
       readonly subscription_uuid: string;
-      /** Lower case; capitals are taken for the same. */
+      /** Lower case; upper case is accepted. */
       readonly process_uuid: string;
       /** Credentials are shown as `***`. */
       readonly notification_url: string;
-      /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+      /** `new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0. */
       readonly event_type: "new-tracks" | "target-count";
       /** Credentials are shown as `***`. */
       readonly auth_url: string | null;
       readonly notifier_policy_type: "backoff";
       readonly notifier_policy_args: {
-        /** The least time between two notifications. */
+        /** Minimum time between two notifications. */
         readonly backoff_seconds?: number;
       };
-      /** `full` adds the entries of the detection message. */
+      /** `full` adds the track entries of the detection message. */
       readonly notification_format?: "simple" | "full";
       /** UTC, ISO 8601 with milliseconds. */
       readonly created_at: string;
       readonly delivery: {
-        /** Notifications that are to be delivered, or gathered into. */
+        /** Notifications that wait for delivery or are being combined. */
         readonly waiting: number;
-        /** So many the receiver has taken. */
+        /** Notifications accepted by the receiver. */
         readonly delivered: number;
-        /** So many were given up: they were tried for too long, or too many waited. */
+        /** Notifications discarded because delivery failed for too long or the queue was full. */
         readonly dropped: number;
         readonly last_attempt_at: string | null;
         readonly last_delivered_at: string | null;
-        /** Null when the last attempt went well. */
+        /** Null if the last attempt succeeded. */
         readonly last_error: string | null;
       };
     }[];
@@ -1850,11 +1850,11 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly process_uuid: string;
-    /** Of the subscriptions that are gone. */
+    /** UUIDs of the deleted subscriptions. */
     readonly uuids: readonly string[];
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid?: string;
   }> {
     return this.#send(
@@ -1880,15 +1880,15 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly tests: readonly {
-      /** Lower case; capitals are taken for the same. */
+      /** Lower case; upper case is accepted. */
       readonly uuid: string;
-      /** Lower case; capitals are taken for the same. */
+      /** Lower case; upper case is accepted. */
       readonly subscription_uuid: string;
-      /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+      /** `new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0. */
       readonly event_type: "new-tracks" | "target-count";
       readonly notification_url: string;
       readonly delivered: boolean;
-      /** Why not; null when it was delivered. */
+      /** Why it was not delivered; null if it was. */
       readonly detail: string | null;
     }[];
   }> {
@@ -1909,9 +1909,9 @@ export class Operations {
     input: { process_uuid: string },
     call?: Call,
   ): Promise<{
-    /** In the order in which they were attached. */
+    /** In the order of attachment. */
     readonly branches: readonly Branch[];
-    /** Slots that can be attached, with the JSON Schema of their params. */
+    /** Available slots with the JSON Schema of their parameters. */
     readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   }> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/branches" }, input, call);
@@ -1932,7 +1932,7 @@ export class Operations {
     call?: Call,
   ): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/branches/{branch_uuid}" }, input, call);
@@ -1981,11 +1981,11 @@ export class Operations {
   tryGraph(
     input: {
       body: {
-        /** The graph, of elements that are on the allow-list. */
+        /** YAML of the graph. It may only use elements on the allow-list. */
         readonly yaml: string;
-        /** Lower case; capitals are taken for the same. */
+        /** Lower case; upper case is accepted. */
         readonly source_uuid: string;
-        /** Values of the graph's params. */
+        /** Values of the graph's parameters. */
         readonly params?: Readonly<Record<string, unknown>>;
       };
     },
@@ -2007,11 +2007,11 @@ export class Operations {
     input: { process_uuid: string; body: Readonly<Record<string, Readonly<Record<string, unknown>>>> },
     call?: Call,
   ): Promise<{
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly process_uuid: string;
-    /** Values by property, by node; `params` for those of the graph. */
+    /** Values by node and property; `params` for the graph's parameters. */
     readonly set: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   }> {
     return this.#send(
@@ -2059,7 +2059,7 @@ export class Operations {
   /** Stops the demo. Its process and whatever else runs on its source are stopped, and the source is removed. The clip stays in the cache. Needs the key of an operator. */
   stopDemo(call?: Call): Promise<{
     readonly deleted: true;
-    /** Lower case; capitals are taken for the same. */
+    /** Lower case; upper case is accepted. */
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/demo" }, {}, call);

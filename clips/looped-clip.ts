@@ -1,10 +1,10 @@
 /** A clip as an endless stream: after the last picture comes the first, with continuous timestamps. */
 
 import { setTimeout as wait } from "node:timers/promises";
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import { NAL, nalType, splitStartCodes } from "../media/h264/nal.ts";
 import { readSps } from "../media/h264/sps.ts";
 import { publishRtsp } from "../media/rtsp/publisher.ts";
-import type { Tracks, Unit } from "../media/unit.ts";
 
 /** A start code and a delimiter: unambiguous in a byte stream. */
 const DELIMITER = Buffer.from([0, 0, 1, NAL.delimiter]);
@@ -44,7 +44,7 @@ export class LoopedClip {
   }
 
   /** `index` counts on through all loops. */
-  unit(index: number, captureMs: number): Unit {
+  unit(index: number, captureMs: number): AccessUnit {
     const picture = this.#pictures[index % this.#pictures.length];
     if (picture === undefined) throw new Error(`invalid picture index ${index}`);
     const ptsUs = Math.round(this.dueMs(index) * 1000);

@@ -1,6 +1,6 @@
 /**
- * Writes what is made from definitions: the generated pages of docs/, and the typed part of client/. The OpenAPI document
- * comes from a service that is started for it, on free ports and with data of its own.
+ * Writes the generated pages of docs/ and the typed part of client/. Starts a service on free ports, with its own data
+ * folder, to get the OpenAPI document.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -48,7 +48,7 @@ for (const [path, text] of files) {
   await writeFile(join(ROOT, path), text);
   console.log(path);
 }
-// The client is TypeScript: it is laid out as everything else is.
+// The client is TypeScript: formatted like all other code.
 const format = spawnSync("npx", ["biome", "check", "--write", "client/operations.ts"], { cwd: ROOT, encoding: "utf8" });
 if (format.status !== 0) {
   console.error(format.stdout + format.stderr);

@@ -1,36 +1,36 @@
 /**
- * The contract of an element. A definition is light: it names and describes the element and is all that the compiler,
- * `windhover inspect` and the API need. What is heavy is imported inside `create`.
+ * The contract of an element. A definition is cheap to load: it names and describes the element, and is all that the
+ * compiler, `windhover inspect` and the API need. Heavy modules are imported inside `create`.
  */
 import type { Static, TObject } from "typebox";
 import type { Json, JsonRecord } from "../schemas/json.ts";
 import type { Registry } from "../schemas/registry.ts";
 
-/** A key of the frame metadata that must be there, may be there, or of which one of several must be there. */
+/** A required key of the frame metadata, an optional one, or several of which one is required. */
 export type Read = string | { readonly optional: string } | { readonly oneOf: readonly string[] };
 
 interface Described<P extends TObject> {
   readonly name: string;
-  /** One sentence, shown by `inspect`. */
+  /** One sentence: the description shown by `inspect`. */
   readonly about: string;
   /** A graph in YAML that uses the element; a test compiles it. */
   readonly example: string;
-  /** camelCase keys; in graphs they are kebab-case. `live: true` on a property lets it change while the graph runs. */
+  /** camelCase keys; graphs spell them in kebab-case. `live: true` makes a property mutable while PLAYING. */
   readonly properties: P;
   readonly reads?: readonly Read[];
   readonly writes?: readonly string[];
-  /** Imports what `create` and `drive` are going to: whoever has time before a graph starts calls it. */
+  /** Imports the modules that `create` and `drive` need, ahead of the start of a graph. */
   preload?(): Promise<unknown>;
 }
 
-/** Runs TypeScript on every frame and passes it on. */
+/** Runs TypeScript on every frame and pushes the frame downstream. */
 export interface TransformDefinition<P extends TObject = TObject> extends Described<P> {
   readonly kind: "transform";
-  /** GStreamer caps taken and, as this element does not change the format, given. */
+  /** GStreamer caps of both pads: a transform does not change the format. */
   readonly caps: string;
-  /** `write` gets a frame whose planes may be changed. */
+  /** `write` makes the planes of the frame writable. */
   readonly access?: "read" | "write";
-  /** Frames taken before the first of them has settled, up to 256 MiB of them; they leave in order. Default 1. */
+  /** Frames processed concurrently, up to 256 MiB in total; they leave in order. Default 1. */
   readonly inFlight?: number;
   create(properties: Static<P>, services: Services): Promise<Handler<P>> | Handler<P>;
 }
@@ -42,17 +42,17 @@ export interface SinkDefinition<P extends TObject = TObject> extends Described<P
   create(properties: Static<P>, services: Services): Promise<Handler<P>> | Handler<P>;
 }
 
-/** Stands for a run of GStreamer elements, chosen by its properties, the source and what the registry has. */
+/** A bin: expands to a chain of GStreamer elements, chosen by its properties, the source and the installed plugins. */
 export interface CompositeDefinition<P extends TObject = TObject> extends Described<P> {
   readonly kind: "composite";
-  /** Pure. Throws `ExpandFault` for what a schema cannot say. */
+  /** Pure. Throws `ExpandFault` for faults that a schema cannot express. */
   expand(properties: Static<P>, context: ExpandContext): Expansion;
   /**
-   * Called before the nodes are made: the moment to look at what they will touch, such as a file. A throw keeps the graph
-   * or branch from starting. What it gives is closed after the nodes are gone.
+   * Called before the nodes are created, to prepare the resources they use, such as a file. If it throws, the graph or
+   * branch does not start. The driver is closed after the nodes are destroyed.
    */
   open?(properties: Static<P>, services: OpenServices): Promise<Driver> | Driver;
-  /** For composites that have work to do while the graph runs, such as `source` with its reconnects. */
+  /** For composites that work while the graph runs, such as `source`, which reconnects. */
   drive?(properties: Static<P>, services: DriverServices): Promise<Driver> | Driver;
 }
 
@@ -61,11 +61,11 @@ export type ElementDefinition<P extends TObject = TObject> =
   | SinkDefinition<P>
   | CompositeDefinition<P>;
 
-/** A definition whose property types have been forgotten: what registries of elements hold. */
+/** A definition with properties of any type, as stored in `Elements`. */
 // biome-ignore lint/suspicious/noExplicitAny: properties are checked against the schema before `create` sees them.
 export type AnyElement = ElementDefinition<any>;
 
-/** An element that could not be loaded. */
+/** An element that failed to load. */
 export interface BrokenElement {
   readonly name: string;
   /** `elements/x/x.ts:12:7`, or only the file. */
@@ -73,7 +73,7 @@ export interface BrokenElement {
   readonly reason: string;
 }
 
-/** Elements by name. A graph that names a broken one gets its reason. */
+/** Elements by name. A graph that names a broken one is rejected with its reason. */
 export interface Elements extends ReadonlyMap<string, AnyElement> {
   readonly broken?: ReadonlyMap<string, BrokenElement>;
 }
@@ -82,23 +82,23 @@ export function defineElement<P extends TObject>(definition: ElementDefinition<P
   return Object.freeze(definition);
 }
 
-/** What a transform or sink does with frames. Every method may be async; frames wait for it. */
+/** Processes the frames of a transform or sink. Every method may be async; the next frame waits for it. */
 export interface Handler<P extends TObject = TObject> {
-  /** Frames that this one takes at once, where that is fewer than the definition's `inFlight`. Read once, at the start. */
+  /** Lowers the definition's `inFlight` for this instance. Read once, at start. */
   readonly inFlight?: number;
-  /** How long a live frame usually stays here: told to sinks that keep time. Read once, at the start. */
+  /** Usual latency of a live frame, reported to synchronising sinks. Read once, at start. */
   readonly latencyMs?: number;
-  /** `"drop"` keeps the frame from going on. A throw ends the graph with the error and its stack. */
+  /** `"drop"` discards the frame. A throw ends the graph with the error and its stack. */
   process(frame: Frame): undefined | "drop" | Promise<undefined | "drop"> | Promise<void> | void;
-  /** The format is known or has changed; comes before the first frame of that format. */
+  /** Called before the first frame of each format. */
   format?(format: FrameFormat): void | Promise<void>;
-  /** A live property changed; gets all of them. A throw refuses the change and leaves the graph running. */
+  /** Live properties changed; receives all properties. A throw rejects the change and the graph keeps running. */
   update?(properties: Static<P>): void | Promise<void>;
-  /** Frames in flight were discarded (seek, stop): forget what was remembered about them. */
+  /** Frames in flight were discarded (seek, stop): drop the state that belongs to them. */
   flush?(): void;
-  /** The stream has ended; what was held back may still be written. */
+  /** End of stream; buffered output may still be written. */
   end?(): void | Promise<void>;
-  /** Always called, once, whatever happened before. */
+  /** Always called, exactly once, also after an error. */
   close?(): void | Promise<void>;
 }
 
@@ -116,52 +116,52 @@ export interface FrameFormat {
 }
 
 export interface Plane {
-  /** A view of GStreamer's memory: no copy. Dead (length 0) once the handler has settled. */
+  /** A view of GStreamer's memory, not a copy. Detached (length 0) once the handler has settled. */
   readonly data: Uint8Array;
   readonly stride: number;
   readonly width: number;
   readonly height: number;
 }
 
-/** What elements have found out about a frame. Frozen: `frame.write` makes the next version. */
+/** Results that elements attach to a frame. Frozen: `frame.write` creates the next version. */
 export type FrameMetadata = { readonly [key: string]: Json };
 
-/** One frame, alive until the handler that got it settles; afterwards its methods throw. */
+/** One frame, valid until the handler that received it settles; afterwards its methods throw. */
 export interface Frame {
-  /** Counts the frames this element has been given, from 0. */
+  /** Number of this frame at this element, from 0. */
   readonly index: number;
-  /** Presentation time in the stream; null where the stream has none. */
+  /** Presentation timestamp; null if the stream has none. */
   readonly ptsNs: bigint | null;
   readonly durationNs: bigint | null;
-  /** Unix time at which the picture was taken. */
+  /** Unix time of capture. */
   readonly captureNs: bigint;
-  /** A gap came before this frame (reconnect, seek, loss). */
+  /** This frame follows a gap (reconnect, seek, loss). */
   readonly discontinuity: boolean;
   readonly format: FrameFormat;
-  /** The picture as it came in, before anything in the graph resized it. */
+  /** Size of the input video, before the graph resized it. */
   readonly inputSize: { readonly width: number; readonly height: number };
   readonly meta: FrameMetadata;
   /** Aborted when the frame is discarded (flush, stop). */
   readonly signal: AbortSignal;
-  /** Adds to the metadata. The values are frozen and travel by reference. */
+  /** Adds to the metadata. The values are frozen and passed by reference. */
   write(part: FrameMetadata): void;
-  /** Raw video: one entry a plane. Anything else: one entry with the bytes. */
+  /** Raw video: one entry per plane. Other media: one entry with the bytes. */
   readonly planes: readonly Plane[];
   /** The bytes of all planes, rows without padding, in an array that outlives the frame. */
   copy(): Uint8Array;
-  /** Resizes and converts into `target`, on the streaming thread. Raw I420 and NV12. Not to be transferred meanwhile. */
+  /** Resizes and converts into `target` on the streaming thread. Raw I420 and NV12. Do not transfer `target` meanwhile. */
   tensor(target: Float32Array | Uint8Array, order: TensorOrder): Promise<TensorGeometry>;
   /** Draws on the planes, on the streaming thread. Needs `access: "write"`; raw I420 and NV12. */
   draw(shapes: readonly Shape[]): Promise<void>;
-  /** The frame, or a part of it, as a picture file, encoded on the streaming thread. */
+  /** Encodes the frame or a part of it as an image file, on the streaming thread. */
   image(type: "image/png" | "image/jpeg", part?: PicturePart): Promise<Uint8Array>;
 }
 
-/** What to take of a frame for a picture. */
+/** The part of a frame to encode, and its size. */
 export interface PicturePart {
-  /** In fractions of the frame, within it. Default: all of it. */
+  /** In fractions of the frame, inside it. Default: the whole frame. */
   readonly region?: { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
-  /** Made smaller, aspect kept, until its longer side has no more pixels than this. Never made larger. */
+  /** Downscales, aspect kept, until the longer side has at most this many pixels. Never upscales. */
   readonly mostPixels?: number;
 }
 
@@ -177,13 +177,13 @@ export interface TensorOrder {
   readonly std?: readonly [number, number, number];
   /** Pixel value of the padding before mean and std; default 114. */
   readonly padding?: number;
-  /** Where the padding goes: around the picture, or right of and below it. Default `centre`. */
+  /** Padding on all sides (`centre`, the default), or only right and below (`top-left`). */
   readonly anchor?: "centre" | "top-left";
-  /** Part of the frame to take, in fractions; default all of it. */
+  /** Part of the frame to use, in fractions; default: the whole frame. */
   readonly region?: { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 }
 
-/** How to get back: `frame pixel = (tensor pixel - offset) / scale + origin`. */
+/** Maps tensor pixels to frame pixels: `frame = (tensor - offset) / scale + origin`. */
 export interface TensorGeometry {
   readonly scaleX: number;
   readonly scaleY: number;
@@ -194,11 +194,11 @@ export interface TensorGeometry {
 }
 
 /**
- * Pixels of the frame; colours as 0xRRGGBB; opacity from 0 to 1, where it may be left out 1. What lies outside the frame
- * is clipped. A box is drawn within its edges; `dash` is about the length of its dashes and gaps. The points of a line
- * may come as x, y, x, y …; at its first point a line has `start` times its opacity. The corner of a text is that of its
- * background, or its own where it has none; a line of text is 1.25 `size` high and a letter about 0.6 `size` wide, an
- * East Asian one twice that, and a background is `size / 4` wider on the left and on the right.
+ * In pixels of the frame; colours as 0xRRGGBB; opacity from 0 to 1, default 1. Shapes are clipped to the frame. A box is
+ * drawn inside its edges; `dash` is the approximate length of dashes and gaps. The points of a line may be given as
+ * x, y, x, y …; a line fades in, from `start` times `opacity` at its first point. The position of a text is the upper
+ * left corner of its background, or of the text itself without one. A line of text is 1.25 `size` high, a letter about
+ * 0.6 `size` wide (East Asian letters twice that), and the background is `size / 4` wider on both sides.
  */
 export type Shape =
   | {
@@ -232,38 +232,38 @@ export type Shape =
       opacity?: number;
     };
 
-/** What the machine offers to elements while they run. */
+/** Services of the runtime for a running element. */
 export interface Services {
   /** Name of this node in the graph. */
   readonly node: string;
   readonly job: Job;
   readonly log: Log;
-  /** To whoever runs the graph. Bounded: an element that floods loses the oldest, counted. */
+  /** Sends an event to the owner of the graph. Bounded queue: on overflow the oldest event is dropped and counted. */
   emit(event: ElementEvent): void;
-  /** To standard output of whoever runs the graph; resolves when more may be written. */
+  /** Writes to the standard output of the process that runs the graph; resolves when it accepts more. */
   print(line: string): Promise<void>;
   /**
-   * A message for whoever follows what the graph finds: a line of JSON on standard output in the foreground, a socket in
-   * the service. Nothing is lost on the way there; resolves when more may be sent.
+   * Sends a result to the subscribers of the graph: a line of JSON on standard output in the foreground, a socket in the
+   * service. Lossless; resolves when the channel accepts more.
    */
   send(channel: string, message: JsonRecord): Promise<void>;
-  /** A picture for whoever looks: false when it was dropped. Not there where nobody can look. */
+  /** Sends an image to viewers; returns false if it was dropped. Undefined where there can be no viewers. */
   show?(captureNs: bigint, bytes: Uint8Array): boolean;
-  /** Messages from outside, such as telemetry; `take` must not throw. Until the returned function is called. */
-  listen(channel: string, take: (message: JsonRecord) => void): () => void;
+  /** Subscribes to messages from outside, such as telemetry; `handle` must not throw. Returns the unsubscribe function. */
+  listen(channel: string, handle: (message: JsonRecord) => void): () => void;
 }
 
-/** What the graph is run for. */
+/** The process that the graph belongs to. */
 export interface Job {
-  /** Of the process; all zeros in the foreground, where there is none and the same clip must give the same bytes. */
+  /** Of the process; all zeros in the foreground, where the same clip must give the same bytes. */
   readonly uuid: string;
-  /** What the graph is started on, without credentials; empty when it names its own source. */
+  /** The source the graph was started with, without credentials; empty if the graph names its own source. */
   readonly sourceUri: string;
-  /** Frames come at the pace of the world and may be dropped; otherwise (pace `fast`) nothing is, and nothing reads the clock. */
+  /** Frames arrive in real time and may be dropped. Otherwise (pace `fast`) no frame is dropped and no clock is read. */
   readonly live: boolean;
-  /** After how long a live source that stays away is given up, where whoever runs the graph says so. */
+  /** Overrides `give-up-seconds` of `source`. */
   readonly giveUpSeconds?: number | null;
-  /** Ids of objects: from 1, never given twice while the process lives, whoever asks and however often the graph is relaunched. */
+  /** Track ids: from 1, unique for the life of the process, also across relaunches of the graph. */
   nextTrackId(): number;
 }
 
@@ -280,14 +280,14 @@ export interface ElementEvent {
 }
 
 export interface OpenServices extends Services {
-  /** What the graph is started on, as `expand` saw it. */
+  /** The source the graph was started with, as passed to `expand`. */
   readonly source: SourceBinding | null;
 }
 
 export interface DriverServices extends OpenServices {
   /** Ends the graph with this reason. */
   fail(error: Error): void;
-  /** Ends the stream at this node as if it had come to its end. */
+  /** Sends end of stream from this node. */
   endOfStream(): void;
   /** Starts a disposable pipeline whose last node is an appsink, feeding this composite's appsrc. */
   ingest(expansion: Expansion): Promise<Ingest>;
@@ -295,27 +295,27 @@ export interface DriverServices extends OpenServices {
 
 export interface Driver {
   close(): void | Promise<void>;
-  /** Of sources that go on by themselves: lets go until `resume`. Together or not at all. */
+  /** For live sources: disconnects until `resume`. Implement both or neither. */
   pause?(): void | Promise<void>;
   resume?(): void;
 }
 
-/** One attempt at a live source. Closing it tears its pipeline down, however stuck that is. */
+/** One connection attempt to a live source. `close` tears its pipeline down, even if it is stuck. */
 export interface Ingest {
   /** Milliseconds since the last data arrived, or since the start. */
   idleMs(): number;
-  /** True once a first key frame has gone downstream. */
+  /** True once the first keyframe was pushed downstream. */
   readonly flowing: boolean;
-  /** Settles when the pipeline ends by itself: null at end of stream, else the error. */
+  /** Settles when the pipeline ends on its own: null at end of stream, otherwise the error. */
   readonly ended: Promise<Error | null>;
   close(): Promise<void>;
 }
 
 export interface ExpandContext {
   readonly registry: Registry;
-  /** What the graph is started on, if anything. */
+  /** The source the graph is started with, if any. */
   readonly source: SourceBinding | null;
-  /** Frames come at the pace of the world and may be dropped; at pace `fast` nothing ever is. */
+  /** Frames arrive in real time and may be dropped; at pace `fast` none is. */
   readonly live: boolean;
 }
 
@@ -323,14 +323,16 @@ export interface SourceBinding {
   /** A path, `test:PATTERN`, or an rtsp, rtsps, rtmp or rtmps URL. */
   readonly uri: string;
   readonly pace?: "realtime" | "fast";
-  /** Of a file whose container is known: the factory that reads it. Without it the file's content chooses one. */
+  /** A file starts again at its end and runs in real time, like a camera. */
+  readonly loop?: boolean;
+  /** Demuxer factory for a file whose container is known. Default: chosen by the file's content. */
   readonly demuxer?: string;
 }
 
-/** Elements linked in order. A composite of one node gives it its own name; of several, `name.suffix`. */
+/** Nodes linked in order. A single node takes the composite's name; several are named `name.suffix`. */
 export interface Expansion {
   readonly nodes: readonly ExpandedNode[];
-  /** Factories whose rank is raised above all others, in this order, before the pipeline is built. */
+  /** Factories ranked above all others, in this order, before the pipeline is built. */
   readonly prefer?: readonly string[];
 }
 
@@ -338,15 +340,15 @@ export interface ExpandedNode {
   readonly suffix: string;
   readonly factory: string;
   readonly properties: JsonRecord;
-  /** Which of several pads goes on to the next node, by caps: `video/x-raw`, `application/x-rtp,media=video`. */
+  /** Caps of the pad to link to the next node: `video/x-raw`, `application/x-rtp,media=video`. */
   readonly onward?: string;
 }
 
-/** A fault that only expanding could find; the compiler gives it the property's line. */
+/** A fault found while expanding; the compiler adds the line of the property. */
 export class ExpandFault extends Error {
   override readonly name = "ExpandFault";
   readonly property: string | null;
-  /** `property` is camelCase, or null when the fault is the element's as a whole. */
+  /** `property` is camelCase, or null when the fault concerns the whole element. */
   constructor(property: string | null, message: string) {
     super(message);
     this.property = property;

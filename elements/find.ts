@@ -1,6 +1,6 @@
 /**
- * Where elements are: each folder `x` beside this file, or link to one, holds `x/x.ts`. In a bundle the same list, made
- * by setup/bundle.mjs, stands in place of this module.
+ * Finds the elements: each folder `x` beside this file, or link to a folder, holds `x/x.ts`. In a bundle,
+ * setup/bundle.mjs replaces this module by a fixed list.
  */
 import { readdir, stat } from "node:fs/promises";
 
@@ -8,7 +8,7 @@ export interface FoundElement {
   readonly name: string;
   /** For messages, relative to the checkout: `elements/x/x.ts`. */
   readonly file: string;
-  /** Resolves with the module, or rejects with whatever loading it threw. */
+  /** Resolves with the module, or rejects with the error of loading it. */
   load(): Promise<unknown>;
 }
 
@@ -18,7 +18,7 @@ const HERE = new URL(".", import.meta.url);
 export async function findElements(folder: URL = HERE): Promise<readonly FoundElement[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const isFolder = async (name: string) =>
-    // A link to nothing counts as a folder: then its file is reported as missing.
+    // A dangling link counts as a folder, so that its file is reported as missing.
     (await stat(new URL(name, folder)).catch(() => null))?.isDirectory() ?? true;
   const found = await Promise.all(
     entries

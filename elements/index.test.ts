@@ -7,24 +7,24 @@ import { loadElements } from "./index.ts";
 
 const elements = await loadElements();
 
-test("every folder is an element of its name", () => {
+test("loads every folder as an element of the same name", () => {
   for (const name of ["decode", "encode", "print", "record", "resize", "snapshot", "source", "stage"])
     assert.equal(elements.get(name)?.name, name);
 });
 
-test("all of them can be loaded", () => {
+test("no element is broken", () => {
   assert.deepEqual([...(elements.broken?.values() ?? [])], []);
 });
 
 for (const [name, element] of elements) {
-  test(`${name} says what it is and shows a graph that uses it`, () => {
+  test(`${name} has a description and an example graph that uses it`, () => {
     assert.match(element.about, /^[A-Z].*\.$/);
     assert.match(element.example, /^graph: /m);
     assert.match(element.example, new RegExp(`^ +- ${name}\\b`, "m"));
     assert.ok(Object.isFrozen(element));
   });
 
-  test(`${name} describes each of its properties, in names a graph can spell`, () => {
+  test(`${name} describes each property and names it so that a graph can spell it`, () => {
     assert.deepEqual(checkSchema(element.properties as unknown as JsonRecord), []);
     const properties: Readonly<Record<string, { description?: string }>> = element.properties.properties;
     for (const [property, schema] of Object.entries(properties)) {

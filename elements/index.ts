@@ -1,10 +1,16 @@
-/** Loads the elements. One that cannot be loaded is left out, with the reason; the others do not depend on it. */
+/** Loads the elements. One that fails to load is left out, with place and reason; the others are not affected. */
+import { existsSync, readFileSync } from "node:fs";
 import type { AnyElement, BrokenElement, Elements } from "./element.ts";
-import { explainLoadFault, LoadFault } from "./explain-load-fault.ts";
 import { type FoundElement, findElements } from "./find.ts";
+import { framesOf, shortenPath } from "./source-lines.ts";
 
-/** A module that awaits something at its top must not hold everything up. */
+/** A module with a top-level await that never settles must not block the others. */
 const LOAD_MS = 20_000;
+
+/** The module was loaded, but does not export an element: there is no line to report. */
+class LoadFault extends Error {
+  override readonly name = "LoadFault";
+}
 
 export async function loadElements(found?: readonly FoundElement[]): Promise<Elements> {
   const loaded = await Promise.all((found ?? (await findElements())).map(loadElement));
@@ -27,7 +33,7 @@ async function loadElement(found: FoundElement): Promise<AnyElement | BrokenElem
 async function withinLimit<T>(loading: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LoadFault(`it was not loaded within ${LOAD_MS / 1000} s`)), LOAD_MS);
+    timer = setTimeout(() => reject(new LoadFault(`the module was not loaded within ${LOAD_MS / 1000} s`)), LOAD_MS);
   });
   try {
     return await Promise.race([loading, late]);
@@ -36,7 +42,7 @@ async function withinLimit<T>(loading: Promise<T>): Promise<T> {
   }
 }
 
-/** What the compiler and the runtime rely on; what else may be wrong with it they say themselves. */
+/** Checks the fields that the compiler and the runtime rely on; they report other faults themselves. */
 function expectElement(module: unknown, name: string): AnyElement {
   const wanted = `expected \`export default defineElement({ name: "${name}", … })\``;
   const { default: element } = module as { default?: Partial<AnyElement> };
@@ -56,4 +62,48 @@ function expectElement(module: unknown, name: string): AnyElement {
   if (missing.length > 0)
     throw new LoadFault(`the default export is not an element: it has no valid ${missing.join(", ")}`);
   return element as AnyElement;
+}
+
+type LoadFailure = Omit<BrokenElement, "name">;
+
+/** `file` is the element's, relative to the checkout. */
+function explainLoadFault(thrown: unknown, file: string): LoadFailure {
+  const error = thrown instanceof Error ? thrown : new LoadFault(`the module threw ${String(thrown)}`);
+  if (error instanceof LoadFault) return { place: file, reason: error.message };
+  return explainSyntax(error) ?? explainImport(error, file) ?? explainThrow(error, file);
+}
+
+/** From esbuild, whose columns start at 0, or from Node, which marks the column below the line. */
+function explainSyntax({ message, stack = "" }: Error): LoadFailure | null {
+  const [, path, line, column, reason = ""] = /^(.+?):(\d+):(\d+): ERROR: (.*)$/m.exec(message) ?? [];
+  if (path !== undefined) return { place: `${shortenPath(path)}:${line}:${Number(column) + 1}`, reason };
+  const [, drawn, drawnLine, before = ""] = /^(\S+):(\d+)\n.*\n( *)\^+\n/.exec(stack) ?? [];
+  return drawn === undefined
+    ? null
+    : { place: `${shortenPath(drawn)}:${drawnLine}:${before.length + 1}`, reason: message };
+}
+
+function explainImport(error: NodeJS.ErrnoException, file: string): LoadFailure | null {
+  if (error.code !== "ERR_MODULE_NOT_FOUND") return null;
+  const [, wanted = "", path = ""] = /'([^']+)' imported from (.+)/.exec(error.message) ?? [];
+  const importer = shortenPath(path);
+  if (shortenPath(wanted) === file) return { place: file, reason: "there is no such file" };
+  const place = findText(path, wanted.split("/").at(-1) ?? wanted);
+  const what = wanted.startsWith("/") ? `the file ${shortenPath(wanted)}` : `the package "${wanted}"`;
+  return { place: `${importer}${place}`, reason: `imports ${what}, which does not exist` };
+}
+
+function explainThrow(error: Error, file: string): LoadFailure {
+  const place = framesOf(error.stack ?? "")
+    .map((frame) => /^([^\s(]+\.[cm]?[jt]s:\d+:\d+)\)?$/.exec(frame.split(/[\s(]/).at(-1) ?? "")?.[1])
+    .find((at) => at !== undefined && !/^(node:|node_modules\/|elements\/(index|find)\.ts)/.test(at));
+  return { place: place ?? file, reason: `throws while loading: ${error.message || error.name}` };
+}
+
+/** `:line:column` of the import in a file; empty if it is not found. */
+function findText(path: string, text: string): string {
+  if (text === "" || !existsSync(path)) return "";
+  const lines = readFileSync(path, "utf8").split("\n");
+  const index = lines.findIndex((line) => /\bfrom\b|\bimport\b/.test(line) && line.includes(text));
+  return index < 0 ? "" : `:${index + 1}:${(lines[index] ?? "").search(/["']/) + 1}`;
 }

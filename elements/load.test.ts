@@ -31,7 +31,7 @@ const loaded = await loadElements([
   failing("thrown", "a string"),
 ]);
 
-test("what can be loaded is there, whatever is beside it", () => {
+test("loads valid elements beside broken ones", () => {
   assert.deepEqual([...loaded.keys()], ["good"]);
 });
 
@@ -42,16 +42,16 @@ for (const [name, place, reason] of [
   ["other", "elements/other/other.ts", /is named "another"; expected .*name: "other"/],
   ["partial", "elements/partial/partial.ts", /no valid about, properties, caps, create/],
   ["syntax", "elements/syntax/syntax.ts:3:12", /^Expected ;$/],
-  ["missing", "/there/f.ts", /imports the package "left-pad", which is not there/],
+  ["missing", "/there/f.ts", /imports the package "left-pad", which does not exist/],
   ["thrown", "elements/thrown/thrown.ts", /threw a string/],
 ] as const)
-  test(`an element that is broken (${name}) has its place and its reason`, () => {
+  test(`reports place and reason of a broken element (${name})`, () => {
     const broken = loaded.broken?.get(name);
     assert.equal(broken?.place, place);
     assert.match(broken?.reason ?? "", reason);
   });
 
-test("a graph that names a broken element is told why, on its line", () => {
+test("a graph that names a broken element is rejected with the reason, on its line", () => {
   const text = "graph: g\nchains:\n  main:\n    - syntax\n";
   const registry = { list: () => [], get: () => undefined };
   const { faults } = compile({ file: "g.yaml", text }, { elements: loaded, registry });

@@ -1,4 +1,4 @@
-/** Metadata of `detect` and `track`, and an element that writes it, for tests of what reads it. */
+/** Metadata of `detect` and `track`, and an element that writes it, for tests of elements that read it. */
 import { Type } from "typebox";
 import type { Box, Detection, Detections, Track, Tracks } from "../schemas/detections.ts";
 import { type AnyElement, defineElement, type Frame, type FrameMetadata } from "./element.ts";
@@ -36,12 +36,12 @@ export const tracks = (objects: Track[], change: Partial<Tracks> = {}): Tracks =
   ...change,
 });
 
-/** Stands where `detect` and `track` would. */
+/** Replaces `detect` and `track`. */
 export const marker = (mark: (frame: Frame) => FrameMetadata): AnyElement =>
   defineElement({
     kind: "transform",
     name: "mark",
-    about: "Test: writes what the test says.",
+    about: "Test: writes metadata given by the test.",
     example: "graph: none\nchains: {}\n",
     properties: Type.Object({}),
     writes: ["detections", "tracks"],

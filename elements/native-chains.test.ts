@@ -1,4 +1,4 @@
-/** The expansions on real GStreamer, without our own addon: what `gst-launch-1.0` makes of them. */
+/** The expansions on real GStreamer, without the addon: run by `gst-launch-1.0`. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile } from "node:child_process";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ function write(element: AnyElement, properties: object): string {
 }
 
 function writeNode({ factory, properties }: ExpandedNode): string {
-  // Our own addon's; it changes no frame.
+  // Part of the addon; it changes no frame.
   if (factory === "keyframes") return "identity";
   return [factory, ...Object.entries(properties).map(([name, value]) => `${name}=${value}`)].join("\n");
 }
@@ -46,7 +46,7 @@ async function launch(...steps: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Runs a chain to its end; says which caps its last pad had and how many frames came there. */
+/** Runs a chain to its end; returns the caps of its last pad and the number of frames. */
 async function watch(...steps: readonly string[]): Promise<{ caps: string; size: string; frames: number }> {
   const output = await launch(...steps, "identity\nname=watch\nsilent=false", "fakesink\nsync=false");
   const caps = [...output.matchAll(/watch\.GstPad:src: caps = (.*)/g)].at(-1)?.[1] ?? "";
@@ -62,14 +62,14 @@ for (const [given, to, expected] of [
   ["640x360", "720p", "640x360"],
   ["641x361", null, "641x361"],
 ] as const) {
-  test(`a picture of ${given} resized to ${to} is ${expected}`, async () => {
+  test(`resizes ${given} to ${to} as ${expected}`, async () => {
     const [width, height] = given.split("x");
     const { size } = await watch(from(`test:?width=${width}&height=${height}&frames=2`), write(resize, { to }));
     assert.equal(size, expected);
   });
 }
 
-test("a picture with oblong pixels is resized to the shape it is shown in", async () => {
+test("resizes a frame with non-square pixels to its display aspect", async () => {
   const wide = "capsfilter\ncaps=video/x-raw,width=1440,height=1080,pixel-aspect-ratio=4/3";
   const { size } = await watch("videotestsrc\nnum-buffers=2", wide, write(resize, { to: "720p" }));
   assert.equal(size, "1280x720");
@@ -87,7 +87,7 @@ for (const [index, [what, extension, encoder]] of (
     ["raw video in AVI", "avi", ["avimux"]],
   ] as const
 ).entries()) {
-  test(`${what} decodes to plain pictures, none lost`, async () => {
+  test(`decodes ${what} without losing a frame`, async () => {
     const path = join(folder, `${index}.${extension}`);
     await launch(from("test:ball?width=320&height=180&frames=30"), ...encoder, `filesink\nlocation=${path}`);
     const { caps, frames } = await watch(from(path), write(stage, { buffers: 8 }), decoded());
@@ -96,20 +96,20 @@ for (const [index, [what, extension, encoder]] of (
   });
 }
 
-test("a test pattern passes through decode untouched", async () => {
+test("decode passes a test pattern through unchanged", async () => {
   const { caps, frames } = await watch(from("test:snow?frames=20"), write(decode, { hardware: "never" }));
   assert.equal(frames, 20);
   assert.match(caps, /I420/);
 });
 
-test("a picture that was taken upright is turned upright", async () => {
+test("decode rotates a portrait video upright", async () => {
   const turned = "taginject\ntags=image-orientation=rotate-90";
   const { size } = await watch(from("test:?width=320&height=180&frames=3"), turned, decoded());
   assert.equal(size, "180x320");
 });
 
 for (const codec of ["h264", "h265"] as const) {
-  test(`a recording in ${codec} holds every frame, of a picture of odd size too`, async () => {
+  test(`a recording in ${codec} holds every frame, also for odd frame sizes`, async () => {
     const path = join(folder, `record-${codec}.mp4`);
     const picture = from("test:ball?width=321&height=181&frames=40");
     await launch(picture, write(encode, { ...ENCODE, codec }), write(record, { path, codec }));
@@ -134,7 +134,7 @@ test("a recording that is killed plays up to the last fragment", async () => {
   assert.ok(frames >= 25, `${frames} frames`);
 });
 
-/** Snow at 500 kbit/s: the first fragment is more than 20 kB, the header far less. */
+/** Noise at 500 kbit/s: the first fragment is more than 20 kB, the header far less. */
 async function waitForFragments(recording: ChildProcess, path: string): Promise<void> {
   while (recording.exitCode === null) {
     const size = await stat(path).then(

@@ -1,4 +1,4 @@
-/** A registry written by hand, for tests of expansions. */
+/** A fake registry, for tests of expansions. */
 import type { FactoryInfo, PropertyInfo, Registry } from "../schemas/registry.ts";
 import type { ExpandContext } from "./element.ts";
 

@@ -1,6 +1,6 @@
 /**
- * JavaScript stacks in lines of our sources. Bundled code has its source maps beside it (setup/bundle.mjs), without a
- * reference, so that Node does not read them at every start: they are read here, when something has failed.
+ * Maps JavaScript stacks to source lines. Source maps lie beside the bundled code (setup/bundle.mjs) without a reference,
+ * so that Node does not read them at every start; they are read here, after a failure.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
@@ -9,23 +9,23 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FRAME = /^\s+at (?:(.*) \()?(?:file:\/\/)?(\/[^()]+?):(\d+):(\d+)\)?$/;
-const MOST_FRAMES = 20;
+const MAX_FRAMES = 20;
 
-/** What calls elements: of no interest below what it called. */
+/** Callers of elements, cut off below the element's own frames. */
 const MACHINERY = /[ (](?:graphs\/runtime\/|native\/|node:)/;
 
-/** Frames only, without the message: `at process (elements/x/x.ts:12:7)`. Empty where the text has none. */
+/** Frames only, without the message: `at process (elements/x/x.ts:12:7)`. Empty if the text has none. */
 export function framesOf(stack: string): readonly string[] {
   const frames = stack
     .split("\n")
     .filter((line) => /^\s+at /.test(line))
-    .slice(0, MOST_FRAMES)
+    .slice(0, MAX_FRAMES)
     .map(locateFrame);
   const last = frames.findLastIndex((frame) => !MACHINERY.test(frame));
   return last < 0 ? frames : frames.slice(0, last + 1);
 }
 
-/** Relative to the checkout, where it lies within. */
+/** Relative to the checkout, if inside it. */
 export const shortenPath = (path: string): string => {
   const plain = path.startsWith("file://") ? fileURLToPath(path) : path;
   return plain.startsWith(ROOT) ? plain.slice(ROOT.length) : plain;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { originOf, plainAddress } from "../schemas/client-origin.ts";
 import { Connections } from "./connections.ts";
 
-test("so many are let in from one address and altogether, and a place is free again once", () => {
+test("limits connections per address and in total, and frees a place only once", () => {
   const connections = new Connections({ connections: 3, connectionsPerAddress: 2 });
   const first = connections.admit("10.0.0.1");
   assert.ok(first);
@@ -11,7 +11,7 @@ test("so many are let in from one address and altogether, and a place is free ag
   assert.equal(connections.admit("10.0.0.1"), null);
   assert.ok(connections.admit("10.0.0.2"));
   assert.equal(connections.admit("10.0.0.3"), null);
-  assert.deepEqual([connections.count, connections.refused], [3, 2]);
+  assert.deepEqual([connections.count, connections.rejected], [3, 2]);
   first();
   first();
   assert.equal(connections.count, 2);
@@ -19,7 +19,7 @@ test("so many are let in from one address and altogether, and a place is free ag
   assert.equal(connections.admit("10.0.0.4"), null);
 });
 
-test("a tenth is kept for this machine, whose processes get in when strangers do not", () => {
+test("reserves a tenth of the connections for the local machine", () => {
   const connections = new Connections({ connections: 20, connectionsPerAddress: 20 });
   for (let i = 0; i < 18; i++) assert.ok(connections.admit(`10.0.0.${i}`));
   assert.equal(connections.admit("10.0.1.1"), null);
@@ -29,14 +29,14 @@ test("a tenth is kept for this machine, whose processes get in when strangers do
   assert.equal(connections.admit("127.0.0.1"), null);
 });
 
-test("an IPv4 address is the same when it comes as IPv6", () => {
+test("counts an IPv4-mapped IPv6 address as IPv4", () => {
   const connections = new Connections({ connections: 10, connectionsPerAddress: 1 });
   assert.ok(connections.admit("::ffff:10.0.0.1"));
   assert.equal(connections.admit("10.0.0.1"), null);
   assert.equal(connections.admit("::FFFF:10.0.0.1"), null);
 });
 
-test("an address is told as it is", () => {
+test("normalizes addresses", () => {
   assert.equal(plainAddress("::ffff:10.0.0.1"), "10.0.0.1");
   assert.equal(plainAddress("FE80::1%eth0"), "fe80::1");
 });

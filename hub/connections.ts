@@ -1,22 +1,27 @@
 /**
- * How many connections there may be at once to RTSP and RTMP together, and from one address. Some are kept for this machine
- * itself: a crowd of strangers cannot keep its processes from their streams.
+ * The TCP ports of RTSP and RTMP, and the limits of their connections: in total, and per address. Some connections are
+ * reserved for the local machine, so that remote clients cannot lock out its runners.
  */
+import { createServer, type Socket } from "node:net";
 import { originOf, plainAddress } from "../schemas/client-origin.ts";
+import type { HubSettings } from "../schemas/hub.ts";
+import type { Log } from "./log.ts";
+import type { AccessClient } from "./server-channel.ts";
+import type { Streams } from "./streams.ts";
 
-export interface ConnectionLimits {
-  readonly connections: number;
-  readonly connectionsPerAddress: number;
-}
+type ConnectionLimits = Pick<HubSettings["limits"], "connections" | "connectionsPerAddress">;
 
-/** Of all, that only connections from this machine may use. */
-const OWN_SHARE = 0.1;
+/** Share of all connections that only the local machine may use. */
+const RESERVED_SHARE = 0.1;
+const LISTEN_BACKLOG = 511;
+/** Time for last responses when a port closes. */
+const CLOSE_MS = 250;
 
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #byAddress = new Map<string, number>();
   #count = 0;
-  #refused = 0;
+  #rejected = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -26,31 +31,31 @@ export class Connections {
     return this.#count;
   }
 
-  /** Connections and requests that were not let in, since the start. */
-  get refused(): number {
-    return this.#refused;
+  /** Connections and requests rejected since the start. */
+  get rejected(): number {
+    return this.#rejected;
   }
 
-  refuse(): void {
-    this.#refused++;
+  countRejected(): void {
+    this.#rejected++;
   }
 
-  /** To be called when the connection is gone. Null: there are too many, close it. */
+  /** Returns a function to call when the connection has closed. Null: a limit is reached, close the connection. */
   admit(address: string | undefined): (() => void) | null {
     const origin = originOf(address ?? "");
     const here = this.#byAddress.get(origin) ?? 0;
     const { connections, connectionsPerAddress } = this.#limits;
-    const most = isLoopback(address ?? "") ? connections : connections - Math.floor(connections * OWN_SHARE);
-    if (this.#count >= most || here >= connectionsPerAddress) {
-      this.#refused++;
+    const max = isLoopback(address ?? "") ? connections : connections - Math.floor(connections * RESERVED_SHARE);
+    if (this.#count >= max || here >= connectionsPerAddress) {
+      this.#rejected++;
       return null;
     }
     this.#count++;
     this.#byAddress.set(origin, here + 1);
-    let isHere = true;
+    let isOpen = true;
     return () => {
-      if (!isHere) return;
-      isHere = false;
+      if (!isOpen) return;
+      isOpen = false;
       this.#release(origin);
     };
   }
@@ -66,4 +71,64 @@ export class Connections {
 function isLoopback(address: string): boolean {
   const plain = plainAddress(address);
   return plain === "::1" || plain.startsWith("127.");
+}
+
+/** What a session of a client needs. */
+export interface SessionDeps {
+  readonly settings: Pick<HubSettings, "limits">;
+  readonly streams: Streams;
+  readonly access: Pick<AccessClient, "authorize">;
+  readonly connections: Connections;
+  readonly log: Log;
+}
+
+export interface TcpPort {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Port 0: any. */
+export type ListenOptions = SessionDeps & HubSettings["rtsp"];
+
+/** Admits connections and starts a session on each. Rejects if it cannot listen. */
+export async function openTcpPort(
+  protocol: "rtsp" | "rtmp",
+  { host, port, connections, log }: ListenOptions,
+  startSession: (socket: Socket) => { close(reason: string): void },
+): Promise<TcpPort> {
+  const open = new Map<Socket, { close(reason: string): void }>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    const release = connections.admit(socket.remoteAddress);
+    if (release === null) {
+      socket.on("error", () => {}).destroy();
+      return;
+    }
+    open.set(socket, startSession(socket));
+    socket.once("close", () => {
+      open.delete(socket);
+      release();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, backlog: LISTEN_BACKLOG }, resolve);
+  });
+  server.on("error", (error) => log("error", `${protocol} port failed`, { error: error.message }));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error(`the ${protocol} server has no port`);
+  return {
+    port: address.port,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const [socket, session] of open) {
+        session.close("the media server is shutting down");
+        socket.destroySoon();
+      }
+      const late = setTimeout(() => {
+        for (const socket of open.keys()) socket.destroy();
+      }, CLOSE_MS);
+      await closed;
+      clearTimeout(late);
+    },
+  };
 }

@@ -5,20 +5,19 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type HttpParts, openHttp } from "./http.ts";
-import { StreamRefusal } from "./streams.ts";
-import { WhepRefusal } from "./webrtc/refusal.ts";
+import { StatusError, StreamRejected } from "./errors.ts";
+import { type HttpDeps, openHttp } from "./http.ts";
 
-const NOTHING: Omit<HttpParts, "socket"> = {
+const NOTHING: Omit<HttpDeps, "socket"> = {
   hls: { answer: async () => ({ status: 200, headers: {}, body: "" }) },
   whep: { offer: async () => ({ id: "1", sdp: "v=0" }), close: () => false },
   log: () => {},
 };
 
-async function open(t: TestContext, parts: Partial<HttpParts>): Promise<string> {
+async function open(t: TestContext, parts: Partial<HttpDeps>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "windhover-http-"));
   const socket = join(folder, "hub.sock");
-  // What one that was killed leaves behind.
+  // Left behind by a killed hub.
   await writeFile(socket, "");
   const http = await openHttp({ ...NOTHING, ...parts, socket });
   t.after(async () => {
@@ -37,7 +36,7 @@ async function ask(socketPath: string, method: string, path: string, body = "") 
   return { status: answer.statusCode as number, headers: answer.headers as Record<string, string>, text };
 }
 
-test("a file of HLS is asked for by its stream's path, its name and its query, and nobody else may ask", async (t) => {
+test("passes path, file name and query of HLS requests, on a socket that only the owner can open", async (t) => {
   const asked: unknown[] = [];
   const socket = await open(t, {
     hls: {
@@ -71,12 +70,12 @@ test("a viewer's offer is answered, and the viewer is closed by the name it got"
   assert.deepEqual(closed, ["anna/drone v1", "anna/drone v2"]);
 });
 
-test("refusals are told as they are, and a fault of ours only to the log", async (t) => {
+test("returns rejections to the client, and writes internal errors only to the log", async (t) => {
   const faults: unknown[] = [
-    new StreamRefusal("not_live", "nothing is published"),
-    new StreamRefusal("too_many", "too many readers"),
-    new WhepRefusal(409, "B-frames"),
-    new Error("a secret of ours"),
+    new StreamRejected("not_live", "nothing is published"),
+    new StreamRejected("too_many", "too many readers"),
+    new StatusError(409, "B-frames"),
+    new Error("an internal secret"),
   ];
   const logged: string[] = [];
   const socket = await open(t, {
@@ -92,21 +91,21 @@ test("refusals are told as they are, and a fault of ours only to the log", async
   for (let i = 0; i < 4; i++) answers.push(await ask(socket, "POST", "/whep/anna/drone", "v=0"));
   assert.deepEqual(
     answers.map(({ status, text }) => `${status} ${text}`),
-    ["404 nothing is published", "503 too many readers", "409 B-frames", "500 a fault of the media hub"],
+    ["404 nothing is published", "503 too many readers", "409 B-frames", "500 internal error of the media server"],
   );
-  assert.match(logged.join(), /^Error: a secret of ours/);
+  assert.match(logged.join(), /^Error: an internal secret/);
 });
 
-test("whoever waits for a part and goes is waited for no longer", async (t) => {
-  const heard = new EventEmitter();
-  const [waiting, gone] = [once(heard, "waiting"), once(heard, "gone")];
+test("aborts a blocked request when its client disconnects", async (t) => {
+  const events = new EventEmitter();
+  const [waiting, gone] = [once(events, "waiting"), once(events, "gone")];
   const socket = await open(t, {
     hls: {
       answer: (_path, _file, _query, signal) =>
         new Promise((_resolve, reject) => {
-          heard.emit("waiting");
+          events.emit("waiting");
           signal.addEventListener("abort", () => {
-            heard.emit("gone");
+            events.emit("gone");
             reject(signal.reason);
           });
         }),

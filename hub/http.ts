@@ -1,11 +1,10 @@
-/** What the server asks for on the Unix socket, for clients that it has let in: HLS files and viewers by WebRTC. */
+/** HTTP on a Unix socket: the server forwards requests of authorized clients for HLS files and WebRTC viewers (WHEP). */
 import { chmod, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { CLIENT_HEADER } from "../schemas/hub.ts";
+import { describeBug, INTERNAL_ERROR, StatusError, StreamRejected } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { readPath } from "./path.ts";
-import { StreamRefusal } from "./streams.ts";
-import { WhepRefusal } from "./webrtc/refusal.ts";
 
 export interface HttpAnswer {
   readonly status: number;
@@ -13,14 +12,14 @@ export interface HttpAnswer {
   readonly body: string | Uint8Array;
 }
 
-export interface HttpParts {
+export interface HttpDeps {
   readonly socket: string;
   readonly hls: {
     answer(path: string, file: string, query: URLSearchParams, signal: AbortSignal): Promise<HttpAnswer>;
   };
   readonly whep: {
     offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }>;
-    /** False when this stream has no such viewer. */
+    /** False: the stream has no such viewer. */
     close(path: string, id: string): boolean;
   };
   readonly log: Log;
@@ -30,81 +29,73 @@ export interface HttpParts {
 const OFFER_BYTES = 65_536;
 const REQUEST_MS = 10_000;
 
-/** An answer that is no success, as text. */
-class HttpRefusal extends Error {
-  readonly status: number;
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
-export async function openHttp(parts: HttpParts): Promise<{ close(): Promise<void> }> {
+export async function openHttp(deps: HttpDeps): Promise<{ close(): Promise<void> }> {
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    void serve(parts, request, response);
+    void serve(deps, request, response);
   });
-  // One that was killed has left it behind.
-  await rm(parts.socket, { force: true });
+  // A killed hub leaves its socket behind.
+  await rm(deps.socket, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(parts.socket, resolve);
+    server.listen(deps.socket, resolve);
   });
-  await chmod(parts.socket, 0o600);
-  server.on("error", (error) => parts.log("error", "the socket for HLS and WebRTC failed", { error: error.message }));
-  return { close: () => closeServer(server) };
+  await chmod(deps.socket, 0o600);
+  server.on("error", (error) => deps.log("error", "http socket failed", { error: error.message }));
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }
 
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
-}
-
-async function serve(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(deps: HttpDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const aborter = new AbortController();
   response.on("close", () => aborter.abort());
   response.on("error", () => {});
-  const answer = await answerRequest(parts, request, aborter.signal).catch((error: unknown) =>
-    refuse(parts.log, error),
+  const answer = await answerRequest(deps, request, aborter.signal).catch((error: unknown) =>
+    answerError(deps.log, error),
   );
   if (response.destroyed) return;
   const body = typeof answer.body === "string" ? Buffer.from(answer.body) : answer.body;
   response.writeHead(answer.status, { ...answer.headers, "content-length": body.length }).end(body);
 }
 
-async function answerRequest(parts: HttpParts, request: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
+async function answerRequest(
+  { hls, whep }: HttpDeps,
+  request: IncomingMessage,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
   const { method = "", url = "" } = request;
   const [target = "", query = ""] = url.split("?", 2);
   const [, service, ...rest] = target.split("/");
   switch (`${method} ${service}`) {
     case "GET hls":
-      return parts.hls.answer(toPath(rest.slice(0, -1)), rest.at(-1) ?? "", new URLSearchParams(query), signal);
-    case "POST whep":
-      return offer(parts, toPath(rest), await readBody(request), request.headers[CLIENT_HEADER]);
+      return hls.answer(toPath(rest.slice(0, -1)), rest.at(-1) ?? "", new URLSearchParams(query), signal);
+    case "POST whep": {
+      const path = toPath(rest);
+      const client = request.headers[CLIENT_HEADER];
+      const { id, sdp } = await whep.offer(
+        path,
+        await readBody(request),
+        typeof client === "string" ? client : undefined,
+      );
+      const headers = { "content-type": "application/sdp", location: `/whep/${path}/${id}` };
+      return { status: 201, headers, body: sdp };
+    }
     case "DELETE whep": {
-      const isClosed = parts.whep.close(toPath(rest.slice(0, -1)), rest.at(-1) ?? "");
-      return isClosed ? { status: 204, headers: {}, body: "" } : text(404, "this stream has no such viewer");
+      const isClosed = whep.close(toPath(rest.slice(0, -1)), rest.at(-1) ?? "");
+      return isClosed ? { status: 204, headers: {}, body: "" } : textAnswer(404, "the stream has no such viewer");
     }
     default:
-      throw new HttpRefusal(404, "there is nothing of that name");
+      throw new StatusError(404, "unknown route");
   }
-}
-
-async function offer(
-  { whep }: HttpParts,
-  path: string,
-  sdp: string,
-  client: string | readonly string[] | undefined,
-): Promise<HttpAnswer> {
-  const answer = await whep.offer(path, sdp, typeof client === "string" ? client : undefined);
-  const headers = { "content-type": "application/sdp", location: `/whep/${path}/${answer.id}` };
-  return { status: 201, headers, body: answer.sdp };
 }
 
 function toPath(segments: readonly string[]): string {
   const found = readPath(segments.join("/"));
-  if (found === null) throw new HttpRefusal(404, "no stream can have this path");
+  if (found === null) throw new StatusError(404, "not a valid stream path");
   return found.path;
 }
 
@@ -113,22 +104,22 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > OFFER_BYTES) throw new HttpRefusal(413, `an offer of more than ${OFFER_BYTES} bytes`);
+    if (bytes > OFFER_BYTES) throw new StatusError(413, `the offer has more than ${OFFER_BYTES} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();
 }
 
-function refuse(log: Log, error: unknown): HttpAnswer {
-  if (error instanceof StreamRefusal) return text(error.kind === "not_live" ? 404 : 503, error.message);
-  if (error instanceof HttpRefusal || error instanceof WhepRefusal) return text(error.status, error.message);
-  // Whoever asked has gone.
-  if (error instanceof Error && error.name === "AbortError") return text(499, "");
-  log("error", "a request for HLS or WebRTC failed", { error: error instanceof Error ? error.stack : String(error) });
-  return text(500, "a fault of the media hub");
+function answerError(log: Log, error: unknown): HttpAnswer {
+  if (error instanceof StreamRejected) return textAnswer(error.kind === "not_live" ? 404 : 503, error.message);
+  if (error instanceof StatusError) return textAnswer(error.status, error.message);
+  // The client has disconnected.
+  if (error instanceof Error && error.name === "AbortError") return textAnswer(499, "");
+  log("error", "http request failed", { error: describeBug(error) });
+  return textAnswer(500, INTERNAL_ERROR);
 }
 
-const text = (status: number, body: string): HttpAnswer => ({
+export const textAnswer = (status: number, body: string): HttpAnswer => ({
   status,
   headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
   body,

@@ -1,4 +1,4 @@
-/** The hub as the server has it: forked, and asked over its channel. */
+/** A forked hub, controlled over IPC as by the server. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -111,7 +111,7 @@ export class ForkedHub {
     return `rtmp://127.0.0.1:${(await this.next("ready")).rtmpPort}/${path}`;
   }
 
-  /** Killed if it has not gone, and what it left is removed. */
+  /** Kills it if it still runs, and removes its files. */
   async remove(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill("SIGKILL");
     await this.exited;

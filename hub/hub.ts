@@ -1,90 +1,90 @@
-/** The media hub put together: who publishes by RTSP and RTMP is read by RTSP, HLS, WebRTC and recordings. */
+/** Assembles the media hub: publishers by RTSP and RTMP; readers by RTSP, HLS, WebRTC and recordings. */
 import type { HubMessage, HubSettings, HubVerdict } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
-import { Doorman } from "./doorman.ts";
 import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
 import type { Log } from "./log.ts";
-import { Recordings } from "./recordings.ts";
-import { openRtmp } from "./rtmp/rtmp-server.ts";
-import { openRtsp } from "./rtsp/rtsp-server.ts";
+import { Recordings } from "./recorder/recordings.ts";
+import { openRtmp } from "./rtmp/session.ts";
+import { openRtsp } from "./rtsp/connection.ts";
+import { AccessClient } from "./server-channel.ts";
 import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
 
-export interface HubParts {
-  readonly tell: (message: HubMessage) => void;
+export interface HubDeps {
+  readonly send: (message: HubMessage) => void;
   readonly log: Log;
 }
 
 export interface Hub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
-  settle(verdict: HubVerdict): void;
-  /** Whoever publishes or reads this path goes. */
+  handleVerdict(verdict: HubVerdict): void;
+  /** Disconnects the publisher and the readers of this path. */
   expel(path: string, reason: string): void;
   allowRecording(isAllowed: boolean): void;
-  /** A stream that is live, from now on. */
+  /** Records a live stream from now on. */
   record(path: string, recording: string): void;
-  /** Resolves when everybody has gone and every recording is on the disk and told. */
+  /** Resolves when all clients are disconnected and every recording is written and reported. */
   close(): Promise<void>;
 }
 
 const STATS_MS = 1000;
 
-/** Rejects, with words for whoever runs it, when it cannot listen; then nothing is left open. */
-export async function openHub(settings: HubSettings, { tell, log }: HubParts): Promise<Hub> {
+/** Rejects, with a message for the operator, if it cannot listen; then nothing stays open. */
+export async function openHub(settings: HubSettings, { send, log }: HubDeps): Promise<Hub> {
   const { limits } = settings;
   const connections = new Connections(limits);
-  const doorman = new Doorman(tell, limits);
-  const recordings = new Recordings({ settings, tell, log });
+  const access = new AccessClient(send, limits);
+  const recordings = new Recordings({ settings, notify: send, log });
   const streams: Streams = new Streams(
     limits,
     {
       published(stream, recording) {
-        tell({ type: "published", stream });
-        if (recording !== null) recordings.begin(streams, stream.path, recording);
+        send({ type: "published", stream });
+        if (recording !== null) recordings.start(streams, stream.path, recording);
       },
-      unpublished: (path, reason) => tell({ type: "unpublished", path, reason }),
+      unpublished: (path, reason) => send({ type: "unpublished", path, reason }),
     },
     log,
   );
   const hls = new Hls({ settings, streams, log });
   const whep = new Whep({ settings, streams, log });
-  /** In the order in which they are closed: nobody comes any more, then nobody stays. */
-  const doors: { close(): Promise<void> | void }[] = [];
+  const ports: { close(): Promise<void> }[] = [];
+  /** First no client can connect, then the connected ones are closed. */
   const close = async (): Promise<void> => {
-    doorman.close();
-    await Promise.all(doors.map((door) => door.close()));
-    streams.close("the media server is being shut down");
+    access.close();
+    await Promise.all(ports.map((port) => port.close()));
+    streams.close("the media server is shutting down");
     hls.close();
     await Promise.all([whep.closeAll(), recordings.close()]);
   };
-  const open = async <D extends { close(): Promise<void> | void }>(what: string, opening: Promise<D>): Promise<D> => {
-    const door = await opening.catch(async (error: unknown) => {
+  const open = async <P extends { close(): Promise<void> }>(where: string, opening: Promise<P>): Promise<P> => {
+    const port = await opening.catch(async (error: unknown) => {
       await close();
-      throw new Error(explain(what, error), { cause: error });
+      throw new Error(`the media hub cannot listen ${where}: ${explain(error)}`, { cause: error });
     });
-    doors.push(door);
-    return door;
+    ports.push(port);
+    return port;
   };
 
-  const shared = { settings, streams, doorman, connections, log };
+  const shared = { settings, streams, access, connections, log };
   await open(`on ${settings.httpSocket} for HLS and WebRTC`, openHttp({ socket: settings.httpSocket, hls, whep, log }));
   const rtsp = await open(`${at(settings.rtsp)} for RTSP`, openRtsp({ ...shared, ...settings.rtsp }));
   const rtmp = await open(`${at(settings.rtmp)} for RTMP`, openRtmp({ ...shared, ...settings.rtmp }));
   const stats = setInterval(() => {
-    const { count, refused } = connections;
+    const { count, rejected: refused } = connections;
     const rssBytes = process.memoryUsage.rss();
-    tell({ type: "stats", rssBytes, connections: count, refused, streams: streams.list() });
+    send({ type: "stats", rssBytes, connections: count, refused, streams: streams.list() });
   }, STATS_MS);
-  void recordings.repair().then(() => tell({ type: "repaired" }));
+  void recordings.repair().then(() => send({ type: "repaired" }));
   return {
     rtspPort: rtsp.port,
     rtmpPort: rtmp.port,
-    settle: (verdict) => doorman.settle(verdict),
+    handleVerdict: (verdict) => access.handleVerdict(verdict),
     expel: (path, reason) => streams.expel(path, reason),
     allowRecording: (isAllowed) => recordings.allow(isAllowed),
-    record: (path, recording) => recordings.beginLate(streams, path, recording),
+    record: (path, recording) => recordings.startLate(streams, path, recording),
     close() {
       clearInterval(stats);
       return close();
@@ -95,13 +95,13 @@ export async function openHub(settings: HubSettings, { tell, log }: HubParts): P
 const at = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `on ${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-const WHY: Readonly<Record<string, string>> = {
-  EADDRINUSE: "something else listens there",
-  EADDRNOTAVAIL: "this machine has no such address",
-  EACCES: "it is not allowed to",
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another process listens there",
+  EADDRNOTAVAIL: "this machine does not have that address",
+  EACCES: "permission denied",
 };
 
-function explain(what: string, error: unknown): string {
+function explain(error: unknown): string {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return `the media hub cannot listen ${what}: ${WHY[code] ?? message}`;
+  return REASONS[code] ?? message;
 }

@@ -1,140 +1,165 @@
-/** One publication and those who read it. */
-import type { Tracks, Unit } from "../media/unit.ts";
-import type { StreamInfo } from "../schemas/hub.ts";
-import { GopCache } from "./gop-cache.ts";
-import { describeFault } from "./guard.ts";
+/**
+ * One publication and its readers. A reader that joins gets the units since the last keyframe, then live ones. No reader can
+ * block the publisher or another reader.
+ */
+import { type AccessUnit, byteLength, type Tracks } from "../media/access-unit.ts";
+import type { HubMessage, HubSettings, StreamInfo } from "../schemas/hub.ts";
+import { describeBug, INTERNAL_ERROR, StreamRejected } from "./errors.ts";
 import type { Log } from "./log.ts";
-import { type Publication, type Reader, type StreamLimits, StreamRefusal } from "./streams.ts";
 
-export interface StreamStats {
+/** Consumes the units of one publication. Its methods must neither block nor throw. */
+export interface Reader {
+  /** Called first, and when the publisher changes its tracks. A keyframe follows. */
+  setTracks(tracks: Tracks): void;
+  /** `isCached`: published before this reader joined. */
+  push(unit: AccessUnit, isCached: boolean): void;
+  /** The publication has ended. */
+  end(reason: string): void;
+  /** Pictures dropped so far because the reader was too slow. */
+  readonly missed?: number;
+  /** Address of an untrusted client: one client gets at most half of the readers that the others leave. */
+  readonly client?: string | undefined;
+}
+
+/** The publisher's side of a stream. After `close`, all methods do nothing. */
+export interface Publication {
   readonly path: string;
-  readonly pictures: number;
-  readonly bytes: number;
-  readonly readers: number;
-  readonly missed: number;
+  /** Called before the first unit, and on changes. */
+  setTracks(tracks: Tracks): void;
+  write(unit: AccessUnit): void;
+  /** Data of a picture has arrived, even if it cannot be written before the next keyframe. */
+  touch(): void;
+  close(reason: string): void;
+  /** Resolves with the reason when the publisher, the watchdog or the server closes it. */
+  readonly ended: Promise<string>;
+}
+
+export type StreamLimits = Pick<
+  HubSettings["limits"],
+  "publishers" | "readersPerStream" | "cacheBytes" | "keyBytes" | "frozenMs" | "keylessMs"
+>;
+export type StreamStats = Extract<HubMessage, { type: "stats" }>["streams"][number];
+
+export interface LiveStreamOptions {
+  readonly path: string;
+  readonly protocol: StreamInfo["protocol"];
+  /** Published by a runner of the server. */
+  readonly isOwn: boolean;
+  readonly limits: StreamLimits;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Bytes that may be cached for new readers. Evaluated for each unit: it depends on the owner's other streams. */
+  cacheBytes(): number;
+  /** The first keyframe has arrived. */
+  onStarted(stream: LiveStream): void;
+  onClosed(stream: LiveStream, reason: string): void;
 }
 
 interface Seat {
   readonly reader: Reader;
-  /** Nothing before the next key unit can be decoded by it. */
+  /** The reader cannot decode anything before the next keyframe. */
   needsKey: boolean;
-  /** When the key picture it began with is shown. Pictures shown before that need others that it has not got. */
+  /** PTS of its first keyframe. Pictures displayed earlier refer to ones that it does not have. */
   beginUs: number;
   isGone: boolean;
-}
-
-interface StreamOrigin {
-  readonly path: string;
-  readonly protocol: StreamInfo["protocol"];
-  /** Of a runner of the server's. */
-  readonly isOwn: boolean;
-  /** Bytes that may be kept for players that join, as it is now. */
-  cacheBytes(): number;
 }
 
 export class LiveStream implements Publication {
   readonly path: string;
   readonly isOwn: boolean;
   readonly ended: Promise<string>;
-  onBegun: () => void = () => {};
-  onClosed: (reason: string) => void = () => {};
-  /** By the clock it was given: when something of a picture came last, and when one that could be written did. */
-  heardAt: number;
-  pictureAt: number;
+  /** When data of a picture arrived last, and when a picture was written last. */
+  activeAtMs: number;
+  pictureAtMs: number;
 
-  readonly #protocol: StreamInfo["protocol"];
-  readonly #limits: StreamLimits;
-  readonly #log: Log;
-  readonly #now: () => number;
+  readonly #options: LiveStreamOptions;
   readonly #cache: GopCache;
-  #end: (reason: string) => void = () => {};
-  /** Replaced, never changed: whoever goes or comes while a unit is handed out disturbs nobody. */
+  #resolveEnded: (reason: string) => void = () => {};
+  /** Replaced, never changed: readers can join and leave while a unit is distributed. */
   #seats: readonly Seat[] = [];
   #tracks: Tracks | null = null;
-  /** Told by the publisher, valid from the next key unit on. */
+  /** Valid from the next keyframe. */
   #nextTracks: Tracks | null = null;
   #isPlayable = false;
   #isClosed = false;
   #pictures = 0;
   #bytes = 0;
-  /** Of readers that have gone. */
+  /** By readers that have left. */
   #missed = 0;
 
-  constructor({ path, protocol, isOwn, cacheBytes }: StreamOrigin, limits: StreamLimits, log: Log, now: () => number) {
-    this.path = path;
-    this.isOwn = isOwn;
-    this.#protocol = protocol;
-    this.#limits = limits;
-    this.#log = log;
-    this.#now = now;
-    this.#cache = new GopCache(cacheBytes);
-    this.heardAt = now();
-    this.pictureAt = this.heardAt;
+  constructor(options: LiveStreamOptions) {
+    this.#options = options;
+    this.path = options.path;
+    this.isOwn = options.isOwn;
+    this.#cache = new GopCache(options.cacheBytes);
+    this.activeAtMs = options.now();
+    this.pictureAtMs = this.activeAtMs;
     this.ended = new Promise((resolve) => {
-      this.#end = resolve;
+      this.#resolveEnded = resolve;
     });
+  }
+
+  /** Null until the first keyframe. */
+  get tracks(): Tracks | null {
+    return this.#isPlayable ? this.#tracks : null;
   }
 
   get isPlayable(): boolean {
     return this.#isPlayable;
   }
 
-  get tracks(): Tracks | null {
-    return this.#tracks;
-  }
-
-  begin(tracks: Tracks): void {
+  setTracks(tracks: Tracks): void {
     if (!this.#isClosed) this.#nextTracks = tracks;
   }
 
-  write(unit: Unit): void {
+  write(unit: AccessUnit): void {
     if (this.#isClosed) return;
-    if (unit.kind === "video") {
-      if (unit.isKey && this.#nextTracks !== null) this.#turn(this.#nextTracks);
-      else if (this.#isOfNextTracks("video")) return;
-      this.#pictures++;
-    } else if (this.#isOfNextTracks("audio")) return;
+    if (unit.kind === "video" && unit.isKey && this.#nextTracks !== null) this.#switchTracks(this.#nextTracks);
+    // Units of tracks that readers do not know yet are dropped up to the next keyframe.
+    else if (this.#nextTracks !== null && this.#nextTracks[unit.kind] !== this.#tracks?.[unit.kind]) return;
+    if (unit.kind === "video") this.#pictures++;
     if (this.#tracks === null) return;
     this.#bytes += byteLength(unit);
-    // Kept before it is handed out: a reader that joins meanwhile has it from there.
+    // Cached before it is distributed: a reader that joins meanwhile gets it from the cache.
     const seats = this.#seats;
     this.#cache.add(unit);
-    for (const seat of seats) this.#hand(seat, unit);
+    for (const seat of seats) this.#distribute(seat, unit);
     if (unit.kind === "video") {
-      this.pictureAt = this.#now();
-      this.heardAt = this.pictureAt;
+      this.touch();
+      this.pictureAtMs = this.activeAtMs;
     }
     if (!this.#isPlayable) {
       this.#isPlayable = true;
-      this.onBegun();
+      this.#options.onStarted(this);
     }
   }
 
-  heard(): void {
-    this.heardAt = this.#now();
+  touch(): void {
+    this.activeAtMs = this.#options.now();
   }
 
+  /** Returns a function that removes the reader. Throws `StreamRejected`. */
   join(reader: Reader): () => void {
     const tracks = this.#tracks;
-    if (this.#isClosed || tracks === null) throw new StreamRefusal("not_live", `nothing is published at ${this.path}`);
+    if (this.#isClosed || tracks === null) throw notLive(this.path);
     this.expectRoom(reader.client);
     const seat: Seat = { reader, needsKey: true, beginUs: 0, isGone: false };
     this.#seats = [...this.#seats, seat];
     this.#attempt(seat, () => {
-      reader.begin(tracks);
-      for (const unit of this.#cache.units()) if (!seat.isGone && admit(seat, unit)) reader.take(unit, true);
+      reader.setTracks(tracks);
+      for (const unit of this.#cache.units()) if (!seat.isGone && canDecode(seat, unit)) reader.push(unit, true);
     });
     return () => this.#leave(seat);
   }
 
-  /** Throws a `StreamRefusal`. */
+  /** Throws `StreamRejected` if this client cannot join now. */
   expectRoom(client: string | undefined): void {
-    const { readersPerStream: most } = this.#limits;
+    const max = this.#options.limits.readersPerStream;
     const { length: taken } = this.#seats;
-    if (taken >= most) throw new StreamRefusal("too_many", `${this.path} has ${most} readers, which is the most`);
+    if (taken >= max) throw new StreamRejected("too_many", `reader limit of ${this.path} reached (${max})`);
     const own = client === undefined ? 0 : this.#seats.filter(({ reader }) => reader.client === client).length;
-    if (own > 0 && own >= (most - taken + own) / 2)
-      throw new StreamRefusal("too_many", `${this.path} has ${own} readers from this address, which is the most now`);
+    if (own > 0 && own >= (max - taken + own) / 2)
+      throw new StreamRejected("too_many", `reader limit of ${this.path} for one address reached (${own})`);
   }
 
   close(reason: string): void {
@@ -143,48 +168,42 @@ export class LiveStream implements Publication {
     this.#cache.clear();
     const seats = this.#seats;
     this.#seats = [];
-    this.onClosed(reason);
+    this.#options.onClosed(this, reason);
     for (const seat of seats) {
       if (seat.isGone) continue;
       seat.isGone = true;
       this.#attempt(seat, () => seat.reader.end(reason));
     }
-    this.#end(reason);
+    this.#resolveEnded(reason);
   }
 
   info(): StreamInfo {
+    const { path, protocol } = this.#options;
     const { width = 0, height = 0 } = this.#tracks?.video ?? {};
-    const hasAudio = this.#tracks !== null && this.#tracks.audio !== null;
-    return { path: this.path, protocol: this.#protocol, width, height, hasAudio };
+    return { path, protocol, width, height, hasAudio: this.#tracks !== null && this.#tracks.audio !== null };
   }
 
   stats(): StreamStats {
     const missed = this.#seats.reduce((sum, { reader }) => sum + (reader.missed ?? 0), this.#missed);
-    const { length: readers } = this.#seats;
-    return { path: this.path, pictures: this.#pictures, bytes: this.#bytes, readers, missed };
+    return { path: this.path, pictures: this.#pictures, bytes: this.#bytes, readers: this.#seats.length, missed };
   }
 
-  /** Made for tracks that nobody knows yet: they are told of with the next key unit. */
-  #isOfNextTracks(kind: "video" | "audio"): boolean {
-    return this.#nextTracks !== null && this.#nextTracks[kind] !== this.#tracks?.[kind];
-  }
-
-  #turn(tracks: Tracks): void {
+  #switchTracks(tracks: Tracks): void {
     this.#tracks = tracks;
     this.#nextTracks = null;
     this.#cache.clear();
     for (const seat of this.#seats) {
       if (seat.isGone) continue;
       seat.needsKey = true;
-      this.#attempt(seat, () => seat.reader.begin(tracks));
+      this.#attempt(seat, () => seat.reader.setTracks(tracks));
     }
   }
 
-  #hand(seat: Seat, unit: Unit): void {
-    if (seat.isGone || !admit(seat, unit)) return;
-    // No closure: this is done for every unit and reader.
+  #distribute(seat: Seat, unit: AccessUnit): void {
+    if (seat.isGone || !canDecode(seat, unit)) return;
+    // Without a closure: called for every unit and reader.
     try {
-      seat.reader.take(unit, false);
+      seat.reader.push(unit, false);
     } catch (error) {
       this.#remove(seat, error);
     }
@@ -198,15 +217,15 @@ export class LiveStream implements Publication {
     }
   }
 
-  /** A fault of ours, which costs this reader its picture and nobody else. */
+  /** A bug in a reader removes only that reader. */
   #remove(seat: Seat, error: unknown): void {
-    this.#log("error", "a reader failed and was removed", { path: this.path, error: describeFault(error) });
+    this.#options.log("error", "reader failed", { path: this.path, error: describeBug(error) });
     if (seat.isGone) return;
     this.#leave(seat);
     try {
-      seat.reader.end("it could not be served because of a fault of the media server");
+      seat.reader.end(INTERNAL_ERROR);
     } catch {
-      // Told above already.
+      // Its first error is logged.
     }
   }
 
@@ -218,8 +237,10 @@ export class LiveStream implements Publication {
   }
 }
 
-/** Whether the reader can decode it: from a key picture on, without what is shown before that (open groups of pictures). */
-function admit(seat: Seat, unit: Unit): boolean {
+export const notLive = (path: string) => new StreamRejected("not_live", `no stream is published at ${path}`);
+
+/** From a keyframe on, without pictures displayed before it (open GOP). */
+function canDecode(seat: Seat, unit: AccessUnit): boolean {
   if (seat.needsKey) {
     if (unit.kind === "audio" || !unit.isKey) return false;
     seat.needsKey = false;
@@ -228,8 +249,34 @@ function admit(seat: Seat, unit: Unit): boolean {
   return unit.kind === "audio" || unit.ptsUs >= seat.beginUs;
 }
 
-export function byteLength(unit: Unit): number {
-  let bytes = 0;
-  for (const part of unit.parts) bytes += part.length;
-  return bytes;
+/** A GOP has hundreds of units; each costs more than its bytes. */
+const MAX_CACHED_UNITS = 8192;
+
+/** The units since the last keyframe. A GOP that exceeds the limit is dropped. */
+class GopCache {
+  readonly #maxBytes: () => number;
+  #units: AccessUnit[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes: () => number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** A copy: units added later are not in it. */
+  units(): readonly AccessUnit[] {
+    return this.#units.slice();
+  }
+
+  add(unit: AccessUnit): void {
+    if (unit.kind === "video" && unit.isKey) this.clear();
+    else if (this.#units.length === 0) return;
+    this.#bytes += byteLength(unit);
+    this.#units.push(unit);
+    if (this.#bytes > this.#maxBytes() || this.#units.length > MAX_CACHED_UNITS) this.clear();
+  }
+
+  clear(): void {
+    this.#units = [];
+    this.#bytes = 0;
+  }
 }

@@ -1,4 +1,4 @@
-/** What the hub has to say to those who run it. Goes to the server, which masks and prints it. */
+/** The hub's log. The server masks secrets in it and prints it. */
 export type Log = (
   level: "debug" | "info" | "warn" | "error",
   message: string,
@@ -6,38 +6,29 @@ export type Log = (
 ) => void;
 
 const WINDOW_MS = 1000;
-const MOST_LINES = 100;
+const MAX_LINES = 100;
 
 /**
- * Strangers can make us say things as often as they like: what is too much is counted instead, and told when the window is
- * over. Errors are ours, and counted apart: no crowd can push them out.
+ * Clients can cause log lines at any rate: lines beyond the limit are only counted, and the count is logged at the end of
+ * the window. Errors have their own limit, so that clients cannot suppress them.
  */
 export function limitLog(log: Log): Log {
-  const windows = { errors: new Window(log), others: new Window(log) };
+  const errors = limitRate(log);
+  const others = limitRate(log);
   return (level, message, fields) => {
-    const window = level === "error" ? windows.errors : windows.others;
-    if (window.admit()) log(level, message, fields);
+    if (level === "error" ? errors() : others()) log(level, message, fields);
   };
 }
 
-class Window {
-  readonly #log: Log;
-  #lines = 0;
-  #timer: NodeJS.Timeout | null = null;
-
-  constructor(log: Log) {
-    this.#log = log;
-  }
-
-  admit(): boolean {
-    this.#timer ??= setTimeout(() => this.#close(), WINDOW_MS).unref();
-    return ++this.#lines <= MOST_LINES;
-  }
-
-  #close(): void {
-    const lines = this.#lines - MOST_LINES;
-    this.#lines = 0;
-    this.#timer = null;
-    if (lines > 0) this.#log("warn", "lines of the log were left out", { lines });
-  }
+/** Returns whether another line is allowed. */
+function limitRate(log: Log): () => boolean {
+  let lines = 0;
+  const close = (): void => {
+    if (lines > MAX_LINES) log("warn", "log lines dropped", { lines: lines - MAX_LINES });
+    lines = 0;
+  };
+  return () => {
+    if (lines === 0) setTimeout(close, WINDOW_MS).unref();
+    return ++lines <= MAX_LINES;
+  };
 }

@@ -15,7 +15,7 @@ async function open(t: TestContext, options: HubOptions = {}): Promise<ForkedHub
   return hub;
 }
 
-/** Until it is told to stop. */
+/** Until `stop` is called. */
 function publish(t: TestContext, url: string, ...more: string[]): ChildProcess {
   const format = url.startsWith("rtmp") ? ["-f", "flv"] : ["-f", "rtsp", "-rtsp_transport", "tcp"];
   const child = spawn(
@@ -39,7 +39,7 @@ async function get(hub: ForkedHub, path: string, method = "GET", body = ""): Pro
   return { status: answer.statusCode, text };
 }
 
-test("streams come in by RTSP and RTMP, are told of, counted and recorded, and the hub ends in order", async (t) => {
+test("accepts RTSP and RTMP publishers, reports, counts and records their streams, and shuts down in order", async (t) => {
   const hub = await open(t, {
     decide: ({ path }) => ({ refusal: null, recording: path === "anna/rtmp" ? "rec-1" : null }),
   });
@@ -64,7 +64,7 @@ test("streams come in by RTSP and RTMP, are told of, counted and recorded, and t
   assert.deepEqual(await readdir(join(hub.folder, "recordings", "rec-1")), ["0.mp4"]);
 });
 
-test("one that is killed is followed by one on the same ports, which closes what was being recorded", async (t) => {
+test("after a kill, the next hub uses the same ports and finishes the recordings", async (t) => {
   const killed = await open(t, { decide: () => ({ refusal: null, recording: "rec-1" }) });
   publish(t, await killed.rtmp("anna/drone"));
   await killed.next("segment", ({ segment }) => segment.durationMs > 900);
@@ -85,7 +85,7 @@ test("one that is killed is followed by one on the same ports, which closes what
   await next.next("published");
 });
 
-test("nobody is let in whom the server does not let in", async (t) => {
+test("rejects clients that the server does not authorize", async (t) => {
   const hub = await open(t, {
     decide: ({ secret }) =>
       secret === "right" ? LET_IN : { refusal: { kind: "unauthorized", detail: "no such key" }, recording: null },
@@ -101,7 +101,7 @@ test("nobody is let in whom the server does not let in", async (t) => {
   assert.equal(hub.all("published").length, 1);
 });
 
-test("whoever is expelled goes, and recordings stop when they must", async (t) => {
+test("disconnects expelled clients, and stops recordings on request", async (t) => {
   const hub = await open(t, { decide: () => ({ refusal: null, recording: "rec" }) });
   const publisher = publish(t, await hub.rtmp("anna/drone"));
   await hub.next("segment");
@@ -114,24 +114,24 @@ test("whoever is expelled goes, and recordings stop when they must", async (t) =
   await once(publisher, "exit");
 });
 
-test("a publisher that freezes is let go, and its path is free for the next", async (t) => {
+test("closes a frozen publisher, and frees its path", async (t) => {
   const hub = await open(t, { limits: { frozenMs: 1500 } });
   const frozen = publish(t, await hub.rtmp("anna/drone"));
   await hub.next("published");
   frozen.kill("SIGSTOP");
-  assert.equal((await hub.next("unpublished")).reason, "no picture came for 1.5 s");
+  assert.equal((await hub.next("unpublished")).reason, "no video received for 1.5 s");
   publish(t, await hub.rtsp("anna/drone?api_key=k"));
   await hub.next("published", ({ stream }) => stream.protocol === "rtsp");
 });
 
-test("what is asked for on the socket is answered in words, and nothing there is a stranger's to see", async (t) => {
+test("answers HTTP requests with reasons, on a private socket", async (t) => {
   const hub = await open(t);
   const answers = await Promise.all([
-    get(hub, "/hls/anna/nobody/index.m3u8"),
+    get(hub, "/hls/anna/missing/index.m3u8"),
     get(hub, "/hls/../x/index.m3u8"),
-    get(hub, "/whep/anna/nobody", "POST", "v=0"),
+    get(hub, "/whep/anna/missing", "POST", "v=0"),
     get(hub, "/whep/anna/drone", "POST", "x".repeat(100_000)),
-    get(hub, "/whep/anna/drone/nobody", "DELETE"),
+    get(hub, "/whep/anna/drone/missing", "DELETE"),
     get(hub, "/etc/passwd"),
   ]);
   assert.deepEqual(
@@ -141,7 +141,7 @@ test("what is asked for on the socket is answered in words, and nothing there is
   for (const { text } of answers) assert.ok(text.length > 5, text);
 });
 
-test("a port that is taken is told of, and the hub goes", async (t) => {
+test("reports a port that is in use, and exits", async (t) => {
   const server = createServer().listen(0, "127.0.0.1");
   t.after(() => server.close());
   await once(server, "listening");
@@ -149,11 +149,11 @@ test("a port that is taken is told of, and the hub goes", async (t) => {
   const hub = await ForkedHub.open({ settings: { rtmp: { host: "127.0.0.1", port } } });
   t.after(() => hub.remove());
   const { detail } = await hub.next("failed");
-  assert.equal(detail, `the media hub cannot listen on 127.0.0.1:${port} for RTMP: something else listens there`);
+  assert.equal(detail, `the media hub cannot listen on 127.0.0.1:${port} for RTMP: another process listens there`);
   assert.equal(await hub.exited, 1);
 });
 
-test("without a server it ends by itself, and its recordings are whole", async (t) => {
+test("exits without its server, with intact recordings", async (t) => {
   const hub = await open(t, { decide: () => ({ refusal: null, recording: "rec" }) });
   publish(t, await hub.rtsp("anna/drone?api_key=k"));
   await hub.next("segment");
@@ -164,16 +164,16 @@ test("without a server it ends by itself, and its recordings are whole", async (
   assert.ok(Number(seconds) > 0, String(seconds));
 });
 
-test("a server that says nonsense is not obeyed, and costs nothing", async (t) => {
+test("logs and ignores invalid messages from the server", async (t) => {
   const hub = await open(t);
   hub.child.send({ type: "expel" });
   hub.child.send({ type: "dance" });
   hub.child.send("nothing");
-  await hub.next("log", ({ message }) => message.startsWith("the server said something"));
+  await hub.next("log", ({ message }) => message.startsWith("invalid message from the server"));
   assert.equal((await get(hub, "/nothing")).status, 404);
 });
 
-test("connections beyond the limit are closed at once and counted", async (t) => {
+test("closes connections beyond the limit immediately, and counts them", async (t) => {
   const hub = await open(t, { limits: { connections: 3 } });
   const { rtspPort, rtmpPort } = await hub.next("ready");
   const sockets = [rtspPort, rtmpPort, rtspPort].map((port) => connect(port, "127.0.0.1"));

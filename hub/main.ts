@@ -1,15 +1,15 @@
-/** The media hub's life: loads everything, says hello, listens as the server tells it to, and never outlives it. */
+/** The media hub's process: connects to the server that forked it, listens on its request, and never outlives it. */
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { HUB_PROTOCOL, type HubMessage, HubRequest, type HubSettings } from "../schemas/hub.ts";
+import { HUB_PROTOCOL, HubRequest, type HubSettings } from "../schemas/hub.ts";
 import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
-import { outliveFaults } from "./guard.ts";
+import { logUncaught } from "./errors.ts";
 import { type Hub, openHub } from "./hub.ts";
 import { limitLog } from "./log.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox } from "./server-channel.ts";
 
-/** What the server has not read by then it never will. */
-const FAREWELL_MS = 1_000;
-/** Without a server, recordings are brought to an end within this time, or not at all. */
+/** Limit for writing the last messages to the server. */
+const FLUSH_MS = 1_000;
+/** Limit for finishing recordings after the server has died. */
 const ORPHAN_MS = 3_000;
 
 if (process.send === undefined) {
@@ -17,8 +17,7 @@ if (process.send === undefined) {
   process.exit(2);
 }
 
-// A Ctrl-C in the terminal reaches all of its processes, a service manager's signal too: it is the server that ends the
-// hub, in order.
+// Ctrl-C and signals of a service manager reach every process of the group: the server stops the hub, in order.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
 const isRequest = new Ajv2020(OWN_SCHEMAS).compile<HubRequest>(HubRequest);
@@ -26,57 +25,58 @@ const outbox = new Outbox((message, done) => {
   if (process.connected) process.send?.(message, undefined, undefined, () => done());
   else done();
 });
-const tell = (message: HubMessage): void => outbox.put(message);
-const log = limitLog((level, message, fields) => tell({ type: "log", level, message, ...(fields && { fields }) }));
-outliveFaults(log);
+const log = limitLog((level, message, fields) =>
+  outbox.send({ type: "log", level, message, ...(fields && { fields }) }),
+);
+logUncaught(log);
 
 let opening: Promise<Hub> | null = null;
 
 process.once("disconnect", () => {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), ORPHAN_MS).unref();
-  void leave();
+  void stop();
 });
 process.on("message", (message) => {
-  if (isRequest(message)) take(message);
-  else log("error", "the server said something that no server of this version says", { type: typeOf(message) });
+  if (isRequest(message)) handle(message);
+  else log("error", "invalid message from the server", { type: typeOf(message) });
 });
-tell({ type: "hello", protocol: HUB_PROTOCOL, pid: process.pid });
+outbox.send({ type: "hello", protocol: HUB_PROTOCOL, pid: process.pid });
 
-function take(request: HubRequest): void {
+function handle(request: HubRequest): void {
   if (request.type === "start") void start(request.settings);
-  else if (request.type === "verdict") whenOpen((hub) => hub.settle(request));
+  else if (request.type === "verdict") whenOpen((hub) => hub.handleVerdict(request));
   else if (request.type === "expel") whenOpen((hub) => hub.expel(request.path, request.reason));
   else if (request.type === "recording") whenOpen((hub) => hub.allowRecording(request.allowed));
   else if (request.type === "record") whenOpen((hub) => hub.record(request.path, request.recording));
-  else void leave();
+  else void stop();
 }
 
-/** One port listens before the other, and asks who may come in. */
+/** One port opens before the other, and its clients already ask for authorization. */
 function whenOpen(act: (hub: Hub) => void): void {
   void opening?.then(act, () => {});
 }
 
 async function start(settings: HubSettings): Promise<void> {
-  if (opening !== null) return log("error", "the media hub was started twice");
-  opening = openHub(settings, { tell, log });
+  if (opening !== null) return log("error", "hub already started");
+  opening = openHub(settings, { send: (message) => outbox.send(message), log });
   try {
     const { rtspPort, rtmpPort } = await opening;
-    tell({ type: "ready", rtspPort, rtmpPort });
+    outbox.send({ type: "ready", rtspPort, rtmpPort });
   } catch (error) {
-    tell({ type: "failed", detail: error instanceof Error ? error.message : String(error) });
+    outbox.send({ type: "failed", detail: error instanceof Error ? error.message : String(error) });
     await exit(1);
   }
 }
 
-async function leave(): Promise<void> {
+async function stop(): Promise<void> {
   const open = await opening?.catch(() => null);
   await open?.close();
   await exit(0);
 }
 
 async function exit(code: number): Promise<void> {
-  setTimeout(() => process.exit(code), FAREWELL_MS);
-  await outbox.empty();
+  setTimeout(() => process.exit(code), FLUSH_MS);
+  await outbox.flush();
   process.exit(code);
 }
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readPath } from "./path.ts";
+import { findTrack, readPath, readRequestUrl, readStreamAddress, splitTrack } from "./path.ts";
 
-test("a path is read as clients write it, with its key", () => {
+test("reads a path and its key as clients write them", () => {
   assert.deepEqual(readPath("/anna/drone"), { path: "anna/drone", apiKey: null });
   assert.deepEqual(readPath("anna/drone/front/"), { path: "anna/drone/front", apiKey: null });
   assert.deepEqual(readPath("/anna/cam%2D1?api_key=wh_a%2Bb+c&x=1"), { path: "anna/cam-1", apiKey: "wh_a+b+c" });
@@ -12,7 +12,7 @@ test("a path is read as clients write it, with its key", () => {
   assert.deepEqual(readPath("/_a/0.~-_"), { path: "_a/0.~-_", apiKey: null });
 });
 
-test("tricks have no path", () => {
+test("rejects paths with tricks", () => {
   const tricks = [
     ...["", "/", "anna", "/anna/", "//anna/drone", "/anna//drone", "/anna/drone//", "/anna/../bob/drone"],
     ...["/anna/./drone", "/anna/%2e%2e/bob", "/anna/..%2fbob", "/anna%2fdrone/x", "/anna/.hidden", "/anna/-x"],
@@ -25,12 +25,12 @@ test("tricks have no path", () => {
   );
 });
 
-test("the longest path is of 255 characters", () => {
+test("limits paths to 255 characters", () => {
   assert.equal(readPath(`/anna/${"x".repeat(250)}`)?.path.length, 255);
   assert.equal(readPath(`/anna/${"x".repeat(251)}`), null);
 });
 
-test("text of any kind is a sound path or none", () => {
+test("any text is a valid path or rejected", () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(..."ab/.%2fFeE?=&\0") }));
   fc.assert(
     fc.property(text, (raw) => {
@@ -41,4 +41,81 @@ test("text of any kind is a sound path or none", () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+test("joins app and name into one path, and finds the key in any place", () => {
+  const rows: [app: string, name: string, tcUrl: string, path: string | null, secret?: string | null][] = [
+    ["user", "cam", "", "user/cam", null],
+    ["user", "a/b/c?api_key=k", "", "user/a/b/c", "k"],
+    ["user/a/b", "c?api_key=k", "", "user/a/b/c", "k"],
+    ["user/a", "", "", "user/a", null],
+    ["", "user/a?api_key=k", "", "user/a", "k"],
+    ["user/", "/cam/", "", "user/cam", null],
+    ["user?api_key=k", "cam", "", "user/cam", "k"],
+    ["user", "cam", "rtmp://host/user?api_key=k", "user/cam", "k"],
+    ["user?api_key=app", "cam?api_key=name", "rtmp://host/user?api_key=url", "user/cam", "name"],
+    ["user", "cam?x=1&api_key=a%2Bb&y", "", "user/cam", "a+b"],
+    ["user", "cam?user=me&pass=k", "", "user/cam", "k"],
+    ["user", "cam?pass=other&api_key=k", "", "user/cam", "k"],
+    ["user", "cam", "rtmp://me:k%21@host/user", "user/cam", "k!"],
+    ["user", "cam", "rtmp://me:%zz@host/user", "user/cam", null],
+    ["user", "cam?api_key=", "no address", "user/cam", null],
+    ["user", "", "", null],
+    ["", "", "", null],
+    ["user", "../other/cam", "", null],
+    ["user", "%2e%2e/cam", "", null],
+    ["user/..", "cam", "", null],
+    ["user", "a//b", "", null],
+  ];
+  for (const [app, name, tcUrl, path, secret = null] of rows) {
+    const expected = path === null ? null : { path, secret };
+    assert.deepEqual(readStreamAddress({ app, tcUrl }, name), expected, `${app} | ${name} | ${tcUrl}`);
+  }
+});
+
+test("removes user and password from a URL", () => {
+  assert.deepEqual(readRequestUrl("rtsp://any:a%2Fkey@host:8554/a/b?x=1"), {
+    url: "rtsp://host:8554/a/b?x=1",
+    rest: "/a/b?x=1",
+    password: "a/key",
+  });
+  assert.equal(readRequestUrl("rtsp://host")?.rest, "");
+  for (const bad of ["", "*", "/a/b", "http://host/a"]) assert.equal(readRequestUrl(bad), null);
+});
+
+const TRACKS: readonly [string, string, number | null][] = [
+  ["/a/b/trackID=1", "/a/b", 1],
+  ["/a/b/trackID=1/", "/a/b", 1],
+  ["/a/b/trackID=0?api_key=k", "/a/b?api_key=k", 0],
+  ["/a/b?api_key=k/trackID=0", "/a/b?api_key=k", 0],
+  ["/a/b?api_key=k", "/a/b?api_key=k", null],
+  ["/a/trackID=x", "/a/trackID=x", null],
+];
+
+for (const [given, rest, track] of TRACKS) {
+  test(`${given} is track ${track} of ${rest}`, () => assert.deepEqual(splitTrack(given), { rest, track }));
+}
+
+const CONTROLS = ["streamid=0", "rtsp://host/a/b/sound", "track1"];
+const FOUND: readonly [string, number][] = [
+  ["/a/b/streamid=0?api_key=k", 0],
+  ["/a/b?api_key=k/streamid=0", 0],
+  ["/a/b/streamid=0", 0],
+  ["/a/b/streamid=0/", 0],
+  ["/a/b/sound", 1],
+  ["/a/b/track1?other=1", 2],
+  ["/a/b?api_key=k", -1],
+  ["/a/c/streamid=0", -1],
+  ["/a/b/streamid=00", -1],
+];
+
+for (const [asked, track] of FOUND) {
+  test(`${asked} is the announced track ${track}`, () => {
+    assert.equal(findTrack(asked, "/a/b?api_key=k", CONTROLS), track);
+  });
+}
+
+test("a single track can be set up without a name", () => {
+  assert.equal(findTrack("/a/b", "/a/b?api_key=k", [""]), 0);
+  assert.equal(findTrack("/a/b", "/a/b", ["", ""]), -1);
 });

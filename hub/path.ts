@@ -1,4 +1,7 @@
-/** Where a stream is published and played: `<username>/<stream path>`, as clients write it into addresses. */
+/**
+ * Stream paths (`<username>/<stream path>`), keys and tracks in the addresses that clients send. RTSP clients put the track
+ * before or after the query; RTMP clients split the path at any slash; both put the key in various places.
+ */
 
 export interface StreamPath {
   /** Without a slash at either end. */
@@ -8,29 +11,36 @@ export interface StreamPath {
 }
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._~-]*$/;
-const MOST_CHARACTERS = 255;
-/** Before it is unescaped and with its query. */
-const MOST_RAW = 2048;
+const MAX_PATH_CHARS = 255;
+/** Escaped, with the query. */
+const MAX_RAW_CHARS = 2048;
 
-/** The part of an address after the host. Null when no stream can have it. */
+/** Reads the part of an address after the host. Null unless it is a valid stream path. */
 export function readPath(raw: string): StreamPath | null {
-  if (raw.length > MOST_RAW) return null;
-  const mark = raw.indexOf("?");
-  const segments = (mark === -1 ? raw : raw.slice(0, mark)).replace(/^\/|\/$/g, "").split("/");
-  // Unescaped after it is split: an escaped slash never makes a segment of its own.
-  const plain = segments.map(decode);
-  if (plain.length < 2 || !plain.every((segment) => segment !== null && SEGMENT.test(segment))) return null;
-  const path = plain.join("/");
-  return path.length > MOST_CHARACTERS ? null : { path, apiKey: mark === -1 ? null : readKey(raw.slice(mark + 1)) };
+  if (raw.length > MAX_RAW_CHARS) return null;
+  const { path: escaped, query } = splitQuery(raw);
+  // Unescaped after splitting: an escaped slash must not create a segment.
+  const segments = escaped
+    .replace(/^\/|\/$/g, "")
+    .split("/")
+    .map(decode);
+  if (segments.length < 2 || !segments.every((segment) => segment !== null && SEGMENT.test(segment))) return null;
+  const path = segments.join("/");
+  return path.length > MAX_PATH_CHARS ? null : { path, apiKey: readKey(query) };
 }
 
-/** Of a query without its question mark. Null for none, and for an empty one. */
-export function readKey(query: string): string | null {
+/** Null without a key, or with an empty one. */
+function readKey(query: string): string | null {
   for (const pair of query.split("&")) {
     const [name, value] = pair.split("=", 2);
     if (name === "api_key") return decode(value ?? "") || null;
   }
   return null;
+}
+
+function splitQuery(text: string): { path: string; query: string } {
+  const mark = text.indexOf("?");
+  return mark === -1 ? { path: text, query: "" } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
 }
 
 function decode(text: string): string | null {
@@ -39,4 +49,80 @@ function decode(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+export interface StreamAddress {
+  readonly path: string;
+  /** The key or token, from any of the places where clients put it. */
+  readonly secret: string | null;
+}
+
+/** As received with RTMP's `connect`. */
+export interface RtmpConnect {
+  readonly app: string;
+  readonly tcUrl: string;
+}
+
+/** The address of an RTMP publisher: `rtmp://host/<username>/<path>?api_key=…`, split into app and name. Null if invalid. */
+export function readStreamAddress({ app, tcUrl }: RtmpConnect, name: string): StreamAddress | null {
+  const parts = [app, name].map(splitQuery);
+  const joined = parts
+    .map(({ path }) => path.replace(/^\/+|(?<!\/)\/+$/g, ""))
+    .filter((path) => path !== "")
+    .join("/");
+  const found = readPath(joined);
+  if (found === null) return null;
+  const queries = [...parts.map(({ query }) => query).reverse(), splitQuery(tcUrl).query];
+  const first = (read: (query: string) => string | null) => queries.map(read).find((secret) => secret !== null);
+  const secret = first(readKey) ?? first(readPassword) ?? readUserinfo(tcUrl);
+  return { path: found.path, secret };
+}
+
+/** `user=…&pass=…`: how clients send the password of a URL. */
+const readPassword = (query: string): string | null => new URLSearchParams(query).get("pass") || null;
+
+const readUserinfo = (url: string): string | null => decode(URL.canParse(url) ? new URL(url).password : "") || null;
+
+export interface RequestUrl {
+  /** As received, without user and password. */
+  readonly url: string;
+  /** Everything after the host, query included. */
+  readonly rest: string;
+  /** From the user info; most clients send it in a header instead. */
+  readonly password: string | null;
+}
+
+const URL_PARTS = /^(rtsps?:\/\/)(?:([^/?#@]*)@)?([^/?#@]*)([/?].*)?$/i;
+
+/** Reads the URL of an RTSP request. Null unless it is one. */
+export function readRequestUrl(url: string): RequestUrl | null {
+  const [, scheme, userinfo, host, rest = ""] = URL_PARTS.exec(url) ?? [];
+  if (scheme === undefined) return null;
+  const password = userinfo?.includes(":") ? userinfo.slice(userinfo.indexOf(":") + 1) : "";
+  return { url: `${scheme}${host}${rest}`, rest, password: (decode(password) ?? password) || null };
+}
+
+/** Matches `trackControl` of media/rtsp/sdp.ts. */
+const TRACK = /^(.*?)\/trackID=(\d{1,2})\/?(\?.*)?$/s;
+
+/** Splits a player's SETUP address into the stream's address and the track; null for the whole stream. */
+export function splitTrack(rest: string): { rest: string; track: number | null } {
+  const [, before, track, query] = TRACK.exec(rest) ?? [];
+  return track === undefined ? { rest, track: null } : { rest: `${before}${query ?? ""}`, track: Number(track) };
+}
+
+/** Finds the track of a publisher's SETUP, by the control names that it announced at `base`. -1 if there is none. */
+export function findTrack(rest: string, base: string, controls: readonly string[]): number {
+  const path = splitQuery(base).path.replace(/\/$/, "");
+  const query = base.slice(splitQuery(base).path.length);
+  const requested = rest.replace(/\/$/, "");
+  const requestedPath = splitQuery(requested).path;
+  const named = controls.findIndex((control) => {
+    const absolute = readRequestUrl(control)?.rest;
+    if (absolute !== undefined) return absolute.replace(/\/$/, "") === requested;
+    if (control === "" || control === "*") return false;
+    return requestedPath === `${path}/${control}` || requested === `${path}${query}/${control}`;
+  });
+  if (named !== -1) return named;
+  return controls.length === 1 && requestedPath === path ? 0 : -1;
 }

@@ -1,22 +1,23 @@
-/** A reader that keeps what it was given, as words that are easy to compare. */
-import type { Tracks, Unit } from "../media/unit.ts";
-import type { Reader } from "./streams.ts";
+/** A reader that records its calls as text. */
+
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
+import type { Reader } from "./live-stream.ts";
 
 export class KeepingReader implements Reader {
-  readonly units: { readonly unit: Unit; readonly isCached: boolean }[] = [];
+  readonly units: { readonly unit: AccessUnit; readonly isCached: boolean }[] = [];
   readonly tracks: Tracks[] = [];
   /** `begin 640x360`, `key 0`, `picture 40 cached`, `sound 12`, `end gone`. */
   readonly words: string[] = [];
   missed = 0;
   #waiting: (() => void)[] = [];
 
-  begin(tracks: Tracks): void {
+  setTracks(tracks: Tracks): void {
     this.tracks.push(tracks);
     const { width, height } = tracks.video;
     this.#say(`begin ${width}x${height}${tracks.audio === null ? "" : " with sound"}`);
   }
 
-  take(unit: Unit, isCached: boolean): void {
+  push(unit: AccessUnit, isCached: boolean): void {
     this.units.push({ unit, isCached });
     const kind = unit.kind === "audio" ? "sound" : unit.isKey ? "key" : "picture";
     this.#say(`${kind} ${unit.dtsUs / 1000}${isCached ? " cached" : ""}`);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Tracks, Unit } from "../media/unit.ts";
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
+import { StreamRejected } from "./errors.ts";
+import type { Reader } from "./live-stream.ts";
 import { KeepingReader } from "./reader.fixture.ts";
-import { type Reader, StreamRefusal, Streams } from "./streams.ts";
+import { Streams } from "./streams.ts";
 
 const VIDEO = {
   codec: "h264",
@@ -24,7 +26,7 @@ const LIMITS = {
   keylessMs: 60_000,
 };
 
-const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit => ({
+const unit = (kind: AccessUnit["kind"], ms: number, isKey: boolean, bytes = 10): AccessUnit => ({
   kind,
   dtsUs: ms * 1000,
   ptsUs: ms * 1000,
@@ -32,24 +34,24 @@ const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit 
   isKey,
   parts: [new Uint8Array(bytes)],
 });
-const key = (ms: number, bytes?: number): Unit => unit("video", ms, true, bytes);
-const picture = (ms: number, bytes?: number): Unit => unit("video", ms, false, bytes);
-const sound = (ms: number): Unit => unit("audio", ms, true);
+const key = (ms: number, bytes?: number): AccessUnit => unit("video", ms, true, bytes);
+const picture = (ms: number, bytes?: number): AccessUnit => unit("video", ms, false, bytes);
+const sound = (ms: number): AccessUnit => unit("audio", ms, true);
 
 function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
-  const told: string[] = [];
+  const events: string[] = [];
   const logged: string[] = [];
   const clock = { ms: 0, looks: 0 };
   const streams = new Streams(
     { ...LIMITS, ...limits },
     {
       published: ({ path, width, height, hasAudio }: StreamInfo, recording) =>
-        told.push(`published ${path} ${width}x${height} ${hasAudio} ${recording}`),
-      unpublished: (path, reason) => told.push(`unpublished ${path}: ${reason}`),
+        events.push(`published ${path} ${width}x${height} ${hasAudio} ${recording}`),
+      unpublished: (path, reason) => events.push(`unpublished ${path}: ${reason}`),
     },
     (level, message, fields) => {
       if (level === "info") logged.push(`${message}: ${fields?.path} by ${fields?.protocol}, ${fields?.reason}`);
-      else told.push(`${level}: ${message}`);
+      else events.push(`${level}: ${message}`);
     },
     () => {
       clock.looks++;
@@ -57,7 +59,7 @@ function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
     },
   );
   t.after(() => streams.close("the test is over"));
-  return { streams, told, logged, clock };
+  return { streams, events, logged, clock };
 }
 
 const kindOf = (call: () => unknown): string => {
@@ -65,35 +67,35 @@ const kindOf = (call: () => unknown): string => {
     call();
     return "done";
   } catch (error) {
-    assert.ok(error instanceof StreamRefusal);
+    assert.ok(error instanceof StreamRejected);
     return error.kind;
   }
 };
 
-test("a stream is live from its first key picture on, and what comes before that is dropped", (t) => {
-  const { streams, told } = open(t);
+test("a stream is live from its first keyframe, and earlier units are dropped", (t) => {
+  const { streams, events } = open(t);
   const publication = streams.publish("a/b", "rtmp", "rec");
   const reader = new KeepingReader();
   assert.equal(
     kindOf(() => streams.read("a/b", reader)),
     "not_live",
   );
-  publication.begin({ ...TRACKS, audio: AUDIO });
+  publication.setTracks({ ...TRACKS, audio: AUDIO });
   for (const early of [picture(0), sound(0), picture(40)]) publication.write(early);
   assert.equal(
     kindOf(() => streams.read("a/b", reader)),
     "not_live",
   );
   assert.equal(streams.tracks("a/b"), null);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   publication.write(key(80));
-  assert.deepEqual(told, ["published a/b 640x360 true rec"]);
+  assert.deepEqual(events, ["published a/b 640x360 true rec"]);
   streams.read("a/b", reader);
   publication.write(sound(90));
   publication.write(picture(120));
   assert.deepEqual(reader.words, ["begin 640x360 with sound", "key 80 cached", "sound 90", "picture 120"]);
   publication.close("gone");
-  assert.deepEqual(told.slice(1), ["unpublished a/b: gone"]);
+  assert.deepEqual(events.slice(1), ["unpublished a/b: gone"]);
   assert.equal(reader.words.at(-1), "end gone");
   assert.equal(
     kindOf(() => streams.read("a/b", reader)),
@@ -101,10 +103,10 @@ test("a stream is live from its first key picture on, and what comes before that
   );
 });
 
-test("a reader that joins gets what came since the last key picture, and no more", (t) => {
+test("a new reader gets exactly the units since the last keyframe", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   for (const one of [key(0), picture(40), key(80), picture(120), picture(160)]) publication.write(one);
   const reader = new KeepingReader();
   streams.read("a/b", reader);
@@ -118,10 +120,10 @@ test("a reader that joins gets what came since the last key picture, and no more
   ]);
 });
 
-test("a group of pictures that is too large for the cache costs those who join the wait for the next one", (t) => {
+test("does not cache a GOP above the limit: new readers wait for the next keyframe", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   for (const one of [key(0, 600), picture(40, 600), picture(80, 10)]) publication.write(one);
   const reader = new KeepingReader();
   streams.read("a/b", reader);
@@ -129,7 +131,7 @@ test("a group of pictures that is too large for the cache costs those who join t
   assert.deepEqual(reader.words, ["begin 640x360", "key 160", "picture 200"]);
 });
 
-test("streams of one owner share its memory, and leave that of others alone", (t) => {
+test("streams of one owner share its memory limit, apart from other owners", (t) => {
   const { streams } = open(t, { publishers: 9, keyBytes: 1500 });
   const cachedOf = (path: string): number => {
     const reader = new KeepingReader();
@@ -138,7 +140,7 @@ test("streams of one owner share its memory, and leave that of others alone", (t
   };
   const publish = (path: string) => {
     const publication = streams.publish(path, "rtmp", null);
-    publication.begin(TRACKS);
+    publication.setTracks(TRACKS);
     for (const one of [key(0, 400), picture(40, 400)]) publication.write(one);
     return publication;
   };
@@ -153,7 +155,7 @@ test("streams of one owner share its memory, and leave that of others alone", (t
 test("a cache of very many small units is bounded too", (t) => {
   const { streams } = open(t, { cacheBytes: 10_000_000 });
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   for (let ms = 1; ms < 10_000; ms++) publication.write(picture(ms, 1));
   const reader = new KeepingReader();
@@ -161,27 +163,27 @@ test("a cache of very many small units is bounded too", (t) => {
   assert.deepEqual(reader.words, ["begin 640x360"]);
 });
 
-test("readers begin again at the next key picture when the picture changes, and miss what they cannot decode", (t) => {
+test("readers restart at the next keyframe when the tracks change, without undecodable units", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   const reader = new KeepingReader();
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   streams.read("a/b", reader);
-  publication.begin({ video: { ...VIDEO, width: 320, height: 180 }, audio: null });
+  publication.setTracks({ video: { ...VIDEO, width: 320, height: 180 }, audio: null });
   for (const one of [picture(40), key(80), picture(120)]) publication.write(one);
   assert.deepEqual(reader.words, ["begin 640x360", "key 0 cached", "begin 320x180", "key 80", "picture 120"]);
   assert.equal(streams.tracks("a/b")?.video.width, 320);
 });
 
-test("sound that comes later is heard from the next key picture on, and no picture is lost for it", (t) => {
+test("later audio starts at the next keyframe, and no picture is lost", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   const reader = new KeepingReader();
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   streams.read("a/b", reader);
-  publication.begin({ video: VIDEO, audio: AUDIO });
+  publication.setTracks({ video: VIDEO, audio: AUDIO });
   for (const one of [picture(40), sound(50), key(80), sound(90)]) publication.write(one);
   assert.deepEqual(reader.words.slice(2), ["picture 40", "begin 640x360 with sound", "key 80", "sound 90"]);
 });
@@ -196,14 +198,14 @@ test("a path has one publisher, and the next one when that has gone", (t) => {
   first.close("gone");
   const second = streams.publish("a/b", "rtsp", null);
   // The old one has no say in the new one.
-  first.begin(TRACKS);
+  first.setTracks(TRACKS);
   first.write(key(0));
   first.close("again");
   assert.equal(
     kindOf(() => streams.publish("a/b", "rtsp", null)),
     "busy",
   );
-  second.begin(TRACKS);
+  second.setTracks(TRACKS);
   second.write(key(0));
   assert.equal(streams.list().length, 1);
 });
@@ -215,7 +217,7 @@ test("publishers and readers are limited", (t) => {
     kindOf(() => streams.publish("a/4", "rtmp", null)),
     "too_many",
   );
-  publication?.begin(TRACKS);
+  publication?.setTracks(TRACKS);
   publication?.write(key(0));
   const leaves = Array.from({ length: 4 }, () => streams.read("a/1", new KeepingReader()));
   assert.equal(
@@ -234,18 +236,18 @@ test("publishers and readers are limited", (t) => {
   );
 });
 
-test("a reader that throws is removed and logged; its publisher and the others notice nothing", (t) => {
-  const { streams, told } = open(t);
+test("removes and logs a reader that throws, without effect on the publisher and others", (t) => {
+  const { streams, events } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   const fail = (): never => {
     throw new Error("broken");
   };
   const broken: Reader[] = [
-    { begin: fail, take: () => {}, end: fail },
-    { begin: () => {}, take: fail, end: () => {} },
-    { begin: () => {}, take: (_unit, isCached) => (isCached ? undefined : fail()), end: () => {} },
+    { setTracks: fail, push: () => {}, end: fail },
+    { setTracks: () => {}, push: fail, end: () => {} },
+    { setTracks: () => {}, push: (_unit, isCached) => (isCached ? undefined : fail()), end: () => {} },
   ];
   const reader = new KeepingReader();
   for (const one of [...broken, reader]) streams.read("a/b", one);
@@ -253,23 +255,23 @@ test("a reader that throws is removed and logged; its publisher and the others n
   publication.write(picture(40));
   assert.equal(streams.list()[0]?.readers, 1);
   assert.equal(reader.words.at(-1), "picture 40");
-  assert.equal(told.filter((line) => line === "error: a reader failed and was removed").length, 3);
-  streams.read("a/b", { begin: () => {}, take: () => {}, end: fail });
+  assert.equal(events.filter((line) => line === "error: reader failed").length, 3);
+  streams.read("a/b", { setTracks: () => {}, push: () => {}, end: fail });
   publication.close("gone");
   assert.equal(reader.words.at(-1), "end gone");
 });
 
-test("readers may come, go and close the stream while a unit is handed out, and nobody gets it twice", (t) => {
+test("readers can join, leave and close the stream while a unit is distributed, and none gets it twice", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   const [late, other] = [new KeepingReader(), new KeepingReader()];
   let leaveOther = (): void => {};
   let hasCome = false;
   streams.read("a/b", {
-    begin: () => {},
-    take: (_unit, isCached) => {
+    setTracks: () => {},
+    push: (_unit, isCached) => {
       if (isCached || hasCome) return;
       hasCome = true;
       streams.read("a/b", late);
@@ -282,39 +284,39 @@ test("readers may come, go and close the stream while a unit is handed out, and 
   publication.write(picture(80));
   assert.deepEqual(late.words, ["begin 640x360", "key 0 cached", "picture 40 cached", "picture 80"]);
   assert.deepEqual(other.words, ["begin 640x360", "key 0 cached"]);
-  streams.read("a/b", { begin: () => {}, take: () => publication.close("by a reader"), end: () => {} });
+  streams.read("a/b", { setTracks: () => {}, push: () => publication.close("by a reader"), end: () => {} });
   publication.write(picture(120));
   assert.equal(late.words.at(-1), "end by a reader");
 });
 
-test("a publisher is let go when no picture comes, and sound alone does not keep it", async (t) => {
-  const { streams, told, clock } = open(t, { frozenMs: 40 });
+test("closes a publisher without pictures, even if it sends audio", async (t) => {
+  const { streams, events, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);
   const silent = streams.publish("a/c", "rtmp", null);
-  publication.begin({ video: VIDEO, audio: AUDIO });
+  publication.setTracks({ video: VIDEO, audio: AUDIO });
   let isFrozen = false;
-  // Our clock goes on by a millisecond with each one.
+  // The clock advances by a millisecond with each one.
   const alive = setInterval(() => {
     clock.ms++;
     publication.write(isFrozen ? sound(clock.ms) : key(clock.ms));
   }, 1);
   t.after(() => clearInterval(alive));
-  assert.equal(await silent.ended, "no picture came for 0.04 s");
+  assert.equal(await silent.ended, "no video received for 0.04 s");
   assert.equal(streams.list().length, 1);
   isFrozen = true;
-  assert.equal(await publication.ended, "no picture came for 0.04 s");
-  assert.deepEqual(told.slice(1), ["unpublished a/b: no picture came for 0.04 s"]);
+  assert.equal(await publication.ended, "no video received for 0.04 s");
+  assert.deepEqual(events.slice(1), ["unpublished a/b: no video received for 0.04 s"]);
 });
 
-test("a publisher from which pictures come stays while they wait for a key picture, but not for ever", (t) => {
+test("keeps a publisher that sends pictures without a keyframe for a limited time", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const { streams, told, clock } = open(t, { frozenMs: 5000, keylessMs: 30_000 });
+  const { streams, events, clock } = open(t, { frozenMs: 5000, keylessMs: 30_000 });
   const [begun, waiting] = [streams.publish("a/b", "rtsp", null), streams.publish("a/c", "rtsp", null)];
-  begun.begin(TRACKS);
+  begun.setTracks(TRACKS);
   begun.write(key(0));
   const pass = (ms: number) => {
     for (const until = clock.ms + ms; clock.ms < until; ) {
-      for (const publication of [begun, waiting]) publication.heard();
+      for (const publication of [begun, waiting]) publication.touch();
       clock.ms += 250;
       t.mock.timers.tick(250);
     }
@@ -327,17 +329,17 @@ test("a publisher from which pictures come stays while they wait for a key pictu
   assert.equal(
     kindOf(() => streams.publish("a/c", "rtsp", null)),
     "done",
-    "the other never had a key picture, and has gone",
+    "the other never had a keyframe, and has gone",
   );
   pass(20_000);
-  assert.deepEqual(told.slice(1), ["unpublished a/b: no key picture with SPS and PPS came for 30 s"]);
+  assert.deepEqual(events.slice(1), ["unpublished a/b: no keyframe with SPS and PPS received for 30 s"]);
 });
 
-test("a frozen publisher is let go a quarter of a second after its time at the latest", (t) => {
+test("closes a frozen publisher at most a quarter of a second late", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { streams, clock } = open(t, { frozenMs: 5000 });
   const publication = streams.publish("a/b", "rtsp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   const pass = () => {
     clock.ms += 10;
     t.mock.timers.tick(10);
@@ -351,10 +353,10 @@ test("a frozen publisher is let go a quarter of a second after its time at the l
   assert.ok(tookMs >= 5000 && tookMs <= 5250, `it was let go after ${tookMs} ms`);
 });
 
-test("nobody is let go for a time in which the hub itself stood still", async (t) => {
+test("does not close streams for time in which the hub itself was blocked", async (t) => {
   const { streams, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   clock.ms = 60_000;
   const looks = clock.looks;
@@ -363,37 +365,37 @@ test("nobody is let go for a time in which the hub itself stood still", async (t
   assert.equal(streams.list().length, 1);
 });
 
-test("that a stream has begun, and why it has ended, is in the log, also of one that never could be played", (t) => {
+test("logs the start and end of streams, also of one that was never playable", (t) => {
   const { streams, logged } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   publication.close("the SPS is damaged");
   streams.publish("a/c", "rtsp", null).close("it sends nothing");
   assert.deepEqual(logged, [
-    "a stream has begun: a/b by rtmp, undefined",
-    "a stream has ended: a/b by rtmp, the SPS is damaged",
-    "a stream has ended: a/c by rtsp, it sends nothing",
+    "stream started: a/b by rtmp, undefined",
+    "stream ended: a/b by rtmp, the SPS is damaged",
+    "stream ended: a/c by rtsp, it sends nothing",
   ]);
 });
 
-test("whoever is expelled goes, publisher and readers", async (t) => {
+test("expels the publisher and the readers", async (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   const reader = new KeepingReader();
   streams.read("a/b", reader);
   streams.expel("a/b", "its source is gone");
-  streams.expel("a/nobody", "nothing");
+  streams.expel("a/missing", "nothing");
   assert.equal(await publication.ended, "its source is gone");
   assert.equal(reader.words.at(-1), "end its source is gone");
 });
 
-test("what was published, read and missed is counted, also of readers that have gone", (t) => {
+test("counts published, read and missed units, also of readers that have left", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   const [stays, goes] = [new KeepingReader(), new KeepingReader()];
   for (const one of [key(0, 100), picture(40, 20)]) publication.write(one);
   streams.read("a/b", stays);
@@ -406,10 +408,10 @@ test("what was published, read and missed is counted, also of readers that have 
 
 test("a runner of the server's may pause for any time once it can be played, and takes no place of others", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const { streams, told, clock } = open(t, { publishers: 1, frozenMs: 1000, keylessMs: 1000 });
+  const { streams, events, clock } = open(t, { publishers: 1, frozenMs: 1000, keylessMs: 1000 });
   const own = streams.publish("ann/out", "rtsp", null, true);
   const silent = streams.publish("ann/silent", "rtsp", null, true);
-  own.begin(TRACKS);
+  own.setTracks(TRACKS);
   own.write(key(0));
   assert.equal(
     kindOf(() => streams.publish("ann/cam", "rtsp", null)),
@@ -428,14 +430,14 @@ test("a runner of the server's may pause for any time once it can be played, and
     ["busy", "done", "done"],
   );
   silent.close("");
-  assert.deepEqual(told, ["published ann/out 640x360 false null"]);
+  assert.deepEqual(events, ["published ann/out 640x360 false null"]);
 });
 
-test("a reader that begins with an open group of pictures does not get those that need the one before", (t) => {
+test("a reader that starts with an open GOP does not get pictures that refer to the previous one", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
-  publication.begin(TRACKS);
-  const shown = (dtsMs: number, ptsMs: number, isKey = false): Unit => ({
+  publication.setTracks(TRACKS);
+  const shown = (dtsMs: number, ptsMs: number, isKey = false): AccessUnit => ({
     ...unit("video", dtsMs, isKey),
     ptsUs: ptsMs * 1000,
   });

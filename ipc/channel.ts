@@ -182,8 +182,9 @@ export class Channel<Out extends Message, In extends Message> {
 
   #receive(received: unknown): void {
     const { type, id } = (received ?? {}) as { readonly type?: unknown; readonly id?: unknown };
-    if (type === "reply" && checkReply(received).length === 0) {
-      this.#settle(received as Reply);
+    if (type === "reply") {
+      if (checkReply(received).length === 0) this.#settle(received as Reply);
+      else this.#options.onInvalid("a reply is malformed");
       return;
     }
     const fault = this.#findFault(received);

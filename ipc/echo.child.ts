@@ -16,7 +16,7 @@ const channel = connectToParent<Out, In>({
   ]),
   droppable: ["told"],
   onMessage(message) {
-    if (message.type === "leave") void exitWhenWritten(channel as never, message.code);
+    if (message.type === "leave") void exitWhenWritten(channel, message.code);
     else for (let i = 0; i < 5; i += 1) channel.send({ type: "told", count: ++count });
   },
   async onRequest(request) {

@@ -41,7 +41,7 @@ export function connectToParent<Out extends Message, In extends Message>(
 }
 
 /** Exits when everything was written, or after a second. */
-export async function exitWhenWritten(channel: Channel<never, never>, code: number): Promise<never> {
+export async function exitWhenWritten(channel: { idle(): Promise<void> }, code: number): Promise<never> {
   setTimeout(() => process.exit(code), FLUSH_MS);
   await channel.idle();
   process.exit(code);

@@ -124,6 +124,34 @@ test("skips whole groups of pictures when decoding cannot keep up", NO_HANG, asy
   );
 });
 
+test("moves a stream whose clock has drifted without sending any picture twice", NO_HANG, async () => {
+  const { pipeline, seen, arrived } = await lasting();
+  // Three times slower than its timestamps say; groups of pictures are open.
+  const camera = await build({
+    ...pictures(-1),
+    pace: ["identity", { "sleep-time": 100_000 }],
+    encoder: [
+      "x264enc",
+      { "speed-preset": "ultrafast", "key-int-max": 8, "option-string": "open-gop=1:bframes=3:b-adapt=0" },
+    ],
+    parser: ["h264parse"],
+    stream: ["capsfilter", { caps: "video/x-h264,stream-format=byte-stream,alignment=au" }],
+    end: ["appsink", { sync: false, "max-buffers": 8, drop: false }],
+  });
+  pipeline.relayFrom("in", camera, "end");
+  await camera.setState("PLAYING", 0);
+  while (seen.filter(({ discontinuity }) => discontinuity).length < 2) await arrived.reached(arrived.count + 1);
+  const { frames } = pipeline.relayStatus("in");
+  await arrived.reached(frames);
+  await Promise.all([camera.close(), pipeline.close()]);
+  const keyframes = seen.filter(({ keyframe }) => keyframe).map(({ ptsNs }) => ptsNs ?? 0n);
+  const steps = keyframes.slice(1).map((ns, index) => ns - (keyframes[index] ?? 0n));
+  assert.ok(
+    steps.every((ns) => ns > 1_000_000n),
+    `keyframes ${steps.join(" ")} ns apart`,
+  );
+});
+
 test("ignores buffers of an earlier ingest", NO_HANG, async () => {
   const { pipeline, seen, arrived } = await lasting();
   const first = await ingest(pipeline, 0);

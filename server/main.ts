@@ -24,6 +24,7 @@ import { processRecordingEndpoints, recordingEndpoints } from "./api/recordings.
 import { sourceEndpoints } from "./api/sources.ts";
 import { trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo } from "./demo/demo.ts";
@@ -38,7 +39,6 @@ import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
-import { Confinement } from "./processes/confinement.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
@@ -230,7 +230,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
-  const resumed = await processes.takeUp();
+  const resumed = await processes.resumeAll();
   await enhancements.takeUp();
   await street.takeUp();
   const running = await listen({

@@ -111,7 +111,8 @@ export async function buildBundle() {
       // Without a reference to them: they are only read when something has failed (elements/source-lines.ts).
       sourcemap: "external",
       sourcesContent: false,
-      external: ["onnxruntime-node"],
+      // A release may leave tools/ out: then the commands that load it say so (cli/commands/bench.ts).
+      external: ["onnxruntime-node", ...(existsSync(join(ROOT, "tools")) ? [] : ["../../tools/*"])],
     });
     writeFileSync(join(fresh, LIST), JSON.stringify(describeInputs(Object.keys(metafile.inputs))));
     mkdirSync(OUT, { recursive: true });

@@ -13,6 +13,7 @@ const COPIED = [
   "enhance",
   "graphs",
   "hub",
+  "ipc",
   "media",
   "models",
   "native",

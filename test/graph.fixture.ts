@@ -10,7 +10,8 @@ import { type AnyElement, defineElement, type Frame } from "../elements/element.
 import { loadElements } from "../elements/index.ts";
 import { type Compiled, compile, compileLaunch } from "../graphs/compiler/compile.ts";
 import { loadRegistry } from "../graphs/runtime/registry.ts";
-import { RunningGraph, type RunOptions } from "../graphs/runtime/running-graph.ts";
+import type { RunOptions } from "../graphs/runtime/run-options.ts";
+import { RunningGraph } from "../graphs/runtime/running-graph.ts";
 
 const NONE = Type.Object({});
 const unused = { example: "graph: none\nchains: {}\n", properties: NONE };

@@ -42,6 +42,7 @@ describe("the table refuses", () => {
     ["code that imports a test", "graphs/compiler/a.ts", `import { a } from "./b.test.ts";`],
     ["the console with values of schemas", "console/a.ts", `import { a } from "../schemas/a.ts";`],
     ["code that imports a fixture", "cli/a.ts", `import { a } from "../elements/registry.fixture.ts";`],
+    ["the command line with tools from its start", "cli/a.ts", `import { a } from "../tools/eval/a.ts";`],
     ["a name made up while running", "server/main.ts", "await import(name);"],
     ["a folder without a row", "extras/a.ts", ""],
   ];
@@ -60,6 +61,7 @@ describe("the table allows", () => {
     ["detect its model", "elements/detect/detect.ts", `await import("../../models/fetch.ts");`],
     ["the index its elements", "elements/find.ts", "await import(pathOf(name));"],
     ["the console types of schemas", "console/a.ts", `import type { A } from "../schemas/a.ts";`],
+    ["the command line tools when they are asked for", "cli/a.ts", `await import("../tools/eval/a.ts");`],
     ["the runtime the compiler", "graphs/runtime/a.ts", `import { a } from "../compiler/plan.ts";`],
     ["tests everything", "elements/track/track.test.ts", `import { a } from "../../server/main.ts";`],
     [

@@ -1,38 +1,62 @@
-import { existsSync, readdirSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync } from "node:fs";
 import { didYouMean } from "../../schemas/suggest.ts";
-import { type Command, EXIT, UsageFault } from "../command.ts";
+import { type Command, CommandFailure, EXIT, UsageFault } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 
-const FOLDER = new URL("../bench/", import.meta.url);
+const FOLDER = new URL("../../tools/bench/", import.meta.url);
 
-/** Default export of `cli/bench/NAME.ts`: measures, prints a table, resolves with the exit code if it is not 0. */
+/** The files of tools/bench/, with their arguments and what they measure. */
+export const BENCHES: Readonly<Record<string, readonly [usage: string, about: string]>> = {
+  api: ["[ROUNDS]", "requests/s of GET /sources, compared with bare Hono"],
+  detect: ["[ROUNDS] [CLIP]", "inference, live latency and pixel kernels, compared with their limits"],
+  engine: ["[ROUNDS]", "a graph with one TypeScript element, compared with gst-launch-1.0"],
+  glass: ["[ROUNDS]", "glass-to-glass latency: RTSP, WebRTC, LL-HLS and processed video"],
+  media: ["[ROUNDS]", "the media hub as a relay, compared with nginx-rtmp"],
+  report: ["[ROUNDS]", "the track report of a process with 100,000 tracks"],
+  start: ["[ROUNDS]", "time from POST /start to the first detection message"],
+};
+
+/** Default export of `tools/bench/NAME.ts`: measures, prints a table, resolves with the exit code if it is not 0. */
 export type Bench = (args: readonly string[], terminal: Terminal) => Promise<number | undefined> | Promise<void>;
 
 export default {
   name: "bench",
-  about: "Runs a measurement and prints its table.",
+  about: "Run a benchmark and print its results as a table.",
   usage: "NAME [argument…]",
   options: {},
-  notes: `Benches: ${listBenches().join(", ")}.`,
+  notes: [
+    "Benchmarks:",
+    ...Object.entries(BENCHES).map(([name, [usage, about]]) => `- ${name} ${usage}: ${about}`),
+    "Each result is the median of ROUNDS rounds. A benchmark with limits exits with code 1 when one is exceeded. Run benchmarks on an otherwise idle machine.",
+  ].join("\n"),
   verbatim: true,
-  examples: ["bench engine", "bench detect"],
+  examples: ["bench engine", "bench detect 5", "bench detect 3 street.mp4"],
   async run(given, terminal) {
     const [name, ...rest] = given.positionals;
-    const names = listBenches();
+    const names = Object.keys(BENCHES);
     if (name === undefined || !names.includes(name)) {
-      const problem = name === undefined ? "missing: the NAME of a bench" : `there is no bench "${name}"`;
-      throw new UsageFault(`${problem}; there ${describe(names)}${didYouMean(name ?? "", names)}`);
+      const problem = name === undefined ? "missing: the NAME of a benchmark" : `there is no benchmark "${name}"`;
+      throw new UsageFault(`${problem}; expected one of ${names.join(", ")}${didYouMean(name ?? "", names)}`);
     }
-    const { default: bench }: { default: Bench } = await import(new URL(`${name}.ts`, FOLDER).href);
+    const { default: bench }: { default: Bench } = await loadTool(
+      "bench",
+      () => import(new URL(`${name}.ts`, FOLDER).href),
+    );
     return (await bench(rest, terminal)) ?? EXIT.ok;
   },
 } satisfies Command;
 
-const describe = (names: readonly string[]): string => (names.length === 0 ? "are none" : `is ${names.join(", ")}`);
+const TOOLS = new URL("../../tools/", import.meta.url);
 
-function listBenches(): readonly string[] {
-  if (!existsSync(FOLDER)) return [];
-  const files = readdirSync(FOLDER).filter((file) => /^[a-z-]+\.ts$/.test(file));
-  return files.map((file) => basename(file, ".ts")).sort();
+/** Loads a program of tools/. Throws `CommandFailure` in an installation without it, such as a release image. */
+export async function loadTool<T>(command: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    if (existsSync(TOOLS)) throw cause;
+    throw new CommandFailure(
+      `\`windhover ${command}\` is not part of this installation: it has no folder tools/. Run the command in a checkout of the sources.`,
+      { cause },
+    );
+  }
 }

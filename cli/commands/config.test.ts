@@ -33,7 +33,7 @@ test("--example is a file that can be used", async () => {
   assert.equal((await windhover(["config", "--config", "example.yaml"], folder)).code, 0);
 });
 
-test("a file that is not there, and faults in one, are told with their place; exit code 1", async () => {
+test("reports a missing file, and faults with their position; exit code 1", async () => {
   writeFileSync(join(folder, "bad.yaml"), "htpp:\n  port: 1\nhttp:\n  port: many\n");
   const missing = await windhover(["config", "--config", "none.yaml"], folder);
   assert.equal(missing.code, 1);

@@ -4,13 +4,10 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, EXIT, expectPositionals, Given } from "../command.ts";
-import { compileAtPace, compileGraph } from "../compile-graph.ts";
-import { GraphFiles, locateGraph } from "../graph-files.ts";
-import { type Knowledge, loadKnowledge } from "../knowledge.ts";
-import { runGraph } from "../run/run-graph.ts";
+import { loadKnowledge } from "../compile-graph.ts";
 import { type RunSettings, readSettings } from "../run/settings.ts";
-import { formatBytes } from "../run/written-files.ts";
-import type { Terminal } from "../terminal.ts";
+import { formatBytes } from "../text.ts";
+import { runGraphFile } from "./run.ts";
 
 const CLIP_SECONDS = 4;
 const PICTURE_SECONDS = 2;
@@ -18,33 +15,35 @@ const SHOWN_LINES = 2;
 
 export default {
   name: "demo",
-  about: "Runs the first graph on a clip made for it, and says what it did.",
+  about: "Run a first graph on a generated clip, and explain the result.",
   usage: "",
   options: {},
   examples: ["demo"],
   async run(given, terminal) {
-    expectPositionals(given, 0, 0, "nothing after demo");
+    expectPositionals(given, 0, 0, "no arguments");
     const knowledge = await loadKnowledge(terminal);
     const folder = await makeFolder();
     const clip = join(folder, "clip.mp4");
     const picture = join(folder, "frame.png");
     const { paintErr: paint } = terminal;
 
-    terminal.say(paint("bold", `Making a clip: ${CLIP_SECONDS} s of a moving ball, with the graph "record" …`));
+    terminal.say(paint("bold", `Recording a clip: ${CLIP_SECONDS} s of a moving ball, with the graph "record" …`));
     const pattern = `test:ball?width=640&height=360&fps=25&seconds=${CLIP_SECONDS}`;
     const quiet = { ...readSettings(new Given([], {})), quiet: true };
-    const made = await start("record", pattern, { path: clip }, quiet, knowledge, terminal);
+    const load = async () => knowledge;
+    const recording = { graph: "record", source: pattern, params: { path: clip } };
+    const made = await runGraphFile(recording, quiet, load, terminal);
     if (made !== EXIT.ok) return made;
     terminal.say(`  ${clip}: H.264 in MP4, ${formatBytes((await stat(clip)).size)}`);
 
-    terminal.say(paint("bold", '\nRunning the graph "demo" on it at real pace …'));
+    terminal.say(paint("bold", '\nRunning the graph "demo" on it in real time …'));
     const lines: string[] = [];
     const print = async (line: string): Promise<void> => void lines.push(line);
     const settings: RunSettings = {
       ...readSettings(new Given([], { snapshot: [`decode@${PICTURE_SECONDS}s=${picture}`] })),
       pace: "realtime",
     };
-    const ran = await start("demo", clip, {}, settings, knowledge, terminal, print);
+    const ran = await runGraphFile({ graph: "demo", source: clip, params: {} }, settings, load, terminal, print);
     if (ran !== EXIT.ok) return ran;
     await terminal.print(report(clip, picture, lines));
     return EXIT.ok;
@@ -55,45 +54,25 @@ function report(clip: string, picture: string, lines: readonly string[]): string
   return [
     "",
     "What happened:",
-    `  A file was decoded, and every frame went through a TypeScript element that`,
-    `  prints a line about it, ${lines.length} in all; among them`,
+    "  GStreamer decoded the file. A TypeScript element received every frame and",
+    `  printed a line about it, ${lines.length} lines in all, such as`,
     ...lines.slice(0, SHOWN_LINES).map((line) => `    ${line}`),
-    `  The picture at ${PICTURE_SECONDS} s is in ${picture}`,
+    `  The frame at ${PICTURE_SECONDS} s was saved to ${picture}`,
     "",
-    "What to type next:",
+    "Try next:",
     `  npx windhover run demo ${clip} --frames 50`,
-    "      the same, with all its lines",
+    "      run it again and print all lines",
     `  npx windhover run demo ${clip} --pace realtime --stats > /dev/null`,
-    "      the same, with a table of what every step takes",
+    "      run it with statistics of every step",
     "  npx windhover explain demo",
-    "      what the graph becomes",
+    "      show the compiled plan",
     "  npx windhover inspect",
-    "      what graphs are made of",
+    "      list the elements that graphs are made of",
     "  npx windhover help",
   ].join("\n");
 }
 
-function start(
-  graph: string,
-  uri: string,
-  params: Readonly<Record<string, string>>,
-  settings: RunSettings,
-  knowledge: Knowledge,
-  terminal: Terminal,
-  print?: (line: string) => Promise<void>,
-): Promise<number> {
-  const files = new GraphFiles(locateGraph(graph));
-  const origin = {
-    compile: () =>
-      compileAtPace((source) => compileGraph(files, { params }, { ...knowledge, source }), uri, settings.pace),
-    textOf: (file: string | null) => files.textOf(file),
-    files: () => files.files,
-    ...(print && { print }),
-  };
-  return runGraph(origin, settings, knowledge, terminal);
-}
-
-/** Beside what else is built, or elsewhere where that may not be written. */
+/** build/demo, or a temporary folder where that is not writable. */
 async function makeFolder(): Promise<string> {
   const folder = fileURLToPath(new URL("../../build/demo", import.meta.url));
   try {

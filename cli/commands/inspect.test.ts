@@ -9,14 +9,17 @@ test("GStreamer's elements and ours are described with their properties", async 
   assert.equal(queue?.code, 0);
   assert.match(queue?.stdout ?? "", /max-size-buffers +integer from 0 to 4294967295; default 200; live/);
   assert.match(queue?.stdout ?? "", /downstream +Leaky on downstream/);
-  assert.match(stage?.stdout ?? "", /buffers +integer from 1 to 1000; default 8; live\n +Frames held at most\./);
+  assert.match(
+    stage?.stdout ?? "",
+    /buffers +integer from 1 to 1000; default 8; live\n +Maximum number of queued frames\./,
+  );
   assert.match(print?.stdout ?? "", /Properties\n/);
   assert.match(print?.stdout ?? "", /Example\n {2}graph: print-example/);
   for (const page of [queue, stage, print])
     for (const line of page?.lines ?? []) assert.ok(line.length <= 80, `wider than 80 columns: ${line}`);
 });
 
-test("the list has our elements first, and a word narrows it", async () => {
+test("lists Windhover's elements first, and filters by a word", async () => {
   const [all, found] = await Promise.all([windhover(["inspect"]), windhover(["inspect", "--find", "H264"])]);
   assert.match(all.lines[0] ?? "", /^windhover +alerts /);
   assert.ok(all.lines.some((line) => /^coreelements +queue +Queue$/.test(line)));
@@ -24,7 +27,7 @@ test("the list has our elements first, and a word narrows it", async () => {
   for (const line of found.lines) assert.match(line, /h264|windhover/i);
 });
 
-test("a word is also found in properties, and the list says where", async () => {
+test("finds a word in properties and shows where", async () => {
   const [leaks, json] = await Promise.all([
     windhover(["inspect", "--find", "queue leaks"]),
     windhover(["inspect", "--find", "X position of the PICTURE", "--json"]),
@@ -38,7 +41,7 @@ test("a word is also found in properties, and the list says where", async () => 
   assert.deepEqual(mixer?.matched, [{ where: "sink_%u::xpos", text: "X Position of the picture" }]);
 });
 
-test("an unknown element is refused with the nearest", async () => {
+test("suggests the nearest name for an unknown element", async () => {
   const { code, stdout, stderr } = await windhover(["inspect", "qeue"]);
   assert.deepEqual([code, stdout], [2, ""]);
   assert.match(stderr, /there is no element "qeue"; did you mean "queue"\?/);

@@ -1,30 +1,28 @@
-import { type ListedElement, listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
-import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
+import { type ListedElement, listElements, OURS, propertiesOf } from "../../graphs/compiler/inspect.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
-import { describeNative } from "../inspect/native.ts";
-import { describeOurs } from "../inspect/ours.ts";
-import { type Knowledge, loadKnowledge } from "../knowledge.ts";
+import { type Knowledge, loadKnowledge } from "../compile-graph.ts";
+import { describeElement, describeFactory } from "../inspect.ts";
 import type { Terminal } from "../terminal.ts";
 import { fit, padTo } from "../text.ts";
 
-/** What stands for the plugin of an element that could not be loaded. */
+/** Shown as the plugin of an element that could not be loaded. */
 const BROKEN = "(broken)";
 
 export default {
   name: "inspect",
-  about: "Lists the elements, or says everything about one of them.",
+  about: "List the elements, or describe one of them.",
   usage: "[ELEMENT]",
   options: {
     find: {
       type: "string",
       value: "WORD",
-      about: "List only elements with this word in name, plugin, description or properties.",
+      about: "List only elements with this word in their name, plugin, description or properties.",
     },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
-    "The list has Windhover's own elements first, then GStreamer's by plugin. A property that is live may change while the graph runs.",
+    "The list has Windhover's elements first, then GStreamer's by plugin. A live property is mutable while the graph runs.",
   examples: [
     "inspect",
     "inspect print",
@@ -33,17 +31,18 @@ export default {
     "inspect --json x264enc | jq .properties",
   ],
   async run(given, terminal) {
-    expectPositionals(given, 0, 1, "at most one ELEMENT");
+    expectPositionals(given, 0, 1, "up to one ELEMENT");
     const knowledge = await loadKnowledge(terminal);
     const [name] = given.positionals;
     if (name === undefined) return list(knowledge, given.text("find"), given.flag("json"), terminal);
-    if (given.text("find") !== undefined) throw new UsageFault("--find lists elements: leave the ELEMENT out");
+    if (given.text("find") !== undefined)
+      throw new UsageFault("--find lists elements and cannot be combined with ELEMENT");
     await terminal.print(describe(knowledge, name, given.flag("json"), terminal));
     return EXIT.ok;
   },
 } satisfies Command;
 
-/** Properties listed below an element in which the word was found. */
+/** Up to this many matching properties are listed below an element. */
 const MATCHES_SHOWN = 3;
 
 async function list(
@@ -82,7 +81,7 @@ function listBroken({ broken }: Knowledge["elements"], word: string | undefined)
 function describe({ elements, registry }: Knowledge, name: string, json: boolean, { paintOut }: Terminal): string {
   const ours = elements.get(name);
   if (ours !== undefined) {
-    if (!json) return describeOurs(ours, paintOut);
+    if (!json) return describeElement(ours, paintOut);
     const { about, kind, reads = [], writes = [], example } = ours;
     const caps = ours.kind === "composite" ? null : ours.caps;
     const properties = propertiesOf(ours);
@@ -92,8 +91,10 @@ function describe({ elements, registry }: Knowledge, name: string, json: boolean
   if (broken !== undefined)
     throw new UsageFault(`the element "${name}" could not be loaded: ${broken.place}: ${broken.reason}`);
   const native = registry.get(name);
-  if (native !== undefined) return json ? JSON.stringify(native, null, 2) : describeNative(native, paintOut);
+  if (native !== undefined) return json ? JSON.stringify(native, null, 2) : describeFactory(native, paintOut);
   const names = [...elements.keys(), ...registry.list().map((factory) => factory.name)];
   const hint = didYouMean(name, names);
-  throw new UsageFault(`there is no element "${name}"${hint}\n  \`windhover inspect --find ${name}\` looks further`);
+  throw new UsageFault(
+    `there is no element "${name}"${hint}\n  \`windhover inspect --find ${name}\` searches descriptions and properties`,
+  );
 }

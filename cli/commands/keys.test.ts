@@ -9,7 +9,7 @@ import { silentLog, testDatabase } from "../../server/store/database.fixture.ts"
 import { openDatabase } from "../../server/store/database.ts";
 import { CommandFailure, readArguments, UsageFault } from "../command.ts";
 import { COMMANDS } from "../commands.ts";
-import { readExpiry } from "../keys/read-order.ts";
+import { readExpiry } from "../keys.ts";
 import { Terminal } from "../terminal.ts";
 import { makeFolder, windhover } from "../windhover.fixture.ts";
 
@@ -52,16 +52,16 @@ test("a key is made, works, is listed without its secret, and is revoked", async
     ...["create", "acme-north", "--master", "acme", "--minutes", "5", "--expires", "2099-12-31"],
     ...["--limit", "processes=8", "--limit", "requests_per_minute=60", "--track-logger", "--json"],
   );
-  const told = JSON.parse(child);
-  assert.equal(told.master, "acme");
-  assert.deepEqual(told.limits, { processes: 8, requests_per_minute: 60 });
-  const northern = await authenticate(told.key, "192.0.2.1");
+  const created = JSON.parse(child);
+  assert.equal(created.master, "acme");
+  assert.deepEqual(created.limits, { processes: 8, requests_per_minute: 60 });
+  const northern = await authenticate(created.key, "192.0.2.1");
   assert.equal(northern.limits.processes, 8);
   assert.equal(northern.limits.sources, config.limits.sources);
   assert.equal(northern.masterUuid, user.uuid);
 
   const handed = await keys("allocate", "acme", "acme-north", "50");
-  assert.equal(handed, "acme-north  50 minutes more  55 left to use\n");
+  assert.equal(handed, "acme-north  +50 minutes  55 left\n");
   const more = await keys("allocate", "acme", "25", "--json");
   assert.equal(JSON.parse(more).pending_to_allocate, 75);
   const tooMany = await spawnKeys("allocate", "acme", "acme-north", "76");
@@ -76,39 +76,39 @@ test("a key is made, works, is listed without its secret, and is revoked", async
   assert.match(await keys("revoke", "acme-north"), /revoked$/m);
   const states = JSON.parse(await keys("list", "--json")).map((row: { state: string }) => row.state);
   assert.deepEqual(states, ["valid", "revoked"]);
-  await assert.rejects(keys("revoke", told.key), /acme-north has been revoked already/);
+  await assert.rejects(keys("revoke", created.key), /acme-north was already revoked/);
 });
 
-for (const [words, code, told] of [
+for (const [words, code, says] of [
   ["create", 2, /missing: a NAME/],
-  ["create Acme", 2, /"Acme" is no NAME/],
-  ["create ../x", 2, /is no NAME/],
+  ["create Acme", 2, /"Acme" is not a valid NAME/],
+  ["create ../x", 2, /is not a valid NAME/],
   ["create acme", 1, /there is a key named acme already/],
-  ["create x --master nobody", 1, /there is no key named nobody/],
+  ["create x --master unknown", 1, /there is no key named unknown/],
   ["create x --master acme-north", 1, /acme-north is not a master key/],
   ["create x --master acme --pending 5", 2, /--pending is for master keys/],
   ["create x --minutes 1.5", 2, /--minutes is "1.5"/],
   ["create x --expires 2026-02-31", 2, /--expires is "2026-02-31"/],
-  ["create x --expires 2020-01-01", 2, /which is over; expected a day or a time to come/],
+  ["create x --expires 2020-01-01", 2, /which is in the past; expected a future date or time/],
   ["create x --expires tomorrow", 2, /expected a date such as/],
   ["create x --limit proceses=3", 2, /did you mean "processes"\?/],
   ["create x --limit processes=-3", 2, /expected a whole number/],
   ["revoke acmee", 1, /no key with the name or id "acmee"; did you mean "acme"\?/],
   ["allocate acme acme 1.5", 2, /MINUTES is "1\.5"/],
-  ["allocate nobody acme 5", 1, /there is no key named nobody/],
-  ["allocate acme nobody 5", 1, /named nobody/],
+  ["allocate unknown acme 5", 1, /there is no key named unknown/],
+  ["allocate acme unknown 5", 1, /named unknown/],
   ["list --confg x", 2, /did you mean "--config"\?/],
 ] as const)
-  test(`keys ${words} is refused in words`, async () => {
+  test(`keys ${words} is rejected with an explanation`, async () => {
     const [name = "", ...args] = words.split(" ");
     await assert.rejects(keys(name, ...args), (error) => {
       assert.ok(error instanceof (code === 2 ? UsageFault : CommandFailure), String(error));
-      assert.match(error.message, told);
+      assert.match(error.message, says);
       return true;
     });
   });
 
-test("a key without a limit says so in words, and to programs as the API does", async () => {
+test("shows a key without limits as unlimited, in JSON as the API does", async () => {
   const { remaining_minutes, expiration_date } = JSON.parse(await keys("create", "free", "--json"));
   assert.deepEqual({ remaining_minutes, expiration_date }, { remaining_minutes: 1e9, expiration_date: "9999-12-31" });
   assert.match(await keys("list"), /^free .* unlimited +0 +- +never$/m);
@@ -122,7 +122,7 @@ test("a key of who runs the service is made when it is asked for", async () => {
   assert.match(await keys("list"), /^prometheus .* operator$/m);
 });
 
-test("looking for keys where there is no database makes none", async () => {
+test("creates no database when it lists keys", async () => {
   const empty = makeFolder();
   const outcome = await windhover(["keys", "list"], empty);
   assert.equal(outcome.code, 1);

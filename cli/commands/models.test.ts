@@ -10,13 +10,15 @@ import { type Command, CommandFailure, readArguments, UsageFault } from "../comm
 import { StalledReader } from "../terminal.fixture.ts";
 import { Terminal } from "../terminal.ts";
 import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
-import get from "./models-get.ts";
-import importModel from "./models-import.ts";
-import list from "./models-list.ts";
-import remove from "./models-remove.ts";
-import show from "./models-show.ts";
+import {
+  modelsGet as get,
+  modelsImport as importModel,
+  modelsList as list,
+  modelsRemove as remove,
+  modelsShow as show,
+} from "./models.ts";
 
-/** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
+/** Weights that the set-up has installed on this machine, before this test uses a cache of its own. */
 const REAL = weightsFile(findBuiltIn("default").card);
 const SHARED = join(ROOT, "../shared/data/models");
 
@@ -42,7 +44,7 @@ const namesIn = (place: string): readonly string[] => {
 
 const listCache = (): readonly string[] => [...namesIn("cards"), ...namesIn("weights"), ...namesIn("converted")];
 
-test("the list says what there is and what is installed", async () => {
+test("lists the models and whether they are installed", async () => {
   const { code, lines } = await windhover(["models", "list"]);
   assert.equal(code, 0);
   assert.match(lines[0] ?? "", /^NAME +LICENCE +SIZE +INPUT +ABOUT$/);
@@ -50,11 +52,11 @@ test("the list says what there is and what is installed", async () => {
   assert.equal(lines.length, 4);
 });
 
-test("a bad card of the user is marked in the list and hides no other", async () => {
+test("marks an invalid card in the list", async () => {
   const file = join(cache, "models/cards/odd.yaml");
   mkdirSync(join(cache, "models/cards"), { recursive: true });
   writeFileSync(file, "model: odd\n");
-  assert.match(await run(list), /^odd +faulty .*odd\.yaml:1:1: the card has no `about`/m);
+  assert.match(await run(list), /^odd +invalid .*odd\.yaml:1:1: the card has no `about`/m);
   const rows = JSON.parse(await run(list, "--json")) as { name: string; installed: boolean; fault?: string }[];
   assert.deepEqual(
     rows.map(({ name }) => name),
@@ -73,7 +75,7 @@ test("a model is shown with everything, its card included", async () => {
   assert.deepEqual([shown.name, shown.installed, shown.onnx], ["quality", false, null]);
 });
 
-test("a model of the user gets a card from what it tells, and can be asked for by name", async () => {
+test("writes a card for an ONNX file, and finds the model by name", async () => {
   const args = [THREE, "--decoder", "yolox", "--labels", "bolt,nut,washer", "--licence", "MIT"];
   const text = await run(importModel, ...args, "--set", "thresholds.confidence=0.3");
   assert.match(text, /^input +64×64 bgr float32 nchw, letterbox top-left on 114$/m);
@@ -83,7 +85,7 @@ test("a model of the user gets a card from what it tells, and can be asked for b
   assert.match(await run(list), /^three-things +installed +MIT/m);
   await assert.rejects(
     run(importModel, ...args),
-    /^UsageFault: the name "three-things" is taken, it is yours already: .*three-things\.yaml\n {2}give another with --name, or take its place with --force$/,
+    /^UsageFault: the name "three-things" is taken: it is one of your models: .*three-things\.yaml\n {2}give another name with --name, or replace the model with --force$/,
   );
   await run(importModel, ...args, "--force");
   assert.equal(findCard("three-things").card.thresholds.confidence, 0.4);
@@ -102,7 +104,7 @@ test("a card of the user keeps its comments, and files that it names stay found"
   assert.match(readFileSync(file, "utf8"), /^# Bolts\.\n/);
 });
 
-test("a model that does not fit is refused with the tensors it has, and leaves nothing", async () => {
+test("rejects a model that does not fit, lists its tensors and leaves no files", async () => {
   const seven = join(folder, "seven.onnx");
   writeFileSync(seven, makeYolox(7));
   const before = [...namesIn("weights"), ...namesIn("cards")];
@@ -115,7 +117,7 @@ test("a model that does not fit is refused with the tensors it has, and leaves n
   assert.deepEqual([...namesIn("weights"), ...namesIn("cards")], before);
 });
 
-test("weights that cannot be converted are refused, and leave nothing", async () => {
+test("rejects weights that cannot be converted, and leaves no files", async () => {
   const bad = Buffer.from("no tflite at all");
   writeFileSync(join(folder, "bad.tflite"), bad);
   const card = join(folder, "bad.yaml");
@@ -131,7 +133,7 @@ test("weights that cannot be converted are refused, and leave nothing", async ()
   assert.deepEqual(listCache(), before);
 });
 
-test("a model that is refused takes back only what it brought", async () => {
+test("removes only the files of a rejected model", async () => {
   assert.ok(existsSync(weightsFile(findCard("three-things").card)));
   const before = listCache();
   const wrong = [THREE, "--decoder", "ssd", "--labels", "a,b,c", "--name", "wrong"];
@@ -159,7 +161,7 @@ test("a card is shown although its files are wrong, and showing changes nothing"
   for (const name of namesIn("converted"))
     if (name.startsWith("harmed-")) truncateSync(join(cache, "models/converted", name), 1000);
   const before = listCache();
-  assert.match(await run(show, "harmed"), /^installed +yes; it is converted when it is first opened$/m);
+  assert.match(await run(show, "harmed"), /^installed +yes; converted when it is first opened$/m);
   writeFileSync(weightsFile(card), "damaged");
   const text = await run(show, "harmed");
   assert.match(text, /^installed +no: .*\.tflite is damaged:$/m);
@@ -173,7 +175,7 @@ test("a card is shown although its files are wrong, and showing changes nothing"
   rmSync(weightsFile(card), { force: true });
 });
 
-test("what a hint says to run leads to the card that was asked for", async () => {
+test("suggests a command that installs the requested card", async () => {
   const card = join(folder, "not here.yaml");
   writeFileSync(
     card,
@@ -224,18 +226,18 @@ test("what stands before a model of Windhover is never taken for it, and can be 
   assert.deepEqual([byFile.origin, byFile.askedFor], ["windhover", file]);
   assert.match(
     await run(remove, "quality"),
-    /^quality {2}is again the one that comes with Windhover; to install it, run: npx windhover models get quality$/m,
+    /^quality {2}restored: the model included with Windhover; to install it, run: npx windhover models get quality$/m,
   );
   assert.deepEqual([findCard("quality").origin, findBuiltIn("quality").askedFor], ["windhover", "quality"]);
 });
 
 for (const [args, reason] of [
   [[], /missing: a NAME/],
-  [["default"], /"default" comes with Windhover and stays; yours are /],
-  [["three-thing"], /there is no model "three-thing" of yours; did you mean "three-things"\?/],
-  [["three-things", "models/cards/default.yaml"], /there is no model "models\/cards\/default\.yaml" of yours/],
+  [["default"], /"default" is included with Windhover and cannot be removed; your models are /],
+  [["three-thing"], /you have no model "three-thing"; did you mean "three-things"\?/],
+  [["three-things", "models/cards/default.yaml"], /you have no model "models\/cards\/default\.yaml"/],
 ] as const)
-  test(`refused, and nothing removed: models remove ${args.join(" ")}`, async () => {
+  test(`rejects and removes nothing: models remove ${args.join(" ")}`, async () => {
     const before = listCache();
     await assert.rejects(run(remove, ...args), (error) => {
       assert.ok(error instanceof UsageFault, String(error));
@@ -252,16 +254,12 @@ const AS_YOLOX = [THREE, "--decoder", "yolox", "--labels", "a,b,c"];
 const REFUSED: readonly [args: readonly string[], kind: typeof UsageFault | typeof CommandFailure, reason: RegExp][] = [
   [[NO_MODEL], CommandFailure, /no-model\.onnx cannot be opened as an ONNX model: /],
   [["nowhere.yaml"], UsageFault, /there is no file nowhere\.yaml; expected a card/],
-  [["a.txt"], UsageFault, /"a\.txt" is neither a card \(\.yaml\) nor a model \(\.onnx\)/],
+  [["a.txt"], UsageFault, /"a\.txt" is neither a card \(\.yaml\) nor an ONNX file \(\.onnx\)/],
   [[], UsageFault, /missing: a card/],
-  [
-    [THREE, "--labels", "a,b,c"],
-    UsageFault,
-    /--decoder \(yolox and yolo would fit\)\n {2}output: float32 \[1, 84, 8\]/,
-  ],
+  [[THREE, "--labels", "a,b,c"], UsageFault, /--decoder \(yolox and yolo fit\)\n {2}output: float32 \[1, 84, 8\]/],
   [[THREE, "--decoder", "yolx"], UsageFault, /--decoder is "yolx".*did you mean "yolox"\?/],
   [[...AS_YOLOX, "--size", "big"], UsageFault, /--size is "big"; expected WIDTHxHEIGHT/],
-  [[...AS_YOLOX, "--size", "32x32"], UsageFault, /--size is 32x32, but the model takes 64x64 only/],
+  [[...AS_YOLOX, "--size", "32x32"], UsageFault, /--size is 32x32, but the model only accepts 64x64/],
   [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: Name of the model/],
   [
     [...AS_YOLOX, "--name", "x", "--set", "input.colour=bgr"],
@@ -269,12 +267,12 @@ const REFUSED: readonly [args: readonly string[], kind: typeof UsageFault | type
     /no `colour` in input .*did you mean "colours"\?/,
   ],
   [[...AS_YOLOX, "--name", "x", "--set", "colour"], UsageFault, /--set is "colour"; expected KEY=VALUE/],
-  [[...AS_YOLOX, "--name", "default"], UsageFault, /the name "default" is taken, it comes with Windhover/],
+  [[...AS_YOLOX, "--name", "default"], UsageFault, /the name "default" is taken: it is included with Windhover/],
   [["card.yaml", "--decoder", "yolox"], UsageFault, /--decoder is for ONNX files/],
 ];
 
 for (const [args, kind, reason] of REFUSED)
-  test(`refused: models import ${args.map((word) => word.replace(`${folder}/`, "")).join(" ")}`, async () => {
+  test(`rejects models import ${args.map((word) => word.replace(`${folder}/`, "")).join(" ")}`, async () => {
     await assert.rejects(run(importModel, ...args), (error) => {
       assert.ok(error instanceof kind, String(error));
       assert.match(error.message, reason);
@@ -297,7 +295,7 @@ test("two processes that get the same model at once both have it", {
   );
 });
 
-test("weights that are others are refused with both digests", async () => {
+test("rejects other weights with both digests", async () => {
   await assert.rejects(
     run(get, "quality", "--weights", THREE),
     /expected sha256 6fd32c84[0-9a-f]{56} and 7557887 bytes\n +found +sha256 [0-9a-f]{64} and \d+ bytes/,

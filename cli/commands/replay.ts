@@ -4,15 +4,15 @@ import { REPLAY_OPTIONS, readSettings } from "../replay/settings.ts";
 
 export default {
   name: "replay",
-  about: "Runs alerts and webhooks over a recording, faster than it was, and shows what they would have sent.",
+  about: "Run alerts and webhooks on a recording, faster than real time, and show what they would have sent.",
   usage: "CLIP --alerts FILE [--subscriptions FILE] [param=value…] [option…]",
   options: REPLAY_OPTIONS,
   notes: [
-    "Nothing is sent: where it would have gone is named. Time is that of the pictures; nothing reads the clock, and the same recording gives the same lines, ids included. Each body in a file can be posted as it is, and an answer of the service be replayed as it is; faults are those that the service would find, with line and column.",
-    "On a terminal each sending is a line, with a table at the end. Elsewhere, and with --json, each is a line of JSON: clip_seconds, alert or subscription, to, and the body as it is sent. The process and the source are all zeros, and webhooks have no id.",
-    "Tuning is quick with --from: record once what is seen (`windhover run detect CLIP > seen.ndjson`), then replay that. It may differ from the clip where messages say less than frames: tracks are as old as they have been told of (min_track_age_seconds), objects hidden for a tenth of a second count as seen where they should be, a track ends two seconds after it was last told of, and there are no pictures.",
-    "Notifications of webhooks are spaced by the time of the pictures; in the service by that of the clock, which is later by as long as looking takes. A live process that is too slow for its camera looks at fewer frames than a replay, which looks at all.",
-    "Ctrl-C ends it, with the summary so far; a second one cuts it off. Exit codes: 0 ended, 1 failed, 2 bad file, graph or command line.",
+    "Nothing is sent; the output names the destinations. All times are stream times: nothing reads the clock, and the same recording always gives the same lines, ids included. Each body in a file can be posted to the API as it is, and a response of the API can be replayed as it is. Faults are those that the API would report, with line and column.",
+    "On a terminal each notification is a line, with a table at the end. Elsewhere, and with --json, each is a line of JSON: clip_seconds, alert or subscription, to, and the body. The uuids of process and source are all zeros, and webhooks have no id.",
+    "For quick tuning use --from: record the detection messages once (`windhover run detect CLIP > seen.ndjson`), then replay them. The result may differ from that of the clip, because messages contain less than frames: the age of a track counts from its first message (min_track_age_seconds), objects hidden for up to 0.1 s count as seen at their predicted position, a track ends two seconds after its last message, and there are no images.",
+    "The intervals of webhook notifications use stream time; in the service they use the clock, which includes the inference time. A live process that is too slow for its camera infers fewer frames than a replay, which infers all.",
+    "Ctrl-C stops the replay and prints the summary so far; a second Ctrl-C aborts. Exit codes: 0 success, 1 failure, 2 invalid file, graph or command line.",
   ].join("\n"),
   examples: [
     "replay yesterday.mp4 --alerts alerts.yaml",

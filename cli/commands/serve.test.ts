@@ -29,7 +29,7 @@ async function untilLogged(serving: Serving, words: RegExp): Promise<void> {
   }
 }
 
-/** Each goes on from the one before: what is started once is looked at from all sides. */
+/** Each test continues from the one before, with the same service. */
 describe("a service on data of its own", () => {
   let serving: Serving;
   let url = "";
@@ -53,7 +53,7 @@ describe("a service on data of its own", () => {
     return code;
   }
 
-  test("a start whose port is in use says so, ends with 1, leaves nothing, and has made no key that nobody was shown", async () => {
+  test("reports a port in use, exits with 1, leaves nothing and creates no key", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as AddressInfo;
@@ -96,7 +96,7 @@ describe("a service on data of its own", () => {
     assert.equal(anonymous.components, undefined);
   });
 
-  test("a second one on the same data is refused, and the first goes on", async () => {
+  test("rejects a second service on the same data, and the first keeps running", async () => {
     const second = folder.serve();
     assert.equal((await second.ended).code, 1);
     assert.match(second.stderr, /^windhover: Another Windhover/m);
@@ -151,7 +151,7 @@ describe("a service on data of its own", () => {
     for (const line of serving.stderr.trimEnd().split("\n")) assert.doesNotThrow(() => JSON.parse(line), line);
   });
 
-  test("a start with another key for its secrets says so, ends with 1 and changes nothing", async () => {
+  test("rejects another secrets key, exits with 1 and changes nothing", async () => {
     const failed = folder.serve({ env: { WINDHOVER_SECRETS_KEY: "ab".repeat(32) } });
     assert.equal((await failed.ended).code, 1);
     assert.match(
@@ -188,7 +188,7 @@ describe("a service on data of its own", () => {
     assert.equal(await end("SIGINT"), 0);
   });
 
-  test("behind a proxy it tells what it listens on, too; a second signal ends it at once, and then nothing is left", async () => {
+  test("prints its listen address behind a proxy; a second signal ends it at once and leaves nothing", async () => {
     serving = folder.serve({ env: { ...WITH_SPARE, WINDHOVER_PUBLIC_URL: "https://windhover.example/" } });
     const ready = await serving.event("ready");
     assert.equal(ready.url, "https://windhover.example");
@@ -217,7 +217,7 @@ describe("a service that cannot start", () => {
     ["a data folder that cannot be", { WINDHOVER_DATA_DIR: "/dev/null/data" }, /data folder \/dev\/null\/data/],
     ["a database that is not there", NOWHERE, /did not answer/],
   ];
-  describe("says so without a stack", { concurrency: true }, () => {
+  describe("reports it without a stack", { concurrency: true }, () => {
     for (const [what, env, says] of rows)
       test(what, async () => {
         const serving = folder.serve({ env });

@@ -3,41 +3,44 @@ import { loadConfig } from "../../server/config/load.ts";
 import type { Log } from "../../server/log/log.ts";
 import type { RunningServer } from "../../server/main.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals } from "../command.ts";
-import { announceHint, announceKey, announceReady } from "../serve/announce.ts";
-import { showDemo } from "../serve/show-demo.ts";
+import { announceHint, announceKey, announceReady, showDemo } from "../serve/announce.ts";
 import type { Terminal } from "../terminal.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export default {
   name: "serve",
-  about: "Starts the service: its API, its database, and everything that should be running.",
+  about: "Start the service: API, database, media server, and the processes that should run.",
   usage: "",
   options: {
-    config: { type: "string", value: "FILE", about: "Instead of windhover.yaml in the working directory." },
-    demo: { type: "boolean", about: "Show a street with boxes on it: a clip as a live source, with a process on it." },
-    json: { type: "boolean", about: "Print the ready line as JSON, in a terminal too." },
+    config: {
+      type: "string",
+      value: "FILE",
+      about: "Configuration file; default: windhover.yaml in the working directory.",
+    },
+    demo: { type: "boolean", about: "Start a demo: a street clip as a live source, with object detection." },
+    json: { type: "boolean", about: "Print the ready line as JSON, also on a terminal." },
   },
   notes:
-    "The first start on an empty database prints a master key. When everything listens, the addresses of the console, the API and the media server go to standard output, as one line of JSON (`ready`) where that is no terminal; the log goes to standard error.\nWith --demo a clip of a street is fetched once, published as a live source over and over, and looked at. What keeps the demo from running does not keep the service from it.\nCtrl-C stops it cleanly, a second one at once. What runs is started again with the next start.",
+    "The first start on an empty database prints a master key. When the service is ready, it prints the addresses of the console, the API and the media server to standard output, as one line of JSON (`ready`) if that is not a terminal. The log goes to standard error.\nWith --demo, a street clip is downloaded once, published in a loop as a live source, and analysed. If the demo fails, the service keeps running.\nCtrl-C stops the service cleanly, a second Ctrl-C at once. Running processes are resumed at the next start.",
   examples: ["serve", "serve --demo", "serve --config /etc/windhover.yaml", "serve --json 2>windhover.log"],
   async run(given, terminal) {
-    expectPositionals(given, 0, 0, "nothing after serve");
+    expectPositionals(given, 0, 0, "no arguments");
     const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
-    // Nobody needs to read the ready line for the service to go on.
+    // The service keeps running when the reader of the ready line goes away.
     terminal.onClosed(() => {});
     const { openLog } = await import("../../server/log/log.ts");
     const log = openLog(config.log);
-    const ending = awaitEnd(log);
+    const ending = onStopSignals(log);
     try {
-      // Most of the service: neither its help nor a bad configuration should wait for it.
+      // Loaded here: the help and a configuration error must not wait for it.
       const [{ startServer }, { gatherKnowledge }] = await Promise.all([
         import("../../server/main.ts"),
         import("../serve/gather-knowledge.ts"),
       ]);
       const knowledge = await gatherKnowledge();
       for (const { name, place, reason } of knowledge.elements.broken?.values() ?? [])
-        log.logger.warn({ element: name, place, reason }, "element left out: it could not be loaded");
+        log.logger.warn({ element: name, place, reason }, "element not loaded");
       const server = await startServer({ config, knowledge, log: log.logger, signal: ending.signal });
       await announce(server, terminal);
       if (given.flag("demo")) void showDemo(server, terminal, log.logger);
@@ -67,38 +70,38 @@ interface Ending {
   readonly wanted: Promise<number>;
 }
 
-/** The first signal asks, the second does not: runners and the database end with us, however we end. */
-function awaitEnd({ logger, closeNow }: Log): Ending {
+/** The first signal stops the service cleanly, the second at once; runners and the database end with this process. */
+function onStopSignals({ logger, closeNow }: Log): Ending {
   const abort = new AbortController();
   const wanted = new Promise<number>((resolve) => {
     const end = (code: number): void => {
       if (abort.signal.aborted) {
-        logger.warn("stopped at once");
+        logger.warn("stopped immediately");
         closeNow();
         process.exit(code === EXIT.ok ? EXIT.failed : code);
       }
-      abort.abort(new Error("it was told to stop"));
+      abort.abort(new Error("stop requested"));
       resolve(code);
     };
     for (const signal of SIGNALS)
       process.on(signal, () => {
-        logger.info({ signal }, abort.signal.aborted ? "told to stop again" : "told to stop");
+        logger.info({ signal }, abort.signal.aborted ? "second stop signal received" : "stop signal received");
         end(abort.signal.aborted ? 128 + constants.signals[signal] : EXIT.ok);
       });
     process.on("uncaughtException", (error) => {
-      logger.fatal({ err: error }, "a fault of ours: the service stops, and should be started again");
+      logger.fatal({ err: error }, "uncaught exception: the service stops");
       end(EXIT.failed);
     });
     process.on("unhandledRejection", (reason) => {
       const err = reason instanceof Error ? reason : new Error(String(reason));
-      logger.error({ err }, "a fault of ours: something failed and nobody minded it");
+      logger.error({ err }, "unhandled rejection");
     });
   });
   return { signal: abort.signal, wanted };
 }
 
-/** What an operator can do something about is told without a stack. */
+/** Errors that an operator can fix are shown without a stack. */
 function describe(error: unknown): unknown {
-  const isTold = error instanceof Error && ["DatabaseFault", "KeyFault", "StartFault"].includes(error.name);
-  return isTold ? new CommandFailure(error.message, { cause: error }) : error;
+  const isExplained = error instanceof Error && ["DatabaseFault", "KeyFault", "StartFault"].includes(error.name);
+  return isExplained ? new CommandFailure(error.message, { cause: error }) : error;
 }

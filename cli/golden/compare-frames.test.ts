@@ -95,7 +95,7 @@ test("compares on another machine what one of the runs is confident of, and noth
   ] as const)
     assert.deepEqual({ ...compare(golden, now), frames: 0 }, { frames: 0, objects: 120, differences: [], excused: 0 });
   assert.equal(found(withGuest(51), GOLDEN)[0], "frame 1 (0.000 s): track 4 car is missing");
-  assert.equal(found(GOLDEN, withGuest(51))[0], "frame 1 (0.000 s): track 4 car was not there before");
+  assert.equal(found(GOLDEN, withGuest(51))[0], "frame 1 (0.000 s): track 4 car is new");
   assert.equal(found(withGuest(51), withGuest(41))[0], "frame 1 (0.000 s): track 4 confidence is -10.0 points");
   assert.equal(found(withGuest(49), GOLDEN, SAME).length, 40);
 });
@@ -128,11 +128,11 @@ test("a few frames of one object are accepted only where the run is long enough 
   assert.equal(found(GOLDEN, now).length, 4, "of 120 objects 3 may differ");
 });
 
-test("reports tracking that is gone, and tracking that was not there, once for each track", () => {
+test("reports lost and new tracking once per track", () => {
   const untracked = change(GOLDEN, () => ({ id: 0 }));
   for (const tolerance of [EXACT, SAME, OTHER]) {
     const gone = found(GOLDEN, untracked, tolerance).filter((line) => line.startsWith("frame"));
-    assert.deepEqual(gone.slice(0, 1), ["frame 1 (0.000 s): track 1 is not tracked any more"]);
+    assert.deepEqual(gone.slice(0, 1), ["frame 1 (0.000 s): track 1 is no longer tracked"]);
     assert.equal(gone.length, 3);
     assert.equal(found(untracked, GOLDEN, tolerance)[0], "frame 1 (0.000 s): an object is tracked, as 1");
   }
@@ -170,22 +170,20 @@ test("reports two that swap ids where they meet as other ids, not as moved boxes
   assert.deepEqual(found(cross(false), cross(true)), [
     "frame 26 (1.000 s): track 1 has the id 2, expected 1",
     "frame 26 (1.000 s): track 2 has the id 1, expected 2",
-    "only 63 % of 80 objects are of one track in both runs",
+    "only 63 % of 80 objects are in the same track in both runs",
   ]);
 });
 
 test("reports a frame that only one run has, not its objects", () => {
   const now = GOLDEN.filter((_, index) => index !== 9);
   assert.deepEqual(found(GOLDEN, now), ["frame 10 (0.360 s): the message of this frame is missing"]);
-  assert.deepEqual(found(now, GOLDEN), ["frame 10 (0.360 s): the message of this frame was not there before"]);
+  assert.deepEqual(found(now, GOLDEN), ["frame 10 (0.360 s): the message of this frame is new"]);
 });
 
 test("reports a second message with one time", () => {
   const twice = GOLDEN.flatMap((frame, index) => (index === 9 ? [frame, frame] : [frame]));
   for (const tolerance of [EXACT, SAME, OTHER]) {
-    assert.deepEqual(found(GOLDEN, twice, tolerance), [
-      "frame 11 (0.360 s): the message of this frame was not there before",
-    ]);
+    assert.deepEqual(found(GOLDEN, twice, tolerance), ["frame 11 (0.360 s): the message of this frame is new"]);
     assert.deepEqual(found(twice, twice, tolerance), []);
   }
 });

@@ -1,25 +1,21 @@
 /** Compares two runs of detection messages, frame by frame and object by object. Pure. */
 import type { Json, JsonRecord } from "../../schemas/json.ts";
-import { alignFrames, type FramePair } from "./align-frames.ts";
-import { compareValues } from "./compare-values.ts";
-import type { Difference, DifferenceKind } from "./difference.ts";
-import { findDrift } from "./drift.ts";
-import { findExcused } from "./excuse.ts";
+import { compareValues, type Difference, type DifferenceKind } from "./difference.ts";
+import { findDrift, findExcused } from "./drift.ts";
 import { edgeDistance, overlap, type SeenFrame, type SeenObject } from "./frames.ts";
-import { type Pair, pairObjects } from "./pair-objects.ts";
+import { type Pair, pairObjects, TrackLinks } from "./pairs.ts";
 import type { OverallTolerance, Tolerance } from "./tolerance.ts";
-import { TrackLinks } from "./track-links.ts";
 
 export interface FrameComparison {
   readonly frames: number;
-  /** How many were compared: confident in one of the runs. */
+  /** Compared objects: those that are confident in one of the runs. */
   readonly objects: number;
   readonly differences: readonly Difference[];
   /** Differences of single objects that the tolerance allows. */
   readonly excused: number;
 }
 
-/** `thresholds` are those from which the models count something as an object, from 0 to 1. */
+/** `thresholds` are the confidence thresholds of the models, from 0 to 1. */
 export function compareFrames(
   golden: readonly SeenFrame[],
   now: readonly SeenFrame[],
@@ -30,7 +26,7 @@ export function compareFrames(
   return new Comparer(tolerance, confident).compare(alignFrames(golden, now));
 }
 
-/** By which the overlaps of the two boxes of an object may differ for being written with few digits. */
+/** Rounding difference between the overlaps of `bbox` and `scaled_bbox`. */
 const BOX_ROUNDING = 0.01;
 const NOWHERE = { frame: null, timeMs: null, track: null, amount: null, golden: null, now: null } as const;
 
@@ -71,9 +67,9 @@ class Comparer {
     const found = [
       ...findDrift(this.#pairs, limits),
       ...(identity < limits.identity
-        ? [`only ${identity.toFixed(0)} % of ${this.#pairs.length} objects are of one track in both runs`]
+        ? [`only ${identity.toFixed(0)} % of ${this.#pairs.length} objects are in the same track in both runs`]
         : []),
-      ...(Math.abs(is - was) > Math.max(2, (was * limits.ids) / 100) ? [`ids go up to ${is}, went up to ${was}`] : []),
+      ...(Math.abs(is - was) > Math.max(2, (was * limits.ids) / 100) ? [`the highest id is ${is}, was ${was}`] : []),
     ];
     return found.map((what) => ({ ...NOWHERE, kind: "overall", what }));
   }
@@ -81,7 +77,7 @@ class Comparer {
   #compareFrame(frame: FramePair): void {
     const { golden, now } = frame;
     if (golden === null || now === null) {
-      const what = `the message of this frame ${golden === null ? "was not there before" : "is missing"}`;
+      const what = `the message of this frame ${golden === null ? "is new" : "is missing"}`;
       this.#add(frame, { kind: "message", what, golden: showAll(golden), now: showAll(now) });
       return;
     }
@@ -95,7 +91,7 @@ class Comparer {
     for (const object of [...rest.golden].filter((one) => this.#isConfident(one)))
       this.#addAlone(frame, object, { kind: "missing", what: "is missing", golden: show(object) });
     for (const object of [...rest.now].filter((one) => this.#isConfident(one)))
-      this.#addAlone(frame, object, { kind: "extra", what: "was not there before", now: show(object) });
+      this.#addAlone(frame, object, { kind: "extra", what: "is new", now: show(object) });
   }
 
   #compareObjects(frame: FramePair, pair: Pair): void {
@@ -147,3 +143,35 @@ const findHighestId = (frames: readonly (SeenFrame | null)[]): number =>
 const show = ({ box, className, confidence, id }: SeenObject): Json => ({ id, className, box, confidence });
 
 const showAll = (frame: SeenFrame | null): Json => (frame === null ? null : frame.objects.map(show));
+
+/** Frames of both runs at the same time, or of the one that has it. */
+export interface FramePair {
+  /** From 1. */
+  readonly number: number;
+  readonly timeMs: number;
+  readonly golden: SeenFrame | null;
+  readonly now: SeenFrame | null;
+}
+
+/** A second message with the same time is another frame. */
+export function alignFrames(golden: readonly SeenFrame[], now: readonly SeenFrame[]): readonly FramePair[] {
+  const [was, is] = [numberTimes(golden), numberTimes(now)];
+  const keys = [...new Map([...was, ...is]).entries()].sort(([, a], [, b]) => a.timeMs - b.timeMs);
+  return keys.map(([key, { timeMs }], index) => ({
+    number: index + 1,
+    timeMs,
+    golden: was.get(key) ?? null,
+    now: is.get(key) ?? null,
+  }));
+}
+
+function numberTimes(frames: readonly SeenFrame[]): ReadonlyMap<string, SeenFrame> {
+  const counts = new Map<number, number>();
+  return new Map(
+    frames.map((frame) => {
+      const count = (counts.get(frame.timeMs) ?? 0) + 1;
+      counts.set(frame.timeMs, count);
+      return [`${frame.timeMs} ${count}`, frame] as const;
+    }),
+  );
+}

@@ -1,19 +1,19 @@
-/** Two recordings of the same graph on the same clip: what is different beyond the tolerance. Pure. */
+/** Compares two recordings of the same graph and clip within a tolerance. Pure. */
 import { compareFrames } from "./compare-frames.ts";
-import { compareValues } from "./compare-values.ts";
 import type { Difference } from "./difference.ts";
+import { compareValues } from "./difference.ts";
 import { readFrame, type SeenFrame } from "./frames.ts";
 import type { Golden, Said } from "./golden.ts";
-import { formatSaid } from "./golden-text.ts";
+import { formatSaid } from "./golden.ts";
 import { LEVELS, type Level, type Tolerance } from "./tolerance.ts";
 
-/** What one node sent on one channel. */
+/** The messages of one node on one channel. */
 export interface StreamComparison {
   readonly node: string;
   readonly channel: string;
-  /** Of both runs together. */
+  /** Of both runs. */
   readonly messages: number;
-  /** In detection messages: those that were compared. */
+  /** Compared objects of detection messages. */
   readonly objects: number;
   readonly differences: readonly Difference[];
   readonly excused: number;
@@ -60,24 +60,24 @@ function compareStream(
   return { messages, objects: 0, differences, excused: 0 };
 }
 
-/** What the comparison of their contents has no word for, such as another order of objects. */
+/** Differences that the comparison of values does not find, such as another order of objects. */
 function compareLines(
   before: readonly Said[],
   after: readonly Said[],
-  told: readonly Difference[],
+  known: readonly Difference[],
 ): readonly Difference[] {
-  const frames = new Set(told.map(({ frame }) => frame));
+  const frames = new Set(known.map(({ frame }) => frame));
   return before.flatMap((was, index) => {
     const [frame, is] = [index + 1, after[index]];
     if (is === undefined || frames.has(frame) || formatSaid(was) === formatSaid(is)) return [];
-    const what = "the line is not the same, byte for byte";
+    const what = "the line differs";
     return [{ ...at(frame), kind: "value", what, golden: was.message, now: is.message }];
   });
 }
 
 const at = (frame: number) => ({ frame, timeMs: null, track: null, amount: null }) as const;
 
-/** Null when one of them is no detection message. */
+/** Null unless all are detection messages. */
 function readFrames(said: readonly Said[]): readonly SeenFrame[] | null {
   const frames = said.map(readFrame);
   return frames.some((frame) => frame === null) ? null : (frames as readonly SeenFrame[]);
@@ -90,7 +90,7 @@ function compareMessages(
   { relative }: Tolerance,
 ): readonly Difference[] {
   if (before === undefined || after === undefined) {
-    const what = `the message ${before === undefined ? "was not there before" : "is missing"}`;
+    const what = `the message ${before === undefined ? "is new" : "is missing"}`;
     return [{ ...at(frame), kind: "message", what, golden: before?.message ?? null, now: after?.message ?? null }];
   }
   return compareValues(before.message, after.message, relative).map(({ path, golden, now }) => ({

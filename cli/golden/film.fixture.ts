@@ -19,7 +19,7 @@ export const move = ({ box: [x, ...rest] }: SeenObject, by: number): Pick<SeenOb
 /** What is in frame n, from 1; null for nothing. */
 export type Scene = (frame: number) => readonly (SeenObject | null)[];
 
-/** 25 frames a second. */
+/** 25 fps. */
 export const film = (scene: Scene, frames = 40): readonly SeenFrame[] =>
   Array.from({ length: frames }, (_, index) => ({
     timeMs: index * 40,

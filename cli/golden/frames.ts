@@ -1,4 +1,4 @@
-/** Detection messages as what they tell: frames with objects. */
+/** Detection messages as frames with objects. */
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { Said } from "./golden.ts";
 
@@ -6,17 +6,17 @@ import type { Said } from "./golden.ts";
 export type SeenBox = readonly [number, number, number, number];
 
 export interface SeenObject {
-  /** 0 where nothing is tracked. */
+  /** 0 without tracking. */
   readonly id: number;
   readonly classId: number;
   readonly className: string;
   /** In pixels of the input. */
   readonly box: SeenBox;
-  /** The same in fractions of it. */
+  /** In fractions of the frame. */
   readonly scaledBox: SeenBox;
   /** Percent. */
   readonly confidence: number;
-  /** What else is told of it, such as a place on the map. */
+  /** All other fields, such as the position on earth. */
   readonly others: JsonRecord;
 }
 
@@ -24,11 +24,11 @@ export interface SeenFrame {
   /** Milliseconds from the beginning of the stream. */
   readonly timeMs: number;
   readonly objects: readonly SeenObject[];
-  /** What else the message tells. */
+  /** All other fields of the message. */
   readonly others: JsonRecord;
 }
 
-/** Null for a message that is something else. */
+/** Null for any other message. */
 export function readFrame({ message }: Said): SeenFrame | null {
   const { timestamp, active_tracks: tracks, ...others } = message;
   const timeMs = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
@@ -63,7 +63,7 @@ export function overlap(a: SeenBox, b: SeenBox): number {
 /** Left, top, right, bottom. */
 export const edgesOf = ([x, y, width, height]: SeenBox): SeenBox => [x, y, x + width, y + height];
 
-/** How far the edges that differ most are apart. */
+/** The greatest distance between corresponding edges. */
 export function edgeDistance(a: SeenBox, b: SeenBox): number {
   const others = edgesOf(b);
   return Math.max(...edgesOf(a).map((edge, index) => Math.abs(edge - (others[index] ?? edge))));

@@ -1,6 +1,6 @@
-/** A comparison in words: the first difference in full, some of the next, then all of them in numbers. */
+/** A comparison as text: the first difference in full, some of the next, then counts of all. */
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { Paint } from "../terminal.ts";
+import type { Paint } from "../text.ts";
 import type { StreamComparison } from "./compare.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
 
@@ -20,7 +20,7 @@ function reportDifferences({ node, differences }: StreamComparison, paint: Paint
     ...(first.golden === null ? [] : [`    golden  ${JSON.stringify(first.golden)}`]),
     ...(first.now === null ? [] : [`    now     ${JSON.stringify(first.now)}`]),
     ...rest.slice(0, SHOWN).map((difference) => `  ${describe(difference)}`),
-    ...(more > 0 ? [`  … and ${more} more; --json has them all`] : []),
+    ...(more > 0 ? [`  … and ${more} more; use --json for all of them`] : []),
   ];
 }
 
@@ -31,7 +31,7 @@ export function describe({ frame, timeMs, track, what }: Difference): string {
   return `frame ${frame}${time}: ${subject}${what}`;
 }
 
-/** What the summary counts, for people and for `--json` alike. */
+/** The counts of the summary, for text and `--json`. */
 export function summarise({ node, channel, messages, objects, differences, excused }: StreamComparison): JsonRecord {
   const of = (kind: DifferenceKind) => differences.filter((difference) => difference.kind === kind);
   const worst = (kind: DifferenceKind): JsonRecord | null => {
@@ -67,16 +67,16 @@ const round = (value: number): number => Math.round(value * 100) / 100;
 function reportSummary(stream: StreamComparison): readonly string[] {
   const { node, objects, differences, excused, messages } = stream;
   const counts = summarise(stream);
-  const note = excused === 0 ? [] : [`  within the tolerance: ${excused} of ${objects} objects differ`];
-  if (differences.length === 0) return [`${node}: ${messages} frames, the same`, ...note];
+  const note = excused === 0 ? [] : [`  ${excused} of ${objects} objects differ within the tolerance`];
+  if (differences.length === 0) return [`${node}: ${messages} frames, no differences`, ...note];
   const line = (label: string, count: unknown, detail = ""): readonly string[] =>
-    count === 0 ? [] : [`  ${label.padEnd(22)}${count}${detail}`];
+    count === 0 ? [] : [`  ${label.padEnd(24)}${count}${detail}`];
   return [
-    `${node}: ${counts.frames_differing} of ${messages} frames differ${counts.frames_differing === 0 ? " by themselves" : ""}`,
-    ...line("frames on one side", counts.messages_on_one_side),
+    `${node}: ${counts.frames_differing} of ${messages} frames differ${counts.frames_differing === 0 ? " individually" : ""}`,
+    ...line("frames in one run only", counts.messages_on_one_side),
     ...line("boxes", counts.boxes, describeWorst(counts.worst_box_px, "px")),
     ...line("confidences", counts.confidences, describeWorst(counts.worst_confidence_points, "points")),
-    ...line("tracks of other class", counts.classes),
+    ...line("tracks of another class", counts.classes),
     ...line("missing objects", counts.missing, describeTracks(counts.missing_tracks)),
     ...line("extra objects", counts.extra, describeTracks(counts.extra_tracks)),
     ...line("other ids", counts.other_ids),

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parseCard } from "../../models/read-card.ts";
 import { UsageFault } from "../command.ts";
-import { draftCard, editCard, nameAfter } from "./draft-card.ts";
+import { makeFolder } from "../windhover.fixture.ts";
+import { draftCard, editCard, nameAfter, readLabels } from "./draft-card.ts";
 
 test("a name is made of what a name may hold", () => {
   assert.equal(nameAfter("/models/YOLOv8n (Yard).onnx"), "yolov8n-yard");
@@ -25,11 +28,47 @@ test("the longest file name there can be gives a card that is right", () => {
   assert.deepEqual([model.length, decoder.family], [64, "yolo"]);
 });
 
-test("what cannot be set is told as a fault of the command line", () => {
+test("reports a field that cannot be set as a usage error", () => {
   for (const edit of ["input.width.x=3", "about=*nothing"])
     assert.throws(() => editCard("input: { width: 3 }\n", [edit]), UsageFault, edit);
 });
 
-test("broken YAML is left for the reader of cards to tell of", () => {
+test("leaves invalid YAML to the card parser", () => {
   assert.equal(editCard("model: [mine\n", ["about=x"]), "model: [mine\n");
+});
+
+const folder = makeFolder();
+
+test("labels are coco unless they are given", () => {
+  assert.equal(readLabels(undefined), "coco");
+  assert.equal(readLabels("coco"), "coco");
+});
+
+test("takes one word that is not a file as the only label", () => {
+  assert.deepEqual(readLabels("forklift"), ["forklift"]);
+  assert.deepEqual(readLabels("fork lift"), ["fork lift"]);
+  assert.deepEqual(readLabels(" cat , dog,"), ["cat", "dog"]);
+});
+
+test("a file has a label on each line, whatever its name", () => {
+  for (const name of ["labels.txt", "labels"]) {
+    const file = join(folder, name);
+    writeFileSync(file, "cat\r\n\ndog\n");
+    assert.deepEqual(readLabels(file), ["cat", "dog"]);
+  }
+});
+
+test("rejects a missing file", () => {
+  for (const text of ["labels.txt", "./labels", join(folder, "none"), folder])
+    assert.throws(
+      () => readLabels(text),
+      (error) => error instanceof UsageFault && /expected coco, a name, .* \((ENOENT|EISDIR)\)$/.test(error.message),
+      text,
+    );
+});
+
+test("rejects labels without a name", () => {
+  const empty = join(folder, "empty.txt");
+  writeFileSync(empty, "\n\n");
+  for (const text of ["", ",", empty]) assert.throws(() => readLabels(text), /which contains no name/, text);
 });

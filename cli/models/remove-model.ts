@@ -1,4 +1,4 @@
-/** Takes back what `import` has done. */
+/** Removes an imported model. */
 import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -16,20 +16,20 @@ import { UsageFault } from "../command.ts";
 export interface Removal {
   readonly name: string;
   readonly removed: readonly { readonly file: string; readonly bytes: number }[];
-  /** Whether the name is now again that of a model that comes with Windhover. */
+  /** Whether the name is now that of a model included with Windhover again. */
   readonly isBuiltIn: boolean;
 }
 
-/** Throws `UsageFault` for a model that is not one of the user. */
+/** Throws `UsageFault` for a model that the user has not imported. */
 export function expectOwn(name: string): void {
   const names = listUserCards().map((card) => card.name);
   if (names.includes(name)) return;
-  const have = names.length === 0 ? "you have imported none" : `yours are ${names.join(", ")}`;
-  if (isBuiltIn(name)) throw new UsageFault(`"${name}" comes with Windhover and stays; ${have}`);
-  throw new UsageFault(`there is no model "${name}" of yours${didYouMean(name, names)}\n  ${have}`);
+  const have = names.length === 0 ? "you have not imported any model" : `your models are ${names.join(", ")}`;
+  if (isBuiltIn(name)) throw new UsageFault(`"${name}" is included with Windhover and cannot be removed; ${have}`);
+  throw new UsageFault(`you have no model "${name}"${didYouMean(name, names)}\n  ${have}`);
 }
 
-/** The card goes last: what is interrupted can be done again. Files that another card needs stay. */
+/** Removes the card last, so that an interrupted removal can be repeated. Keeps files that another card needs. */
 export async function removeModel(name: string): Promise<Removal> {
   const cardFile = userCard(name);
   const files = [...(await listFiles(cardFile)), cardFile].filter((file) => existsSync(file));
@@ -40,18 +40,18 @@ export async function removeModel(name: string): Promise<Removal> {
 
 /** Weights and conversions that only this card needs. */
 async function listFiles(cardFile: string): Promise<readonly string[]> {
-  const card = readIfWell(cardFile);
-  // Nobody knows what belongs to a card that cannot be read.
+  const card = readIfValid(cardFile);
+  // The files of an unreadable card are unknown.
   if (card === null) return [];
   const others = [...findAllBuiltIn(), ...listUserCards()].map(({ file }) => file).filter((file) => file !== cardFile);
-  // Looked for in the text, so that a card with a fault keeps its weights, too.
+  // Searched in the text: a card with faults also keeps its weights.
   const isShared = others.some((file) => readText(file).includes(card.sha256));
   return [...(isShared ? [] : [weightsFile(card)]), ...(await listConversions(card, others))];
 }
 
 async function listConversions(card: ModelCard, others: readonly string[]): Promise<readonly string[]> {
   const { converted } = modelFolders();
-  const twins = others.map(readIfWell).filter((other) => other?.model === card.model);
+  const twins = others.map(readIfValid).filter((other) => other?.model === card.model);
   if (twins.length === 0) return listAllConverted(card.model, converted);
   if (card.convert === undefined) return [];
   const needed: string[] = [];
@@ -60,7 +60,7 @@ async function listConversions(card: ModelCard, others: readonly string[]): Prom
   return (await listConverted(card, card.convert, converted)).filter((file) => !needed.includes(file));
 }
 
-function readIfWell(file: string): ModelCard | null {
+function readIfValid(file: string): ModelCard | null {
   try {
     return readCard(file);
   } catch (error) {

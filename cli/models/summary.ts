@@ -1,11 +1,11 @@
-/** What there is to know of a model, as data and as a page. */
+/** The description of a model, as data and as a page. */
 import { readFileSync, statSync } from "node:fs";
 import { ModelFault, NotInstalled } from "../../models/fault.ts";
 import { nameSource } from "../../models/fetch/weights.ts";
-import { type FoundCard, getCommand } from "../../models/find-card.ts";
-import { labelsOf, locateCard } from "../../models/open.ts";
-import type { Paint } from "../terminal.ts";
-import { PAGE_COLUMNS, padTo, wrap } from "../text.ts";
+import { type FoundCard, getCommand, listCardFiles } from "../../models/find-card.ts";
+import { isInstalled, labelsOf, locateCard } from "../../models/open.ts";
+import { readCard } from "../../models/read-card.ts";
+import { PAGE_COLUMNS, type Paint, padTo, wrap } from "../text.ts";
 
 export const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
@@ -42,15 +42,15 @@ export async function summarise(found: FoundCard) {
   };
 }
 
-interface Standing {
+interface Installation {
   readonly installed: boolean;
-  /** Null also for what is still to be converted, when it is first opened. */
+  /** Null also if it is converted when it is first opened. */
   readonly onnx: string | null;
-  /** What is wrong with the files of the model; null also for those that are only not there. */
+  /** What is wrong with the files of the model; null if they are not installed. */
   readonly fault: string | null;
 }
 
-async function inspect(found: FoundCard): Promise<Standing> {
+async function inspect(found: FoundCard): Promise<Installation> {
   try {
     const { onnx } = await locateCard(found);
     return { installed: true, onnx, fault: null };
@@ -66,7 +66,7 @@ const LEFT = 12;
 
 const indent = (text: string): string => text.replaceAll("\n", `\n${" ".repeat(LEFT)}`);
 
-/** What has lines already keeps them: digests stand one below the other. */
+/** Text with line breaks is left as it is. */
 const wrapLine = (text: string): string => (text.includes("\n") ? text : wrap(text, PAGE_COLUMNS - LEFT));
 
 export function formatSummary(summary: Summary, paint: Paint): string {
@@ -74,7 +74,7 @@ export function formatSummary(summary: Summary, paint: Paint): string {
   const { width, height, type, layout, colours, fit, anchor, padding, mean, std } = input;
   const rows: [string, string][] = [
     ["licence", licence],
-    ["installed", formatStanding(summary)],
+    ["installed", formatInstallation(summary)],
     ["card", summary.card],
     ...sources.map((source, i): [string, string] => [i === 0 ? "from" : "or", nameSource(source)]),
     ["sha256", `${sha256}${bytes === null ? "" : `, ${formatMegabytes(bytes)}`}`],
@@ -110,10 +110,27 @@ export function formatSummary(summary: Summary, paint: Paint): string {
   ].join("\n");
 }
 
-function formatStanding({ installed, onnx, onnxBytes, fault, get }: Summary): string {
+function formatInstallation({ installed, onnx, onnxBytes, fault, get }: Summary): string {
   if (fault !== null) return `no: ${fault}`;
   if (!installed) return `no; run: ${get}`;
-  return onnx === null
-    ? "yes; it is converted when it is first opened"
-    : `${onnx} (${formatMegabytes(onnxBytes ?? 0)})`;
+  return onnx === null ? "yes; converted when it is first opened" : `${onnx} (${formatMegabytes(onnxBytes ?? 0)})`;
+}
+
+export interface InstalledModel {
+  readonly name: string;
+  readonly labels: readonly string[];
+}
+
+/** Models whose weights are installed; invalid cards are skipped. */
+export async function listInstalled(): Promise<readonly InstalledModel[]> {
+  const found = listCardFiles().map(async ({ name, file, origin }) => {
+    try {
+      const card = readCard(file);
+      const isThere = await isInstalled({ card, file, origin, askedFor: name });
+      return isThere ? [{ name, labels: labelsOf(card) }] : [];
+    } catch {
+      return [];
+    }
+  });
+  return (await Promise.all(found)).flat();
 }

@@ -1,6 +1,7 @@
-/** What would have been sent, as a picture: a row for every alert and subscription, a mark for every sending. */
-import { bar, COLOURS, FAINT, INK, label, line, page } from "../eval/plot/svg.ts";
-import { formatTime } from "../run/progress.ts";
+/** The timeline as SVG: a row for every alert and subscription, a mark for every notification. */
+
+import { bar, COLOURS, FAINT, INK, label, line, page } from "../svg.ts";
+import { formatTime } from "../text.ts";
 import type { Sender, Sending } from "./sending.ts";
 
 const WIDTH = 1000;
@@ -11,7 +12,7 @@ const ROW = 26;
 const FOOT = 30;
 const MOST_NAME_CHARACTERS = 28;
 const MOST_TICKS = 10;
-/** Marks nearer to each other than this look like one. */
+/** Marks closer than this are merged. */
 const LEAST_STEP = 0.5;
 
 const STYLES: Readonly<Record<string, { readonly colour: string; readonly height: number }>> = {
@@ -75,14 +76,14 @@ function drawRow(
     label(LEFT - 8, middle + 4, shorten(name), { anchor: "end" }),
     ...findSpans(marks).map(([fromMs, toMs]) => {
       const [from, to] = [xOf(fromMs), toMs === null ? right : xOf(toMs)];
-      return bar(from, middle - 5, to - from, 10, SPAN, "triggered, and not cleared yet");
+      return bar(from, middle - 5, to - from, 10, SPAN, "triggered, not cleared");
     }),
     line(LEFT, middle, right, middle, FAINT, 0.5),
     ...drawn,
   ];
 }
 
-/** From a trigger to what clears it; only where anything ever is cleared: many alerts just happen. */
+/** From each trigger to its clearing; none for alerts that are never cleared. */
 function findSpans(marks: readonly Mark[]): readonly (readonly [fromMs: number, toMs: number | null])[] {
   if (!marks.some(({ event }) => event === "cleared")) return [];
   const spans: (readonly [number, number | null])[] = [];
@@ -96,7 +97,7 @@ function findSpans(marks: readonly Mark[]): readonly (readonly [fromMs: number, 
   return fromMs === null ? spans : [...spans, [fromMs, null]];
 }
 
-/** However many there are, no more than can be told apart. */
+/** Merges marks that would overlap. */
 function thin(marks: readonly Mark[], xOf: (timeMs: number) => number) {
   const places = new Map<string, { readonly mark: Mark; readonly x: number; count: number }>();
   for (const mark of marks) {

@@ -1,44 +1,47 @@
-/** The graph on the clip at pace fast, its rules in place before the first frame. */
+/** Runs the graph on the clip at pace fast, with the alert rules set before the first frame. */
 import type { Compiled } from "../../graphs/compiler/compile.ts";
-import type { GraphPlan } from "../../graphs/compiler/plan.ts";
+import type { GraphPlan, PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
 import { RunningGraph } from "../../graphs/runtime/running-graph.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
+import { findCard } from "../../models/find-card.ts";
+import { labelsOf } from "../../models/open.ts";
+import type { AlertRule } from "../../schemas/alerts.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
-import type { Knowledge } from "../knowledge.ts";
-import { reportEvent } from "../run/events.ts";
-import { FrameCount } from "../run/frame-count.ts";
-import type { Reporter } from "../run/reporter.ts";
+import { UsageFault } from "../command.ts";
+import type { Knowledge } from "../compile-graph.ts";
+import { describeFailure } from "../faults.ts";
+import { listInstalled } from "../models/summary.ts";
+import { FrameCount, StreamTime } from "../run/frame-count.ts";
+import { exitOnUncaught } from "../run/interrupt.ts";
+import { type Reporter, reportEvent } from "../run/reporter.ts";
 import { Status } from "../run/status.ts";
-import { StreamTime } from "../run/stream-time.ts";
 import type { Flight } from "../run/telemetry-file.ts";
-import { exitOnUncaught } from "../run/uncaught.ts";
-import { sayFailure } from "../say-failure.ts";
 import type { Terminal } from "../terminal.ts";
 
-export interface ClipOrder {
+export interface ClipOptions {
   readonly compiled: Compiled;
   readonly plan: GraphPlan;
   readonly startMs: number;
   readonly flight: Flight | null;
   readonly isQuiet: boolean;
-  /** Awaited: nothing is played faster than it is told. */
-  take(channel: string, message: JsonRecord): Promise<void>;
-  /** Aborted: the stream is ended, and what is under way arrives. */
+  /** Awaited by the graph. */
+  onMessage(channel: string, message: JsonRecord): Promise<void>;
+  /** Ends the stream when it is aborted; frames in flight are finished. */
   readonly signal: AbortSignal;
 }
 
 export interface ClipOutcome {
   readonly clipSeconds: number;
   readonly frames: number;
-  /** Why it ended before the clip did; null when it did not. */
+  /** Why the run ended before the clip; null if it did not. */
   readonly failure: string | null;
-  /** Of elements, which lost something and went on. */
+  /** Errors that elements logged and recovered from. */
   readonly errors: number;
 }
 
 export async function playClip(
-  { compiled, plan, startMs, flight, isQuiet, take, signal }: ClipOrder,
+  { compiled, plan, startMs, flight, isQuiet, onMessage, signal }: ClipOptions,
   knowledge: Knowledge,
   reporter: Reporter,
   terminal: Terminal,
@@ -51,7 +54,7 @@ export async function playClip(
   let status: Status | null = null;
   const stop = (): void => (graph === null ? cut.abort() : void graph.stop());
   signal.addEventListener("abort", stop);
-  const unguard = exitOnUncaught(reporter, terminal);
+  const removeUncaught = exitOnUncaught(reporter, terminal);
   let failure: GraphFailure | null = null;
   try {
     graph = await RunningGraph.start(compiled, {
@@ -59,7 +62,7 @@ export async function playClip(
       signal: cut.signal,
       epochNs: BigInt(startMs) * 1_000_000n,
       deliver: flight?.samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message })) ?? [],
-      send: (_node, channel, message) => take(channel, message),
+      send: (_node, channel, message) => onMessage(channel, message),
       onEvent(event) {
         const isNoise = event.type === "element" && (event.event.type === "stats" || event.event.type === "output");
         if (!isNoise) reportEvent(event, reporter);
@@ -82,9 +85,62 @@ export async function playClip(
     failure = error;
   } finally {
     signal.removeEventListener("abort", stop);
-    unguard();
+    removeUncaught();
     status?.close();
   }
-  const explained = failure === null || signal.aborted ? null : await sayFailure(failure, plan);
+  const explained = failure === null || signal.aborted ? null : await describeFailure(failure, plan);
   return { clipSeconds: Number(time.spentNs) / 1e9, frames: count.frames, failure: explained, errors };
 }
+
+const ELEMENT = "alerts";
+
+/** Throws `UsageFault` for a graph without the element `alerts`. */
+export function expectAlerts({ graph, offers }: Pick<GraphPlan, "graph" | "offers">): void {
+  if (offers.includes(ELEMENT)) return;
+  throw new UsageFault(
+    `--alerts needs the element \`${ELEMENT}\`, and the graph "${graph}" has none; add it after \`track\`, as in \`npx windhover explain detect\``,
+  );
+}
+
+/** The same graph with these rules added to the first element `alerts`, as in the service. */
+export function withRules(compiled: Compiled, plan: GraphPlan, rules: readonly AlertRule[]): Compiled {
+  const segments = [plan.main, ...plan.branches];
+  const first = segments.flatMap(({ nodes }) => nodes).find(({ element }) => element === ELEMENT);
+  const give = (node: PlanNode): PlanNode => {
+    if (node !== first) return node;
+    const own = (node.properties.rules ?? []) as readonly Json[];
+    return { ...node, properties: { ...node.properties, rules: [...own, ...(rules as unknown as Json[])] } };
+  };
+  const change = (segment: PlanSegment): PlanSegment => ({ ...segment, nodes: segment.nodes.map(give) });
+  return { ...compiled, plan: { ...plan, main: change(plan.main), branches: plan.branches.map(change) } };
+}
+
+/** Class names of all installed models, which the service accepts. Null if none is installed. */
+export async function listKnownClasses(): Promise<readonly string[] | null> {
+  const names = [...new Set((await listInstalled()).flatMap(({ labels }) => labels))];
+  return names.length === 0 ? null : names;
+}
+
+export interface Detector {
+  readonly model: string;
+  readonly classes: ReadonlySet<string>;
+}
+
+/** Model and classes of the first element `detect`; null without one, or if its model cannot be read. */
+export function findDetector({ main, branches }: GraphPlan): Detector | null {
+  const detect = [main, ...branches].flatMap(({ nodes }) => nodes).find(({ element }) => element === "detect");
+  if (detect === undefined) return null;
+  const { model = "default", classes = [] } = detect.properties as JsonRecord & {
+    readonly classes?: readonly string[];
+  };
+  try {
+    const labels = labelsOf(findCard(String(model)).card);
+    return { model: String(model), classes: new Set(classes.length === 0 ? labels : classes) };
+  } catch {
+    return null; // reported when the graph starts
+  }
+}
+
+/** Classes of an alert's filter that this graph never detects. */
+export const listMissed = (filter: JsonRecord, { classes }: Detector): readonly string[] =>
+  Array.isArray(filter.class_names) ? (filter.class_names as string[]).filter((name) => !classes.has(name)) : [];

@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { formatFault } from "../../graphs/compiler/fault.ts";
 import { makeFolder } from "../windhover.fixture.ts";
-import { readAlerts } from "./read-alerts.ts";
-import { readSubscriptions } from "./read-subscriptions.ts";
+import { readAlerts, readSubscriptions } from "./read-alerts.ts";
 
 const file = join(makeFolder(), "alerts.yaml");
 const CLASSES = ["person", "car", "truck", "bus"];
@@ -60,7 +59,7 @@ for (const [text, ...wanted] of [
   ["# nothing\n", /^1:1: the document is empty \(expected a list of alerts\)$/],
   ["[]", /^1:1: the list of alerts is empty/],
   ["alerts: []", /the list of alerts is empty/],
-  ["- 5", /^1:3: this is no map of fields/],
+  ["- 5", /^1:3: this is not a map of fields/],
   [
     "- alias: a\n  type: flow-controll\n",
     /^2:3: type "flow-controll" is not an alert type; .*did you mean "flow-control"\?/,
@@ -91,7 +90,7 @@ for (const [text, ...wanted] of [
   ["alias: a\ntype: follow-track\noutput: []\n", /^3:1: output /],
   ["- alias: [a\n", /YAML: /],
 ] as const)
-  test(`${text.replaceAll("\n", "\\n")} is refused with its place`, () => {
+  test(`${text.replaceAll("\n", "\\n")} is rejected with its position`, () => {
     const { alerts, faults } = read(text);
     assert.deepEqual(alerts, []);
     for (const [index, pattern] of wanted.entries()) assert.match(faults[index] ?? "", pattern);
@@ -106,7 +105,7 @@ test("subscriptions are taken with their defaults, one for each type and address
   ]);
   writeFileSync(file, `- ${one}\n- ${one}\n- { notification_url: 'ftp://a', event_type: new-track }\n`);
   const faults = readSubscriptions(file).faults.map(formatFault).join("\n");
-  assert.match(faults, /:2:3: there is a subscription to new-tracks for this address already/);
+  assert.match(faults, /:2:3: there is already a subscription to new-tracks for this address/);
   assert.match(faults, /:3:5: notification_url is "ftp:\/\/a"; expected/);
   assert.match(faults, /:3:34: event_type is "new-track"; expected "new-tracks" or "target-count"/);
 });

@@ -1,16 +1,13 @@
-/** Bodies as they are posted to the service, in a file of YAML or JSON: one, a list, or what a listing answered. */
-import { readFileSync, statSync } from "node:fs";
-import type { Fault } from "../../graphs/compiler/fault.ts";
-import { FaultList } from "../../graphs/compiler/fault-list.ts";
+/** Request bodies in a file of YAML or JSON: one, a list, or the response of a listing. */
+import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../../graphs/compiler/limits.ts";
 import { findEntry, type Located, type LocatedMap, splitPointer, toJson } from "../../graphs/compiler/located.ts";
 import type { Position } from "../../graphs/compiler/plan.ts";
-import { readYaml } from "../../graphs/compiler/read-yaml.ts";
+import { readYaml } from "../../graphs/compiler/text-to-values.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { CommandFailure } from "../command.ts";
-import { findNearFile } from "../near-file.ts";
+import { readTextFile } from "../files.ts";
 
-/** No service keeps more for one user, and nobody reads the notices of more at a time. */
+/** More than a user can have in the service. */
 const MOST_BODIES = 1000;
 
 export interface WrittenBody {
@@ -20,17 +17,17 @@ export interface WrittenBody {
 
 export interface BodyFile {
   readonly text: string;
-  /** None where there are faults. */
+  /** Empty if there are faults. */
   readonly bodies: readonly WrittenBody[];
   readonly faults: readonly Fault[];
 }
 
 /**
- * @param plural what a listing calls them: `alerts`, `subscriptions`
+ * @param plural their key in a listing: `alerts`, `subscriptions`
  * Throws `CommandFailure` for a file that cannot be read.
  */
 export function readBodies(file: string, plural: string): BodyFile {
-  const text = readText(file, plural);
+  const text = readTextFile(file, `expected a file with ${plural}`, MAX_TEXT_BYTES);
   const faults = new FaultList(file);
   const root = readYaml(file, text, faults, { noun: `list of ${plural}`, begins: `a list of ${plural}` });
   const bodies = root === null ? [] : listBodies(root, plural, faults);
@@ -42,20 +39,20 @@ function listBodies(root: Located, plural: string, faults: FaultList): readonly 
   const listed = root.kind === "map" ? findEntry(root, plural)?.value : undefined;
   const whole = listed ?? root;
   const items = whole.kind === "list" ? whole.items : [whole];
-  const expected = `the body of a request, a list of such, or \`${plural}:\` with a list of them`;
+  const expected = `the body of a request, a list of bodies, or \`${plural}:\` with a list of them`;
   if (items.length === 0) faults.add("document_shape", whole.at, `the list of ${plural} is empty`, { expected });
   if (items.length > MOST_BODIES)
     faults.add("document_shape", whole.at, `the list has ${items.length} ${plural}`, {
-      expected: `at most ${MOST_BODIES}`,
+      expected: `up to ${MOST_BODIES}`,
     });
   return items.slice(0, MOST_BODIES).flatMap((item) => {
     if (item.kind === "map") return [{ value: toJson(item) as JsonRecord, at: item }];
-    faults.add("document_shape", item.at, "this is no map of fields", { expected });
+    faults.add("document_shape", item.at, "this is not a map of fields", { expected });
     return [];
   });
 }
 
-/** Where the value of a JSON pointer was written: at its key, or at the nearest thing around it that is there. */
+/** The position of a JSON pointer in the file: that of its key, or of the nearest enclosing value. */
 export function locatePointer(body: LocatedMap, pointer: string): Position {
   let located: Located = body;
   let at: Position = body.at;
@@ -82,23 +79,3 @@ export const showPointer = (pointer: string): string =>
   splitPointer(pointer)
     .map((key, index) => (/^\d+$/.test(key) ? `[${key}]` : `${index === 0 ? "" : "."}${key}`))
     .join("");
-
-function readText(file: string, plural: string): string {
-  try {
-    const found = statSync(file);
-    if (found.isDirectory()) throw new CommandFailure(`${file} is a folder; expected a file with ${plural}`);
-    if (!found.isFile()) throw new CommandFailure(`${file} is no regular file; expected one with ${plural}`);
-    if (found.size > MAX_TEXT_BYTES)
-      throw new CommandFailure(`${file} is too large for ${plural}: more than ${MAX_TEXT_BYTES / 1e6} MB`);
-    // Some editors put a mark before the first line.
-    return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
-  } catch (cause) {
-    if (cause instanceof CommandFailure) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code !== "ENOENT") throw new CommandFailure(`${file} cannot be read: ${message}`, { cause });
-    const near = findNearFile(file);
-    throw new CommandFailure(`there is no file ${file}${near === undefined ? "" : `; did you mean "${near}"?`}`, {
-      cause,
-    });
-  }
-}

@@ -4,7 +4,7 @@ import type { DetectionMessage, TrackEntry } from "../../schemas/detection-messa
 import { CommandFailure, readArguments, UsageFault } from "../command.ts";
 import replay from "../commands/replay.ts";
 import { Terminal } from "../terminal.ts";
-import { NO_UUID } from "./identify.ts";
+import { NO_UUID } from "./sending.ts";
 
 class Kept extends Writable {
   text = "";

@@ -9,10 +9,10 @@ import { checkBy } from "../../server/validation.ts";
 import { record, withoutModel } from "../../test/golden/golden.fixture.ts";
 import { paintStreet } from "../../test/golden/street.fixture.ts";
 import { makeFolder } from "../windhover.fixture.ts";
-import { NO_UUID } from "./identify.ts";
 import { runCommand, START_MS, toLines, walk } from "./replay.fixture.ts";
+import { NO_UUID } from "./sending.ts";
 
-// Before anything else: what is registered before an await may be over after it, and the folder with it.
+// Before any await: `after` hooks registered earlier may already have run, and removed the folder.
 const lack = await withoutModel("default");
 const folder = makeFolder();
 const at = (name: string): string => join(folder, name);
@@ -57,16 +57,16 @@ const hooks = put(
 );
 const bodies = [AlertNotice, NewTracksNotification, TargetCountNotification].map(checkBy);
 
-test("recorded messages: each alert and subscription tells what it should, when it should, to whom it should", async () => {
+test("replays recorded messages: every alert and subscription notifies its destinations at the right time", async () => {
   const { code, lines, err } = await runCommand(["--from", seen, "--alerts", alerts, "--subscriptions", hooks]);
   assert.equal(code, 0, err);
-  const told = lines.map(({ clip_seconds, alert, subscription, body }) => [
+  const sent = lines.map(({ clip_seconds, alert, subscription, body }) => [
     clip_seconds,
     alert ?? subscription,
     body.event ?? body.track_count,
     body.tracks?.map(({ track_id }) => track_id),
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(sent, [
     [0, "new-tracks", 1, [1]],
     [0, "target-count", 1, undefined],
     [4, "both", "triggered", [1, 2]],
@@ -85,9 +85,9 @@ test("recorded messages: each alert and subscription tells what it should, when 
   assert.deepEqual(mqtt?.to, [{ type: "mqtt", host: "mqtt://***@broker", topic: "site" }]);
   assert.equal(mqtt?.body.timestamp, new Date(START_MS + 4000).toISOString());
   assert.deepEqual(mqtt?.body.tracks, walk()[40]?.active_tracks);
-  assert.match(err, /"asleep" is inactive: left out/);
+  assert.match(err, /"asleep" is inactive and was skipped/);
   assert.match(err, /^the middle +1 +0 +0 +0:05\.10 +0:05\.10 +mqtt:\/\/\*\*\*@broker site$/m);
-  assert.match(err, /^0:09\.9 in .* times as fast as it was\. 7 would have been sent; nothing was\.$/m);
+  assert.match(err, /^0:09\.9 in .* × real time\. 7 notifications would have been sent\.$/m);
 });
 
 test("two replays give the same bytes, on standard output and in a file", async () => {
@@ -112,36 +112,29 @@ test("on a screen there is a timeline with a table below, and a picture on reque
   assert.match(second ?? "", /^ {2}0:05\.00 {2}who stays +triggered +person 2 +track_id 2/);
   assert.match(third ?? "", /^ {2}0:05\.10 {2}the middle +triggered +person 1/);
   assert.equal(empty, "");
-  assert.match(heads ?? "", /^alert +triggered +updated +cleared +first +last +would go to$/);
+  assert.match(heads ?? "", /^alert +triggered +updated +cleared +first +last +destination$/);
   const svg = readFileSync(at("when.svg"), "utf8");
   assert.equal(svg.match(/<title>triggered, 2026-11-14T09:00:0/g)?.length, 3);
   assert.ok(!svg.includes("NaN"));
 });
 
-test("when nothing would have been sent it says what there was to be told of", async () => {
+test("explains why nothing would have been sent", async () => {
   const cars = put("cars.yaml", `{ alias: cars, type: filter-search, filter: { class_names: [car] }, ${OUTPUT} }`);
   const { code, out, err } = await runCommand(["--from", seen, "--alerts", cars]);
   assert.deepEqual([code, out], [0, ""]);
-  assert.match(
-    err,
-    /Nothing would have been sent\. There were 2 tracks in 100 pictures: 2 person\. Look at the classes/,
-  );
+  assert.match(err, /Nothing would have been sent\. There were 2 tracks in 100 frames: 2 person\. Check the classes/);
 });
 
 const refusals: readonly (readonly [words: readonly string[], code: number, message: RegExp])[] = [
   [["clip.mp4"], 2, /missing: --alerts FILE, --subscriptions FILE, or both/],
   [["--alerts", alerts], 2, /missing: the CLIP, or --from FILE/],
-  [["--alerts", alerts, "rtsp://camera/a"], 2, /expected a file: what is replayed has been recorded/],
+  [["--alerts", alerts, "rtsp://camera/a"], 2, /expected a file: only recordings can be replayed/],
   [["--alerts", alerts, at("none.mp4")], 1, /there is no file .*none\.mp4/],
   [["--alerts", at("alert.yaml"), "--from", seen], 1, /there is no file .*alert\.yaml; did you mean "alerts\.yaml"/],
-  [["--alerts", alerts, "--from", seen, "clip.mp4"], 2, /"clip\.mp4" is too much: --from .* without a CLIP/],
-  [["--alerts", alerts, "--from", seen, "every=2"], 2, /every=… is for a graph, and --from runs none/],
-  [
-    ["--alerts", alerts, "--from", seen, "--patches", "p"],
-    2,
-    /--patches needs CLIP: recorded messages have no pictures/,
-  ],
-  [["--alerts", alerts, "--from", seen, "--start-at", "2026-11-14T09:00:00Z"], 2, /--start-at is for a CLIP/],
+  [["--alerts", alerts, "--from", seen, "clip.mp4"], 2, /unexpected argument "clip\.mp4": --from .* replaces CLIP/],
+  [["--alerts", alerts, "--from", seen, "every=2"], 2, /every=… is a parameter of a graph, and --from runs none/],
+  [["--alerts", alerts, "--from", seen, "--patches", "p"], 2, /--patches needs CLIP: recorded messages have no images/],
+  [["--alerts", alerts, "--from", seen, "--start-at", "2026-11-14T09:00:00Z"], 2, /--start-at needs CLIP/],
   [
     ["--alerts", alerts, seen, "--start-at", "yesterday"],
     2,
@@ -150,14 +143,14 @@ const refusals: readonly (readonly [words: readonly string[], code: number, mess
   [
     ["--alerts", alerts, seen, "--graph", "demo"],
     2,
-    /--alerts is for the element `alerts`, and the graph "demo" has none/,
+    /--alerts needs the element `alerts`, and the graph "demo" has none/,
   ],
   [["--alerts", alerts, seen, "confidence=2"], 2, /confidence=2: .*a number from 0 to 1 or null/],
-  [["--alerts", alerts, "--from", seen, "--out", at("no/a.ndjson")], 1, /there is no folder .*no; make it first/],
+  [["--alerts", alerts, "--from", seen, "--out", at("no/a.ndjson")], 1, /there is no folder .*no; create it first/],
   [["--alerts", hooks, "--from", seen], 2, /hooks\.json:1:1: type is missing; expected grid-density/],
 ];
 for (const [words, code, message] of refusals)
-  test(`${words.map((word) => word.replace(folder, "")).join(" ")} is refused with what to do`, async () => {
+  test(`${words.map((word) => word.replace(folder, "")).join(" ")} is rejected with a hint`, async () => {
     const { code: found, out, err } = await runCommand(words);
     assert.deepEqual([found, out], [code, ""], err);
     assert.match(err, message);

@@ -1,29 +1,27 @@
-/** One replay: what is found and seen goes in, what would have been sent comes out, and is counted. */
+/** One replay: findings and messages in, notifications out, ordered by stream time and counted. */
 import type { AlertFinding } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
-import { ReplayedSubscription } from "../../server/webhooks/gather/replayed-subscription.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { draftNotice, nameNotice } from "../../server/alerts/draft-notice.ts";
+import { ReplayedSubscription, type TimedNotification } from "../../server/webhooks/gather/replayed-subscription.ts";
 import type { Mark } from "./draw-timeline.ts";
-import { Notices } from "./noticing.ts";
-import type { Outlet } from "./outlet.ts";
-import type { PatchFolder } from "./patches.ts";
-import type { ReplayedAlert } from "./read-alerts.ts";
-import type { ReplayedSubscriber } from "./read-subscriptions.ts";
-import type { Sender, Sending } from "./sending.ts";
-import { Tally } from "./tally.ts";
-import { VirtualTime } from "./virtual-time.ts";
+import type { Outlet, PatchFolder } from "./outlet.ts";
+import type { ReplayedAlert, ReplayedSubscriber } from "./read-alerts.ts";
+import { NO_UUID, type Sender, type Sending, uuidOf } from "./sending.ts";
+import { Tally } from "./summary.ts";
 
-export interface ReplayOrder {
+export interface ReplayOptions {
   readonly alerts: readonly ReplayedAlert[];
   readonly subscribers: readonly ReplayedSubscriber[];
   readonly patches: PatchFolder | null;
-  /** Remembers every sending, for a picture of them. */
+  /** Keeps every notification, for the timeline. */
   readonly keepsMarks: boolean;
 }
 
 export const listSenders = ({
   alerts,
   subscribers,
-}: Pick<ReplayOrder, "alerts" | "subscribers">): readonly Sender[] => [
+}: Pick<ReplayOptions, "alerts" | "subscribers">): readonly Sender[] => [
   ...alerts.map(({ alias, type, to }): Sender => ({ kind: "alert", name: alias, type, to })),
   ...subscribers.map(
     ({ url, rule }): Sender => ({ kind: "webhook", name: rule.eventType, type: null, to: [{ type: "webhook", url }] }),
@@ -38,11 +36,11 @@ export class Replay {
   readonly #keepsMarks: boolean;
   #startMs: number | null;
   #lastMs: number | null = null;
-  /** Sendings are shown one after the other, whoever brings them. */
-  #turn: Promise<void> = Promise.resolve();
+  /** Serialises the output. */
+  #output: Promise<void> = Promise.resolve();
 
-  /** @param startMs of the first picture; null: that of the first message */
-  constructor({ alerts, subscribers, patches, keepsMarks }: ReplayOrder, outlet: Outlet, startMs: number | null) {
+  /** @param startMs time of the first frame; null: that of the first message */
+  constructor({ alerts, subscribers, patches, keepsMarks }: ReplayOptions, outlet: Outlet, startMs: number | null) {
     this.tally = new Tally(alerts.length + subscribers.length);
     this.#outlet = outlet;
     this.#keepsMarks = keepsMarks;
@@ -60,7 +58,7 @@ export class Replay {
     return this.#startMs ?? 0;
   }
 
-  /** From the first picture to the last that was told of. */
+  /** From the first frame to the last message. */
   get seconds(): number {
     return this.#lastMs === null ? 0 : (this.#lastMs - this.startMs) / 1000;
   }
@@ -69,7 +67,7 @@ export class Replay {
     this.#time.find(finding);
   }
 
-  /** Resolves when more may come. */
+  /** Resolves when the next message may follow. */
   see(message: DetectionMessage): Promise<void> {
     this.#lastMs = Date.parse(message.timestamp);
     this.#startMs ??= this.#lastMs;
@@ -77,7 +75,7 @@ export class Replay {
     return this.#send(this.#time.see(message));
   }
 
-  /** Where no messages come: what was found so far goes out. */
+  /** Sends the findings so far; for graphs without messages. */
   flush(): Promise<void> {
     return this.#send(this.#time.flush());
   }
@@ -91,7 +89,106 @@ export class Replay {
       this.tally.count(sending);
       if (this.#keepsMarks) this.marks.push({ timeMs: sending.timeMs, row: sending.row, event: sending.event });
     }
-    if (sendings.length > 0) this.#turn = this.#turn.then(() => this.#outlet.show(sendings, this.startMs));
-    return this.#turn;
+    if (sendings.length > 0) this.#output = this.#output.then(() => this.#outlet.show(sendings, this.startMs));
+    return this.#output;
   }
 }
+
+/** Turns findings into the notifications that the service would create. */
+export class Notices implements Noticing {
+  readonly #alerts: readonly ReplayedAlert[];
+  readonly #patches: PatchFolder | null;
+  readonly #rows: ReadonlyMap<string, number>;
+  readonly #counts: number[];
+
+  /** Row numbers are those of the alerts. */
+  constructor(alerts: readonly ReplayedAlert[], patches: PatchFolder | null) {
+    this.#alerts = alerts;
+    this.#patches = patches;
+    this.#rows = new Map(alerts.map(({ uuid }, row) => [uuid, row]));
+    this.#counts = alerts.map(() => 0);
+  }
+
+  /** Null for a rule of the graph itself. */
+  notice(finding: AlertFinding): { readonly row: number; readonly body: JsonRecord } | null {
+    const row = this.#rows.get(finding.alert);
+    const alert = row === undefined ? undefined : this.#alerts[row];
+    if (row === undefined || alert === undefined) return null;
+    const count = (this.#counts[row] ?? 0) + 1;
+    this.#counts[row] = count;
+    const id = uuidOf("notice", alert.uuid, String(count));
+    const draft = draftNotice(finding, { id, processUuid: NO_UUID, sourceUuid: NO_UUID });
+    const body = nameNotice(draft, alert.alias) as unknown as JsonRecord;
+    return { row, body: this.#patches?.save(body, alert.alias) ?? body };
+  }
+}
+
+/**
+ * Orders the notifications of alerts and webhooks by stream time. Nothing reads a clock, so that the same recording
+ * always gives the same order.
+ */
+export interface Gathering {
+  readonly row: number;
+  readonly subscription: ReplayedSubscription;
+}
+
+export interface Noticing {
+  /** Null for a finding of an unknown rule. */
+  notice(finding: AlertFinding): Pick<Sending, "row" | "body"> | null;
+}
+
+export class VirtualTime {
+  readonly #noticing: Noticing;
+  readonly #gatherings: readonly Gathering[];
+  /** In stream order. */
+  #findings: AlertFinding[] = [];
+  #lastMs = 0;
+
+  constructor(noticing: Noticing, gatherings: readonly Gathering[]) {
+    this.#noticing = noticing;
+    this.#gatherings = gatherings;
+  }
+
+  /** A finding precedes the message of its frame, and is sent with it. */
+  find(finding: AlertFinding): void {
+    this.#findings.push(finding);
+  }
+
+  /** The notifications up to this frame, in order. */
+  see(message: DetectionMessage): readonly Sending[] {
+    const nowMs = Date.parse(message.timestamp);
+    this.#lastMs = nowMs;
+    return inOrder([...this.#notice(nowMs), ...this.#gather((subscription) => subscription.see(message, nowMs))]);
+  }
+
+  /** The notifications of all findings so far. */
+  flush(): readonly Sending[] {
+    return this.#notice(Number.POSITIVE_INFINITY);
+  }
+
+  /** The end of the recording also ends the process. */
+  end(): readonly Sending[] {
+    const noticed = this.#notice(Number.POSITIVE_INFINITY);
+    const lastMs = Math.max(this.#lastMs, noticed.at(-1)?.timeMs ?? 0);
+    return inOrder([...noticed, ...this.#gather((subscription) => subscription.end(lastMs))]);
+  }
+
+  #notice(untilMs: number): readonly Sending[] {
+    const due = this.#findings.filter(({ timeMs }) => timeMs <= untilMs);
+    this.#findings = this.#findings.filter(({ timeMs }) => timeMs > untilMs);
+    return due.flatMap((finding) => {
+      const notice = this.#noticing.notice(finding);
+      return notice === null ? [] : [{ ...notice, timeMs: finding.timeMs, event: finding.event }];
+    });
+  }
+
+  #gather(ask: (subscription: ReplayedSubscription) => readonly TimedNotification[]): readonly Sending[] {
+    return this.#gatherings.flatMap(({ row, subscription }) =>
+      ask(subscription).map(({ timeMs, body }) => ({ timeMs, row, event: body.type, body })),
+    );
+  }
+}
+
+/** At the same time: alerts before webhooks, each in the order of arrival. */
+const inOrder = (sendings: readonly Sending[]): readonly Sending[] =>
+  sendings.length < 2 ? sendings : sendings.toSorted((a, b) => a.timeMs - b.timeMs);

@@ -1,42 +1,31 @@
-/** From the settings of a replay to its summary. */
+/** The command `replay`, from its settings to the summary. */
 import { basename } from "node:path";
-import type { Compiled } from "../../graphs/compiler/compile.ts";
-import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { ALERT_CHANNEL, type AlertFinding } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { EXIT, UsageFault } from "../command.ts";
-import { compileGraph } from "../compile-graph.ts";
-import { writeText } from "../draw-svg.ts";
-import { expectRoom } from "../expect-room.ts";
+import { compileGraph, compileOrShow, loadKnowledge } from "../compile-graph.ts";
+import { expectFile, expectRoom, writeText } from "../files.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
-import { loadKnowledge } from "../knowledge.ts";
 import { onInterrupt } from "../run/interrupt.ts";
 import { Reporter } from "../run/reporter.ts";
-import { expectFile } from "../run/source-file.ts";
 import { expectTelemetry, readFlight } from "../run/telemetry-file.ts";
-import { showFaults } from "../show-faults.ts";
 import type { Terminal } from "../terminal.ts";
 import { drawTimeline } from "./draw-timeline.ts";
-import { findLooking, listMissed } from "./known-classes.ts";
-import { Outlet } from "./outlet.ts";
-import { PatchFolder } from "./patches.ts";
-import { playClip } from "./play-clip.ts";
+import { Outlet, PatchFolder } from "./outlet.ts";
+import { expectAlerts, findDetector, listMissed, playClip, withRules } from "./play-clip.ts";
 import { playMessages } from "./play-messages.ts";
-import { ruleOf } from "./read-alerts.ts";
-import { type Replayed, readReplayed } from "./read-order.ts";
+import { type Replayed, readReplayed, ruleOf } from "./read-alerts.ts";
 import { listSenders, Replay } from "./replay.ts";
 import type { ReplaySettings } from "./settings.ts";
 import { formatSummary, type Span, summarise } from "./summary.ts";
-import { expectAlerts, withRules } from "./with-rules.ts";
 
 type ClipSource = ReplaySettings["source"] & { readonly kind: "clip" };
 
-/** What a source has come to. */
 interface Played {
   readonly clipSeconds: number;
-  /** Said already, or null. */
+  /** Why it ended early, or null. */
   readonly failure: string | null;
   readonly errors: number;
 }
@@ -57,7 +46,7 @@ export async function runReplay(settings: ReplaySettings, terminal: Terminal): P
   const order = { ...replayed, patches, keepsMarks: svg !== null };
   const replay = new Replay(order, outlet, source.kind === "clip" ? source.startMs : null);
   const stop = new AbortController();
-  const deafen = onInterrupt(
+  const removeSignals = onInterrupt(
     () => stop.abort(),
     () => process.exit(EXIT.failed),
   );
@@ -82,15 +71,15 @@ export async function runReplay(settings: ReplaySettings, terminal: Terminal): P
     }
     if (played.failure !== null)
       reporter.error(`windhover: ${played.failure}`, { type: "error", message: played.failure });
-    await tellEnd(replay, senders, span, outlet, terminal);
+    await printSummary(replay, senders, span, outlet, terminal);
     return played.failure === null && played.errors === 0 ? EXIT.ok : EXIT.failed;
   } finally {
-    deafen();
+    removeSignals();
     outlet.close();
   }
 }
 
-async function tellEnd(
+async function printSummary(
   { tally }: Replay,
   senders: Parameters<typeof formatSummary>[0],
   span: Span,
@@ -118,7 +107,7 @@ async function playRecording(
 
 type Play = (replay: Replay, signal: AbortSignal) => Promise<Played>;
 
-/** Everything that can be known before the first frame. Null when the graph has faults; they have been shown. */
+/** Checks everything before the first frame. Null when the graph has faults, which were shown. */
 async function prepareClip(
   source: ClipSource,
   { alerts, subscribers }: Replayed,
@@ -130,7 +119,7 @@ async function prepareClip(
   const knowledge = await loadKnowledge(terminal);
   const compiled = compileOrShow(
     () => compileGraph(files, source, { ...knowledge, source: { uri: source.clip, pace: "fast" } }),
-    files,
+    files.textOf,
     terminal,
   );
   const plan = compiled?.plan ?? null;
@@ -143,15 +132,15 @@ async function prepareClip(
   for (const lack of [flight?.cut, flight?.lack])
     if (lack) reporter.warn(`telemetry: ${lack}`, { type: "telemetry", lack });
   const ruled = withRules(compiled, plan, alerts.map(ruleOf));
-  const tellsMessages = plan.offers.includes(DETECTIONS);
+  const sendsMessages = plan.offers.includes(DETECTIONS);
   return async (replay, signal) => {
-    const take = async (channel: string, message: JsonRecord): Promise<void> => {
+    const onMessage = async (channel: string, message: JsonRecord): Promise<void> => {
       if (channel === ALERT_CHANNEL) replay.find(message as unknown as AlertFinding);
       if (channel === DETECTION_CHANNEL) await replay.see(message as unknown as DetectionMessage);
-      else if (!tellsMessages) await replay.flush();
+      else if (!sendsMessages) await replay.flush();
     };
     const { startMs } = source;
-    const order = { compiled: ruled, plan, startMs, flight, isQuiet: quiet, take, signal };
+    const order = { compiled: ruled, plan, startMs, flight, isQuiet: quiet, onMessage, signal };
     return playClip(order, knowledge, reporter, terminal);
   };
 }
@@ -161,34 +150,19 @@ const DETECTION_CHANNEL = "detection_data";
 
 function expectDetections({ graph, offers }: GraphPlan): void {
   if (offers.includes(DETECTIONS)) return;
-  throw new UsageFault(
-    `--subscriptions go by what the element \`${DETECTIONS}\` tells, and the graph "${graph}" has none`,
-  );
+  throw new UsageFault(`--subscriptions needs the element \`${DETECTIONS}\`, and the graph "${graph}" has none`);
 }
 
-function compileOrShow(compile: () => Compiled, files: GraphFiles, terminal: Terminal): Compiled | null {
-  const textOf = (file: string | null) => files.textOf(file);
-  try {
-    const compiled = compile();
-    showFaults(compiled.faults, textOf, terminal);
-    return compiled;
-  } catch (error) {
-    if (!(error instanceof GraphFaults)) throw error;
-    showFaults(error.faults, textOf, terminal);
-    return null;
-  }
-}
-
-/** The service takes classes of any installed model; this graph looks with one. */
+/** The service accepts classes of any installed model; this graph uses one model. */
 function warnOfClasses(plan: GraphPlan, alerts: Replayed["alerts"], reporter: Reporter): void {
-  const looking = findLooking(plan);
-  if (looking === null) return;
+  const detector = findDetector(plan);
+  if (detector === null) return;
   for (const { alias, configuration } of alerts) {
-    const missed = listMissed(configuration.filter as JsonRecord, looking);
+    const missed = listMissed(configuration.filter as JsonRecord, detector);
     if (missed.length === 0) continue;
     const names = missed.map((name) => `"${name}"`).join(", ");
     reporter.warn(
-      `"${alias}" waits for ${names} in vain: the graph, with the model ${looking.model}, finds no such thing`,
+      `"${alias}" never triggers for ${names}: the graph, with the model ${detector.model}, does not detect this class`,
       {
         type: "classes",
         alert: alias,

@@ -23,13 +23,13 @@ test("tracks age from the first message on, and end two seconds after the last, 
   assert.deepEqual(ended, [[2300, 7]]);
 });
 
-test("a recording with a look every five seconds does not end tracks between two looks", () => {
+test("keeps tracks at one inference every five seconds", () => {
   const scenes = new Scenes();
   const ended = [0, 5000, 10_000, 15_000].flatMap((timeMs) => tracksOf(scenes, timeMs, timeMs === 5000 ? 2 : 1).ended);
   assert.deepEqual(ended, []);
 });
 
-test("what geolocation told comes back, and what it did not tell stays unknown", () => {
+test("restores geolocation, and leaves missing values unknown", () => {
   const scenes = new Scenes();
   const placed = { azimuth: -3, elevation: -20, distance: 80, latitude: 52.5, longitude: 13.4, altitude: 35 };
   const entries = [
@@ -45,7 +45,7 @@ test("what geolocation told comes back, and what it did not tell stays unknown",
   assert.equal(objects[0]?.spot?.heading, null);
 });
 
-test("an object without an id is no track", () => {
+test("ignores objects without an id", () => {
   assert.deepEqual(tracksOf(new Scenes(), 0, 0).objects, []);
 });
 

@@ -1,11 +1,9 @@
 /**
- * From recorded detection messages back to the frames that the element `alerts` sees. Messages say less than frames: not
- * how old a track was before it was first told of, nor whether a box is where the object was seen or where it should be
- * by now.
+ * Rebuilds the frames that the element `alerts` receives from recorded detection messages. Messages contain less than
+ * frames: neither the age of a track before its first message, nor whether a box was seen or predicted.
  */
 import type { AlertsFrame } from "../../elements/alerts/handler.ts";
-import { LookPace } from "../../elements/track/look-pace.ts";
-import { DEFAULT_SETTINGS } from "../../elements/track/settings.ts";
+import { DEFAULT_SETTINGS, InferencePace } from "../../elements/track/settings.ts";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { Track, Tracks } from "../../schemas/detections.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -18,25 +16,25 @@ interface Known {
   readonly velocity: readonly [right: number, down: number];
 }
 
-/** There are no pixels: whatever asks for a picture goes without. */
+/** There are no pixels: requests for an image are aborted. */
 const GONE = AbortSignal.abort();
 const NO_FORMAT = { caps: "", mediaType: "video/x-raw", pixels: null, fps: 0 } as const;
 
-/** One recording, in the order of its messages. Remembers only tracks that may still come again. */
+/** One recording, in the order of its messages. Keeps only tracks that may reappear. */
 export class Scenes {
   readonly #known = new Map<number, Known>();
-  readonly #pace = new LookPace();
+  readonly #pace = new InferencePace();
   #lastMs: number | null = null;
-  /** Of the picture. Any will do as long as nothing was seen. */
+  /** Frame size; arbitrary until an object was seen. */
   #size = { width: 1, height: 1 };
 
-  /** Times never go back from one message to the next. */
+  /** Timestamps must not decrease. */
   next(message: DetectionMessage): AlertsFrame {
     const timeMs = Date.parse(message.timestamp);
     if (this.#lastMs !== null) this.#pace.note((timeMs - this.#lastMs) / 1000);
     this.#lastMs = timeMs;
     this.#size = sizeOfInput(message) ?? this.#size;
-    // Without tracking all ids are 0: objects that nobody follows have no alerts either, as in the graph.
+    // Objects without an id are not tracked, and have no alerts in the graph either.
     const entries = message.active_tracks.filter(({ track_id }) => track_id > 0);
     const objects = entries.map((entry) => this.#see(entry, timeMs));
     const tracks: Tracks = { inferred: true, objects, ended: this.#giveUp(timeMs) };
@@ -47,11 +45,11 @@ export class Scenes {
       format: { ...NO_FORMAT, ...this.#size },
       meta: { tracks: tracks as unknown as Json, places: places as unknown as Json },
       signal: GONE,
-      image: () => Promise.reject(new Error("messages have no pictures")),
+      image: () => Promise.reject(new Error("messages have no images")),
     };
   }
 
-  /** What was recorded of the track where that is what is meant: its numbers were rounded only once. */
+  /** The recorded entry if it is the same box: its numbers were rounded only once. */
   restore(entry: TrackEntry): TrackEntry {
     const known = this.#known.get(entry.track_id)?.entry;
     return known?.scaled_bbox.every((value, index) => value === entry.scaled_bbox[index]) ? known : entry;
@@ -78,7 +76,7 @@ export class Scenes {
     };
   }
 
-  /** As the tracker does: unseen for its time of life, which is longer where one looks seldom. */
+  /** As the tracker does: a track ends after its maximum age, which is longer at a low inference rate. */
   #giveUp(timeMs: number): number[] {
     const lifeMs = this.#pace.stretch(DEFAULT_SETTINGS.maxAgeS) * 1000;
     const ended = [...this.#known].filter(([, { lastMs }]) => timeMs - lastMs > lifeMs).map(([id]) => id);
@@ -119,7 +117,7 @@ function placeOf(entry: TrackEntry): Place | null {
   };
 }
 
-/** Of the picture that the boxes are in; by the largest of them, as they are rounded. Null where there is none. */
+/** Frame size, from the largest box because boxes are rounded. Null without boxes. */
 function sizeOfInput({ active_tracks }: DetectionMessage): { width: number; height: number } | null {
   const sizes = active_tracks.flatMap(({ bbox, scaled_bbox }) =>
     scaled_bbox[2] > 0 && scaled_bbox[3] > 0

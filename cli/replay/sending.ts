@@ -1,35 +1,36 @@
-/** What would have been sent, and where to. */
+/** A notification that would have been sent, its sender and its destinations. */
 
+import { createHash } from "node:crypto";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import { formatTime } from "../run/progress.ts";
+import { formatTime } from "../text.ts";
 
-/** Nothing secret in it. */
+/** A destination, without credentials. */
 export type Receiver =
   | { readonly type: "mqtt"; readonly host: string; readonly topic: string }
   | { readonly type: "webhook"; readonly url: string };
 
 export interface Sending {
-  /** Unix time, virtual. */
+  /** Stream time as Unix time. */
   readonly timeMs: number;
-  /** Number of its row: alerts first, then subscriptions, in the order of their files. */
+  /** Index of its sender: alerts first, then subscriptions, in file order. */
   readonly row: number;
-  /** Of alerts what happened; of webhooks their type. */
+  /** The event of an alert, or the type of a webhook. */
   readonly event: string;
   readonly body: JsonRecord;
 }
 
-/** What sends: an alert or a subscription. */
+/** An alert or a subscription. */
 export interface Sender {
   readonly kind: "alert" | "webhook";
-  /** The alias of an alert, the type of a subscription's events. */
+  /** Alias of the alert, or event type of the subscription. */
   readonly name: string;
-  /** Of alerts. */
+  /** Alert type; null for a subscription. */
   readonly type: string | null;
   readonly to: readonly Receiver[];
 }
 
-/** As an alert names them. Outputs of a type that is not known here are left out: the check of the body has its say. */
+/** Reads an output of an alert. Unknown types are reported by the validation of the body. */
 export function readReceiver(output: JsonRecord): readonly Receiver[] {
   const config = (output.config ?? {}) as JsonRecord;
   if (output.type === "mqtt")
@@ -42,7 +43,7 @@ export function readReceiver(output: JsonRecord): readonly Receiver[] {
 export const formatClipTime = (timeMs: number, startMs: number): string =>
   formatTime(Math.round((timeMs - startMs) / 10) / 100 + ROUNDING, 2);
 
-/** A hundredth is no whole number of bits: what is cut off behind it must not be the hundredth itself. */
+/** Keeps a hundredth, which is not exact in binary, from being rounded down. */
 const ROUNDING = 1e-6;
 
 export const describeReceiver = (receiver: Receiver): string =>
@@ -53,3 +54,16 @@ export function formatLine({ timeMs, body }: Sending, { kind, name, to }: Sender
   const who = kind === "alert" ? { alert: name } : { subscription: name };
   return JSON.stringify({ clip_seconds: (timeMs - startMs) / 1000, ...who, to, body });
 }
+
+export const NO_UUID = "00000000-0000-0000-0000-000000000000";
+
+/** A UUIDv8 (RFC 9562) derived from `words`, so that it is the same in every replay. */
+export function uuidOf(...words: readonly string[]): string {
+  const bytes = createHash("sha256").update(JSON.stringify(words)).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+export const isUuid = (value: unknown): value is string =>
+  typeof value === "string" && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value);

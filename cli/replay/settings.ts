@@ -1,6 +1,7 @@
-/** The words and options of `replay`. */
-import { readGraphWords } from "../arguments.ts";
+/** The arguments and options of `replay`. */
+
 import { type Given, type Options, UsageFault } from "../command.ts";
+import { readGraphWords } from "../compile-graph.ts";
 import { RUN_OPTIONS } from "../run/settings.ts";
 import { readTelemetryOrder, type TelemetryOrder } from "../run/telemetry-file.ts";
 
@@ -8,35 +9,39 @@ export const REPLAY_OPTIONS = {
   alerts: {
     type: "string",
     value: "FILE",
-    about: "Bodies of POST /alert, in YAML or JSON: one, a list, or an answer of GET /alerts as it is.",
+    about: "Bodies of POST /alert, in YAML or JSON: one, a list, or a response of GET /alerts.",
   },
   subscriptions: {
     type: "string",
     value: "FILE",
-    about: "Bodies of POST /subscribe, or an answer of GET /subscriptions/{process_uuid}.",
+    about: "Bodies of POST /subscribe, or a response of GET /subscriptions/{process_uuid}.",
   },
   from: {
     type: "string",
     value: "FILE",
-    about: "Recorded detection messages, or a golden, in place of CLIP: no model runs, and it takes a moment.",
+    about: "Recorded detection messages, or a golden file, instead of CLIP: no inference, so it is fast.",
   },
-  graph: { type: "string", value: "GRAPH", about: "What looks at CLIP; default detect." },
+  graph: { type: "string", value: "GRAPH", about: "Graph to run on CLIP; default: detect." },
   telemetry: RUN_OPTIONS.telemetry,
   "telemetry-format": RUN_OPTIONS["telemetry-format"],
   "start-at": {
     type: "string",
     value: "TIME",
-    about: "When the first frame was taken: 2026-11-14T09:00:00Z. Default: the first moment of 1970.",
+    about: "Capture time of the first frame: 2026-11-14T09:00:00Z; default: 1970-01-01T00:00:00Z.",
   },
-  out: { type: "string", value: "FILE", about: "Write the lines of JSON to FILE as well." },
+  out: { type: "string", value: "FILE", about: "Also write the lines of JSON to FILE." },
   patches: {
     type: "string",
     value: "DIR",
-    about: "Keep pictures of notices as .jpg in DIR; the lines then name the files.",
+    about: "Save the images of notifications as .jpg in DIR; the lines then name the files.",
   },
-  svg: { type: "string", value: "FILE", about: "Draw when each alert and subscription would have sent something." },
-  json: { type: "boolean", about: "Only JSON: lines on standard output, notes and a summary on standard error." },
-  quiet: { type: "boolean", short: "q", about: "No notes, no progress, no timeline: the summary." },
+  svg: {
+    type: "string",
+    value: "FILE",
+    about: "Draw a timeline of the notifications of every alert and subscription.",
+  },
+  json: { type: "boolean", about: "Print only JSON: lines on standard output, notes and a summary on standard error." },
+  quiet: { type: "boolean", short: "q", about: "Print the summary only." },
 } as const satisfies Options;
 
 export interface ReplaySettings {
@@ -62,7 +67,7 @@ export interface ReplaySettings {
 export function readSettings(given: Given): ReplaySettings {
   const [alerts, subscriptions] = [given.text("alerts") ?? null, given.text("subscriptions") ?? null];
   if (alerts === null && subscriptions === null)
-    throw new UsageFault("missing: --alerts FILE, --subscriptions FILE, or both: what is to be replayed");
+    throw new UsageFault("missing: --alerts FILE, --subscriptions FILE, or both");
   return {
     source: readSource(given),
     alerts,
@@ -84,19 +89,19 @@ function readSource(given: Given): ReplaySettings["source"] {
   if (file === undefined) {
     if (clip === null) throw new UsageFault("missing: the CLIP, or --from FILE with recorded messages");
     if (/^(rtsps?|rtmps?|test):/i.test(clip))
-      throw new UsageFault(`CLIP is "${clip}"; expected a file: what is replayed has been recorded`);
+      throw new UsageFault(`CLIP is "${clip}"; expected a file: only recordings can be replayed`);
     const telemetry = readTelemetryOrder(given);
     return { kind: "clip", clip, graph, params, startMs: readStart(given.text("start-at")), telemetry };
   }
-  if (clip !== null) throw new UsageFault(`"${clip}" is too much: --from ${file} is what is replayed, without a CLIP`);
+  if (clip !== null) throw new UsageFault(`unexpected argument "${clip}": --from ${file} replaces CLIP`);
   const [name] = Object.keys(params);
-  if (name !== undefined) throw new UsageFault(`${name}=… is for a graph, and --from runs none`);
+  if (name !== undefined) throw new UsageFault(`${name}=… is a parameter of a graph, and --from runs none`);
   const unused = OF_CLIPS.find((option) => given.text(option) !== undefined);
   if (unused !== undefined)
     throw new UsageFault(
       unused === "patches"
-        ? "--patches needs CLIP: recorded messages have no pictures"
-        : `--${unused} is for a CLIP; messages of --from have been through a graph and have their times`,
+        ? "--patches needs CLIP: recorded messages have no images"
+        : `--${unused} needs CLIP: the messages of --from were already processed by a graph`,
     );
   return { kind: "messages", file };
 }

@@ -1,16 +1,14 @@
-/** What came of it, when the recording is over. */
+/** The counts and the summary of a replay. */
+
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { alignTable } from "../eval/table.ts";
-import { formatRate, formatTime } from "../run/progress.ts";
-import type { Paint } from "../terminal.ts";
-import { padTo, widthOf } from "../text.ts";
-import { describeReceiver, formatClipTime, type Sender } from "./sending.ts";
-import type { RowTally, Tally } from "./tally.ts";
+import { alignTable, formatRate, formatTime, type Paint } from "../text.ts";
+import { describeReceiver, formatClipTime, type Sender, type Sending } from "./sending.ts";
 
 export interface Span {
   readonly startMs: number;
   readonly clipSeconds: number;
-  /** That it took, on the clock on the wall. */
+  /** Wall-clock time of the replay. */
   readonly seconds: number;
   readonly isInterrupted: boolean;
 }
@@ -26,49 +24,47 @@ export function formatSummary(senders: readonly Sender[], tally: Tally, span: Sp
     ...["triggered", "updated", "cleared"].map((event) => String(events[event] ?? 0)),
     at(firstMs),
     at(lastMs),
-    goesTo(sender),
+    destinationsOf(sender),
   ]);
   const webhooks = of("webhook").map(({ sender, tally: { count, firstMs, lastMs } }) => [
     sender.name,
     String(count),
     at(firstMs),
     at(lastMs),
-    goesTo(sender),
+    destinationsOf(sender),
   ]);
   return [
-    ...drawTable(["alert", "triggered", "updated", "cleared", "first", "last", "would go to"], alerts, paint),
-    ...drawTable(["subscription", "notifications", "first", "last", "would go to"], webhooks, paint),
+    ...drawTable(["alert", "triggered", "updated", "cleared", "first", "last", "destination"], alerts, paint),
+    ...drawTable(["subscription", "notifications", "first", "last", "destination"], webhooks, paint),
     describeSpan(tally, span),
     ...(tally.sent === 0 ? [explainSilence(tally)] : []),
   ].join("\n\n");
 }
 
-/** Nothing without rows. The last column stands left, as text does. */
+/** Empty without rows. The first and the last column are aligned left. */
 function drawTable(heads: readonly string[], rows: readonly (readonly string[])[], paint: Paint): readonly string[] {
-  if (rows.length === 0) return [];
-  const width = Math.max(...[heads, ...rows].map((cells) => widthOf(cells.at(-1) ?? "")));
-  const fill = (cells: readonly string[]) => [...cells.slice(0, -1), padTo(cells.at(-1) ?? "", width)];
-  return [alignTable(fill(heads), rows.map(fill), paint)];
+  const isLeft = (column: number): boolean => column === 0 || column === heads.length - 1;
+  return rows.length === 0 ? [] : [alignTable(heads, rows, paint, isLeft)];
 }
 
-const goesTo = ({ to }: Sender): string => to.map(describeReceiver).join(", ") || "nobody";
+const destinationsOf = ({ to }: Sender): string => to.map(describeReceiver).join(", ") || "-";
 
 function describeSpan(tally: Tally, span: Span): string {
-  const speed = `${formatTime(span.clipSeconds, 1)} in ${span.seconds.toFixed(1)} s, ${formatRate(rateOf(span))} times as fast as it was`;
-  const sent = `${tally.sent} would have been sent; nothing was.`;
+  const speed = `${formatTime(span.clipSeconds, 1)} in ${span.seconds.toFixed(1)} s, ${formatRate(rateOf(span))} × real time`;
+  const sent = `${tally.sent} notifications would have been sent.`;
   return `${span.isInterrupted ? "Interrupted: so far " : ""}${speed}. ${sent}`;
 }
 
-/** What there was to be told of, so that whoever waited in vain sees why. */
+/** Why nothing would have been sent. */
 export function explainSilence({ tracks, messages, untracked }: Tally): string {
   const none = "Nothing would have been sent.";
-  if (messages === 0) return `${none} The graph tells of no objects: it has no element \`detections\`.`;
+  if (messages === 0) return `${none} The graph sends no detection messages: it has no element \`detections\`.`;
   if (tracks.length === 0 && untracked > 0)
-    return `${none} Objects were seen, but without ids: without \`track\` nobody follows them.`;
-  if (tracks.length === 0) return `${none} No track was seen in ${messages} pictures.`;
+    return `${none} Objects were detected, but not tracked: the graph has no element \`track\`.`;
+  if (tracks.length === 0) return `${none} There was no track in ${messages} frames.`;
   const count = tracks.reduce((sum, [, each]) => sum + each, 0);
   const list = tracks.map(([name, each]) => `${each} ${name}`).join(", ");
-  return `${none} There ${count === 1 ? "was 1 track" : `were ${count} tracks`} in ${messages} pictures: ${list}. Look at the classes, the region and the least confidence, area and age of each filter.`;
+  return `${none} There ${count === 1 ? "was 1 track" : `were ${count} tracks`} in ${messages} frames: ${list}. Check the classes, the region and the minimum confidence, area and age of each filter.`;
 }
 
 export function summarise(senders: readonly Sender[], tally: Tally, span: Span): JsonRecord {
@@ -94,3 +90,65 @@ export function summarise(senders: readonly Sender[], tally: Tally, span: Span):
 }
 
 const round = (value: number): number => Math.round(value * 1000) / 1000;
+
+/** Counts notifications per alert and subscription, and tracks per class. Memory is bounded by the number of tracks. */
+export interface RowTally {
+  readonly events: Readonly<Record<string, number>>;
+  readonly count: number;
+  readonly firstMs: number | null;
+  readonly lastMs: number | null;
+}
+
+const NONE: RowTally = { events: {}, count: 0, firstMs: null, lastMs: null };
+
+export class Tally {
+  readonly #rows: RowTally[];
+  /** By id. The class of a track may change: the last one counts. */
+  readonly #classes = new Map<number, string>();
+  #messages = 0;
+  #untracked = 0;
+
+  constructor(rows: number) {
+    this.#rows = Array.from({ length: rows }, () => NONE);
+  }
+
+  get rows(): readonly RowTally[] {
+    return this.#rows;
+  }
+
+  get sent(): number {
+    return this.#rows.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Messages with untracked objects. */
+  get untracked(): number {
+    return this.#untracked;
+  }
+
+  get messages(): number {
+    return this.#messages;
+  }
+
+  /** Tracks of each class, most first. */
+  get tracks(): readonly (readonly [className: string, count: number])[] {
+    const counts = new Map<string, number>();
+    for (const name of this.#classes.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  }
+
+  see({ active_tracks }: DetectionMessage): void {
+    this.#messages += 1;
+    if (active_tracks.some(({ track_id }) => track_id === 0)) this.#untracked += 1;
+    for (const { track_id, class_name } of active_tracks) if (track_id > 0) this.#classes.set(track_id, class_name);
+  }
+
+  count({ row, event, timeMs }: Sending): void {
+    const before = this.#rows[row] ?? NONE;
+    this.#rows[row] = {
+      events: { ...before.events, [event]: (before.events[event] ?? 0) + 1 },
+      count: before.count + 1,
+      firstMs: before.firstMs ?? timeMs,
+      lastMs: timeMs,
+    };
+  }
+}

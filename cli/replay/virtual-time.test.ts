@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { AlertFinding } from "../../schemas/alerts.ts";
 import { ReplayedSubscription } from "../../server/webhooks/gather/replayed-subscription.ts";
 import { START_MS, walk } from "./replay.fixture.ts";
+import { VirtualTime } from "./replay.ts";
 import type { Sending } from "./sending.ts";
-import { VirtualTime } from "./virtual-time.ts";
 
 const messages = walk();
 const finding = (index: number): AlertFinding => ({
@@ -13,7 +13,7 @@ const finding = (index: number): AlertFinding => ({
 });
 const findings = [0, 7, 7, 30, 52, 99].map(finding);
 
-/** How far ahead of the messages the findings are heard is chance. */
+/** Findings may arrive any time before their messages. */
 function play(aheads: readonly number[]): readonly Sending[] {
   const gathering = new ReplayedSubscription({ eventType: "new-tracks", format: "simple", backoffMs: 5000 });
   const noticing = { notice: ({ timeMs }: AlertFinding) => ({ row: 0, body: { timeMs } }) };

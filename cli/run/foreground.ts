@@ -1,38 +1,31 @@
-/** One run in the foreground: what is placed in the pipeline, shown while it plays and said when it is over. */
+/** One run in the foreground: the probes in the pipeline, the status while it plays, the summary at its end. */
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { type GraphEvent, GraphFailure } from "../../graphs/runtime/events.ts";
 import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
-import { RunningGraph, type RunResult, type SlotRequest } from "../../graphs/runtime/running-graph.ts";
+import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph.ts";
+import type { SlotRequest } from "../../graphs/runtime/slots.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-report.ts";
 import { EXIT } from "../command.ts";
-import { writeText } from "../draw-svg.ts";
-import type { Knowledge } from "../knowledge.ts";
-import { withTrace } from "../say-failure.ts";
+import type { Knowledge } from "../compile-graph.ts";
+import { withTrace } from "../faults.ts";
+import { writeText } from "../files.ts";
 import type { Terminal } from "../terminal.ts";
-import { reportEvent } from "./events.ts";
-import { FrameCount } from "./frame-count.ts";
-import type { GraphOrigin } from "./graph-origin.ts";
-import { onInterrupt } from "./interrupt.ts";
-import { showLog } from "./log-lines.ts";
-import { tapNodes } from "./probes.ts";
-import { formatRate } from "./progress.ts";
-import { reload } from "./reload.ts";
-import { Reporter } from "./reporter.ts";
+import { formatRate } from "../text.ts";
+import { FrameCount, StreamTime } from "./frame-count.ts";
+import { exitOnUncaught, onInterrupt } from "./interrupt.ts";
+import { TracksFile, WrittenFiles } from "./output-files.ts";
+import { Snapshots, tapNodes } from "./probes.ts";
+import { FileWatch, type GraphOrigin, reload } from "./reload.ts";
+import { Reporter, reportEvent, showLog } from "./reporter.ts";
 import type { RunSettings } from "./settings.ts";
-import { Snapshots } from "./snapshots.ts";
 import { Status } from "./status.ts";
-import { StreamTime } from "./stream-time.ts";
 import type { Flight } from "./telemetry-file.ts";
-import { TracksFile } from "./tracks-file.ts";
-import { exitOnUncaught } from "./uncaught.ts";
-import { FileWatch } from "./watch.ts";
-import { WrittenFiles } from "./written-files.ts";
 
-/** Grace for the stream's own end, when a live source is ended by the clock. */
+/** Grace period for the end of the stream before a live source is stopped by the clock. */
 const OVERTIME_MS = 1_000;
 const DOT_AGAIN_MS = 1_000;
 
@@ -53,9 +46,9 @@ export class ForegroundRun {
   #status: Status | null = null;
   #watch: FileWatch | null = null;
   #interrupted = false;
-  /** Something that was asked for beside the run could not be given. */
+  /** A snapshot or a file could not be written. */
   #incomplete = false;
-  /** Of elements, which lost something and went on. */
+  /** Errors that elements logged and recovered from. */
   #errors = 0;
 
   constructor(origin: GraphOrigin, settings: RunSettings, knowledge: Knowledge, terminal: Terminal) {
@@ -73,19 +66,19 @@ export class ForegroundRun {
     attach: readonly SlotRequest[],
     flight: Flight | null,
   ): Promise<number> {
-    const hush = showLog(this.#settings.log, this.#settings.json, this.#terminal);
-    const deafen = onInterrupt(
+    const stopLog = showLog(this.#settings.log, this.#settings.json, this.#terminal);
+    const removeSignals = onInterrupt(
       () => this.#interrupt(),
       () => this.#force(),
     );
-    const unguard = exitOnUncaught(this.#reporter, this.#terminal);
+    const removeUncaught = exitOnUncaught(this.#reporter, this.#terminal);
     this.#terminal.onClosed(() => void this.#stop());
     if (this.#settings.watch) this.#watch = new FileWatch(() => void this.#reload());
     this.#watch?.follow(this.#origin.files());
     const startMs = performance.now();
     try {
       if (this.#settings.tracks !== null) this.#tracks = new TracksFile(this.#settings.tracks, plan.source?.uri ?? "");
-      const result = this.#judge(await this.#play(compiled, attach, flight));
+      const result = this.#resultOf(await this.#play(compiled, attach, flight));
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
@@ -95,10 +88,10 @@ export class ForegroundRun {
     } finally {
       this.#tracks?.close();
       this.#watch?.close();
-      deafen();
-      unguard();
+      removeSignals();
+      removeUncaught();
       for (const timer of this.#timers) clearTimeout(timer);
-      hush();
+      stopLog();
     }
   }
 
@@ -111,11 +104,11 @@ export class ForegroundRun {
         attach,
         deliver: flight?.samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message })) ?? [],
         signal: this.#cut.signal,
-        onEvent: (event) => this.#hear(event),
+        onEvent: (event) => this.#onEvent(event),
         print: (line) => this.#print(line),
-        send: (_node, channel, message) => this.#take(channel, message),
-        onBuilt: (pipeline, segments, origins) => this.#place(pipeline, segments, origins),
-        onClosing: () => this.#keep(),
+        send: (_node, channel, message) => this.#onMessage(channel, message),
+        onBuilt: (pipeline, segments, origins) => this.#onBuilt(pipeline, segments, origins),
+        onClosing: () => this.#onClosing(),
       });
     } catch (error) {
       const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
@@ -127,8 +120,8 @@ export class ForegroundRun {
     return this.#graph.ended;
   }
 
-  /** Messages are lines, but for the summaries of tracks: those are for their file. */
-  async #take(channel: string, message: JsonRecord): Promise<void> {
+  /** Messages are printed as lines; track summaries are for the tracks file. */
+  async #onMessage(channel: string, message: JsonRecord): Promise<void> {
     if (channel === TRACK_REPORT_CHANNEL) this.#tracks?.take(message as TrackReport);
     else await this.#print(JSON.stringify(message));
   }
@@ -137,21 +130,21 @@ export class ForegroundRun {
     return this.#origin.print?.(line) ?? this.#terminal.print(line);
   }
 
-  /** The graph itself tells a wanted end from a fault, once there is one. */
-  #judge(result: RunResult): RunResult {
+  /** An interrupt before the graph has started is not a failure. */
+  #resultOf(result: RunResult): RunResult {
     return this.#interrupted && this.#graph === null ? { state: "finished", error: null } : result;
   }
 
-  /** A new pipeline is about to play: everything that looks into it is put in place. */
-  #place(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void {
+  /** Adds limits, counters, probes and snapshots to a new pipeline before it plays. */
+  #onBuilt(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void {
     const { frames, seconds, probes, watch } = this.#settings;
-    // After a relaunch: what is left of them.
+    // After a relaunch, what remains.
     const leftNs = seconds === null ? null : BigInt(Math.round(seconds * 1e9)) - this.#time.spentNs;
     const limits = {
       ...(frames !== null && { frames: Math.max(1, frames - this.#count.most) }),
       ...(leftNs !== null && { untilNs: leftNs > 0n ? leftNs : 1n }),
     };
-    // Before the count, which then does not see what is beyond the limit.
+    // Before the counter, which then does not count frames beyond the limit.
     if (frames !== null || seconds !== null) for (const node of origins) pipeline.limit(node, limits);
     this.#count.place(pipeline, origins);
     this.#files.place(segments);
@@ -160,20 +153,20 @@ export class ForegroundRun {
     this.#snapshots.place(pipeline, segments);
   }
 
-  #keep(): void {
+  #onClosing(): void {
     this.#status?.lastReading();
     this.#count.keep();
     this.#time.keep();
   }
 
-  #hear(event: GraphEvent): void {
-    // Of `output` every change is in the log as well.
+  #onEvent(event: GraphEvent): void {
+    // Changes of `output` are also in the log.
     const isStats = event.type === "element" && (event.event.type === "stats" || event.event.type === "output");
     if (!isStats || this.#settings.stats) reportEvent(event, this.#reporter);
     if (event.type === "log" && event.level === "error") this.#errors += 1;
     const { seconds } = this.#settings;
     const isLive = event.type === "element" && event.event.type === "source" && event.event.state === "live";
-    // A camera that freezes has no stream time: the clock on the wall ends it.
+    // The stream time of a frozen camera stands still: the clock ends the run.
     if (isLive && seconds !== null && this.#timers.size === 0)
       this.#timers.add(setTimeout(() => void this.#stop(), seconds * 1000 + OVERTIME_MS));
   }
@@ -187,14 +180,16 @@ export class ForegroundRun {
   #interrupt(): void {
     this.#interrupted = true;
     this.#terminal.clear();
-    this.#reporter.note("ending: what is under way still arrives; Ctrl-C again cuts it off", { type: "interrupted" });
+    this.#reporter.note("stopping: frames in flight are finished; press Ctrl-C again to abort", {
+      type: "interrupted",
+    });
     if (this.#graph === null) this.#cut.abort();
     else void this.#stop();
   }
 
   #force(): void {
     this.#terminal.clear();
-    this.#reporter.error("cut off", { type: "cut-off" });
+    this.#reporter.error("aborted", { type: "cut-off" });
     process.exit(EXIT.failed);
   }
 
@@ -203,7 +198,7 @@ export class ForegroundRun {
     await this.#graph?.stop();
   }
 
-  /** Once as it starts and once more when pads that come later have come. */
+  /** Written at the start, and again when dynamic pads have been added. */
   async #writeDot(graph: RunningGraph, file: string): Promise<void> {
     const write = async () => {
       const text = await graph.pipeline.dot().catch(() => null);
@@ -240,7 +235,7 @@ export class ForegroundRun {
     };
     const of = sources > 1 ? ` of ${sources} sources` : "";
     const text = `${frames} ${frames === 1 ? "frame" : "frames"}${of} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
-    const but = this.#errors > 0 ? "; not all of it went well, see the errors above" : "";
+    const but = this.#errors > 0 ? "; with errors, see above" : "";
     this.#files.report(this.#reporter);
     const shown = message !== null && error?.isRefusal !== true ? withTrace(message, trace) : message;
     if (shown !== null) this.#reporter.error(`windhover: ${shown}`, record);

@@ -4,7 +4,7 @@ import { FrameCount } from "./frame-count.ts";
 
 const ORIGINS = ["a", "b"];
 
-/** A pipeline whose sources have given so many frames. */
+/** A pipeline whose sources have produced these frames. */
 const pipeline = (counts: Readonly<Record<string, number>>) => ({
   meter() {},
   meters: (names: readonly string[]) =>

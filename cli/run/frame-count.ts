@@ -1,12 +1,12 @@
-/** Frames that have come out of the sources of a graph, over all its pipelines. */
+/** Frames and stream time that the sources of a graph have produced, over all its pipelines. */
 import type { Pipeline } from "../../native/pipeline.ts";
 
 const PREFIX = "origin ";
 
 interface Count {
-  /** Of all sources together. */
+  /** Of all sources. */
   readonly frames: number;
-  /** Of the source that has given most. */
+  /** Of the source with the most frames. */
   readonly most: number;
 }
 
@@ -15,7 +15,7 @@ const NONE: Count = { frames: 0, most: 0 };
 export class FrameCount {
   #pipeline: Pick<Pipeline, "meter" | "meters"> | null = null;
   #origins: readonly string[] = [];
-  /** Of pipelines that are closed. */
+  /** Of closed pipelines. */
   #before = NONE;
   #last = NONE;
 
@@ -27,7 +27,7 @@ export class FrameCount {
     return this.#before.most + this.#last.most;
   }
 
-  /** Sources of the present pipeline, or of the last one. */
+  /** Number of sources of the current or last pipeline. */
   get sources(): number {
     return this.#origins.length;
   }
@@ -46,11 +46,42 @@ export class FrameCount {
     return this.frames;
   }
 
-  /** Before the pipeline closes. */
+  /** Called before the pipeline closes. */
   keep(): void {
     this.read();
     this.#before = { frames: this.frames, most: this.most };
     this.#last = NONE;
     this.#pipeline = null;
+  }
+}
+
+/** The stream time of the source that is furthest ahead. */
+export class StreamTime {
+  /** Of closed pipelines. */
+  #beforeNs = 0n;
+  #now = { spentNs: 0n };
+
+  get spentNs(): bigint {
+    return this.#beforeNs + this.#now.spentNs;
+  }
+
+  place(pipeline: Pick<Pipeline, "tap">, origins: readonly string[]): void {
+    const now = { spentNs: 0n };
+    this.#now = now;
+    for (const node of origins) {
+      let firstNs: bigint | null = null;
+      pipeline.tap(node, ({ ptsNs, durationNs }) => {
+        if (ptsNs === null) return;
+        firstNs ??= ptsNs;
+        const spentNs = ptsNs + (durationNs ?? 0n) - firstNs;
+        if (spentNs > now.spentNs) now.spentNs = spentNs;
+      });
+    }
+  }
+
+  /** Called before the pipeline closes. */
+  keep(): void {
+    this.#beforeNs = this.spentNs;
+    this.#now = { spentNs: 0n };
   }
 }

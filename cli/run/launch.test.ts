@@ -56,14 +56,14 @@ test("a probe and the graph print side by side, snapshots and drawings are writt
   assert.match(stderr, /^step +element +fps +mean ms +p95 ms +queue +drops$/m);
 });
 
-test("a snapshot that never comes is said, and is a failure", async () => {
+test("fails and reports a snapshot that was never taken", async () => {
   const { code, stderr } = await windhover(["launch", LINE, "--frames", "5", "--snapshot", "decode@9s=no.png"], folder);
   assert.equal(code, 1);
-  assert.match(stderr, /no\.png was not written: decode gave no frame at or after 9 s/);
+  assert.match(stderr, /no\.png was not written: decode produced no frame at or after 9 s/);
   assert.equal(existsSync(join(folder, "no.png")), false);
 });
 
-test("a node that is not there is refused with the names there are", async () => {
+test("lists the nodes for an unknown name", async () => {
   const { code, stderr } = await windhover(["launch", LINE, "--probe", "decod"]);
   assert.equal(code, 2);
   assert.match(stderr, /did you mean "decode"\?\n {2}steps: source, decode, print\n/);
@@ -77,20 +77,20 @@ test("a reader that has enough ends the run quietly", async () => {
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
 });
 
-test("a faulty line is refused with its columns", async () => {
+test("rejects a faulty line with its columns", async () => {
   const { code, stderr } = await windhover(["launch", "source uri=test:ball ! decoed ! print"]);
   assert.equal(code, 2);
-  assert.match(stderr, /^launch:1:24: there is no element "decoed"/);
+  assert.match(stderr, /^launch:1:24: unknown element "decoed"/);
 });
 
-test("sources that are no video are named for what they are", async () => {
+test("recognises sources that are not videos", async () => {
   writeFileSync(join(folder, "note.txt"), "Dear diary, today I learned to fly.");
   writeFileSync(join(folder, "junk.mp4"), Buffer.alloc(100_000, "\x9b\x03\x00\xd1"));
   const [text, junk, none] = await Promise.all(
     ["note.txt", "junk.mp4", "none.mp4"].map((file) => windhover(["run", "demo", file], folder)),
   );
   assert.deepEqual([text?.code, junk?.code, none?.code], [1, 1, 1]);
-  assert.match(text?.stderr ?? "", /note\.txt is no video but a text file/);
-  assert.match(junk?.stderr ?? "", /junk\.mp4 (is no video|cannot be played)/);
+  assert.match(text?.stderr ?? "", /note\.txt is not a video but a text file/);
+  assert.match(junk?.stderr ?? "", /junk\.mp4 (is not a video|cannot be played)/);
   assert.match(none?.stderr ?? "", /there is no file none\.mp4/);
 });

@@ -31,20 +31,20 @@ chains:
 );
 writeFileSync(graph, "graph: mine\nextends: base\nset:\n  stage: { buffers: 3 }\n");
 
-/** As most editors do it. */
+/** As most editors save. */
 function save(file: string, change: (text: string) => string): void {
   writeFileSync(`${file}.new`, change(readFileSync(file, "utf8")));
   renameSync(`${file}.new`, file);
 }
 
-test("a saved graph is applied live, a faulty one is not, and the frames go on", async () => {
+test("applies a saved graph live, rejects a faulty one, and loses no frames", async () => {
   const run = start(["run", "./mine.yaml", "test:ball", "--pace", "realtime", "--watch"], folder);
   await run.until(({ printed }) => printed >= 5);
   save(graph, (text) => text.replace("buffers: 3", "buffers: 5"));
   await run.until(({ stderr }) => stderr.includes("live stage.max-size-buffers 3 → 5"));
   save(base, (text) => text.replace("- print", "- prnt"));
-  await run.until(({ stderr }) => stderr.includes("goes on as it was"));
-  assert.match(run.stderr, /^base\.yaml:11:7: there is no element "prnt".*did you mean "print"\?/m);
+  await run.until(({ stderr }) => stderr.includes("continues unchanged"));
+  assert.match(run.stderr, /^base\.yaml:11:7: unknown element "prnt".*did you mean "print"\?/m);
   save(base, (text) => text.replace("- prnt", "- print").replace("buffers: 4", "buffers: 6"));
   await run.until(({ stderr }) => stderr.includes("live stage-2.max-size-buffers 4 → 6"));
   const before = run.printed;
@@ -61,13 +61,13 @@ test("a saved graph is applied live, a faulty one is not, and the frames go on",
 
 const OWN = 'graph: own\nchains:\n  main: [{ source: { uri: "test:ball", pace: realtime } }, decode, print]\n';
 
-test("a saved source that is not there is refused before anything is touched", async () => {
+test("rejects a saved graph whose source is missing, before it changes anything", async () => {
   const own = join(folder, "own.yaml");
   writeFileSync(own, OWN);
   const run = start(["run", "./own.yaml", "--watch"], folder);
   await run.until(({ printed }) => printed >= 3);
   save(own, (text) => text.replace("test:ball", "nowhere.mp4"));
-  await run.until(({ stderr }) => /not changed: there is no file nowhere\.mp4.*goes on as it was/.test(stderr));
+  await run.until(({ stderr }) => /not applied: there is no file nowhere\.mp4.*continues unchanged/.test(stderr));
   const before = run.printed;
   await run.until(({ printed }) => printed >= before + 5);
   run.child.kill("SIGINT");
@@ -75,7 +75,7 @@ test("a saved source that is not there is refused before anything is touched", a
   assert.equal(code, 0, stderr);
 });
 
-test("after a relaunch --seconds has what is left of it", async () => {
+test("keeps the remaining --seconds after a relaunch", async () => {
   const own = join(folder, "timed.yaml");
   writeFileSync(own, OWN);
   const run = start(["run", "./timed.yaml", "--watch", "--seconds", "4", "--json"], folder);
@@ -85,15 +85,15 @@ test("after a relaunch --seconds has what is left of it", async () => {
   const { code, stderr } = await run.done;
   assert.equal(code, 0, stderr);
   const { frames } = JSON.parse(stderr.trim().split("\n").at(-1) ?? "") as { frames: number };
-  // Four seconds are 100 frames, and at least 25 more if they began anew.
+  // Four seconds are 100 frames, and at least 25 more if the count started over.
   assert.ok(frames >= 100 && frames < 125, `${frames} frames`);
 });
 
 for (const [state, says, silent] of [
-  ["running", /changed in part at most: no room; mend and save it/, /goes on as it was/],
-  ["failed", /relaunch failed: the graph as it was is closed/, /goes on/],
+  ["running", /change failed, possibly in part: no room; fix and save the file/, /continues unchanged/],
+  ["failed", /relaunch failed: the old graph is closed/, /continues/],
 ] as const)
-  test(`a change that fails and leaves the graph ${state} is said to have done so`, async () => {
+  test(`reports a failed change that leaves the graph ${state}`, async () => {
     const { terminal, reader } = stalledTerminal();
     await reader.read();
     const compiled = compileLaunch("videotestsrc ! fakesink", { elements: new Map(), registry: loadRegistry() });
@@ -104,7 +104,7 @@ for (const [state, says, silent] of [
     assert.doesNotMatch(reader.text, silent);
   });
 
-test("a file that has gone is said to be gone, and nothing like it is suggested", async () => {
+test("reports a deleted file, without suggesting a similar name", async () => {
   const { terminal, reader } = stalledTerminal();
   await reader.read();
   const files = new GraphFiles(join(folder, "mine.yam"));
@@ -115,5 +115,5 @@ test("a file that has gone is said to be gone, and nothing like it is suggested"
   };
   const graph = { state: "running", apply: () => assert.fail("applied") } as const;
   await reload(graph, origin, new Reporter(terminal, { json: false, quiet: false }), terminal);
-  assert.match(reader.text, /^not changed: the file \S+mine\.yam is gone; it goes on as it was\n$/);
+  assert.match(reader.text, /^not applied: the file \S+mine\.yam is missing; the graph continues unchanged\n$/);
 });

@@ -1,23 +1,22 @@
-/** Makes sure of everything that can be known beforehand, then runs the graph. */
-import { coerceParams } from "../../graphs/compiler/coerce.ts";
+/** Checks everything that can be checked before the start, then runs the graph. */
+
 import type { Compiled } from "../../graphs/compiler/compile.ts";
-import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
-import type { SlotRequest } from "../../graphs/runtime/running-graph.ts";
-import { EXIT } from "../command.ts";
-import { writeSvg } from "../draw-svg.ts";
-import { expectRoom } from "../expect-room.ts";
-import type { Knowledge } from "../knowledge.ts";
-import { showFaults } from "../show-faults.ts";
+import { coerceParams } from "../../graphs/compiler/schema-check.ts";
+import type { SlotRequest } from "../../graphs/runtime/slots.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { EXIT, UsageFault } from "../command.ts";
+import { compileOrShow, type Knowledge } from "../compile-graph.ts";
+import { showFaults } from "../faults.ts";
+import { expectRoom, expectSourceFiles } from "../files.ts";
+import { writeSvg } from "../svg.ts";
 import type { Terminal } from "../terminal.ts";
 import { ForegroundRun } from "./foreground.ts";
-import type { GraphOrigin } from "./graph-origin.ts";
-import { expectNode } from "./places.ts";
+import { expectReport } from "./output-files.ts";
+import { expectNode } from "./probes.ts";
+import type { GraphOrigin } from "./reload.ts";
 import type { RunSettings } from "./settings.ts";
-import { expectSourceFiles } from "./source-file.ts";
 import { expectTelemetry, readFlight } from "./telemetry-file.ts";
-import { expectReport } from "./tracks-file.ts";
-import { expectVideoSlot, VIDEO_SLOT } from "./video-slot.ts";
 
 export async function runGraph(
   origin: GraphOrigin,
@@ -25,7 +24,7 @@ export async function runGraph(
   knowledge: Knowledge,
   terminal: Terminal,
 ): Promise<number> {
-  const compiled = compileOrShow(origin, terminal);
+  const compiled = compileOrShow(origin.compile, origin.textOf, terminal);
   if (compiled === null || compiled.plan === null) return EXIT.refused;
   const attach = readAttachments(listWanted(settings, compiled.plan), compiled.plan, compiled, origin, terminal);
   if (attach === null) return EXIT.refused;
@@ -44,21 +43,9 @@ export async function runGraph(
   return new ForegroundRun(origin, settings, knowledge, terminal).run(compiled, compiled.plan, attach, flight);
 }
 
-function compileOrShow(origin: GraphOrigin, terminal: Terminal): Compiled | null {
-  try {
-    const compiled = origin.compile();
-    showFaults(compiled.faults, origin.textOf, terminal);
-    return compiled;
-  } catch (error) {
-    if (!(error instanceof GraphFaults)) throw error;
-    showFaults(error.faults, origin.textOf, terminal);
-    return null;
-  }
-}
-
 type Wanted = RunSettings["attach"];
 
-/** `--video FILE` is the attachment that most people want, in fewer words. */
+/** `--video FILE` is short for `--attach video:path=FILE`. */
 function listWanted({ attach, video }: RunSettings, plan: GraphPlan): Wanted {
   if (video === null) return attach;
   expectVideoSlot(plan);
@@ -68,7 +55,7 @@ function listWanted({ attach, video }: RunSettings, plan: GraphPlan): Wanted {
 
 type Attachment = SlotRequest & { readonly segment: PlanSegment };
 
-/** Null when one of them cannot be attached; its faults have been shown. */
+/** Null when one of them cannot be attached; its faults were shown. */
 function readAttachments(
   wanted: Wanted,
   plan: GraphPlan,
@@ -85,4 +72,27 @@ function readAttachments(
     segment === null ? [] : [{ slot, params, segment }],
   );
   return attachments.length === read.length ? attachments : null;
+}
+
+export const VIDEO_SLOT = "video";
+
+/** Throws `UsageFault` for a graph without a slot `video` that has a `path`. */
+export function expectVideoSlot({ graph, file, slots }: Pick<GraphPlan, "graph" | "file" | "slots">): void {
+  const slot = slots[VIDEO_SLOT];
+  if (slot === undefined) throw new UsageFault(file === null ? LINE : describeLack(graph, Object.keys(slots)));
+  if (Object.hasOwn((slot.properties ?? {}) as JsonRecord, "path")) return;
+  throw new UsageFault(
+    `--video sets the parameter "path" of the slot "${VIDEO_SLOT}", and that slot of the graph "${graph}" has no such parameter; attach it with --attach ${VIDEO_SLOT}:name=value`,
+  );
+}
+
+const LINE =
+  "--video attaches a slot, and a launch line has none; write the video in the line itself: … ! overlay ! encode ! record path=out.mp4";
+
+function describeLack(graph: string, slots: readonly string[]): string {
+  const others = slots.length === 0 ? "no slots" : `only ${slots.map((name) => `"${name}"`).join(", ")}`;
+  return [
+    `--video attaches the slot "${VIDEO_SLOT}", and the graph "${graph}" has ${others}`,
+    "  `npx windhover explain detect` shows a graph that has one; `--attach SLOT:name=value` attaches any other",
+  ].join("\n");
 }

@@ -20,13 +20,13 @@ for (const [time, atNs] of [
 }
 
 for (const text of ["decode", "decode@1s", "@1s=a.png", "decode@soon=a.png", "decode@-1s=a.png", "decode@1s=a.gif"]) {
-  test(`"${text}" is no snapshot`, () => assert.throws(() => readSnapshot(text), UsageFault));
+  test(`rejects the snapshot "${text}"`, () => assert.throws(() => readSnapshot(text), UsageFault));
 }
 
 for (const levels of ["3", "*:2", "rtspsrc:5,*:2", "GST_CAPS:debug"]) {
   test(`--log ${levels} is taken`, () => assert.equal(readSettings(new Given([], { log: levels })).log, levels));
 }
 for (const levels of ["loud", "rtspsrc:", "3,", "a b:3"]) {
-  test(`--log "${levels}" is refused`, () =>
+  test(`rejects --log "${levels}"`, () =>
     assert.throws(() => readSettings(new Given([], { log: levels })), /expected a level/));
 }

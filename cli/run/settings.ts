@@ -1,14 +1,14 @@
-/** The options that `run` and `launch` share. */
+/** The options of `run` and `launch`. */
 import { readPictureType } from "../../elements/snapshot/picture-file.ts";
-import { readSlotWords } from "../arguments.ts";
 import { type Given, type Options, UsageFault } from "../command.ts";
+import { readSlotWords } from "../compile-graph.ts";
+import { readTracksFile, type TracksOrder } from "./output-files.ts";
 import { readTelemetryOrder, type TelemetryOrder } from "./telemetry-file.ts";
-import { readTracksFile, type TracksOrder } from "./tracks-file.ts";
 
 export const RUN_OPTIONS = {
   stats: {
     type: "boolean",
-    about: "Show frames per second, milliseconds, queue fill and drops of every step.",
+    about: "Show fps, processing time, queue level and dropped buffers of every step.",
   },
   probe: {
     type: "string",
@@ -20,57 +20,61 @@ export const RUN_OPTIONS = {
     type: "string",
     multiple: true,
     value: "NODE@TIME=FILE",
-    about: "Keep the frame that NODE gives at TIME (12.5s, 800ms or 1:02.5) as .png or .jpg.",
+    about: "Save the frame that leaves NODE at TIME (12.5s, 800ms or 1:02.5) as .png or .jpg.",
   },
-  frames: { type: "string", value: "N", about: "End after exactly N frames of each source." },
-  seconds: { type: "string", value: "N", about: "End after N seconds of the stream." },
+  frames: { type: "string", value: "N", about: "Stop after exactly N frames of each source." },
+  seconds: { type: "string", value: "N", about: "Stop after N seconds of the stream." },
   pace: {
     type: "string",
     value: "PACE",
-    about: "realtime: as the source would be shown; fast: as fast as it goes (the default for files and patterns).",
+    about: "realtime: in the speed of playback; fast: as fast as possible (default for files and patterns).",
   },
   attach: {
     type: "string",
     multiple: true,
     value: "SLOT[:name=value,…]",
-    about: "Attach a slot of the graph from the first frame on.",
+    about: "Attach a slot of the graph before the first frame.",
   },
   video: {
     type: "string",
     value: "FILE",
-    about: "Write the video with what was found drawn on it: attaches the graph's slot `video`, as video:path=FILE.",
+    about: "Write the video with detections drawn on it: short for --attach video:path=FILE.",
   },
   tracks: {
     type: "string",
     value: "FILE",
-    about: "Write every track with its path, by the element `report`: .geojson, .kml or .csv.",
+    about: "Write every track with its path, as .geojson, .kml or .csv. Needs the element `report`.",
   },
   telemetry: {
     type: "string",
     value: "FILE",
-    about: "What the drone told during the flight, one message a line. The first counts as told with the first frame.",
+    about: "Recorded telemetry, one message per line. The first message belongs to the first frame.",
   },
   "telemetry-format": {
     type: "string",
     value: "NAME[:name=value,…]",
     about:
-      "Of its messages: native (the default) or vendor_a, with settings such as vendor_a:sensor_hfov=71,sensor_vfov=44.",
+      "Format of the messages: native (the default) or vendor_a, with settings such as vendor_a:sensor_hfov=71,sensor_vfov=44.",
   },
-  log: { type: "string", value: "LEVELS", about: "Show GStreamer's log, as in GST_DEBUG: 3, or rtspsrc:5,*:2." },
-  svg: { type: "string", value: "FILE", about: "Draw the graph." },
-  dot: { type: "string", value: "FILE", about: "Write the pipeline as it runs, in Graphviz's language." },
-  json: { type: "boolean", about: "Only JSON: notes and a summary at the end as lines on standard error." },
-  quiet: { type: "boolean", short: "q", about: "Say nothing but errors." },
+  log: {
+    type: "string",
+    value: "LEVELS",
+    about: "Show GStreamer's log, with levels as in GST_DEBUG: 3, or rtspsrc:5,*:2.",
+  },
+  svg: { type: "string", value: "FILE", about: "Draw the graph as SVG." },
+  dot: { type: "string", value: "FILE", about: "Write the running pipeline in Graphviz's DOT language." },
+  json: { type: "boolean", about: "Print only JSON: notes and a final summary as lines on standard error." },
+  quiet: { type: "boolean", short: "q", about: "Print errors only." },
 } as const satisfies Options;
 
 export const RUN_NOTES = [
-  "Lines of the graph (print) and of --probe go to standard output, everything else to standard error. A probe never slows the graph down: what it cannot take is counted as `lost`.",
-  "Ctrl-C ends the stream, lets what is under way arrive and finalises files; a second one cuts it off.",
-  "At pace fast nothing reads the clock: a stream begins at the first moment of 1970, and the same clip gives the same lines.",
-  "Exit codes: 0 ended, 1 failed, 2 bad graph or bad command line. After Ctrl-C npx itself may answer 130.",
+  "The output of the graph (element `print`) and of --probe goes to standard output, everything else to standard error. A probe never slows the graph down: buffers that it cannot print in time are counted as `lost`.",
+  "Ctrl-C ends the stream, finishes frames in flight and finalises files; a second Ctrl-C aborts.",
+  "At pace fast nothing reads the clock: a stream begins at 1970-01-01T00:00:00Z, and the same clip always gives the same output.",
+  "Exit codes: 0 success, 1 failure, 2 invalid graph or command line. After Ctrl-C, npx itself may exit with 130.",
 ].join("\n");
 
-export interface SnapshotOrder {
+export interface SnapshotRequest {
   readonly node: string;
   readonly atNs: bigint;
   readonly file: string;
@@ -80,7 +84,7 @@ export interface SnapshotOrder {
 export interface RunSettings {
   readonly stats: boolean;
   readonly probes: readonly string[];
-  readonly snapshots: readonly SnapshotOrder[];
+  readonly snapshots: readonly SnapshotRequest[];
   readonly frames: number | null;
   readonly seconds: number | null;
   readonly pace: "realtime" | "fast" | null;
@@ -117,7 +121,7 @@ export function readSettings(given: Given): RunSettings {
   };
 }
 
-export function readSnapshot(text: string): SnapshotOrder {
+export function readSnapshot(text: string): SnapshotRequest {
   const [, node, time, file] = /^([^@]+)@([^=]+)=(.+)$/s.exec(text) ?? [];
   if (node === undefined || time === undefined || file === undefined)
     throw new UsageFault(`--snapshot is "${text}"; expected NODE@TIME=FILE, as in decode@12.5s=frame.png`);
@@ -125,7 +129,7 @@ export function readSnapshot(text: string): SnapshotOrder {
   if (seconds === null)
     throw new UsageFault(`--snapshot has the time "${time}"; expected 12.5s, 800ms or minutes and seconds, 1:02.5`);
   const type = readPictureType(file);
-  if (type === undefined) throw new UsageFault(`--snapshot writes .png or .jpg, not "${file}"`);
+  if (type === undefined) throw new UsageFault(`--snapshot writes .png or .jpg; received "${file}"`);
   return { node, atNs: BigInt(Math.round(seconds * 1e6)) * 1000n, file, type };
 }
 

@@ -27,7 +27,7 @@ const said = (seconds: number) => ({
 });
 const order = (file: string) => ({ file, format: "native", parameters: {} }) as const;
 
-test("a flight is read line by line, empty ones left out, and what it lacks is told", () => {
+test("reads a flight line by line, skips empty lines and reports what it lacks", () => {
   const { samples, lack } = readFlight(order(write("lines.ndjson", [said(0), "", said(0.5), "\r", said(1), ""])));
   assert.deepEqual(
     samples.map(({ timeMs, receivedMs }) => [timeMs, receivedMs]),
@@ -42,11 +42,11 @@ for (const [what, lines, expected] of [
     [said(0), "", { ...said(1), latitude: 91 }],
     /bad\.ndjson:3: .*\n {2}\/latitude is 91; expected a number from -90 to 90/,
   ],
-  ["a line that is no JSON", [said(0), "{", said(1)], /bad\.ndjson:2: .*not valid JSON/],
+  ["a line that is not JSON", [said(0), "{", said(1)], /bad\.ndjson:2: .*not valid JSON/],
   ["a file whose only line is cut off", ["{"], /bad\.ndjson:1: .*not valid JSON/],
-  ["a file without messages", ["", " "], /no message in it/],
+  ["a file without messages", ["", " "], /has no messages/],
 ] as const) {
-  test(`${what} is refused, and where it is told`, () => {
+  test(`rejects ${what} with its position`, () => {
     const file = write("bad.ndjson", lines);
     assert.throws(
       () => readFlight(order(file)),
@@ -55,12 +55,12 @@ for (const [what, lines, expected] of [
   });
 }
 
-test("a recording that was cut off is read up to there, and a mark before the first line is no fault", () => {
+test("reads an incomplete recording, and accepts a byte order mark", () => {
   const { samples, cut } = readFlight(
     order(write("cut.ndjson", [`\uFEFF${JSON.stringify(said(0))}`, said(1), '{"times', ""])),
   );
   assert.equal(samples.length, 2);
-  assert.match(cut ?? "", /cut\.ndjson:3: .*left out/);
+  assert.match(cut ?? "", /cut\.ndjson:3: .*skipped/);
   assert.equal(readFlight(order(write("whole.ndjson", [said(0), ""]))).cut, null);
 });
 
@@ -85,13 +85,13 @@ test("a format and its settings are read", () => {
 });
 
 for (const [given, expected] of [
-  [{ "telemetry-format": "native" }, /which is missing/],
+  [{ "telemetry-format": "native" }, /needs --telemetry FILE/],
   [{ telemetry: "f", "telemetry-format": "vendor-a" }, /expected native or vendor_a.*did you mean/],
   [{ telemetry: "f", "telemetry-format": "vendor_a:hfov=7" }, /no setting "hfov"/],
   [{ telemetry: "f", "telemetry-format": "vendor_a:sensor_hfov=wide" }, /expected degrees/],
   [{ telemetry: "f", "telemetry-format": "vendor_a:gimbal_yaw_frame=south" }, /expected north or body/],
 ] as const) {
-  test(`${JSON.stringify(given)} is refused`, () =>
+  test(`rejects ${JSON.stringify(given)}`, () =>
     assert.throws(
       () => readTelemetryOrder(new Given([], given)),
       (error: unknown) => error instanceof UsageFault && expected.test(error.message),
@@ -104,15 +104,15 @@ test("a run joins the flight to its frames, the same every time", async () => {
   const [first, again] = await Promise.all([run(), run()]);
   assert.equal(first.code, 0, first.stderr);
   assert.match(first.stderr, /telemetry: The messages have no latitude/);
-  const told = first.lines.map((line) => (JSON.parse(line) as { telemetry: FrameTelemetry }).telemetry);
+  const telemetry = first.lines.map((line) => (JSON.parse(line) as { telemetry: FrameTelemetry }).telemetry);
   assert.deepEqual(
-    told.map(({ attitude }) => Math.round((attitude?.yaw ?? Number.NaN) * 1000) / 1000),
+    telemetry.map(({ attitude }) => Math.round((attitude?.yaw ?? Number.NaN) * 1000) / 1000),
     Array.from({ length: 11 }, (_, frame) => Math.round(frame * 400) / 1000),
   );
   assert.equal(again.stdout, first.stdout);
 });
 
-test("a bad line and a graph without telemetry are refused before anything runs", async () => {
+test("rejects a bad line and a graph without telemetry before the run", async () => {
   const bad = write("refused.ndjson", [said(0), "nonsense", said(1)]);
   const [line, graph] = await Promise.all([
     windhover(["launch", LINE, "--frames", "1", "--telemetry", bad]),
@@ -121,5 +121,5 @@ test("a bad line and a graph without telemetry are refused before anything runs"
   assert.deepEqual([line.code, line.stdout], [1, ""]);
   assert.match(line.stderr, /refused\.ndjson:2:/);
   assert.deepEqual([graph.code, graph.stdout], [2, ""]);
-  assert.match(graph.stderr, /--telemetry is for the element `telemetry`/);
+  assert.match(graph.stderr, /--telemetry needs the element `telemetry`/);
 });

@@ -1,18 +1,17 @@
-/** `--telemetry FILE`: what a drone told during a flight, one message a line. */
-import { readFileSync, statSync } from "node:fs";
+/** `--telemetry FILE`: the recorded telemetry of a flight, one message per line. */
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import { TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
 import { createFormat, FORMAT_NAMES, type FormatName } from "../../telemetry/formats.ts";
-import { readSlotWords } from "../arguments.ts";
 import { CommandFailure, type Given, UsageFault } from "../command.ts";
-import { findNearFile } from "../near-file.ts";
+import { readSlotWords } from "../compile-graph.ts";
+import { readTextFile } from "../files.ts";
 
 const ELEMENT = "telemetry";
-/** A day at two messages a second; the element holds no more. */
+/** A day at two messages per second; the limit of the element. */
 const MOST_MESSAGES = 200_000;
-const MOST_BYTES = 512 * 2 ** 20;
+const MOST_BYTES = 500_000_000;
 const NUMBERS = ["sensor_hfov", "sensor_vfov", "geoid_separation_m"];
 const SETTINGS = [...NUMBERS, "gimbal_yaw_frame"];
 
@@ -24,9 +23,9 @@ export interface TelemetryOrder {
 
 export interface Flight {
   readonly samples: readonly TelemetrySample[];
-  /** Why the last of them is of less use than it could be. */
+  /** What the last message lacks, or null. */
   readonly lack: string | null;
-  /** Where and why the last line was left out: a recording that was cut off ends in the middle of one. */
+  /** Set if the last line was incomplete and skipped. */
   readonly cut: string | null;
 }
 
@@ -34,8 +33,7 @@ export function readTelemetryOrder(given: Given): TelemetryOrder | null {
   const file = given.text("telemetry");
   const text = given.text("telemetry-format");
   if (file === undefined) {
-    if (text !== undefined)
-      throw new UsageFault("--telemetry-format says how to read --telemetry FILE, which is missing");
+    if (text !== undefined) throw new UsageFault("--telemetry-format needs --telemetry FILE");
     return null;
   }
   const { slot: name, params } = readSlotWords(text ?? "native");
@@ -52,7 +50,7 @@ function readParameters(given: Readonly<Record<string, string>>): TelemetryOrder
     Object.entries(given).map(([name, text]) => {
       if (!SETTINGS.includes(name))
         throw new UsageFault(
-          `--telemetry-format has no setting "${name}"; there are ${SETTINGS.join(", ")}${didYouMean(name, SETTINGS)}`,
+          `--telemetry-format has no setting "${name}"; expected ${SETTINGS.join(", ")}${didYouMean(name, SETTINGS)}`,
         );
       if (NUMBERS.includes(name)) return [name, readNumber(name, text)];
       if (text === "north" || text === "body") return [name, text];
@@ -69,40 +67,36 @@ function readNumber(name: string, text: string): number {
   throw new UsageFault(`--telemetry-format has ${name}=${text}; expected ${wanted}`);
 }
 
-/** Throws `UsageFault` for a graph that telemetry means nothing to. */
+/** Throws `UsageFault` for a graph without the element `telemetry`. */
 export function expectTelemetry({ graph, main, branches }: GraphPlan): void {
   if ([main, ...branches].some(({ nodes }) => nodes.some(({ element }) => element === ELEMENT))) return;
   throw new UsageFault(
-    `--telemetry is for the element \`${ELEMENT}\`, and the graph "${graph}" has none; \`npx windhover explain detect\` shows one that has`,
+    `--telemetry needs the element \`${ELEMENT}\`, and the graph "${graph}" has none; see \`npx windhover explain detect\` for an example`,
   );
 }
 
-/** Throws `CommandFailure` for a file that cannot be read, and with its line for a message that cannot. */
+/** Throws `CommandFailure` for an unreadable file or, with its line number, an invalid message. */
 export function readFlight({ file, format: name, parameters }: TelemetryOrder): Flight {
   const format = createFormat(name, parameters);
   const samples: TelemetrySample[] = [];
   let lack: string | null = null;
   let cut: string | null = null;
   let number = 0;
-  // Some editors put a mark before the first line.
-  const lines = readText(file)
-    .replace(/^\uFEFF/, "")
-    .trimEnd()
-    .split("\n");
+  const lines = readTextFile(file, "expected a telemetry file", MOST_BYTES).trimEnd().split("\n");
   for (const line of lines) {
     number += 1;
     if (line.trim() === "") continue;
     if (samples.length === MOST_MESSAGES)
-      throw new CommandFailure(`${file}:${number}: expected at most ${MOST_MESSAGES} messages`);
+      throw new CommandFailure(`${file}:${number}: too many messages; expected up to ${MOST_MESSAGES}`);
     if (number === lines.length && samples.length > 0 && !isJson(line)) {
-      cut = `${file}:${number}: the last line is cut off, and left out`;
+      cut = `${file}:${number}: the last line is incomplete and was skipped`;
       break;
     }
     const reading = readLine(format, line, `${file}:${number}`);
     samples.push(reading.sample);
     lack = reading.lack;
   }
-  if (samples.length === 0) throw new CommandFailure(`${file} has no message in it; expected one a line`);
+  if (samples.length === 0) throw new CommandFailure(`${file} has no messages; expected one per line`);
   return { samples: samples.sort((a, b) => (a.timeMs ?? 0) - (b.timeMs ?? 0)), lack, cut };
 }
 
@@ -122,21 +116,5 @@ function readLine(format: TelemetryFormat, line: string, place: string) {
     if (!(error instanceof TelemetryFault)) throw error;
     const faults = error.faults.map(({ path, message }) => `\n  ${path === "" ? "it" : path} ${message}`);
     throw new CommandFailure(`${place}: ${error.message}${faults.join("")}`, { cause: error });
-  }
-}
-
-function readText(file: string): string {
-  try {
-    const { size } = statSync(file);
-    if (size > MOST_BYTES) throw new CommandFailure(`${file} is too large for telemetry: more than 512 MiB`);
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    if (cause instanceof CommandFailure) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code !== "ENOENT") throw new CommandFailure(`${file} cannot be read: ${message}`, { cause });
-    const near = findNearFile(file);
-    throw new CommandFailure(`there is no file ${file}${near === undefined ? "" : `; did you mean "${near}"?`}`, {
-      cause,
-    });
   }
 }

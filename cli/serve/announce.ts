@@ -1,8 +1,10 @@
-/** What standard output is told of a server that has started: for people as lines, for machines as JSON. */
+/** What `serve` prints once it runs: lines on a terminal, else JSON. */
+
+import type { Logger } from "pino";
 import type { RunningServer } from "../../server/main.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** The key is shown this once, and never again: all that is kept of it is its digest. */
+/** The key is shown only once: the database keeps its digest. */
 export async function announceKey(key: string, terminal: Terminal): Promise<void> {
   if (isForMachines(terminal)) {
     await terminal.print(JSON.stringify({ event: "master_key", api_key: key }));
@@ -10,7 +12,7 @@ export async function announceKey(key: string, terminal: Terminal): Promise<void
   }
   const lines = [
     "",
-    "  The first key, a master key. It is shown only now: keep it.",
+    "  Your master key. It is shown only once: store it now.",
     "",
     `    ${terminal.paintOut("bold", key)}`,
     "",
@@ -43,11 +45,34 @@ export async function announceReady(server: RunningServer, terminal: Terminal): 
   await terminal.print(lines.join("\n"));
 }
 
-/** For people alone: where nothing runs, how to see something. */
+/** Only on a terminal: what to do while nothing runs. */
 export async function announceHint(terminal: Terminal): Promise<void> {
   if (isForMachines(terminal)) return;
   const command = terminal.paintOut("bold", "npm start -- --demo");
-  await terminal.print(`       Nothing runs yet. ${command} shows a street with boxes on it; so does the console.`);
+  await terminal.print(`       Nothing runs yet. ${command} starts a demo; so does the console.`);
 }
 
 const isForMachines = (terminal: Terminal): boolean => terminal.isJson || !terminal.isOutLive;
+
+/** Starts the demo and prints its address. Never rejects: the service runs without it. */
+export async function showDemo(
+  { startDemo, url }: Pick<RunningServer, "startDemo" | "url">,
+  terminal: Terminal,
+  log: Logger,
+): Promise<void> {
+  const forMachines = isForMachines(terminal);
+  if (!forMachines)
+    await terminal.print("       Starting the demo; the first start downloads its clip, which takes a while …");
+  try {
+    const { source_uuid, process_uuid } = await startDemo();
+    const address = `${url}/console/processes/${process_uuid}`;
+    if (forMachines)
+      await terminal.print(JSON.stringify({ event: "demo", console: address, source_uuid, process_uuid }));
+    else await terminal.print(`${terminal.paintOut("green", "demo")}   ${terminal.paintOut("bold", address)}`);
+  } catch (error) {
+    const detail = (error as Error).message;
+    log.warn({ err: error }, "demo start failed");
+    if (forMachines) await terminal.print(JSON.stringify({ event: "demo_failed", detail }));
+    else await terminal.print(`${terminal.paintOut("yellow", "demo")}   failed: ${detail}`);
+  }
+}

@@ -1,10 +1,10 @@
-/** All factories into a file: describing them loads every plugin and takes seconds, so it is kept. */
+/** Writes the description of all GStreamer factories to a file: it loads every plugin and takes seconds, so it is cached. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadRegistry } from "../../graphs/runtime/registry.ts";
-import { registryFile, registryFolder } from "./registry-file.ts";
+import { registryFile, registryFolder } from "./registry.ts";
 
-/** With the leftovers of those that were killed while they wrote. */
+/** Includes partial files of killed writers. */
 const NAME = /^gstreamer-.*\.jsonl(\.\d+)?$/;
 const OLD_MS = 24 * 3600 * 1000;
 
@@ -12,7 +12,7 @@ const OLD_MS = 24 * 3600 * 1000;
 export function describeRegistry(): string {
   const registry = loadRegistry();
   const factories = registry.list();
-  // Only now: GStreamer has looked at its plugins and brought its own cache up to date.
+  // Only now has GStreamer updated its own cache, which names the file.
   const kept = registryFile();
   if (kept !== null && existsSync(kept)) return kept;
   const folder = registryFolder();
@@ -26,7 +26,7 @@ export function describeRegistry(): string {
   return file;
 }
 
-/** Younger ones may be about to be read by somebody with other plugins. */
+/** Newer files may be in use by a process with other plugins. */
 function removeOld(folder: string): void {
   const files = readdirSync(folder).filter((name) => NAME.test(name));
   for (const file of files.map((name) => join(folder, name))) {

@@ -1,21 +1,14 @@
-/** What the server must know and may not find out itself: it loads neither elements nor GStreamer nor models. */
+/** What the server needs from elements, GStreamer and models, none of which it may import. */
 import { fileURLToPath } from "node:url";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { loadElements } from "../../elements/index.ts";
 import { cacheFolder } from "../../models/cache.ts";
-import { listCardFiles } from "../../models/find-card.ts";
-import { isInstalled, labelsOf } from "../../models/open.ts";
-import { readCard } from "../../models/read-card.ts";
 import type { ServerKnowledge } from "../../server/main.ts";
+import { listInstalled } from "../models/summary.ts";
 import { readVersion } from "../version.ts";
-import { readRegistry } from "./read-registry.ts";
+import { readRegistry } from "./registry.ts";
 
 const FRESH_MS = 2_000;
-
-interface InstalledModel {
-  readonly name: string;
-  readonly labels: readonly string[];
-}
 
 export async function gatherKnowledge(): Promise<ServerKnowledge> {
   const installed = remember(listInstalled);
@@ -36,21 +29,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
   };
 }
 
-/** Only those whose weights are there; a card that is faulty is none. */
-async function listInstalled(): Promise<readonly InstalledModel[]> {
-  const found = listCardFiles().map(async ({ name, file, origin }) => {
-    try {
-      const card = readCard(file);
-      const isThere = await isInstalled({ card, file, origin, askedFor: name });
-      return isThere ? [{ name, labels: labelsOf(card) }] : [];
-    } catch {
-      return [];
-    }
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/** Every start of a process asks; a model that was imported a moment ago may be seen a moment later. */
+/** Cached for two seconds: it is called at every start of a process. */
 function remember<T>(find: () => Promise<T>): () => Promise<T> {
   let known: { readonly atMs: number; readonly value: Promise<T> } | null = null;
   return () => {

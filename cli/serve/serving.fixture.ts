@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { copyDatabase } from "../../server/store/database-template.fixture.ts";
 
 const COMMAND = fileURLToPath(new URL("../windhover.mjs", import.meta.url));
-/** Not a measure of anything: only so that a hang becomes a failure. */
+/** Turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 const POLL_MS = 20;
 const LOG_CHARACTERS = 10_000;
@@ -27,7 +27,7 @@ export class Serving {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   stdout = "";
   stderr = "";
-  #heard: () => void = () => {};
+  #onOutput: () => void = () => {};
 
   constructor(dataDir: string, { env = {}, args = [], command = COMMAND }: ServingOptions) {
     this.child = spawn(process.execPath, [command, "serve", ...args], {
@@ -56,10 +56,10 @@ export class Serving {
     for (const name of ["stdout", "stderr"] as const)
       this.child[name]?.setEncoding("utf8").on("data", (text: string) => {
         this[name] += text;
-        this.#heard();
+        this.#onOutput();
       });
     this.ended = once(this.child, "close").then(([code, signal]) => {
-      this.#heard();
+      this.#onOutput();
       return { code, signal };
     });
   }
@@ -77,7 +77,7 @@ export class Serving {
       const isOver = this.child.exitCode !== null || this.child.signalCode !== null || performance.now() > deadlineMs;
       if (isOver || this.#findEvent(`${name}_failed`) !== undefined)
         throw new Error(`no "${name}":\n${this.stdout}\nthe service logged:\n${this.stderr.slice(-LOG_CHARACTERS)}`);
-      await Promise.race([wait(1000), new Promise<void>((resolve) => (this.#heard = resolve))]);
+      await Promise.race([wait(1000), new Promise<void>((resolve) => (this.#onOutput = resolve))]);
     }
   }
 

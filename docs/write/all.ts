@@ -1,4 +1,4 @@
-/** Everything in the repository that is made from definitions and the OpenAPI document, by its path. */
+/** All generated pages and the client, by path. */
 import type { OpenApi as ClientDocument } from "../../client/write-client.ts";
 import { writeClient } from "../../client/write-client.ts";
 import { writeApi } from "./api.ts";

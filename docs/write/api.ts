@@ -1,5 +1,4 @@
-/** Every endpoint, from the OpenAPI document. */
-
+/** All endpoints, from the OpenAPI document. */
 import { code, made, table } from "./markdown.ts";
 import { type OpenApi, type Operation, writeOneLine } from "./open-api.ts";
 
@@ -10,7 +9,7 @@ export function writeApi(document: OpenApi): string {
   return [
     made("the OpenAPI document"),
     "# API",
-    "The whole document, with every schema, is at `GET /openapi.json` of a running service, and to read and try at `GET /docs`. `client/` is a typed client made from it.",
+    "A running service has the complete document, with all schemas, at `GET /openapi.json`, and an interactive version at `GET /docs`. `client/` is a typed client generated from it.",
     ...document.tags.flatMap(({ name, description }) => [
       `## ${name}`,
       description,
@@ -35,7 +34,7 @@ function writeOperation({ method, path, operation }: { method: string; path: str
       ? []
       : [
           table(
-            ["In the query", "Needed", "What it is"],
+            ["Query parameter", "Required", "Description"],
             inQuery.map(({ name, required, description: about = "" }) => [
               code(name),
               required === true ? "yes" : "",
@@ -44,7 +43,7 @@ function writeOperation({ method, path, operation }: { method: string; path: str
           ),
         ]),
     table(
-      ["Answer", "What it means"],
+      ["Response", "Description"],
       Object.entries(responses).map(([status, answer]) => [status, writeOneLine(answer)]),
     ),
   ].join("\n\n");

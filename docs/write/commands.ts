@@ -1,4 +1,4 @@
-/** Every command, as its own help says it. */
+/** All commands, with their help texts. */
 import { COMMANDS } from "../../cli/commands.ts";
 import { helpOf } from "../../cli/help.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -22,7 +22,7 @@ export async function writeCommands(): Promise<string> {
     "# Commands",
     "`npx windhover help COMMAND` prints the same.",
     table(
-      ["Command", "What it does"],
+      ["Command", "Description"],
       leaves.map(({ name, entry }) => [`[${name}](#${name.replaceAll(" ", "-")})`, entry.about]),
     ),
     ...helps,

@@ -1,4 +1,4 @@
-/** Every key of the configuration. */
+/** All configuration keys. */
 import { CONFIG_KEYS, type ConfigKey } from "../../server/config/keys.ts";
 import { code, made, table } from "./markdown.ts";
 
@@ -7,14 +7,14 @@ export function writeConfig(): string {
   return [
     made("schemas/config.ts"),
     "# Configuration",
-    "`windhover.yaml` in the working directory has these keys nested; the environment has them as variables and wins. `npx windhover config` prints what holds, and where each value comes from. Secrets are never shown.",
-    ...[...sections].flatMap(([name, keys]) => [`## ${name === "" ? "At the top" : name}`, writeKeys(keys)]),
+    "Set these keys in `windhover.yaml` in the working directory, nested by section, or as environment variables, which take precedence. `npx windhover config` prints the effective values and the origin of each. Secrets are never shown.",
+    ...[...sections].flatMap(([name, keys]) => [`## ${name === "" ? "Top level" : name}`, writeKeys(keys)]),
   ].join("\n\n");
 }
 
 const writeKeys = (keys: readonly ConfigKey[]): string =>
   table(
-    ["Key", "Default", "Variable", "What it is"],
+    ["Key", "Default", "Variable", "Description"],
     keys.map(({ name, variable, schema }) => [
       code(name),
       code(JSON.stringify(schema.default)),

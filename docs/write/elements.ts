@@ -1,4 +1,4 @@
-/** Every element of ours, from its own definition. */
+/** All TypeScript elements, from their definitions. */
 import type { AnyElement, Read } from "../../elements/element.ts";
 import { loadElements } from "../../elements/index.ts";
 import { kebab } from "../../schemas/names.ts";
@@ -15,9 +15,9 @@ export async function writeElements(): Promise<string> {
   return [
     made("the definitions below elements/"),
     "# Elements",
-    "These are Windhover's own. Every element of GStreamer that is installed may stand beside them, with its own properties: `npx windhover inspect videoscale`.",
+    "These are Windhover's own elements. All installed GStreamer elements can be used beside them, with their own properties: `npx windhover inspect videoscale`. A live property is mutable while PLAYING.",
     table(
-      ["Element", "Kind", "What it does"],
+      ["Element", "Kind", "Description"],
       elements.map(({ name, kind, about }) => [`[${name}](#${name})`, kind, about]),
     ),
     ...elements.map(writeElement),
@@ -27,7 +27,7 @@ export async function writeElements(): Promise<string> {
 function writeElement({ name, about, example, properties, reads = [], writes = [] }: AnyElement): string {
   const declared = Object.entries<Property>(properties.properties);
   const metadata = [
-    ...(reads.length > 0 ? [`Reads ${reads.map(sayRead).join(", ")}.`] : []),
+    ...(reads.length > 0 ? [`Reads ${reads.map(describeRead).join(", ")}.`] : []),
     ...(writes.length > 0 ? [`Writes ${writes.map(code).join(", ")}.`] : []),
   ].join(" ");
   return [
@@ -38,7 +38,7 @@ function writeElement({ name, about, example, properties, reads = [], writes = [
       ? []
       : [
           table(
-            ["Property", "Default", "Live", "What it is"],
+            ["Property", "Default", "Live", "Description"],
             declared.map(([property, schema]) => [
               code(kebab(property)),
               schema.default === undefined ? "" : code(JSON.stringify(schema.default)),
@@ -51,9 +51,7 @@ function writeElement({ name, about, example, properties, reads = [], writes = [
   ].join("\n\n");
 }
 
-function sayRead(read: Read): string {
+function describeRead(read: Read): string {
   if (typeof read === "string") return code(read);
-  return "optional" in read
-    ? `${code(read.optional)} where there is some`
-    : `one of ${read.oneOf.map(code).join(", ")}`;
+  return "optional" in read ? `${code(read.optional)} (optional)` : `one of ${read.oneOf.map(code).join(", ")}`;
 }

@@ -1,6 +1,6 @@
-/** Pieces of Markdown. Pure. */
+/** Markdown building blocks. Pure. */
 
-/** In a cell of a table. */
+/** Escaped for a table cell. */
 export const cell = (text: string): string =>
   text
     .replaceAll("|", "\\|")
@@ -15,5 +15,5 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 
 export const fence = (language: string, text: string): string => `\`\`\`${language}\n${text.trim()}\n\`\`\``;
 
-/** Whoever opens the file should know that it is of no use to change it. */
+/** The first line of a generated page: says that it must not be edited. */
 export const made = (from: string): string => `<!-- Made by \`npm run generate\` from ${from}. -->`;

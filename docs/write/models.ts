@@ -1,4 +1,4 @@
-/** The models that come with Windhover, from their cards and from what is known of them besides. */
+/** The included models, from their cards and from known-models.ts. */
 import type { ModelCard } from "../../models/card.ts";
 import { listCardFiles } from "../../models/find-card.ts";
 import { COCO } from "../../models/labels.ts";
@@ -14,53 +14,53 @@ export function writeModels(): string {
   return [
     made("the cards below models/cards/ and docs/write/known-models.ts"),
     "# Models",
-    "These are there after the set-up. Weights are fetched and checked against the digest of their card; none are in this repository. [Seeing](detection.md#models) tells how to bring your own, and how to measure.",
+    "The set-up installs these models. It downloads the weights and checks them against the digest in the card; this repository contains none. [Detection](detection.md#models) describes how to import your own models, and how to measure them.",
     table(
-      ["Model", "Input", "One look", "Looks a second a core", "COCO AP", "Take it for"],
-      models.map(({ card: { model, input }, known: { lookMs, coco, choose } }) => [
+      ["Model", "Input", "Inference", "Inferences/s per core", "COCO AP", "Use it for"],
+      models.map(({ card: { model, input }, known: { inferenceMs, coco, choose } }) => [
         `[${model}](#${model})`,
         `${input.width}×${input.height}`,
-        `${lookMs} ms`,
-        (1000 / lookMs).toFixed(lookMs > 100 ? 1 : 0),
+        `${inferenceMs} ms`,
+        (1000 / inferenceMs).toFixed(inferenceMs > 100 ? 1 : 0),
         coco.ap.toFixed(1),
         choose,
       ]),
     ),
     [
-      "**One look** is the processor time of one inference, one thread, on a core of an ARM Neoverse-N1; `--stats` of `windhover run` and `inference_ms` of a process show it on yours.",
-      "**COCO AP** is what `windhover eval coco` finds on 53 pictures of val2017, AP50 the same at an overlap of one half; so few pictures serve to compare these models, and no others.",
-      "**On a street** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who hide one another: AP50 of detections, HOTA of the tracks; **on a campus** the same on PETS09-S2L1, all 795 frames of the demo's clip.",
+      "**Inference** is the processor time of one inference with one thread, on a core of an ARM Neoverse-N1; `--stats` of `windhover run` and `inference_ms` of a process show it for your machine.",
+      "**COCO AP** is the result of `windhover eval coco` on 53 images of val2017, AP50 the same at an overlap of 0.5; with so few images, compare these models only with each other.",
+      "**On a street** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who occlude each other: AP50 of detections, HOTA of tracks; **on a campus** the same on PETS09-S2L1, all 795 frames of the demo clip.",
     ].join(" "),
     ...models.map(writeModel),
     "## CPUs",
     table(
       ["Model", "ARM Neoverse-N1", "x86-64 with VNNI", "x86-64 without VNNI"],
-      models.map(({ card: { model }, known: { lookMs, x64Ms } }) => [
+      models.map(({ card: { model }, known: { inferenceMs, x64Ms } }) => [
         model,
-        `${lookMs} ms`,
+        `${inferenceMs} ms`,
         `${x64Ms.vnni} ms`,
         x64Ms.withoutVnni === null ? "–" : `${x64Ms.withoutVnni} ms`,
       ]),
     ),
-    "One inference, one thread: the median on ARM, the minimum on x86-64 (Sapphire Rapids). The times without VNNI are those of a prototype of this conversion, on AVX-512; they were not measured again with the weights that are made now. Processors that `grep -o 'avx512_vnni\\|avx_vnni' /proc/cpuinfo` finds nothing on add products of int8 numbers in 16 bits, where they overflow. There the conversion narrows pairs of weights so that they cannot, at no loss of COCO AP that the pictures above could show. The conversion for each kind of CPU has a name of its own in the cache, so that machines may share one; `npx windhover models get --every-cpu` makes all of them, as the image does.",
-    "Models that you import keep their weights. If they are int8, onnxruntime takes slower, precise kernels for them on an x86-64 without VNNI, and only there.",
-    "## Classes of COCO",
-    `${COCO.join(", ")}. \`class_id\` is the place in this list, from 0.`,
-    "## What reads number plates",
-    "Two networks of PP-OCRv4 (Apache-2.0, 15 MB together), in the [enhancement of reports](reports.md#enhancement) alone: one finds where text is, the other reads it. They have no card; `npx windhover models get plates` fetches them where the set-up could not.",
+    "One inference, one thread: the median on ARM, the minimum on x86-64 (Sapphire Rapids). The times without VNNI are those of a prototype of this conversion on AVX-512; they were not measured again with the current weights. CPUs without VNNI (`grep -o 'avx512_vnni\\|avx_vnni' /proc/cpuinfo` prints nothing) add products of int8 numbers in 16 bits, which can overflow. For these CPUs, the conversion narrows pairs of weights so that they cannot, without a measurable loss of COCO AP on the images above. The cache stores the conversion for each kind of CPU under its own name, so that machines can share a cache; `npx windhover models get --every-cpu` creates all of them, as the image does.",
+    "Imported models keep their weights. For int8 models, onnxruntime uses slower, exact kernels on x86-64 without VNNI, and only there.",
+    "## COCO classes",
+    `${COCO.join(", ")}. \`class_id\` is the index in this list, from 0.`,
+    "## Number plate reader",
+    "Two PP-OCRv4 networks (Apache-2.0, 15 MB in total), used only by [report enhancement](reports.md#enhancement): one finds text, the other reads it. They have no card; `npx windhover models get plates` downloads them if the set-up could not.",
   ].join("\n\n");
 }
 
 function findKnown(model: string): KnownModel {
   const known = KNOWN_MODELS[model];
-  if (known === undefined) throw new Error(`docs/write/known-models.ts has nothing of ${model}`);
+  if (known === undefined) throw new Error(`docs/write/known-models.ts has no entry for ${model}`);
   return known;
 }
 
 function writeModel({ card, known }: { readonly card: ModelCard; readonly known: KnownModel }): string {
   const { model, about, licence, input, bytes, labels, thresholds, sha256, sources } = card;
-  const { trainedOn, published, coco, street, campus, lookMs } = known;
-  const classes = labels === "coco" ? `${COCO.length}, [those of COCO](#classes-of-coco)` : labels.join(", ");
+  const { trainedOn, published, coco, street, campus, inferenceMs } = known;
+  const classes = labels === "coco" ? `${COCO.length}, [COCO](#coco-classes)` : labels.join(", ");
   return [
     `## ${model}`,
     about,
@@ -75,11 +75,14 @@ function writeModel({ card, known }: { readonly card: ModelCard; readonly known:
         ],
         ["Input", `${input.width}×${input.height}, ${input.type}, ${input.fit}`],
         ["Classes", classes],
-        ["What counts as seen", `confidence ${thresholds.confidence}; from ${thresholds.weak} on it may hold a track`],
-        ["One look", `${lookMs} ms`],
+        [
+          "Thresholds",
+          `confidence ${thresholds.confidence}; detections from ${thresholds.weak} on can continue a track`,
+        ],
+        ["Inference", `${inferenceMs} ms`],
         [
           "COCO AP, published",
-          published === null ? "not for this input" : `${published.toFixed(1)}, by its makers on all of val2017`,
+          published === null ? "not for this input" : `${published.toFixed(1)}, by its authors on all of val2017`,
         ],
         ["COCO AP, measured", `${percent(coco.ap)}; AP50 ${percent(coco.ap50)}; small objects ${percent(coco.small)}`],
         ["On a street", `AP50 ${percent(street.ap50)}, HOTA ${percent(street.hota)}`],

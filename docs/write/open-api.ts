@@ -1,4 +1,4 @@
-/** As much of the OpenAPI document as is written about it. */
+/** The parts of the OpenAPI document that the page uses. */
 export interface Operation {
   readonly tags: readonly string[];
   readonly summary: string;
@@ -23,9 +23,9 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** With the name of what it holds, where that has one. */
+/** With the names of its schemas, if they have any. */
 export function writeOneLine({ description, content = {} }: Answer): string {
   const names = Object.values(content).flatMap(({ schema }) => schema?.$ref?.split("/").at(-1) ?? []);
-  const told = [...new Set(names)].filter((name) => name !== "Problem").map((name) => `\`${name}\``);
-  return told.length === 0 ? description : `${description} ${told.join(" or ")}`;
+  const schemas = [...new Set(names)].filter((name) => name !== "Problem").map((name) => `\`${name}\``);
+  return schemas.length === 0 ? description : `${description} ${schemas.join(" or ")}`;
 }

@@ -1,56 +1,72 @@
-/** The contract of a type of alert: one folder below this one. Evaluation is pure: it knows no time but that of the pictures. */
+/** The contract of an alert type: one folder below this one. Evaluation is pure and uses only the time of the frames. */
+import { Type } from "typebox";
 import type { AlertConfiguration, AlertEventName, AlertTypeDefinition } from "../../schemas/alerts.ts";
 import type { Track } from "../../schemas/detections.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Place } from "../../schemas/places.ts";
 
-/** One object on one picture. */
+/** One object in one frame. */
 export interface Sighting {
   readonly track: Track;
   readonly place: Place | null;
 }
 
-/** One picture, as every rule sees it. */
+/** One frame, as every rule sees it. */
 export interface Scene {
-  /** Unix time of the picture. Never goes back but after a seek, of which `Evaluator.forget` tells. */
+  /** Unix time of the frame. Never goes back, except after `Evaluator.forget`. */
   readonly timeMs: number;
-  /** Whether detections of this very picture went into it. */
+  /** Inference ran on this frame. */
   readonly inferred: boolean;
-  /** Rules go by those that were seen. A track that was only predicted to be somewhere is nowhere new. */
+  /** Includes predicted tracks; rules ignore their positions. */
   readonly sightings: readonly Sighting[];
-  /** Ids that were given up with this picture and will not come again. */
+  /** Ids of tracks that ended with this frame and will not return. */
   readonly ended: readonly number[];
 }
 
-export interface Verdict {
+/** A match found by a rule, before the handler adds the rule's name and the image. */
+export interface AlertEvent {
   readonly event: AlertEventName;
-  /** Of this picture, or of one before where the object has gone since. */
+  /** In this frame, or in an earlier one if the object has left since. */
   readonly sightings: readonly Sighting[];
   readonly data: JsonRecord;
-  /** The track whose best picture goes with it, as `patch` of its data. */
-  readonly patchOf?: number;
+  /** The track whose best image is added as `data.patch`. */
+  readonly patchTrackId?: number;
 }
 
-/** One rule at work. What it remembers is bounded by what is in the picture and by its windows. */
+/** A running rule. Its state is bounded by the number of tracks in the frame and by its time windows. */
 export interface Evaluator {
-  /** In the order in which they are to be told. */
-  see(scene: Scene): readonly Verdict[];
-  /** Pictures were discarded, or skipped: nothing that was seen before goes on, and time may begin anew. */
+  /** Returns events in the order in which they are sent. */
+  see(scene: Scene): readonly AlertEvent[];
+  /** Frames were discarded or skipped: drop all state; time may start again from an earlier value. */
   forget(): void;
-  /** Adds those tracks of which a verdict with a picture may come. */
-  listSuspects?(into: Set<number>): void;
+  /** Adds the tracks that may soon cause an event with an image. */
+  listCandidates?(into: Set<number>): void;
 }
 
 export interface AlertType extends AlertTypeDefinition {
-  /** The configuration has passed the schemas, with defaults filled in, and `check`. */
+  /** The configuration was checked by the schemas and `check`, with defaults filled in. */
   create(configuration: Required<AlertConfiguration>): Evaluator;
 }
 
-export const NO_VERDICTS: readonly Verdict[] = [];
+export const NO_EVENTS: readonly AlertEvent[] = [];
 
-/** A track that was looked for and not seen is taken to be where it was, for so long: detectors blink. */
+/** A track that is not detected keeps its last position for this time: detectors miss single frames. */
 export const HOLD_MS = 1_000;
-/** `track` gives everything up before; what it forgot must not stay here for ever. */
+/** `track` ends tracks earlier; this bounds the state if an end is missed. */
 export const FORGOTTEN_MS = 120_000;
-/** Of what makes up a verdict, so much is told at most. */
-export const MOST_TOLD = 100;
+/** Limit of tracks, cells or crossings listed in one event. */
+export const MAX_LISTED = 100;
+
+// Schema fields used by several types. Fields with a default are optional in the published schemas; evaluators receive
+// them filled in.
+
+export const seconds = (description: string, fallback: number, minimum = 0) =>
+  Type.Optional(Type.Number({ default: fallback, minimum, maximum: 86_400, description }));
+
+export const count = (description: string, fallback: number) =>
+  Type.Optional(Type.Integer({ default: fallback, minimum: 1, maximum: 1000, description }));
+
+/** For a part of the configuration that a type does not use. */
+export const none = (description: string) => Type.Object({}, { additionalProperties: false, description });
+
+export const exampleOutput = (topic: string) => [{ type: "mqtt", config: { host: "192.168.1.10:1883", topic } }];

@@ -47,7 +47,7 @@ function alerting(
     });
     return sent
       .slice(before)
-      .map(({ alert, event, tracks: told }) => [alert, event, ...told.map((one) => one.track_id)].join(" "));
+      .map(({ alert, event, tracks: listed }) => [alert, event, ...listed.map((one) => one.track_id)].join(" "));
   };
   return { handler, show, sent, warnings, taken };
 }
@@ -66,7 +66,7 @@ const crowd = (alert: string, count: number): AlertRule => ({
 });
 
 describe("the handler", () => {
-  test("tells what a rule finds, with entries as in the detection message and their places", async () => {
+  test("sends what a rule finds, with track entries and positions as in the detection message", async () => {
     const { show, sent } = alerting([search("a", { filter: { class_names: ["car"] } })]);
     const car = track(7, [0.25, 0.5, 0.125, 0.25], { classId: 2, className: "car", confidence: 0.5 });
     await show(0, [at(1, 0.5), car], { places: { mode: "full", ageMs: 3, objects: [null, spotAt(11.5, 48, 4)] } });
@@ -95,11 +95,11 @@ describe("the handler", () => {
     });
   });
 
-  test("a rule that stays the same goes on through a change of others; one that changes begins anew", async () => {
+  test("an unchanged rule keeps its state when others change; a changed rule restarts", async () => {
     const { handler, show } = alerting([crowd("same", 1), crowd("other", 1)]);
     await show(0, [at(1, 0.5)]);
     const { trigger, ...rest } = crowd("same", 1);
-    // The same in other words: what is left out has its default.
+    // Equal after defaults are filled in.
     handler.update({
       rules: [
         crowd("new", 1),
@@ -114,7 +114,7 @@ describe("the handler", () => {
     assert.deepEqual(await show(4000, []), []);
   });
 
-  test("a wrong rule refuses the change, with the reason, and all goes on as it was", async () => {
+  test("an invalid rule rejects the change with the reason, and the rules before stay active", async () => {
     const { handler, show } = alerting([crowd("same", 1)]);
     await show(0, [at(1, 0.5)]);
     const refuse = (...rules: AlertRule[]) => {
@@ -132,7 +132,7 @@ describe("the handler", () => {
       refuse(crowd("fine", 1), { ...crowd("late", 1), trigger: { cooldown_seconds: -1 } }),
       'rule 2, "late": trigger/cooldown_seconds is -1; expected a number from 0 to 86400',
     );
-    assert.match(refuse(crowd("a", 1), crowd("a", 2)), /^rule 2, "a": another rule is called the same/);
+    assert.match(refuse(crowd("a", 1), crowd("a", 2)), /^rule 2, "a": another rule has the same name/);
     assert.match(refuse({ alert: "a", type: "flow" }), /^rule 1, "a": type "flow" is not an alert type/);
     assert.deepEqual(await show(2000, [at(1, 0.5)]), ["same triggered 1"]);
     assert.throws(
@@ -141,7 +141,7 @@ describe("the handler", () => {
     );
   });
 
-  test("frames that nobody looked at change nothing, but for tracks that end with them", async () => {
+  test("frames without inference change nothing, except for tracks that end", async () => {
     const { show } = alerting([crowd("a", 1), { alert: "b", type: "follow-track" }]);
     assert.deepEqual(await show(0, [at(1, 0.5)]), ["b triggered 1"]);
     assert.deepEqual(await show(2000, [at(1, 0.5, 0.5, { predicted: true })], { inferred: false }), []);
@@ -149,7 +149,7 @@ describe("the handler", () => {
     assert.deepEqual(await show(2200, [], { inferred: false, ended: [1] }), ["a cleared", "b cleared 1"]);
   });
 
-  test("looks that are far apart do not break what goes on", async () => {
+  test("long intervals between inferences do not interrupt a match", async () => {
     const { show } = alerting([crowd("a", 1), search("b", { trigger: { for_seconds: 6 } })]);
     await show(0, [at(1, 0.5)]);
     await show(1500, [], { inferred: false, ended: [9] });
@@ -157,7 +157,7 @@ describe("the handler", () => {
     assert.deepEqual(await show(6000, [at(1, 0.5)]), ["b triggered 1"]);
   });
 
-  test("a clock that is set back by a moment is waited for; further back is another time", async () => {
+  test("tolerates a clock set back by less than a second; a larger step back resets the rules", async () => {
     const { show, sent } = alerting([crowd("a", 1)]);
     await show(0, [at(1, 0.5)]);
     await show(-500, [at(1, 0.5)]);
@@ -169,11 +169,11 @@ describe("the handler", () => {
   });
 });
 
-describe("pictures", () => {
+describe("track images", () => {
   const patient = search("a", { trigger: { for_seconds: 1 } });
   const sized = (id: number, side: number) => track(id, boxAt(0.5, 0.9, side, side));
 
-  test("of a track that is found are the best of all that matched, cut out with a margin", async () => {
+  test("show the best moment of the match, cropped with a margin", async () => {
     let count = 0;
     const { show, sent, taken } = alerting([patient], () => Uint8Array.of(++count));
     await show(0, [sized(1, 0.05)]);
@@ -190,7 +190,7 @@ describe("pictures", () => {
     });
   });
 
-  test("are taken of few tracks a frame, and of none that no rule is about", async () => {
+  test("are taken of few tracks per frame, and only of tracks that match a rule", async () => {
     const { show, sent, taken } = alerting([{ ...patient, filter: { class_names: ["person"] } }, crowd("b", 99)]);
     const people = Array.from({ length: 20 }, (_, i) => sized(i + 1, 0.05));
     const cats = people.map((one) => ({ ...one, id: one.id + 100, className: "cat" }));
@@ -202,7 +202,7 @@ describe("pictures", () => {
     assert.ok(taken.length >= 20 && taken.length < 40);
   });
 
-  test("that cannot be taken cost the picture, not the notice, and one line in the log", async () => {
+  test("that fail leave the notification without an image and log one warning", async () => {
     const { show, sent, warnings } = alerting([search("a")], () => {
       throw new Error("no such format");
     });
@@ -212,10 +212,10 @@ describe("pictures", () => {
       sent.map(({ data }) => data.patch),
       [null, null],
     );
-    assert.deepEqual(warnings, ["no picture of a track was taken: no such format"]);
+    assert.deepEqual(warnings, ["track image failed: no such format"]);
   });
 
-  test("that are too large are taken smaller", async () => {
+  test("that are too large are encoded smaller", async () => {
     const { show, sent, taken } = alerting(
       [search("a")],
       ({ mostPixels = 0 }) => new Uint8Array(mostPixels > 320 ? MOST_PATCH_BYTES + 1 : 5),
@@ -229,7 +229,7 @@ describe("pictures", () => {
   });
 });
 
-test("of very many findings of one frame some are dropped, and it is said how many", async () => {
+test("limits the events of one frame and logs how many were dropped", async () => {
   const rules = Array.from({ length: 60 }, (_, i) => search(`rule ${i}`));
   const { show, sent, warnings } = alerting(rules);
   await show(
@@ -237,10 +237,10 @@ test("of very many findings of one frame some are dropped, and it is said how ma
     Array.from({ length: 4 }, (_, i) => at(i + 1, 0.5)),
   );
   assert.equal(sent.length, 200);
-  assert.deepEqual(warnings, ["40 findings of one frame were dropped: more than 200"]);
+  assert.deepEqual(warnings, ["40 alert events of one frame dropped: limit is 200"]);
 });
 
-describe("a graph with it", () => {
+describe("in a graph", () => {
   const textOf = (source: string, rules: readonly AlertRule[]) => `
 graph: alerted
 about: Objects that cross the picture.
@@ -258,7 +258,7 @@ chains:
   ];
   const gate: AlertRule = { alert: "gate", type: "flow-control", region: { line: upward } };
 
-  test("tells what crosses a line, and of what it finds it has a picture", async () => {
+  test("reports line crossings, and adds an image to what a search finds", async () => {
     const sent: (readonly [channel: string, finding: AlertFinding])[] = [];
     // From left to right in 20 frames, and another one back.
     const mark = marker(({ index }) => ({ tracks: tracks([at(1, 0.1 + index * 0.04), at(2, 0.9 - index * 0.04)]) }));
@@ -278,7 +278,7 @@ chains:
     const findings = sent.map(([, finding]) => finding);
     for (const finding of findings) assert.ok(validate(finding), JSON.stringify(validate.errors));
     assert.deepEqual(
-      findings.map(({ alert, timeMs, tracks: told }) => [alert, timeMs, ...told.map((one) => one.track_id)]),
+      findings.map(({ alert, timeMs, tracks: listed }) => [alert, timeMs, ...listed.map((one) => one.track_id)]),
       [
         ["search", 0, 1],
         ["search", 1000, 2],
@@ -290,7 +290,7 @@ chains:
     assert.deepEqual([...jpeg.subarray(0, 3)], [0xff, 0xd8, 0xff]);
   });
 
-  test("takes other rules while it runs, refuses wrong ones with the reason, and costs no frame", async (t) => {
+  test("accepts new rules while PLAYING, rejects invalid ones with the reason, and drops no frame", async (t) => {
     const sent: AlertFinding[] = [];
     let found = () => {};
     const indices: number[] = [];

@@ -1,8 +1,8 @@
 /**
- * Evaluates alert rules on every frame that was looked at and tells what they find: crowds, crossings of a line, where one
- * track goes, tracks that match a filter. Rules go by what was really seen; where a track was only predicted, it is
- * taken to be where it was seen last. Without rules it costs nothing. Rules can change while the graph runs; those that
- * stay the same go on undisturbed.
+ * Evaluates alert rules on every frame on which inference ran and sends an event for each match: crowds, line crossings,
+ * the position of one track, tracks that match a filter. Rules use real detections: a track that is only predicted stays
+ * where it was last detected. Without rules the element costs nothing. Rules are mutable while PLAYING; unchanged rules
+ * keep their state.
  */
 import { Type } from "typebox";
 import { ALERT_CHANNEL, AlertRule, MOST_RULES } from "../../schemas/alerts.ts";
@@ -11,10 +11,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "transform",
   name: "alerts",
-  about: "Tells when tracks do what its rules are about: crowd, cross a line, appear, or move on.",
+  about: "Sends alert events when tracks match its rules: crowds, line crossings, new tracks, positions.",
   example: `
 graph: alerts-example
-about: Tell when three people or more stand together, and of every car that goes from left to right across the picture.
+about: Notify when three or more people stand together, and of every car that crosses the picture from left to right.
 chains:
   main:
     - source
@@ -42,7 +42,7 @@ chains:
       maxItems: MOST_RULES,
       live: true,
       description:
-        "Each with a name of its own (`alert`), its `type` (grid-density, flow-control, follow-track or filter-search) and the parts of its configuration: `trigger`, `region`, `filter`, `parameters`.",
+        "Alert rules. Each has a unique name (`alert`), a `type` (grid-density, flow-control, follow-track or filter-search) and its configuration: `trigger`, `region`, `filter`, `parameters`.",
     }),
   }),
   reads: ["tracks", { optional: "places" }],

@@ -1,4 +1,4 @@
-/** The whole way on real pictures: detected, tracked, judged. */
+/** The whole chain on a real clip: detect, track, evaluate. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ chains:
     assert.deepEqual(await graph.ended, { state: "finished", error: null });
   });
 
-  test("what is told is what the detection messages say of that moment", () => {
+  test("findings equal the detection messages of the same time", () => {
     assert.equal(messages.length, FRAMES);
     const entries = new Map(messages.map((message) => [message.timestamp, message.active_tracks]));
     for (const { alert, event, timeMs, tracks } of findings) {
@@ -63,7 +63,7 @@ chains:
     }
   });
 
-  test("every person is found once, with a picture", () => {
+  test("every person is found once, with an image", () => {
     const people = messages.flatMap(({ active_tracks }) => active_tracks.filter((one) => one.class_name === "person"));
     const found = of("each").map(({ tracks }) => tracks[0]?.track_id);
     assert.ok(found.length >= 3, String(found));

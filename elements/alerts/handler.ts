@@ -1,41 +1,43 @@
+/** Evaluates the rules on every frame and sends what they find, with the best image of each matching track. */
+import { isDeepStrictEqual } from "node:util";
 import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
 import { describeTrack } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import type { Places } from "../../schemas/places.ts";
+import { MOST_PATCH_BYTES, MOST_PATCH_PIXELS } from "../../schemas/track-report.ts";
+import { choosePatch, isClearlyBetter, type PatchRegion, ratePatch } from "../../vision/patch.ts";
 import type { Frame, Handler, Log } from "../element.ts";
-import type { Scene, Verdict } from "./alert-type.ts";
-import { Patches } from "./patches.ts";
-import { openRules, type RuleAtWork } from "./rule-book.ts";
+import type { AlertEvent, Evaluator, Scene, Sighting } from "./alert-type.ts";
+import { checkRule } from "./types.ts";
 
 export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal">;
 
-export interface AlertsProperties {
+interface AlertsProperties {
   readonly rules: readonly AlertRule[];
 }
 
-/** Of one frame. */
-const MOST_FINDINGS = 200;
-/** Clocks are set back by moments; what goes further back is another time. */
-const MOST_BACK_MS = 1_000;
-/** By the time of the pictures. */
-const COMPLAIN_EVERY_MS = 10_000;
+/** Limit per frame. */
+const MAX_EVENTS = 200;
+/** Clocks are corrected by small steps; a larger step back is a seek. */
+const MAX_BACK_MS = 1_000;
+/** In the time of the frames. */
+const WARN_EVERY_MS = 10_000;
 
-interface Found {
-  readonly rule: RuleAtWork;
-  readonly verdict: Verdict;
-}
+type SendFinding = (finding: AlertFinding) => Promise<void>;
+type RuleEvent = AlertEvent & { readonly rule: ActiveRule };
 
-/** Reads `tracks` and `places`, and sends what the rules find. */
+/** Reads `tracks` and `places`. */
 export class AlertsHandler implements Pick<Handler, "flush"> {
-  readonly #send: (finding: AlertFinding) => Promise<void>;
+  readonly #send: SendFinding;
   readonly #log: Log;
   readonly #patches = new Patches();
-  #rules: readonly RuleAtWork[];
+  #rules: readonly ActiveRule[];
   #timeMs = Number.NEGATIVE_INFINITY;
-  #complainedMs = Number.NEGATIVE_INFINITY;
+  #warnedMs = Number.NEGATIVE_INFINITY;
 
-  /** Throws for a rule that is wrong. */
-  constructor({ rules }: AlertsProperties, send: (finding: AlertFinding) => Promise<void>, log: Log) {
+  /** Throws for an invalid rule. */
+  constructor({ rules }: AlertsProperties, send: SendFinding, log: Log) {
     this.#rules = openRules(rules);
     this.#send = send;
     this.#log = log;
@@ -44,15 +46,18 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
   process(frame: AlertsFrame): Promise<void> | undefined {
     if (this.#rules.length === 0) return undefined;
     const tracks = frame.meta.tracks as Tracks;
-    // Rules go by what was seen: on a frame that nobody looked at, nothing was.
+    // Without inference all tracks are predicted: no rule can match.
     if (!tracks.inferred && tracks.ended.length === 0) return undefined;
     const scene = this.#read(frame, tracks);
-    const { found, suspects } = this.#judge(scene);
-    if (found.length === 0 && suspects.size === 0) {
-      this.#patches.forget();
-      return undefined;
+    const events: RuleEvent[] = [];
+    const candidates = new Set<number>();
+    for (const rule of this.#rules) {
+      for (const event of rule.evaluator.see(scene)) events.push({ ...event, rule });
+      rule.evaluator.listCandidates?.(candidates);
     }
-    return this.#tell(frame, scene, found, suspects);
+    if (events.length > 0 || candidates.size > 0) return this.#notify(frame, scene, events, candidates);
+    this.#patches.forget();
+    return undefined;
   }
 
   update({ rules }: AlertsProperties): void {
@@ -66,10 +71,10 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
 
   #read(frame: AlertsFrame, { inferred, objects, ended }: Tracks): Scene {
     const readMs = Number(frame.captureNs / 1_000_000n);
-    if (readMs < this.#timeMs - MOST_BACK_MS) {
+    if (readMs < this.#timeMs - MAX_BACK_MS) {
       this.flush();
       this.#timeMs = Number.NEGATIVE_INFINITY;
-      this.#complainedMs = Number.NEGATIVE_INFINITY;
+      this.#warnedMs = Number.NEGATIVE_INFINITY;
     }
     this.#timeMs = Math.max(this.#timeMs, readMs);
     const places = frame.meta.places as Places | undefined;
@@ -77,46 +82,151 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
     return { timeMs: this.#timeMs, inferred, sightings, ended };
   }
 
-  #judge(scene: Scene): { readonly found: readonly Found[]; readonly suspects: ReadonlySet<number> } {
-    const found: Found[] = [];
-    const suspects = new Set<number>();
-    for (const rule of this.#rules) {
-      for (const verdict of rule.evaluator.see(scene)) found.push({ rule, verdict });
-      rule.evaluator.listSuspects?.(suspects);
-    }
-    return { found, suspects };
-  }
-
-  async #tell(frame: AlertsFrame, scene: Scene, found: readonly Found[], suspects: ReadonlySet<number>): Promise<void> {
-    if (found.length > MOST_FINDINGS)
-      this.#complain(`${found.length - MOST_FINDINGS} findings of one frame were dropped: more than ${MOST_FINDINGS}`);
-    const told = found.slice(0, MOST_FINDINGS);
-    const pictured = new Set(told.flatMap(({ verdict }) => verdict.patchOf ?? []));
+  async #notify(
+    frame: AlertsFrame,
+    scene: Scene,
+    events: readonly RuleEvent[],
+    candidates: ReadonlySet<number>,
+  ): Promise<void> {
+    const dropped = events.length - MAX_EVENTS;
+    if (dropped > 0) this.#warn(`${dropped} alert events of one frame dropped: limit is ${MAX_EVENTS}`);
+    const sent = events.slice(0, MAX_EVENTS);
+    const found = new Set(sent.flatMap(({ patchTrackId }) => patchTrackId ?? []));
     try {
-      await this.#patches.take(frame, scene, pictured, suspects);
+      await this.#patches.take(frame, scene, found, candidates);
     } catch (error) {
-      // A frame discarded by a stop or a seek is nobody's failure.
+      // A frame discarded by a stop or a seek is not a failure.
       const reason = error instanceof Error ? error.message : String(error);
-      if (!frame.signal.aborted) this.#complain(`no picture of a track was taken: ${reason}`);
+      if (!frame.signal.aborted) this.#warn(`track image failed: ${reason}`);
     }
-    for (const one of told) await this.#send(this.#describe(one, frame, scene.timeMs));
+    for (const event of sent) await this.#send(this.#describe(event, frame, scene.timeMs));
   }
 
-  #describe({ rule, verdict }: Found, { inputSize }: AlertsFrame, timeMs: number): AlertFinding {
-    const { event, sightings, data, patchOf } = verdict;
+  #describe(found: RuleEvent, { inputSize }: AlertsFrame, timeMs: number): AlertFinding {
+    const { rule, event, sightings, data, patchTrackId } = found;
     return {
       alert: rule.alert,
       type: rule.type,
       timeMs,
       event,
       tracks: sightings.map(({ track, place }) => describeTrack(track, place, inputSize)),
-      data: patchOf === undefined ? data : { ...data, patch: this.#patches.describe(patchOf) },
+      data: patchTrackId === undefined ? data : { ...data, patch: this.#patches.describe(patchTrackId) },
     };
   }
 
-  #complain(message: string): void {
-    if (this.#timeMs - this.#complainedMs < COMPLAIN_EVERY_MS) return;
-    this.#complainedMs = this.#timeMs;
+  #warn(message: string): void {
+    if (this.#timeMs - this.#warnedMs < WARN_EVERY_MS) return;
+    this.#warnedMs = this.#timeMs;
     this.#log.warn(message);
+  }
+}
+
+interface ActiveRule {
+  readonly alert: string;
+  readonly type: string;
+  /** With all defaults. */
+  readonly configuration: unknown;
+  readonly evaluator: Evaluator;
+}
+
+const MAX_FAULTS_SHOWN = 5;
+
+/** Unchanged rules keep their evaluator; others get a new one. Throws for the first invalid rule, and changes nothing. */
+function openRules(rules: readonly AlertRule[], before: readonly ActiveRule[] = []): readonly ActiveRule[] {
+  const known = new Map(before.map((rule) => [rule.alert, rule]));
+  const opened = new Map<string, ActiveRule>();
+  for (const [index, rule] of rules.entries()) {
+    const which = `rule ${index + 1}, "${rule.alert}"`;
+    if (opened.has(rule.alert)) throw new Error(`${which}: another rule has the same name; expected unique names`);
+    const { type, configuration, faults } = checkRule(rule);
+    if (faults !== undefined) throw new Error(`${which}: ${listFaults(faults)}`);
+    const old = known.get(rule.alert);
+    const isSame = old?.type === type.name && isDeepStrictEqual(old.configuration, configuration);
+    opened.set(
+      rule.alert,
+      isSame ? old : { alert: rule.alert, type: type.name, configuration, evaluator: type.create(configuration) },
+    );
+  }
+  return [...opened.values()];
+}
+
+function listFaults(faults: readonly { readonly path: string; readonly message: string }[]): string {
+  const shown = faults.slice(0, MAX_FAULTS_SHOWN).map(({ path, message }) => `${path.slice(1)} ${message}`);
+  const more = faults.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
+
+/** Images encoded per frame: of tracks with an event, and of tracks that may soon have one. */
+const MAX_IMAGES = 16;
+const MAX_EARLY_IMAGES = 2;
+const MAX_KEPT = 100;
+
+interface Patch {
+  readonly score: number;
+  readonly timeMs: number;
+  readonly confidence: number;
+  readonly jpeg: Uint8Array;
+}
+
+type PatchFrame = Pick<Frame, "format" | "image">;
+
+/** The best image of each track that may cause an event, encoded while the track is visible. */
+class Patches {
+  readonly #kept = new Map<number, Patch>();
+
+  /** Rejects if an image cannot be encoded; earlier images are kept. */
+  async take(
+    frame: PatchFrame,
+    scene: Scene,
+    found: ReadonlySet<number>,
+    candidates: ReadonlySet<number>,
+  ): Promise<void> {
+    for (const id of this.#kept.keys()) if (!found.has(id) && !candidates.has(id)) this.#kept.delete(id);
+    await this.#takeAll(frame, scene, found, MAX_IMAGES);
+    await this.#takeAll(frame, scene, candidates, MAX_EARLY_IMAGES);
+  }
+
+  /** As in the notification; null without an image. */
+  describe(id: number): JsonRecord | null {
+    const patch = this.#kept.get(id);
+    if (patch === undefined) return null;
+    return {
+      image: Buffer.from(patch.jpeg).toString("base64"),
+      confidence: Math.round(patch.confidence * 10_000) / 100,
+      timestamp: new Date(patch.timeMs).toISOString(),
+    };
+  }
+
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  async #takeAll(frame: PatchFrame, scene: Scene, ids: ReadonlySet<number>, limit: number): Promise<void> {
+    if (ids.size === 0) return;
+    let room = limit;
+    for (const { track } of scene.sightings) {
+      if (room === 0 || this.#kept.size >= MAX_KEPT) return;
+      if (!ids.has(track.id) || track.predicted) continue;
+      const score = ratePatch(track, frame.format);
+      const region = choosePatch(track.box);
+      if (region === null || !isClearlyBetter(score, this.#kept.get(track.id)?.score ?? 0)) continue;
+      room -= 1;
+      await this.#encode(frame, scene.timeMs, track, score, region);
+    }
+  }
+
+  async #encode(
+    frame: PatchFrame,
+    timeMs: number,
+    { id, confidence }: Sighting["track"],
+    score: number,
+    region: PatchRegion,
+  ): Promise<void> {
+    for (const mostPixels of [MOST_PATCH_PIXELS, MOST_PATCH_PIXELS / 2]) {
+      const jpeg = await frame.image("image/jpeg", { region, mostPixels });
+      if (jpeg.length > MOST_PATCH_BYTES) continue;
+      this.#kept.set(id, { score, timeMs, confidence, jpeg });
+      return;
+    }
   }
 }

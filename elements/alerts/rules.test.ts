@@ -31,11 +31,11 @@ describe("a polygon", () => {
     ["beyond the pole", [[0, 0], [1, 91], [1, 1]], "geo", /^\/region\/polygon\/1 is \[1, 91\]; expected \[longitude, latitude\]/],
     ["around a pole", [[0, 80], [90, 80], [180, 80], [-90, 80]], "geo", /has no area|goes around a pole/],
     ["around a pole, slanting", [[0, 80], [90, 81], [180, 80], [-90, 79]], "geo", /goes around a pole/],
-    ["that is not there", undefined, "geo", /^\/region\/polygon is missing/],
-    ["that is none", "everywhere", "image", /^\/region\/polygon is "everywhere"; expected a list/],
+    ["that is missing", undefined, "geo", /^\/region\/polygon is missing/],
+    ["that is a word", "everywhere", "image", /^\/region\/polygon is "everywhere"; expected a list/],
     ["on another planet", [[0, 0], [1, 0], [1, 1]], "mars", /^\/region\/type is "mars"; expected "image" or "geo"/],
   ] as const) // biome-ignore format: a table
-    test(`${words} is refused`, () => assert.match(polygonOf(points, type), fault));
+    test(`${words} is rejected`, () => assert.match(polygonOf(points, type), fault));
 
   for (const [words, points, type] of [
     ["of the whole picture", [[0, 0], [1, 0], [1, 1], [0, 1]], "image"],
@@ -44,9 +44,9 @@ describe("a polygon", () => {
     ["with a point within an edge", [[0, 0], [0.5, 0], [1, 0], [1, 1]], "image"],
     ["across the date line", [[179, -1], [-179, -1], [-179, 1], [179, 1]], "geo"],
   ] as const) // biome-ignore format: a table
-    test(`${words} is taken`, () => assert.equal(polygonOf(points, type), ""));
+    test(`${words} is accepted`, () => assert.equal(polygonOf(points, type), ""));
 
-  test("of too many points is refused", () => {
+  test("of too many points is rejected", () => {
     const circle = Array.from({ length: 101 }, (_, i) => [0.5 + Math.cos(i / 16.1) / 2, 0.5 + Math.sin(i / 16.1) / 2]);
     assert.match(polygonOf(circle), /is a list of 101; expected a list of 3 to 100/);
     assert.equal(polygonOf(circle.slice(0, 100)), "");
@@ -64,15 +64,15 @@ describe("a configuration", () => {
     ["speeds in the wrong order", "filter-search", { filter: { min_speed_mps: 5, max_speed_mps: 1 } }, /^\/filter\/min_speed_mps is 5/],
     ["an area of 120 percent", "filter-search", { filter: { max_area: 1.2 } }, /from 0 to 1$/],
     ["a number without end", "filter-search", { trigger: { for_seconds: Number.POSITIVE_INFINITY } }, /is too large a number/],
-    ["parameters that a type has none of", "filter-search", { parameters: { rows: 2 } }, /^\/parameters\/rows is not known here; none are$/],
+    ["parameters of a type that has none", "filter-search", { parameters: { rows: 2 } }, /^\/parameters\/rows is not known here; none are$/],
     ["a trigger that is a list", "flow-control", { trigger: [] as never, region: { line: [[0, 0], [1, 1]] } }, /^\/trigger is an empty list; expected an object$/],
-    ["a part that there is not", "flow-control", { regions: {} } as never, /^\/regions is not known here; .*did you mean "region"\?$/],
-    ["a type that there is not", "grid-densty", {}, /^\/type "grid-densty" is not an alert type; expected grid-density, flow-control, follow-track or filter-search; did you mean "grid-density"\?$/],
+    ["an unknown part", "flow-control", { regions: {} } as never, /^\/regions is not known here; .*did you mean "region"\?$/],
+    ["an unknown type", "grid-densty", {}, /^\/type "grid-densty" is not an alert type; expected grid-density, flow-control, follow-track or filter-search; did you mean "grid-density"\?$/],
   ] as const) // biome-ignore format: a table
-    test(`with ${words} is refused with what was expected`, () =>
+    test(`with ${words} is rejected with the expected value`, () =>
       assert.match(faultsOf(type, parts).join("\n"), fault));
 
-  test("has all its faults told at once", () => {
+  test("reports all faults at once", () => {
     const faults = faultsOf("grid-density", {
       trigger: { count: -1, cooldown_seconds: -1 },
       filter: { min_confidence: 7 },
@@ -81,7 +81,7 @@ describe("a configuration", () => {
     assert.equal(faults.length, 4);
   });
 
-  test("is held to the classes that are known, where they are", () => {
+  test("is checked against the known classes, if given", () => {
     const rule = ruleOf("filter-search", { filter: { class_names: ["person", "vehicel"] } });
     assert.equal(checkRule(rule).faults, undefined);
     assert.deepEqual(checkRule(rule, ["person", "vehicle"]).faults, [
@@ -92,7 +92,7 @@ describe("a configuration", () => {
     ]);
   });
 
-  test("is filled in with defaults, and what was given stays as it was", () => {
+  test("gets its defaults filled in without changing the input", () => {
     const rule = Object.freeze(ruleOf("grid-density", { trigger: Object.freeze({ count: 7 }) }));
     assert.deepEqual(checkRule(rule).configuration, {
       trigger: { count: 7, for_seconds: 3, cooldown_seconds: 10 },
@@ -105,7 +105,7 @@ describe("a configuration", () => {
 
 for (const type of ALERT_TYPES)
   describe(`the type ${type.name}`, () => {
-    test("says what it does and what each of its fields is", () => {
+    test("describes itself and each of its fields", () => {
       assert.match(type.about, /^[A-Z].*\.$/);
       for (const field of CONFIGURATION_FIELDS) {
         const schema = type.schemas[field] as unknown as {
@@ -119,7 +119,7 @@ for (const type of ALERT_TYPES)
       }
     });
 
-    test("has an example that suits it, by its published schemas alone too", () => {
+    test("has a valid example, also by its published schemas alone", () => {
       const { alias, output, ...rest } = type.example;
       assert.ok(typeof alias === "string" && Array.isArray(output));
       assert.ok(ajv.compile(AlertRule)({ ...rest, alert: "example" }));

@@ -1,15 +1,15 @@
-/** Pictures with tracks where a test says, and rules to look at them. */
+/** Frames with tracks at given positions, and rules to evaluate them. */
 import assert from "node:assert/strict";
 import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Box, Track } from "../../schemas/detections.ts";
 import type { Place } from "../../schemas/places.ts";
 import { track } from "../marks.fixture.ts";
-import type { Evaluator, Scene, Sighting, Verdict } from "./alert-type.ts";
+import type { AlertEvent, Evaluator, Scene, Sighting } from "./alert-type.ts";
 import { checkRule } from "./types.ts";
 
 export const START_MS = 1_700_000_000_000;
 
-/** Whose foot is there, and which is so large. Sizes that halve well keep the foot exact. */
+/** A box of this size whose foot is at x, y. Sizes that are powers of two keep the foot exact. */
 export function boxAt(x: number, y: number, width = 1 / 64, height = 1 / 64): Box {
   return [x - width / 2, y - height, width, height];
 }
@@ -48,7 +48,7 @@ export const ruleOf = (type: string, parts: Omit<AlertRule, "alert" | "type"> = 
   ...parts,
 });
 
-/** The rule at work; it must be a right one. */
+/** The evaluator of a valid rule. */
 export function evaluatorOf(type: string, parts: Omit<AlertRule, "alert" | "type"> = {}): Evaluator {
   const checked = checkRule(ruleOf(type, parts));
   assert.deepEqual(checked.faults ?? [], []);
@@ -60,5 +60,5 @@ export const faultsOf = (type: string, parts: Omit<AlertRule, "alert" | "type"> 
   (checkRule(ruleOf(type, parts)).faults ?? []).map(({ path, message }) => `${path} ${message}`);
 
 /** Event and tracks, briefly: `triggered 3,4`. */
-export const brief = (verdicts: readonly Verdict[]): readonly string[] =>
-  verdicts.map(({ event, sightings }) => [event, sightings.map(({ track: { id } }) => id).join()].join(" ").trim());
+export const brief = (events: readonly AlertEvent[]): readonly string[] =>
+  events.map(({ event, sightings }) => [event, sightings.map(({ track: { id } }) => id).join()].join(" ").trim());

@@ -1,4 +1,4 @@
-/** The types of alerts, and whether a rule suits its own. */
+/** The alert types, and the check of a rule against its type. */
 import {
   type AlertConfiguration,
   AlertRule,
@@ -15,11 +15,11 @@ import { gridDensity } from "./grid-density/grid-density.ts";
 
 export const ALERT_TYPES: readonly AlertType[] = [gridDensity, flowControl, followTrack, filterSearch];
 
-export type CheckedRule =
+type CheckedRule =
   | { readonly type: AlertType; readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly type?: never; readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };
 
-/** A rule that `AlertRule` takes. Paths are those of the configuration, and `/type`. With `classNames`, other classes are refused. */
+/** `rule` has passed `AlertRule`. Paths of faults are those of the configuration, and `/type`. With `classNames`, other classes are faults. */
 export function checkRule(rule: AlertRule, classNames: readonly string[] | null = null): CheckedRule {
   const type = findAlertType(ALERT_TYPES, rule.type);
   if (typeof type === "string") return { faults: [{ path: "/type", message: type }] };

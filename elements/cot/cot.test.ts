@@ -1,4 +1,4 @@
-/** Real graphs that send to a real socket and to a real broker, which vanishes, freezes and comes back. */
+/** Real graphs that send to a real socket and to a real broker, which is killed, frozen and restarted. */
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -25,7 +25,7 @@ const place = (latitude: number | null): Place => ({
 });
 const places = (...objects: (Place | null)[]) => ({ mode: "full", objects, ageMs: 20 });
 
-/** Takes datagrams as text. */
+/** Receives datagrams as text. */
 async function openReceiver() {
   const socket = createSocket("udp4");
   const watch = new Watch();
@@ -48,11 +48,11 @@ interface Report extends ElementEvent {
   readonly framesDropped: number;
 }
 
-/** On a busy machine a confirmation may take longer than the second that the product waits for it when it closes. */
+/** On a busy machine an acknowledgement may take longer than the default second for closing. */
 const PATIENT = { ...OUTLET_LIMITS, closeMs: 60_000 };
 const IMPATIENT = { ...OUTLET_LIMITS, closeMs: 50 };
 
-/** The element alone, shown frames by hand. Closed with the test. */
+/** The element alone, with frames from the test. Closed after the test. */
 function open(url: string, change: Partial<CotProperties> = {}, job: Partial<Services["job"]> = {}, limits = PATIENT) {
   const reports: Report[] = [];
   const logged: string[] = [];
@@ -81,7 +81,7 @@ const timesOf = (texts: readonly string[]) =>
     Date.parse(stale) - START_MS,
   ]);
 
-test("a track is told of at most once an interval, by the time of its pictures, and once more when it ends", async () => {
+test("sends at most one event per track and interval, in the time of the frames, and one more when it ends", async () => {
   const receiver = await openReceiver();
   const { handler, show, car, properties } = open(receiver.url);
   for (const ms of [0, 400, 900, 1000, 1900]) car(ms);
@@ -99,7 +99,7 @@ test("a track is told of at most once an interval, by the time of its pictures, 
   ]);
 });
 
-test("runs in the foreground do not share the names of their tracks, but where the same clip must give the same bytes", async () => {
+test("live runs in the foreground use different track uids; at pace fast the same clip gives the same bytes", async () => {
   const uuid = "00000000-0000-0000-0000-000000000000";
   const uidOf = async (job: Partial<Services["job"]>) => {
     const receiver = await openReceiver();
@@ -118,7 +118,7 @@ test("runs in the foreground do not share the names of their tracks, but where t
   assert.equal((await uidOf({})).uid, `windhover.${UUID}.1`);
 });
 
-test("tracks without a spot, predictions and frames that nobody looked at are not told of", async () => {
+test("sends no events for tracks without a position, predicted tracks, and frames without inference", async () => {
   const receiver = await openReceiver();
   const { show, car, handler } = open(receiver.url);
   const one = [track(1, BOX)];
@@ -137,7 +137,7 @@ test("tracks without a spot, predictions and frames that nobody looked at are no
   );
 });
 
-test("each track has its own place, by the order of the tracks", async () => {
+test("matches positions to tracks by their order", async () => {
   const receiver = await openReceiver();
   const { show } = open(receiver.url);
   show(0, {
@@ -155,7 +155,7 @@ test("each track has its own place, by the order of the tracks", async () => {
   );
 });
 
-test("what `track` forgets, in a seek or without a word, is stale at once; so is everything at the end", async () => {
+test("marks tracks stale at once after a seek, after a missed end, and at the end of the stream", async () => {
   const receiver = await openReceiver();
   const { car, handler } = open(receiver.url);
   car(0, 1);
@@ -195,7 +195,7 @@ test("events reach a multicast group", async (t) => {
   assert.equal(timesOf([String(bytes)])[0]?.[0], 1);
 });
 
-test("how it gets on is told as of other outputs", async () => {
+test("reports its status like other outputs", async () => {
   const receiver = await openReceiver();
   const { car, reports, until, handler } = open(receiver.url);
   await until("live");
@@ -208,7 +208,7 @@ test("how it gets on is told as of other outputs", async () => {
 });
 
 for (const qos of [0, 1])
-  test(`events go to a topic with quality of service ${qos}, by name and password`, async () => {
+  test(`publishes events to a topic with QoS ${qos}, with username and password`, async () => {
     const broker = await openMosquitto({ isGuarded: true });
     const client = await broker.connect();
     await client.subscribeAsync("maps/cot 1", { qos: 1 });
@@ -225,15 +225,15 @@ for (const qos of [0, 1])
     assert.doesNotMatch(JSON.stringify([reports, logged]), /geheim/);
   });
 
-test("a wrong password is told, without it", async () => {
+test("reports a wrong password without revealing it", async () => {
   const broker = await openMosquitto({ isGuarded: true });
   const { reports, logged, until } = open(`mqtt://drone:hunter4@127.0.0.1:${broker.port}/cot`);
   await until("retrying");
-  assert.match(reports.at(-1)?.detail ?? "", /let this user in|username and password/);
+  assert.match(reports.at(-1)?.detail ?? "", /not authorized|wrong username or password/);
   assert.doesNotMatch(JSON.stringify([reports, logged]), /hunter4/);
 });
 
-test("a broker that is killed and comes back gets what it missed, oldest first", async () => {
+test("a broker that is killed and restarted receives the queued events, oldest first", async () => {
   const broker = await openMosquitto();
   const { car, reports, until, handler } = open(`mqtt://127.0.0.1:${broker.port}/cot?qos=1`);
   await until("live");
@@ -255,15 +255,15 @@ test("a broker that is killed and comes back gets what it missed, oldest first",
   );
   car(0, 4);
   await watch.until("the last event", () => ids.includes(4));
-  // Those that came before the test listened are not in the list.
+  // Events sent before the test subscribed are missing.
   assert.deepEqual(ids, [1, 2, 3, 4].slice(-ids.length));
   await handler.close();
-  // All of them and their ends, each confirmed by the broker.
+  // Four events and four final ones, all acknowledged by the broker.
   const { status, framesSent, framesDropped } = reports.at(-1) ?? assert.fail();
   assert.deepEqual([status, framesSent, framesDropped], ["live", 8, 0]);
 });
 
-test("a broker that is away costs events beyond the limit, counted, and no frame waits", async () => {
+test("an offline broker costs the events beyond the limit, counted, and blocks no frame", async () => {
   const { show, handler, reports } = open("mqtt://127.0.0.1:1/cot");
   const crowd = Array.from({ length: 300 }, (_, index) => track(index + 1, BOX));
   const meta = { tracks: tracks(crowd), places: places(...crowd.map(() => place(48))) };
@@ -273,7 +273,7 @@ test("a broker that is away costs events beyond the limit, counted, and no frame
   assert.deepEqual([framesSent, framesDropped], [0, 3300]);
 });
 
-test("a broker that takes nothing any more does not keep the element from closing", async () => {
+test("a frozen broker does not prevent the element from closing", async () => {
   const broker = await openMosquitto();
   const { car, until, handler, reports } = open(`mqtt://127.0.0.1:${broker.port}/cot?qos=1`, {}, {}, IMPATIENT);
   await until("live");
@@ -283,7 +283,7 @@ test("a broker that takes nothing any more does not keep the element from closin
   assert.equal(reports.at(-1)?.framesDropped, 2);
 });
 
-test("a server that never answers does not keep the element from closing either", async () => {
+test("a server that never responds does not prevent the element from closing", async () => {
   const server = createServer((socket) => void socket.on("error", () => {}).resume());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -296,17 +296,17 @@ test("a server that never answers does not keep the element from closing either"
   assert.deepEqual([reports.at(-1)?.framesSent, reports.at(-1)?.framesDropped], [0, 2]);
 });
 
-test("nothing stays open to a broker that is frozen and does not hang up", async () => {
+test("leaves no socket open to a frozen broker that does not close the connection", async () => {
   const CONNACK = Buffer.from([0x20, 2, 0, 0]);
   const watch = new Watch();
-  let isGone = false;
+  let isClosed = false;
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on("error", () => {});
     socket.on("close", () => {
-      isGone = true;
+      isClosed = true;
       watch.look();
     });
-    // Never read, but to see it reset: what is written to somebody who has gone is answered so.
+    // Writing to a closed peer triggers a reset, which closes this socket.
     const poke = setInterval(() => socket.write(Buffer.from([0xd0, 0])), 20);
     socket.on("close", () => clearInterval(poke));
     socket.once("data", () => socket.write(CONNACK));
@@ -320,10 +320,10 @@ test("nothing stays open to a broker that is frozen and does not hang up", async
   await until("live");
   car(0);
   await handler.close();
-  await watch.until("a socket that is gone", () => isGone);
+  await watch.until("the socket to close", () => isClosed);
 });
 
-test("somebody who floods instead of answering is left", async () => {
+test("disconnects from a server that floods it with data", async () => {
   const CONNACK = Buffer.from([0x20, 2, 0, 0]);
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -344,10 +344,13 @@ test("somebody who floods instead of answering is left", async () => {
   assert.ok(typeof address === "object" && address !== null);
   const { reports, until } = open(`mqtt://127.0.0.1:${address.port}/cot`);
   await until("retrying");
-  assert.match(reports.findLast(({ status }) => status === "retrying")?.detail ?? "", /more than a broker answers/);
+  assert.match(
+    reports.findLast(({ status }) => status === "retrying")?.detail ?? "",
+    /more data than an MQTT broker would/,
+  );
 });
 
-test("a graph with it sends events and tells how it gets on, to its end", async () => {
+test("in a graph, sends events and reports its status until the end", async () => {
   const receiver = await openReceiver();
   const events: GraphEvent[] = [];
   const mark = {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MOST_EVENT_BYTES, type Sighting, writeEvent } from "./event.ts";
+import { MAX_EVENT_BYTES, type Sighting, typeOf, writeEvent } from "./event.ts";
 import { find, parseEvents } from "./parse-event.fixture.ts";
-import { typeOf } from "./types.ts";
 
 const UUID = "0b1c9f3e-1111-4222-8333-444455556666";
 const TIMES = { timeMs: 1_700_000_000_123, staleMs: 1_700_000_015_123 };
@@ -13,7 +12,7 @@ const sighting = (change: Partial<Sighting> = {}): Sighting => ({
   ...change,
 });
 
-test("an event has what Cursor on Target asks for", () => {
+test("an event has the fields that Cursor on Target requires", () => {
   const [event] = parseEvents([writeEvent(sighting(), TIMES, "u")]);
   assert.deepEqual(event?.attributes, {
     version: "2.0",
@@ -36,7 +35,7 @@ test("an event has what Cursor on Target asks for", () => {
   assert.equal(find(event, "remarks")?.text, "88 % sure, 31.3 m above sea level, by video");
 });
 
-test("what does not move, or is not known to, has no course", () => {
+test("an object that stands still, or of unknown motion, has no course", () => {
   const { spot } = sighting();
   const still = [
     { ...spot, heading: null },
@@ -48,7 +47,7 @@ test("what does not move, or is not known to, has no course", () => {
   );
 });
 
-test("an event can be read and fits into a datagram, whatever a class is called and wherever it is", () => {
+test("an event is valid XML and fits into a datagram, for any class name and position", () => {
   const texts: string[] = [];
   const names: string[] = [];
   const odd = fc.constantFrom('"', "&", "<", "\u0000", "\uffff", "\ud800", "😀", "é", "]]>");
@@ -61,7 +60,7 @@ test("an event can be read and fits into a datagram, whatever a class is called 
   fc.assert(
     fc.property(name, spot, fc.maxSafeNat(), (className, spot, id) => {
       const text = writeEvent(sighting({ className, spot, id }), TIMES, "h");
-      assert.ok(Buffer.byteLength(text) <= MOST_EVENT_BYTES, `${Buffer.byteLength(text)} bytes`);
+      assert.ok(Buffer.byteLength(text) <= MAX_EVENT_BYTES, `${Buffer.byteLength(text)} bytes`);
       texts.push(Buffer.from(text).toString());
       names.push(`windhover.${UUID}.${id}`);
     }),
@@ -79,13 +78,13 @@ test("an event can be read and fits into a datagram, whatever a class is called 
   }
 });
 
-test("a name of a class comes out of the XML as it went in", () => {
+test("a class name survives the round trip through XML", () => {
   const className = `<b> "Tom" & 'Jerry' é`;
   const [event] = parseEvents([writeEvent(sighting({ className }), TIMES, "u")]);
   assert.equal(find(event, "contact")?.attributes.callsign, `${className} 12`);
 });
 
-test("maps draw persons and the rest on the ground, vehicles, boats and aircraft", () => {
+test("chooses the map symbol by class: ground, vehicle, boat", () => {
   const expected = {
     person: "a-u-G",
     Truck: "a-u-G-E-V",

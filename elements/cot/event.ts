@@ -1,6 +1,5 @@
-/** One object at one moment as an event of Cursor on Target, version 2.0. */
+/** Formats one object at one time as a Cursor on Target event, version 2.0. */
 import type { Place } from "../../schemas/places.ts";
-import { type Affiliation, typeOf } from "./types.ts";
 
 export interface Sighting {
   readonly processUuid: string;
@@ -10,31 +9,31 @@ export interface Sighting {
   readonly spot: NonNullable<Place["spot"]>;
 }
 
-export interface EventTimes {
-  /** When the picture was taken that it is known from. */
+interface EventTimes {
+  /** Capture time of the frame. */
   readonly timeMs: number;
   readonly staleMs: number;
 }
 
-/** What fits into one datagram wherever it goes; `writeEvent` stays below it whatever a class is called. */
-export const MOST_EVENT_BYTES = 1400;
+/** Fits into one datagram on any network; `writeEvent` stays below it for any class name. */
+export const MAX_EVENT_BYTES = 1400;
 
-/** Found by an automatic tracker: how the events of machines say that a machine came upon it by computing. */
+/** Machine-generated, by an automatic tracker. */
 const HOW = "m-a";
-/** By the standard: not known. */
+/** "Unknown" by the standard. */
 const UNKNOWN = "9999999.0";
-const MOST_NAME_LETTERS = 40;
+const MAX_NAME_LETTERS = 40;
 
 /**
- * The error across the ground is one standard deviation there as here. The height there is above the ellipsoid, and ours
- * above the sea, tens of metres apart in most of the world: it is said in words, and maps put the object on their ground.
+ * The circular error is one standard deviation, as ours. The standard's height is above the ellipsoid, ours above sea
+ * level, tens of metres apart in most of the world: it goes into the remarks, and maps use their own terrain.
  */
 export function writeEvent(sighting: Sighting, { timeMs, staleMs }: EventTimes, affiliation: Affiliation): string {
   const { processUuid, id, className, confidence, spot } = sighting;
   const { latitude, longitude, altitude, errorM, speedMps, heading } = spot;
   const time = formatTime(timeMs);
   const uid = `windhover.${processUuid}.${id}`;
-  const callsign = escapeXml(`${className.slice(0, MOST_NAME_LETTERS)} ${id}`);
+  const callsign = escapeXml(`${className.slice(0, MAX_NAME_LETTERS)} ${id}`);
   const track =
     heading === null || speedMps === null ? "" : `<track course="${round(heading, 1)}" speed="${round(speedMps, 2)}"/>`;
   const remarks = `${Math.round(confidence * 100)} % sure, ${round(altitude, 1)} m above sea level, by video`;
@@ -49,7 +48,7 @@ export function writeEvent(sighting: Sighting, { timeMs, staleMs }: EventTimes, 
 
 const formatTime = (unixMs: number): string => new Date(unixMs).toISOString();
 
-/** Never with an exponent, which XML's decimals do not have. */
+/** Never with an exponent, which XML decimals do not allow. */
 const round = (value: number, digits: number): string => value.toFixed(digits);
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -60,9 +59,40 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&apos;",
 };
 
-/** Characters that no XML may have, escaped or not, are left out. */
+/** Removes characters that XML does not allow, even escaped. */
 const escapeXml = (text: string): string =>
   text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are to be removed.
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\ufffe\uffff]/g, "")
     .replaceAll(/[&<>"']/g, (letter) => ESCAPES[letter] ?? "");
+
+export type Affiliation = "u" | "n" | "f" | "h";
+
+type Row = readonly [names: string, symbol: string];
+
+/** Battle dimension first: G ground, S sea surface; E-V is equipment, vehicle. Airborne objects are not geolocated. */
+const SYMBOLS: readonly Row[] = [
+  [
+    "car, vehicle, small vehicle, large vehicle, suv, pickup, taxi, van, bus, truck, lorry, trailer, tank, armored vehicle, armoured vehicle, tractor, excavator, train, tram, bicycle, bike, motorcycle, motor, motorbike, scooter, tricycle, awning tricycle",
+    "G-E-V",
+  ],
+  ["boat, ship, vessel, kayak, canoe, jet ski", "S"],
+];
+
+/** Persons, animals and all other objects. */
+const ON_THE_GROUND = "G";
+
+const BY_NAME: ReadonlyMap<string, string> = new Map(
+  SYMBOLS.flatMap(([names, symbol]) => names.split(", ").map((name) => [name, symbol] as const)),
+);
+
+/** Treats `Small-vehicle` and `small_vehicle` as equal, like `geolocate`. */
+const plain = (className: string): string =>
+  className
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[-_\s]+/g, " ");
+
+/** The event type, which selects the symbol on the map. */
+export const typeOf = (className: string, affiliation: Affiliation): string =>
+  `a-${affiliation}-${BY_NAME.get(plain(className)) ?? ON_THE_GROUND}`;

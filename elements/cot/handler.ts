@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type CotTarget, readCotTarget } from "../../schemas/cot-target.ts";
+import { readCotTarget } from "../../schemas/cot-target.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import { type Sighting, writeEvent } from "./event.ts";
-import { openMqtt } from "./mqtt.ts";
-import { EventOutlet, type OpenLink, OUTLET_LIMITS } from "./outlet.ts";
-import type { Affiliation } from "./types.ts";
-import { openUdp } from "./udp.ts";
+import { type Affiliation, type Sighting, writeEvent } from "./event.ts";
+import { openMqtt, openUdp } from "./links.ts";
+import { EventOutlet, OUTLET_LIMITS } from "./outlet.ts";
 
 export interface CotProperties {
   readonly url: string;
@@ -18,29 +16,30 @@ export interface CotProperties {
   readonly affiliation: Affiliation;
 }
 
-export type CotFrame = Pick<Frame, "captureNs" | "meta">;
+type CotFrame = Pick<Frame, "captureNs" | "meta">;
 
-interface Shown {
+/** Times are those of the frames. */
+interface ShownTrack {
   readonly sighting: Sighting;
   readonly seenMs: number;
-  /** When it was last told of; by the time of the pictures, as all times here. */
-  readonly toldMs: number;
+  /** Time of its last event. */
+  readonly sentMs: number;
 }
 
 const REPORT_EVERY_MS = 1000;
-/** `track` gives everything up before; what it forgot in a seek must not stay here for ever. */
+/** `track` ends tracks earlier; this bounds the state if a seek hides an end. */
 const FORGOTTEN_MS = 120_000;
-/** Of a run in the foreground: all of them have it, and maps would take their tracks for the same. */
+/** UUID of runs in the foreground: with it, maps would mix up the tracks of different runs. */
 const NO_UUID = /^[0-]*$/;
-/** Brokers say what they want, at any length. */
-const MOST_LETTERS = 300;
+/** Limit for error texts from brokers. */
+const MAX_DETAIL_LENGTH = 300;
 
 export class CotHandler implements Pick<Handler, "flush" | "close"> {
   readonly #services: Services;
   readonly #outlet: EventOutlet;
   readonly #uuid: string;
-  /** Tracks that the map has, by id. */
-  readonly #shown = new Map<number, Shown>();
+  /** Tracks on the map, by id. */
+  readonly #shown = new Map<number, ShownTrack>();
   #properties: CotProperties;
   #nowMs = 0;
   #reportedAtMs = 0;
@@ -55,13 +54,15 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     this.#uuid = live && NO_UUID.test(uuid) ? randomUUID() : uuid;
     if (!live)
       services.log.warn(
-        "at pace fast the times of events begin with 1970, and maps show none of them: run it in real time to see them",
+        "at pace fast event times start in 1970 and maps do not show the events; use pace realtime to see them",
       );
-    this.#outlet = new EventOutlet(openerOf(target, properties.address), () => this.#tellStatus(), limits);
+    const { address } = properties;
+    const open = target.scheme === "udp" ? openUdp(target, address) : openMqtt(target, address);
+    this.#outlet = new EventOutlet(open, () => this.#onStatus(), limits);
     this.#report();
   }
 
-  /** Never waits. */
+  /** Never blocks. */
   process({ captureNs, meta }: CotFrame): void {
     const tracks = meta.tracks as Tracks;
     this.#nowMs = Number(captureNs / 1_000_000n);
@@ -71,12 +72,11 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     if (performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS) this.#report();
   }
 
-  /** Those that are not live are as they were. */
   update(properties: CotProperties): void {
     this.#properties = properties;
   }
 
-  /** `track` forgets them all: none of them comes again. */
+  /** `track` drops all its tracks: none of these ids returns. */
   flush(): void {
     for (const id of [...this.#shown.keys()]) this.#end(id);
   }
@@ -96,10 +96,10 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
       const spot = places?.objects[index]?.spot ?? null;
       if (predicted || spot === null) continue;
       const sighting = { processUuid: this.#uuid, id, className, confidence, spot };
-      const toldMs = this.#shown.get(id)?.toldMs ?? Number.NEGATIVE_INFINITY;
-      const isDue = Math.abs(this.#nowMs - toldMs) >= this.#properties.intervalMs;
-      if (isDue) this.#tell(sighting, this.#properties.staleSeconds * 1000);
-      this.#shown.set(id, { sighting, seenMs: this.#nowMs, toldMs: isDue ? this.#nowMs : toldMs });
+      const sentMs = this.#shown.get(id)?.sentMs ?? Number.NEGATIVE_INFINITY;
+      const isDue = Math.abs(this.#nowMs - sentMs) >= this.#properties.intervalMs;
+      if (isDue) this.#send(sighting, this.#properties.staleSeconds * 1000);
+      this.#shown.set(id, { sighting, seenMs: this.#nowMs, sentMs: isDue ? this.#nowMs : sentMs });
     }
   }
 
@@ -107,31 +107,31 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     const shown = this.#shown.get(id);
     if (shown === undefined) return;
     this.#shown.delete(id);
-    this.#tell(shown.sighting, 0);
+    this.#send(shown.sighting, 0);
   }
 
   #endForgotten(): void {
     for (const [id, { seenMs }] of this.#shown) if (Math.abs(this.#nowMs - seenMs) > FORGOTTEN_MS) this.#end(id);
   }
 
-  #tell(sighting: Sighting, lastsMs: number): void {
-    const times = { timeMs: this.#nowMs, staleMs: this.#nowMs + lastsMs };
+  #send(sighting: Sighting, validMs: number): void {
+    const times = { timeMs: this.#nowMs, staleMs: this.#nowMs + validMs };
     this.#outlet.send(Buffer.from(writeEvent(sighting, times, this.#properties.affiliation)));
   }
 
-  #tellStatus(): void {
+  #onStatus(): void {
     const detail = this.#detail;
-    if (detail !== null) this.#services.log.warn(`no events can be sent now: ${detail}`);
-    else if (this.#outlet.status === "live") this.#services.log.info("events are sent");
+    if (detail !== null) this.#services.log.warn(`CoT output offline: ${detail}`);
+    else if (this.#outlet.status === "live") this.#services.log.info("CoT output live");
     this.#report();
   }
 
   get #detail(): string | null {
     const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MOST_LETTERS);
+    return detail === null ? null : maskCredentials(detail).slice(0, MAX_DETAIL_LENGTH);
   }
 
-  /** In the words of all outputs, where events are frames. */
+  /** With the fields of all outputs, which count frames. */
   #report(): void {
     this.#reportedAtMs = performance.now();
     const { status, eventsSent, eventsDropped } = this.#outlet;
@@ -139,6 +139,3 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     this.#services.emit({ type: "output", status, detail: this.#detail, ...counts });
   }
 }
-
-const openerOf = (target: CotTarget, address: string | null): OpenLink =>
-  target.scheme === "udp" ? openUdp(target, address) : openMqtt(target, address);

@@ -5,7 +5,7 @@ import { EventOutlet, type Link } from "./outlet.ts";
 
 type Done = (error: Error | null) => void;
 
-/** A way that the test opens, breaks and answers for. */
+/** An outlet with a connection that the test opens, closes and acknowledges for. */
 function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
   const watch = new Watch();
   const taken: string[] = [];
@@ -15,7 +15,7 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
   const state = { isThere: true, answer };
   const open = async (): Promise<Link> => {
     opened++;
-    if (!state.isThere) throw new Error("nobody is there");
+    if (!state.isThere) throw new Error("unreachable");
     const closed = new Promise<string>((resolve) => {
       lose = resolve;
     });
@@ -29,7 +29,7 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
       close: async () => lose("closed"),
     };
   };
-  const limits = { firstWaitMs: 1, mostWaitMs: 4, closeMs: 50, mostWaiting: 5, mostUnderWay: 2 };
+  const limits = { firstWaitMs: 1, maxWaitMs: 4, closeMs: 50, maxQueued: 5, maxPending: 2 };
   const outlet = new EventOutlet(
     open,
     () => {
@@ -46,7 +46,7 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
   return { outlet, send, taken, statuses, state, until, lose: (reason: string) => lose(reason), opened: () => opened };
 }
 
-test("events go in order, and what came before the way was open goes first", async () => {
+test("sends events in order, those queued before the connection first", async () => {
   const { outlet, send, taken, until } = stand();
   send("a", "b");
   await until("both", () => taken.length === 2);
@@ -54,7 +54,7 @@ test("events go in order, and what came before the way was open goes first", asy
   assert.deepEqual([taken, outlet.eventsSent, outlet.eventsDropped], [["a", "b", "c"], 3, 0]);
 });
 
-test("of too many that wait the oldest give way, counted", async () => {
+test("drops and counts the oldest events when the queue is full", async () => {
   const { outlet, send, taken, until } = stand();
   send("a", "b", "c", "d", "e", "f", "g");
   assert.equal(outlet.eventsDropped, 2);
@@ -62,10 +62,10 @@ test("of too many that wait the oldest give way, counted", async () => {
   assert.deepEqual(taken, ["c", "d", "e", "f", "g"]);
 });
 
-test("what was under way when the way was lost goes again, before the rest", async () => {
+test("resends unacknowledged events after a reconnect, before the rest", async () => {
   const { send, taken, state, until, lose, outlet } = stand(null);
   send("a", "b", "c");
-  await until("as many as may be under way", () => taken.length === 2);
+  await until("the limit of pending events", () => taken.length === 2);
   state.answer = (done) => done(null);
   lose("the cable");
   await until("all", () => taken.length === 5);
@@ -73,30 +73,30 @@ test("what was under way when the way was lost goes again, before the rest", asy
   assert.deepEqual([outlet.eventsSent, outlet.eventsDropped, outlet.status], [3, 0, "live"]);
 });
 
-test("an event that is not taken is dropped and told, and the next that is ends that", async () => {
-  const { outlet, send, state, statuses, until } = stand((done) => done(new Error("no way there")));
+test("drops and reports a rejected event; the next accepted event clears the status", async () => {
+  const { outlet, send, state, statuses, until } = stand((done) => done(new Error("rejected")));
   send("a");
-  await until("the reason", () => outlet.detail === "no way there");
+  await until("the reason", () => outlet.detail === "rejected");
   assert.deepEqual([outlet.status, outlet.eventsDropped], ["retrying", 1]);
   state.answer = (done) => done(null);
   send("b");
   assert.deepEqual([outlet.status, outlet.detail, outlet.eventsSent], ["live", null, 1]);
-  assert.deepEqual(statuses, ["live null", "retrying no way there", "live null"]);
+  assert.deepEqual(statuses, ["live null", "retrying rejected", "live null"]);
 });
 
-test("a way that is not there is tried again until it is, and why is told once", async () => {
+test("retries until connected, and reports the reason once", async () => {
   const { state, statuses, until, opened, lose, outlet } = stand();
   await until("live", () => outlet.status === "live");
   state.isThere = false;
-  lose("nobody is there");
+  lose("unreachable");
   await until("retrying", () => outlet.status === "retrying");
   while (opened() < 4) await new Promise((resolve) => setImmediate(resolve));
   state.isThere = true;
   await until("live again", () => outlet.status === "live");
-  assert.deepEqual(statuses, ["live null", "retrying nobody is there", "live null"]);
+  assert.deepEqual(statuses, ["live null", "retrying unreachable", "live null"]);
 });
 
-test("closing sends what waits, and waits for nobody who does not take it", async () => {
+test("close sends queued events, but does not wait for a stuck connection", async () => {
   const quick = stand();
   quick.send("a");
   await quick.outlet.close();

@@ -1,4 +1,4 @@
-/** Events as another program reads them: Python's reader of XML. */
+/** Parses events with another program: Python's XML parser. */
 import { execFileSync } from "node:child_process";
 
 export interface ParsedElement {

@@ -22,7 +22,7 @@ test("auto prefers the hardware video decoders, best rank first", () => {
   assert.deepEqual(nodes[0]?.properties, {});
 });
 
-test("never keeps to software", () => {
+test("never uses software decoders only", () => {
   const { prefer, nodes } = expand("never");
   assert.deepEqual(prefer, []);
   assert.deepEqual(nodes[0]?.properties, { "force-sw-decoders": true });

@@ -1,7 +1,7 @@
 /**
- * Any video to raw I420 or NV12, upright. `decodebin` and not `decodebin3`: for a single parsed stream it is parser and
- * decoder with no queue between them, and it lets raw video through untouched. Whatever the decoder gives, the elements
- * behind see one of the two pixel formats that frames can be measured and drawn in, turned as the file says it was held.
+ * Decodes any video to raw I420 or NV12, upright. `decodebin` and not `decodebin3`: for a single parsed stream it is
+ * parser and decoder without a queue between them, and it passes raw video through. Downstream elements always receive
+ * one of the two pixel formats that frames can be analysed and drawn in, rotated by the orientation tag of the file.
  */
 import { Type } from "typebox";
 import type { Registry } from "../../schemas/registry.ts";
@@ -10,7 +10,7 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "composite",
   name: "decode",
-  about: "Decodes video of any kind to raw I420 or NV12, in hardware where there is some.",
+  about: "Decodes video of any codec to raw I420 or NV12, in hardware if available.",
   example: `
 graph: decode-example
 about: Decode a clip and print every frame.
@@ -23,7 +23,7 @@ chains:
   properties: Type.Object({
     hardware: Type.Enum(["auto", "never"], {
       default: "auto",
-      description: "auto prefers the hardware decoders of this machine; never uses software alone.",
+      description: "auto prefers hardware decoders; never uses software decoders only.",
     }),
   }),
   expand: ({ hardware }, { registry }) => ({

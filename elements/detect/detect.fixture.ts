@@ -1,4 +1,4 @@
-/** Models for tests, made here: no weights are needed, and what they see in a picture is known beforehand. */
+/** Generated models for tests: no weights needed, with predictable detections. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ export function testModel(file: string, { labels = ["light"] }: { readonly label
   return { card, labels, file };
 }
 
-/** Every pixel is an object, as sure as it is bright. `nonsense` divides nought by nought; `work` makes it slower. */
+/** Every pixel is an object; its brightness is the confidence. `nonsense` divides 0 by 0; `work` makes it slower. */
 export function makeLightModel({ nonsense = false, work = 0 } = {}): Model {
   const graph = new GraphBuilder();
   const images = graph.input("images", "uint8", [1, HEIGHT, WIDTH, 3]);

@@ -10,7 +10,7 @@ import { detectWith, finished, run, type Seen } from "./run.fixture.ts";
 const NO_HANG = { timeout: 60_000 };
 const light = makeLightModel();
 
-/** Where the light is, in fractions: of the frame by its pixels, and by what was detected. */
+/** Position of the light in fractions of the frame: by its pixels, and by detection. */
 function centreOfFrame({ planes: [luma], format: { width, height } }: Frame): readonly [number, number] {
   const sum = [0, 0, 0] as [number, number, number];
   for (let y = 0; y < height; y++)
@@ -48,23 +48,23 @@ function assertOnBall(frame: Frame, detections: Detections): void {
 }
 
 for (const [what, properties] of [
-  ["the whole frame is looked at", ""],
-  ["tiles are looked at as they come", 'tiles=\'{"columns": 2, "rows": 2}\''],
-  ["tiles are looked at", 'tiles=\'{"columns": 3, "rows": 2, "overlap": 0.25, "whole": true}\''],
+  ["the whole frame is analysed", ""],
+  ["default tiles are analysed", 'tiles=\'{"columns": 2, "rows": 2}\''],
+  ["tiles are analysed", 'tiles=\'{"columns": 3, "rows": 2, "overlap": 0.25, "whole": true}\''],
 ])
-  test(`boxes lie on what is seen when ${what}`, NO_HANG, async () => {
+  test(`boxes lie on the object when ${what}`, NO_HANG, async () => {
     const picture = "width=160&height=90&fps=25&frames=4";
-    const { seen } = await finished(detectWith(light), { picture, properties: properties ?? "", look: assertOnBall });
+    const { seen } = await finished(detectWith(light), { picture, properties: properties ?? "", check: assertOnBall });
     assert.equal(seen.length, 4);
     assert.ok(seen.every(({ detections }) => detections.inferred && detections.objects.length > 0));
   });
 
-test("only the region asked for is looked at, and its boxes lie where they do in the frame", NO_HANG, async () => {
+test("analyses only the given region, with boxes in coordinates of the frame", NO_HANG, async () => {
   const roi = { x: 0.5, y: 0.25, width: 0.25, height: 0.5 };
   const { seen } = await finished(detectWith(light), {
     picture: "width=160&height=90&fps=25&frames=40",
     properties: `roi='${JSON.stringify(roi)}'`,
-    look(frame, detections) {
+    check(frame, detections) {
       const [x, y] = centreOfFrame(frame);
       const isInside = Math.abs(x - roi.x - roi.width / 2) < 0.02 && Math.abs(y - roi.y - roi.height / 2) < 0.1;
       if (isInside) assertOnBall(frame, detections);
@@ -79,7 +79,7 @@ test("only the region asked for is looked at, and its boxes lie where they do in
     );
 });
 
-test("the same clip twice gives the same detections to the last bit", NO_HANG, async () => {
+test("the same clip gives bit-identical detections", NO_HANG, async () => {
   const texts = [];
   for (const _ of [1, 2]) {
     const { seen } = await finished(detectWith(light));
@@ -88,7 +88,7 @@ test("the same clip twice gives the same detections to the last bit", NO_HANG, a
   assert.equal(texts[0], texts[1]);
 });
 
-test("at pace fast every Nth frame is looked at, by its number", NO_HANG, async () => {
+test("at pace fast infers every Nth frame, by its number", NO_HANG, async () => {
   const { seen } = await finished(detectWith(light), { properties: "every=5" });
   assert.deepEqual(
     seen.map(({ detections }) => detections.inferred),
@@ -96,7 +96,7 @@ test("at pace fast every Nth frame is looked at, by its number", NO_HANG, async 
   );
 });
 
-test("live, a slow model takes no frame away, and sees on a frame what it sees at pace fast", NO_HANG, async () => {
+test("live, a slow model drops no frame, and gives the same detections as at pace fast", NO_HANG, async () => {
   const slow = makeLightModel({ work: 2000 });
   const picture = "width=160&height=90&fps=60&frames=60";
   const all = (await finished(detectWith(light), { picture })).seen;
@@ -107,16 +107,16 @@ test("live, a slow model takes no frame away, and sees on a frame what it sees a
     seen.map(({ ptsNs }) => ptsNs),
     all.map(({ ptsNs }) => ptsNs),
   );
-  const looked = seen.filter(({ detections }) => detections.inferred);
-  assert.ok(looked.length > 0 && looked.length < 60, `${looked.length} were looked at`);
+  const inferred = seen.filter(({ detections }) => detections.inferred);
+  assert.ok(inferred.length > 0 && inferred.length < 60, `${inferred.length} inferences`);
   const expected = new Set(all.map(asText));
-  for (const frame of looked) assert.ok(expected.has(asText(frame)));
+  for (const frame of inferred) assert.ok(expected.has(asText(frame)));
   for (const { detections } of seen)
     if (!detections.inferred) assert.deepEqual([detections.objects, detections.weak], [[], []]);
 });
 
 test(
-  "thresholds and classes change while it runs; a class that is unknown is refused and changes nothing",
+  "thresholds and classes are mutable while PLAYING; an unknown class is rejected and changes nothing",
   NO_HANG,
   async () => {
     const properties = {
@@ -140,16 +140,13 @@ test(
     const after = await countOf();
     assert.equal(after.confidence, 0.99);
     assert.ok(after.objects.length < before.objects.length && after.weak.length > before.weak.length);
-    assert.throws(
-      () => handler.update({ ...whole, classes: ["ligth"] }),
-      /knows no class "ligth"; did you mean "light"/,
-    );
+    assert.throws(() => handler.update({ ...whole, classes: ["ligth"] }), /has no class "ligth"; did you mean "light"/);
     assert.deepEqual(await countOf(), after);
     await handler.close();
   },
 );
 
-test("one handler serves frames of one size after another", NO_HANG, async () => {
+test("one handler processes frames of different sizes", NO_HANG, async () => {
   const properties = {
     model: "test",
     confidence: null,
@@ -169,11 +166,11 @@ test("one handler serves frames of one size after another", NO_HANG, async () =>
     "width=90&height=160&frames=2",
     "width=322&height=34&frames=2",
   ])
-    await finished(sharing(handler), { picture: `${picture}&fps=25`, look: assertOnBall });
+    await finished(sharing(handler), { picture: `${picture}&fps=25`, check: assertOnBall });
   await handler.close();
 });
 
-/** Uses a handler that lives on. */
+/** Uses an existing handler and keeps it open. */
 function sharing(handler: DetectHandler): AnyElement {
   if (detect.kind !== "transform") throw new Error("detect passes frames on");
   return defineElement({ ...detect, create: () => ({ process: (frame) => handler.process(frame) }) });
@@ -210,12 +207,12 @@ for (const [what, model, properties, expected] of [
   ],
   ["whose file is not there", { ...light, file: "no-such-model.onnx" }, "", /no-such-model\.onnx/],
   [
-    "asked to run on what is not here",
+    "with an unavailable provider",
     light,
     "providers=abacus",
     /onnxruntime does not offer the provider abacus here; it offers cpu/,
   ],
-  ["with a class it does not know", light, "classes=lihgt", /knows no class "lihgt"; did you mean "light"/],
+  ["with a class it does not know", light, "classes=lihgt", /has no class "lihgt"; did you mean "light"/],
   [
     "with a region beyond the frame",
     light,
@@ -223,7 +220,7 @@ for (const [what, model, properties, expected] of [
     /roi reaches beyond the frame/,
   ],
 ] as const)
-  test(`a model ${what} is refused at the start`, NO_HANG, () =>
+  test(`rejects a model ${what} at start`, NO_HANG, () =>
     assert.rejects(run(detectWith(model), { properties }), (error: Error) => {
       assert.match(error.message, expected);
       return true;

@@ -1,14 +1,14 @@
 /**
- * Looks for objects with a model and writes down what it sees, frame by frame. Inference runs on a thread of its own;
- * several frames are in hand at once, so that the next tensor is ready when the last inference ends.
+ * Detects objects with a model. Inference runs in its own thread; several frames are in flight, so that the next tensor
+ * is ready when an inference ends.
  *
- * At pace `fast` every frame is looked at, or every Nth. Live, the model sets the pace: when it is slower than the video
- * the frames between two looks wait for the earlier one and pass with `inferred: false`. All frames leave in order, none
- * is dropped here, and every box lies on the frame it was seen in; what that costs is latency.
+ * At pace `fast` inference runs on every frame, or on every Nth. Live, the model sets the rate: if it is slower than the
+ * video, frames between two inferences wait for the earlier one and pass with `inferred: false`. All frames leave in
+ * order, none is dropped, and every box belongs to the frame it was detected in; the cost is latency.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
-import { MOST_IN_FLIGHT } from "./limits.ts";
+import { MAX_IN_FLIGHT } from "./limits.ts";
 
 const CLOSED = { additionalProperties: false } as const;
 const fraction = (description: string, minimum = 0) => Type.Number({ minimum, maximum: 1, description });
@@ -16,16 +16,16 @@ const orOfCard = (description: string) =>
   Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
     default: null,
     live: true,
-    description: `${description} Null takes what the model's card says.`,
+    description: `${description} Null uses the value of the model card.`,
   });
 
 export default defineElement({
   kind: "transform",
   name: "detect",
-  about: "Finds objects in frames with a neural network.",
+  about: "Detects objects in frames with a neural network.",
   example: `
 graph: detect-example
-about: People and bicycles on a clip, a line for every frame.
+about: Detect people and bicycles in a clip and print a line for every frame.
 chains:
   main:
     - source
@@ -38,34 +38,34 @@ chains:
     model: Type.String({
       default: "default",
       minLength: 1,
-      description: "An installed model by name, or the path of a model card.",
+      description: "Name of an installed model, or path of a model card.",
     }),
-    confidence: orOfCard("What counts as seen. A track that has begun goes on with less: see `weak`."),
-    weak: orOfCard("What is too weak to count but may still hold a track."),
-    overlap: orOfCard("Two boxes of a class that overlap more are one object."),
+    confidence: orOfCard("Minimum confidence of a detection. An existing track continues with less: see `weak`."),
+    weak: orOfCard("Minimum confidence of a weak detection, which can only continue an existing track."),
+    overlap: orOfCard("Maximum overlap of two boxes of a class; boxes that overlap more are one object."),
     classes: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       maxItems: 10_000,
       live: true,
-      description: "What to look for, by the model's names; empty for all it knows.",
+      description: "Classes to detect, by the names of the model; empty for all.",
     }),
     every: Type.Union([Type.Literal("auto"), Type.Integer({ minimum: 1, maximum: 1000 })], {
       default: "auto",
       description:
-        "Which frames are looked at: every Nth, or auto: as many as the model can, and at pace fast all of them.",
+        "Run inference on every Nth frame, or auto: live as often as the model can, at pace fast on all frames.",
     }),
     roi: Type.Optional(
       Type.Object(
         {
           x: fraction("Left edge."),
-          y: fraction("Upper edge."),
+          y: fraction("Top edge."),
           width: fraction("Width.", 0.01),
           height: fraction("Height.", 0.01),
         },
         {
           ...CLOSED,
           live: true,
-          description: "The part of the frame to look at, as {x, y, width, height} in fractions of it.",
+          description: "Region of the frame to analyse, as {x, y, width, height} in fractions of the frame.",
         },
       ),
     ),
@@ -78,15 +78,16 @@ chains:
             Type.Number({
               minimum: 0,
               maximum: 0.9,
-              description: "Of a tile, shared with its neighbour: as large as the objects that tiles would cut.",
+              description:
+                "Fraction of a tile shared with its neighbour: at least the size of objects that tiles would cut.",
             }),
           ),
-          whole: Type.Optional(Type.Boolean({ description: "Look at the undivided picture as well." })),
+          whole: Type.Optional(Type.Boolean({ description: "Also analyse the whole frame." })),
         },
         {
           ...CLOSED,
           description:
-            "Looks at overlapping tiles, one inference each, for small objects in large pictures: {columns, rows}; `overlap` is 0.2 of a tile unless said otherwise, and the undivided picture is looked at as well, for what tiles cut, unless `whole` is false.",
+            "Analyses overlapping tiles, one inference each, for small objects in large frames: {columns, rows}. `overlap` is 0.2 of a tile by default; the whole frame is analysed too, for objects that tiles cut, unless `whole` is false.",
         },
       ),
     ),
@@ -94,27 +95,28 @@ chains:
       default: 1,
       minimum: 1,
       maximum: 64,
-      description: "Of one inference. More help a single stream on idle cores, and cost where several share them.",
+      description:
+        "Threads per inference. More threads help a single stream on idle cores, and cost throughput if several streams share them.",
     }),
     providers: Type.Array(Type.String({ minLength: 1 }), {
       default: ["cpu"],
       minItems: 1,
       maxItems: 8,
-      description: "Where onnxruntime computes, in order of preference: cpu, or cuda where it is offered.",
+      description: "Execution providers of onnxruntime, in order of preference: cpu, or cuda if available.",
     }),
     limitMs: Type.Integer({
       default: 5000,
       minimum: 100,
       maximum: 600_000,
-      description: "One inference may take so long; then its worker is replaced.",
+      description: "Time limit of one inference in milliseconds; then its worker is replaced.",
     }),
   }),
   writes: ["detections"],
   caps: "video/x-raw,format={I420,NV12}",
-  inFlight: MOST_IN_FLIGHT,
+  inFlight: MAX_IN_FLIGHT,
   async preload() {
     const [{ openModel }] = await load();
-    await openModel("default").catch(() => {}); // how cards are read; whether it is there matters to nobody yet
+    await openModel("default").catch(() => {}); // loads the card reader; a missing model is reported later
   },
   async create(properties, services) {
     const [{ openModel }, { DetectHandler }] = await load();

@@ -1,4 +1,4 @@
-/** A process that exits, with code 5, in the middle of an inference. */
+/** A process that exits with code 5 during inference. */
 import { makeLightModel } from "./detect.fixture.ts";
 import { Inference } from "./inference.ts";
 
@@ -10,7 +10,7 @@ const inference = await Inference.start({
   onFailure: "keep",
   startLimitMs: 20_000,
   limitMs: () => 10_000,
-  tell: () => {},
+  onEvent: () => {},
 });
 for (let order = 0; order < 20; order++) inference.infer(0, 0.5, 0.5).catch(() => {});
 setTimeout(() => process.exit(5), inference.inferenceMs / 2);

@@ -12,16 +12,12 @@ import { type Act, SCRIPTED_WORKER, scriptModel } from "./worker/script.fixture.
 const NO_HANG = { timeout: 120_000 };
 const light = makeLightModel();
 
-test(
-  "a model that gives nonsense ends the graph with the reason, after it was tried three times",
-  NO_HANG,
-  async () => {
-    const { state, reason, events } = await run(detectWith(makeLightModel({ nonsense: true })));
-    assert.equal(state, "failed");
-    assert.match(reason, /inference failed 3 times in a row, at last because: the model gave NaN in its output scores/);
-    assert.deepEqual(failuresIn(events), [1, 2, 3]);
-  },
-);
+test("a model that returns NaN fails the graph with the reason, after three attempts", NO_HANG, async () => {
+  const { state, reason, events } = await run(detectWith(makeLightModel({ nonsense: true })));
+  assert.equal(state, "failed");
+  assert.match(reason, /inference failed 3 times in a row; last error: the model gave NaN in its output scores/);
+  assert.deepEqual(failuresIn(events), [1, 2, 3]);
+});
 
 const failuresIn = (events: readonly GraphEvent[]) =>
   events.flatMap((event) =>
@@ -32,15 +28,15 @@ const failuresIn = (events: readonly GraphEvent[]) =>
 const warningsIn = (events: readonly GraphEvent[]) =>
   events.filter((event) => event.type === "log" && event.level === "warn").length;
 
-/** Four seconds of them: a busy machine needs a while to load a second worker and to look again. */
+/** Four seconds: a busy machine needs a while to start a second worker. */
 const LIVE_FRAMES = 100;
 
-/** Side by side: most of them wait for a limit, or for pictures at their pace. */
-describe("a worker that does not do its work", { concurrency: 3 }, () => {
+/** Concurrent: most of them wait for a limit, or for frames in real time. */
+describe("a worker that fails", { concurrency: 3 }, () => {
   for (const act of ["fail", "throw", "hang", "exit"] as const satisfies readonly Act[])
     for (const live of [false, true])
       test(
-        `a worker told to ${act} ${live ? "live costs looks and no frame" : "at pace fast costs nothing"}, and the graph says so`,
+        `a worker scripted to ${act} ${live ? "live costs inferences, but no frame" : "at pace fast costs nothing"}, and is reported`,
         NO_HANG,
         async () => {
           const model = scriptModel("well", "well", "well", act);
@@ -50,16 +46,16 @@ describe("a worker that does not do its work", { concurrency: 3 }, () => {
             live,
           });
           assert.equal(seen.length, live ? LIVE_FRAMES : 12);
-          const looked = seen.filter(({ detections }) => detections.inferred).length;
-          if (live) assert.ok(looked > 2 && looked < LIVE_FRAMES, `${looked} were looked at`);
-          else assert.equal(looked, 12);
+          const inferred = seen.filter(({ detections }) => detections.inferred).length;
+          if (live) assert.ok(inferred > 2 && inferred < LIVE_FRAMES, `${inferred} inferences`);
+          else assert.equal(inferred, 12);
           assert.deepEqual(failuresIn(events), [1]);
           assert.equal(warningsIn(events), 1);
           assert.ok(live || seen.at(-1)?.detections.inferred);
         },
       );
 
-  test("live, a worker that hangs on its first frame is given up long before the limit", NO_HANG, async () => {
+  test("live, a worker that hangs on its first frame is replaced long before the limit", NO_HANG, async () => {
     const { seen, events } = await finished(detectWith(scriptModel("well", "hang"), SCRIPTED_WORKER), {
       picture: "width=64&height=32&fps=25&frames=60",
       properties: "limit-ms=600000",
@@ -69,31 +65,31 @@ describe("a worker that does not do its work", { concurrency: 3 }, () => {
     assert.deepEqual(failuresIn(events), [1]);
   });
 
-  test("a thread left behind is told of by the graph", NO_HANG, async () => {
+  test("the graph reports a stuck thread", NO_HANG, async () => {
     const { events } = await finished(detectWith(scriptModel("well", "well", "stick"), SCRIPTED_WORKER), {
       picture: "width=64&height=32&fps=25&frames=12",
       properties: "limit-ms=1000",
     });
-    const told = events.flatMap((event) =>
+    const stuck = events.flatMap((event) =>
       event.type === "element" && event.event.state === "left-behind" ? [event.event.threads] : [],
     );
-    assert.deepEqual(told, [1]);
+    assert.deepEqual(stuck, [1]);
     assert.equal(warningsIn(events), 2);
   });
 });
 
-test("live, three failures in a row end the graph with the reason", NO_HANG, async () => {
+test("live, three failures in a row fail the graph with the reason", NO_HANG, async () => {
   const model = scriptModel("well", "fail", "well", "throw", "well", "exit");
   const { state, reason, events } = await run(detectWith(model, SCRIPTED_WORKER), {
     picture: "width=64&height=32&fps=25&frames=500",
     live: true,
   });
   assert.equal(state, "failed");
-  assert.match(reason, /inference failed 3 times in a row, at last because: its thread ended by itself/);
+  assert.match(reason, /inference failed 3 times in a row; last error: the worker thread exited/);
   assert.deepEqual(failuresIn(events), [1, 2, 3]);
 });
 
-test("a stop at any moment ends, whatever the worker is doing", NO_HANG, async () => {
+test("the graph stops in any state of the worker", NO_HANG, async () => {
   for (const [index, script] of [[], ["well", "hang"], ["well", "fail", "hang"], ["well", "well", "stick"]].entries())
     for (const live of [false, true]) {
       let frames = 0;
@@ -111,11 +107,11 @@ test("a stop at any moment ends, whatever the worker is doing", NO_HANG, async (
     }
 });
 
-test("a process that exits while it looks exits with its own code", NO_HANG, async () => {
+test("a process that exits during inference exits with its own code", NO_HANG, async () => {
   const program = childCommand(new URL("exit.child.ts", import.meta.url));
   const child = promisify(execFile)(process.execPath, program, { timeout: 30_000 });
   await assert.rejects(child, (error: { code?: number; stderr?: string }) => {
-    // onnxruntime may say what it misses on this machine; an abort would have another code, and words of its own.
+    // onnxruntime may log what this machine lacks; an abort would have another code and its own message.
     assert.equal(error.code, 5, error.stderr);
     assert.doesNotMatch(error.stderr ?? "", /terminate called|Napi::Error|Assertion|FATAL/);
     return true;

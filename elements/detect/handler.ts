@@ -1,30 +1,25 @@
+/** Writes `detections` to every frame, and reports statistics and failures of inference. */
 import type { Model } from "../../models/open.ts";
 import type { Detections } from "../../schemas/detections.ts";
 import type { Frame, Handler, Services } from "../element.ts";
+import { FrameInference } from "./frame-inference.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
 import { chooseInFlight, limitInference, limitStart } from "./limits.ts";
-import { Looker } from "./looker.ts";
-import { listLooks, type Region, type Tiles, WHOLE } from "./looks.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
-import { FastPace, LivePace, type Pace, type Question } from "./pace.ts";
-import { Readings } from "./readings.ts";
-import type { Every } from "./schedule.ts";
-import { readWanted, type WantedProperties } from "./wanted.ts";
+import { type DetectRequest, makeRequest, type RequestProperties } from "./request.ts";
+import { type Every, FastScheduler, LiveScheduler, type Scheduler } from "./schedule.ts";
 
-/** One is inferred, one waits for it, one is being filled. */
+/** One in inference, one waiting for it, one being filled. */
 const SLOTS = 3;
+/** Inference may take longer than the trial at the start. */
+const LATENCY_MARGIN = 1.5;
 
-export interface DetectProperties extends WantedProperties {
+interface DetectProperties extends RequestProperties {
   readonly every: Every;
-  readonly roi?: Region;
-  readonly tiles?: Tiles;
   readonly threads: number;
   readonly providers: readonly string[];
   readonly limitMs: number;
 }
-
-/** A look may be longer than the trial at the start. */
-const LATENCY_MARGIN = 1.5;
 
 export class DetectHandler implements Pick<Handler, "process" | "flush" | "close" | "inFlight" | "latencyMs"> {
   readonly inFlight: number;
@@ -32,21 +27,21 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
   readonly #model: Model;
   readonly #services: Services;
   readonly #inference: Inference;
-  readonly #pace: Pace;
-  readonly #readings: Readings;
-  #question: Question;
+  readonly #scheduler: Scheduler;
+  readonly #stats: DetectStats;
+  #request: DetectRequest;
   #nothing: Detections;
 
-  /** Rejects when a property or the model is not what it should be. `worker` begins another worker, in tests. */
+  /** Rejects for an invalid property or model. `worker` replaces the worker module, in tests. */
   static async create(
     model: Model,
     properties: DetectProperties,
     services: Services,
     worker?: URL,
   ): Promise<DetectHandler> {
-    const question = ask(properties, model);
+    const request = makeRequest(properties, model);
     const { live } = services.job;
-    const readings = new Readings(performance.now());
+    const stats = new DetectStats(performance.now());
     const inference = await Inference.start({
       model,
       threads: properties.threads,
@@ -54,12 +49,12 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
       slots: SLOTS,
       onFailure: live ? "release" : "keep",
       limitMs: (trialMs) =>
-        live ? limitInference(properties.limitMs, readings.inferenceMs || trialMs) : properties.limitMs,
+        live ? limitInference(properties.limitMs, stats.inferenceMs || trialMs) : properties.limitMs,
       startLimitMs: limitStart(properties.limitMs),
-      tell: (event) => tell(event, services),
+      onEvent: (event) => report(event, services),
       ...(worker && { worker }),
     });
-    return new DetectHandler(model, properties, services, inference, readings, question);
+    return new DetectHandler(model, properties, services, inference, stats, request);
   }
 
   private constructor(
@@ -67,88 +62,134 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     { every }: DetectProperties,
     services: Services,
     inference: Inference,
-    readings: Readings,
-    question: Question,
+    stats: DetectStats,
+    request: DetectRequest,
   ) {
     this.#model = model;
     this.#services = services;
     this.#inference = inference;
-    this.#readings = readings;
-    this.#question = question;
-    this.#nothing = describeNothing(question.wanted, model.card.model);
+    this.#stats = stats;
+    this.#request = request;
+    this.#nothing = describeNothing(request.filter, model.card.model);
     const { live } = services.job;
-    const looker = new Looker(inference, model);
-    const lookMs = inference.inferenceMs * question.regions.length;
-    this.#pace = live ? new LivePace(looker, inference, every, lookMs) : new FastPace(looker, every);
+    const frames = new FrameInference(inference, model);
+    const frameMs = inference.inferenceMs * request.regions.length;
+    this.#scheduler = live ? new LiveScheduler(frames, inference, every, frameMs) : new FastScheduler(frames, every);
     this.inFlight = chooseInFlight(live, every, SLOTS);
-    this.latencyMs = live ? LATENCY_MARGIN * lookMs : 0;
+    this.latencyMs = live ? LATENCY_MARGIN * frameMs : 0;
   }
 
   async process(frame: Frame): Promise<void> {
     const arrivedMs = performance.now();
-    const question = this.#question;
+    const request = this.#request;
     const nothing = this.#nothing;
     try {
-      const candidates = await this.#pace.look(frame, question);
+      const candidates = await this.#scheduler.infer(frame, request);
       if (candidates === null) {
-        this.#readings.passed();
+        this.#stats.countPassed();
         frame.write({ detections: nothing });
       } else {
         const { card, labels } = this.#model;
-        this.#readings.looked(this.#inference.inferenceMs, performance.now() - arrivedMs);
-        const { within, wanted } = question;
-        frame.write({ detections: describeObjects(candidates, frame.format, within, wanted, card.model, labels) });
+        this.#stats.countInferred(this.#inference.inferenceMs, performance.now() - arrivedMs);
+        frame.write({ detections: describeObjects(candidates, frame.format, request, card.model, labels) });
       }
     } catch (error) {
-      // A frame discarded by a stop or a seek is nobody's failure.
+      // A frame discarded by a stop or a seek is not a failure.
       if (!frame.signal.aborted) throw error;
     }
-    this.#report();
+    const stats = this.#stats.read(performance.now(), this.#scheduler.skipped);
+    if (stats !== null) this.#services.emit({ type: "stats", ...stats });
   }
 
   update(properties: DetectProperties): void {
-    this.#question = ask(properties, this.#model);
-    this.#nothing = describeNothing(this.#question.wanted, this.#model.card.model);
+    this.#request = makeRequest(properties, this.#model);
+    this.#nothing = describeNothing(this.#request.filter, this.#model.card.model);
   }
 
   flush(): void {
-    this.#pace.flush();
+    this.#scheduler.flush();
   }
 
   close(): Promise<void> {
     return this.#inference.close();
   }
-
-  #report(): void {
-    const reading = this.#readings.read(performance.now(), this.#pace.skipped);
-    if (reading !== null) this.#services.emit({ type: "stats", ...reading });
-  }
 }
 
-const ask = (properties: DetectProperties, model: Model): Question => ({
-  regions: listLooks(properties.roi ?? null, properties.tiles ?? null),
-  within: properties.roi ?? WHOLE,
-  wanted: readWanted(properties, model),
-});
-
-function tell(event: InferenceEvent, { log, emit }: Services): void {
-  if (event.state === "recovered") {
-    log.info("inference works again", { failures: event.failures });
-    emit({ type: "inference", state: "recovered", failures: event.failures });
-    return;
-  }
-  if (event.state === "left-behind") {
-    log.warn("an inference thread is stuck in native code and was left behind with its memory", {
-      threads: event.threads,
-    });
-    emit({ type: "inference", state: "left-behind", threads: event.threads });
-    return;
-  }
+function report(event: InferenceEvent, { log, emit }: Services): void {
   if (event.state === "warned") {
     log.warn(event.reason);
-    return;
+  } else if (event.state === "recovered") {
+    log.info("inference recovered", { failures: event.failures });
+    emit({ type: "inference", ...event });
+  } else if (event.state === "left-behind") {
+    log.warn("inference thread stuck in native code and abandoned with its memory", { threads: event.threads });
+    emit({ type: "inference", ...event });
+  } else {
+    const { reason, failures, retryInMs } = event;
+    if (retryInMs !== null) log.warn("inference failed, restarting the worker", { reason, failures });
+    emit({ type: "inference", state: "failed", reason, failures, retry_in_ms: retryInMs });
   }
-  const { reason, failures, retryInMs } = event;
-  if (retryInMs !== null) log.warn("inference failed, a new worker is started", { reason, failures });
-  emit({ type: "inference", state: "failed", reason, failures, retry_in_ms: retryInMs });
 }
+
+const REPORT_EVERY_MS = 1000;
+/** Values in a median. */
+const WINDOW = 256;
+
+/** Statistics of detection, reported about once per second. */
+export class DetectStats {
+  readonly #inferenceMs: number[] = [];
+  readonly #latencyMs: number[] = [];
+  #frames = 0;
+  #inferred = 0;
+  #reportedMs: number;
+  #reportedInferred = 0;
+
+  constructor(nowMs: number) {
+    this.#reportedMs = nowMs;
+  }
+
+  /** Median of the last inferences; 0 before the first. */
+  get inferenceMs(): number {
+    return median(this.#inferenceMs);
+  }
+
+  countPassed(): void {
+    this.#frames += 1;
+  }
+
+  countInferred(inferenceMs: number, latencyMs: number): void {
+    this.#frames += 1;
+    this.#inferred += 1;
+    keep(this.#inferenceMs, inferenceMs);
+    keep(this.#latencyMs, latencyMs);
+  }
+
+  /** Null within a second of the last report. Rates are since that report, counts since the start. */
+  read(nowMs: number, skipped: number) {
+    const sinceMs = nowMs - this.#reportedMs;
+    if (sinceMs < REPORT_EVERY_MS) return null;
+    const inferredPerSecond = ((this.#inferred - this.#reportedInferred) * 1000) / sinceMs;
+    this.#reportedMs = nowMs;
+    this.#reportedInferred = this.#inferred;
+    return {
+      inference_ms: round(this.inferenceMs),
+      latency_ms: round(median(this.#latencyMs)),
+      inferred_per_second: round(inferredPerSecond),
+      frames: this.#frames,
+      inferred: this.#inferred,
+      skipped,
+    };
+  }
+}
+
+function keep(list: number[], value: number): void {
+  list.push(value);
+  if (list.length > WINDOW) list.shift();
+}
+
+function median(list: readonly number[]): number {
+  const sorted = [...list].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;

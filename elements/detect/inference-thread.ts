@@ -1,13 +1,11 @@
 /**
- * One inference worker, from its start to its end. Owner: `Inference`. It is ended only while it is outside onnxruntime
- * (see worker/gate.ts); one that does not come out is left behind, and its owner is told.
+ * One inference worker thread, from start to end. Owner: `Inference`. The thread is terminated only while it is outside
+ * onnxruntime (see `Gate`); a thread that does not return from native code is abandoned, and its owner is notified.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { SHARE_ENV, Worker } from "node:worker_threads";
 import type { Candidates } from "../../models/decode/decoder.ts";
-import { Watchdog } from "./watchdog.ts";
-import { Gate } from "./worker/gate.ts";
-import type { Answer, Order, WorkerSettings } from "./worker/messages.ts";
+import { type Answer, Gate, type Order, type WorkerSettings } from "./worker/messages.ts";
 
 const END_LIMIT_MS = 2_000;
 const FIRST_POLL_MS = 10;
@@ -15,17 +13,17 @@ const LONGEST_POLL_MS = 1_000;
 
 export interface ThreadListener {
   found(id: number, candidates: Candidates, inferenceMs: number): void;
-  /** Told once; nothing but what becomes of the thread comes after it. */
-  broke(reason: string): void;
-  /** The thread is stuck in native code: it stays, with its memory. */
-  leftBehind(): void;
-  /** One that was left behind has come out after all, and is gone. */
-  cameOut(): void;
+  /** Called once; afterwards only `stuck` and `returned` may follow. */
+  failed(reason: string): void;
+  /** The thread is stuck in native code and abandoned with its memory. */
+  stuck(): void;
+  /** An abandoned thread has returned from native code and was terminated. */
+  returned(): void;
 }
 
-export type ThreadSettings = Omit<WorkerSettings, "gate">;
+type ThreadSettings = Omit<WorkerSettings, "gate">;
 
-/** It would fail again: the model does not fit its card, or what was asked for is not there. */
+/** Retrying is useless: the model does not match its card, or the provider is not available. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
 }
@@ -34,28 +32,30 @@ export class InferenceThread {
   readonly #worker: Worker;
   readonly #gate = new Gate();
   readonly #owner: ThreadListener;
-  /** Null before it has started, and when nobody wants to hear of it any more. */
+  /** Null before it has started and after it is retired. */
   #listener: ThreadListener | null = null;
   #started: (outcome: number | Error) => void = () => {};
-  #inferenceMs = 0;
-  #warnings: readonly string[] = [];
+  /** Duration of one inference on this machine, by a trial. */
+  inferenceMs = 0;
+  /** Problems that do not prevent inference. */
+  warnings: readonly string[] = [];
 
   private constructor(module: URL, settings: ThreadSettings, owner: ThreadListener) {
     this.#owner = owner;
     this.#worker = new Worker(module, {
       name: "inference",
       workerData: { ...settings, gate: this.#gate.memory } satisfies WorkerSettings,
-      // The module teaches its thread TypeScript itself; what this process was started with must not do it again.
+      // The module sets up TypeScript itself; the options of this process must not do it again.
       execArgv: [],
       env: SHARE_ENV, // for `loadOnnxruntime`
     });
     guardExit(this.#gate, this.#worker);
-    this.#worker.on("message", (answer: Answer) => this.#hear(answer));
+    this.#worker.on("message", (answer: Answer) => this.#onMessage(answer));
     this.#worker.on("error", (error: Error) => this.#over(error));
-    this.#worker.on("exit", (code) => this.#over(new Error(`its thread ended by itself (code ${code})`)));
+    this.#worker.on("exit", (code) => this.#over(new Error(`the worker thread exited with code ${code}`)));
   }
 
-  /** Rejects with a `Refusal`, or with what broke, or because of the signal; the thread is gone or left behind then. */
+  /** Rejects with a `Refusal`, another failure, or because of the signal; the thread is then terminated or abandoned. */
   static async start(
     module: URL,
     settings: ThreadSettings,
@@ -65,7 +65,7 @@ export class InferenceThread {
   ): Promise<InferenceThread> {
     const thread = new InferenceThread(module, settings, listener);
     try {
-      thread.#inferenceMs = await thread.#start(limitMs, signal);
+      thread.inferenceMs = await thread.#start(limitMs, signal);
       thread.#listener = listener;
       return thread;
     } catch (error) {
@@ -74,23 +74,13 @@ export class InferenceThread {
     }
   }
 
-  /** How long one inference takes on this machine, by a trial. */
-  get inferenceMs(): number {
-    return this.#inferenceMs;
-  }
-
-  /** What its owner should know although it works. */
-  get warnings(): readonly string[] {
-    return this.#warnings;
-  }
-
   post(order: Order): void {
     this.#worker.postMessage(order);
   }
 
   /**
-   * Nothing is heard of it any more. True when the thread is gone; false after the time limit: one that is stuck in
-   * native code is ended when, and if, it comes out.
+   * Stops notifying the listener. True when the thread is terminated; false after the time limit: a thread stuck in
+   * native code is terminated when, and if, it returns.
    */
   async retire(): Promise<boolean> {
     this.#listener = null;
@@ -98,18 +88,18 @@ export class InferenceThread {
     const limit = new AbortController();
     const late = sleep(END_LIMIT_MS, false, { signal: limit.signal }).catch(() => false);
     const ending = endOutside(this.#worker, this.#gate);
-    const isGone = await Promise.race([ending, late]);
+    const isTerminated = await Promise.race([ending, late]);
     limit.abort();
-    if (isGone) return true;
+    if (isTerminated) return true;
     this.#worker.unref();
-    this.#owner.leftBehind();
-    void ending.then(() => this.#owner.cameOut());
+    this.#owner.stuck();
+    void ending.then(() => this.#owner.returned());
     return false;
   }
 
   async #start(limitMs: number, signal: AbortSignal): Promise<number> {
-    const abort = (): void => this.#started(new Error("it was closed while it started"));
-    const watchdog = new Watchdog(() => this.#started(new Error(`it did not start within ${limitMs} ms`)));
+    const abort = (): void => this.#started(new Error("closed while starting"));
+    const watchdog = new Watchdog(() => this.#started(new Error(`the worker did not start within ${limitMs} ms`)));
     watchdog.arm(limitMs);
     signal.addEventListener("abort", abort);
     const outcome = await new Promise<number | Error>((resolve) => {
@@ -122,9 +112,9 @@ export class InferenceThread {
     return outcome;
   }
 
-  #hear(answer: Answer): void {
+  #onMessage(answer: Answer): void {
     if (answer.kind === "ready") {
-      this.#warnings = answer.warnings;
+      this.warnings = answer.warnings;
       this.#started(answer.inferenceMs);
     } else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer.inferenceMs);
     else this.#over(answer.kind === "refused" ? new Refusal(answer.reason) : new Error(answer.reason));
@@ -134,7 +124,7 @@ export class InferenceThread {
     this.#started(error);
     const listener = this.#listener;
     this.#listener = null;
-    listener?.broke(error.message);
+    listener?.failed(error.message);
   }
 }
 
@@ -152,7 +142,7 @@ async function endOutside(worker: Worker, gate: Gate): Promise<true> {
 const guarded = new Set<Gate>();
 let isGuarding = false;
 
-/** However this process comes to exit, the threads are outside onnxruntime when Node ends them. */
+/** Ensures that the threads are outside onnxruntime when this process exits and Node terminates them. */
 function guardExit(gate: Gate, worker: Worker): void {
   if (!isGuarding) process.on("exit", emptyGates);
   isGuarding = true;
@@ -164,4 +154,36 @@ function emptyGates(): void {
   const untilMs = performance.now() + END_LIMIT_MS;
   for (const gate of guarded) gate.shut();
   for (const gate of guarded) gate.waitUntilEmpty(Math.max(0, untilMs - performance.now()));
+}
+
+const TICKS = 8;
+
+/**
+ * Calls back when a time limit is exceeded. Counts ticks instead of reading a clock: after a suspend of the machine or
+ * process, ticks are missing and no false alarm is raised.
+ */
+export class Watchdog {
+  readonly #late: (limitMs: number) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(late: (limitMs: number) => void) {
+    this.#late = late;
+  }
+
+  /** Restarts the limit. */
+  arm(limitMs: number): void {
+    this.disarm();
+    this.#wait(limitMs, TICKS);
+  }
+
+  disarm(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #wait(limitMs: number, ticks: number): void {
+    this.#timer = setTimeout(() => {
+      if (ticks > 1) this.#wait(limitMs, ticks - 1);
+      else this.#late(limitMs);
+    }, limitMs / TICKS);
+  }
 }

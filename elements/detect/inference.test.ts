@@ -4,9 +4,9 @@ import { Inference, type InferenceEvent, InferenceLost, type InferenceSettings }
 import { type Act, SCRIPTED_WORKER, scriptModel } from "./worker/script.fixture.ts";
 
 const NO_HANG = { timeout: 120_000 };
-/** Long enough for a thread of a busy machine to answer, short enough for a test to wait for a hang. */
+/** Long enough for a thread on a busy machine to respond, short enough for a test to wait for a hang. */
 const LIMIT_MS = 1500;
-/** Where nothing hangs. */
+/** For scripts without a hang. */
 const NO_LIMIT_MS = 60_000;
 
 interface Running {
@@ -29,7 +29,7 @@ async function withInference(
     slots: 3,
     onFailure,
     limitMs: () => (hangsAt > 0 ? LIMIT_MS : NO_LIMIT_MS),
-    tell: (event) => events.push(event),
+    onEvent: (event) => events.push(event),
     worker: SCRIPTED_WORKER,
     startLimitMs: hangsAt === 0 ? LIMIT_MS : NO_LIMIT_MS,
     ...change,
@@ -42,60 +42,60 @@ async function withInference(
   }
 }
 
-/** What was in the slot when it was looked at. */
-const look = async (inference: Inference, slot: number) => (await inference.infer(slot, 0.1, 0.5)).boxes[0];
+/** The content of the slot at inference. */
+const infer = async (inference: Inference, slot: number) => (await inference.infer(slot, 0.1, 0.5)).boxes[0];
 const statesOf = (events: readonly InferenceEvent[]) =>
   events.map((event) => (event.state === "failed" ? event.reason : event.state));
 const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
-/** Side by side: most of them wait for a limit. */
+/** Concurrent: most of them wait for a limit. */
 describe("inference", { concurrency: 4 }, () => {
-  test("orders are answered in turn, each from its own slot", NO_HANG, () =>
+  test("answers requests in order, each from its own slot", NO_HANG, () =>
     withInference([], "keep", async ({ inference, events }) => {
-      assert.deepEqual(await Promise.all([2, 0, 1, 0].map((slot) => look(inference, slot))), [3, 1, 2, 1]);
+      assert.deepEqual(await Promise.all([2, 0, 1, 0].map((slot) => infer(inference, slot))), [3, 1, 2, 1]);
       assert.deepEqual(events, []);
     }),
   );
 
   for (const [act, reason] of [
-    ["fail", /^told to fail$/],
-    ["throw", /^told to throw$/],
-    ["exit", /^its thread ended by itself \(code 7\)$/],
-    ["hang", new RegExp(`^no answer within ${LIMIT_MS} ms$`)],
-    ["stick", new RegExp(`^no answer within ${LIMIT_MS} ms$`)],
+    ["fail", /^scripted failure$/],
+    ["throw", /^scripted throw$/],
+    ["exit", /^the worker thread exited with code 7$/],
+    ["hang", new RegExp(`^no result within ${LIMIT_MS} ms$`)],
+    ["stick", new RegExp(`^no result within ${LIMIT_MS} ms$`)],
   ] as const)
-    test(`a worker told to ${act} is replaced, and what waited is looked at after all`, NO_HANG, () =>
+    test(`a worker scripted to ${act} is replaced, and pending requests are repeated`, NO_HANG, () =>
       withInference(["well", "well", act], "keep", async ({ inference, events }) => {
-        assert.deepEqual(await Promise.all([0, 1, 2].map((slot) => look(inference, slot))), [1, 2, 3]);
+        assert.deepEqual(await Promise.all([0, 1, 2].map((slot) => infer(inference, slot))), [1, 2, 3]);
         const [failed, recovered] = events.filter(({ state }) => state !== "left-behind");
         assert.match(failed?.state === "failed" ? failed.reason : "", reason);
         assert.deepEqual(recovered, { state: "recovered", failures: 1 });
       }),
     );
 
-  test("live, what waits is given back at once, and later orders until a new worker is there", NO_HANG, () =>
+  test("live, rejects pending requests at once, and new ones until a new worker is ready", NO_HANG, () =>
     withInference(["well", "fail"], "release", async ({ inference, events }) => {
-      const outcomes = await Promise.allSettled([0, 1, 2].map((slot) => look(inference, slot)));
+      const outcomes = await Promise.allSettled([0, 1, 2].map((slot) => infer(inference, slot)));
       for (const outcome of outcomes)
         assert.ok(outcome.status === "rejected" && outcome.reason instanceof InferenceLost, JSON.stringify(outcome));
       assert.equal(inference.isReady, false);
-      await assert.rejects(look(inference, 0), InferenceLost);
+      await assert.rejects(infer(inference, 0), InferenceLost);
       await until(() => inference.isReady);
-      assert.equal(await look(inference, 1), 2);
-      assert.deepEqual(statesOf(events), ["told to fail", "recovered"]);
+      assert.equal(await infer(inference, 1), 2);
+      assert.deepEqual(statesOf(events), ["scripted failure", "recovered"]);
     }),
   );
 
   for (const onFailure of ["keep", "release"] as const)
-    test(`three failures in a row are the end, with the last reason (${onFailure})`, NO_HANG, () =>
+    test(`fails for good after three failures in a row, with the last reason (${onFailure})`, NO_HANG, () =>
       withInference(["well", "fail", "exit", "throw"], onFailure, async ({ inference, events }) => {
-        const first = look(inference, 0);
-        const over = /inference failed 3 times in a row, at last because: told to throw/;
+        const first = infer(inference, 0);
+        const over = /inference failed 3 times in a row; last error: scripted throw/;
         await assert.rejects(first, onFailure === "keep" ? over : InferenceLost);
         await until(() => inference.fatal !== null);
-        await assert.rejects(look(inference, 0), over);
+        await assert.rejects(infer(inference, 0), over);
         assert.deepEqual(
           events.map((event) => event.state === "failed" && event.retryInMs),
           [100, 400, null],
@@ -103,9 +103,9 @@ describe("inference", { concurrency: 4 }, () => {
       }),
     );
 
-  test("a new worker that refuses the model is the end at once, with its reason", NO_HANG, () =>
+  test("fails for good if a new worker rejects the model, with its reason", NO_HANG, () =>
     withInference(["well", "fail", "refuse"], "keep", async ({ inference, events }) => {
-      await assert.rejects(look(inference, 0), /a new inference worker refuses the model: told to refuse/);
+      await assert.rejects(infer(inference, 0), /a new inference worker rejected the model: scripted refusal/);
       assert.deepEqual(
         events.map((event) => event.state === "failed" && event.retryInMs),
         [100, null],
@@ -114,43 +114,43 @@ describe("inference", { concurrency: 4 }, () => {
   );
 
   for (const onFailure of ["keep", "release"] as const)
-    test(`threads left behind are told of and counted, and three are the end (${onFailure})`, NO_HANG, () =>
+    test(`reports and counts stuck threads, and fails for good after three (${onFailure})`, NO_HANG, () =>
       withInference(
         ["well", "stick", "well", "well", "stick", "well", "well", "stick"],
         onFailure,
         async ({ inference, events }) => {
-          const leftBehind = () =>
+          const stuckThreads = () =>
             events.flatMap((event) => (event.state === "left-behind" ? [event.threads] : [])).at(-1) ?? 0;
           for (const time of [1, 2, 3]) {
-            const stuck = look(inference, 0);
-            if (onFailure === "release") await assert.rejects(stuck, InferenceLost);
-            else if (time < 3) assert.equal(await stuck, 1);
-            else await stuck.catch(() => {});
-            await until(() => leftBehind() === time && (inference.isReady || time === 3));
-            if (time < 3) assert.equal(await look(inference, 1), 2);
+            const running = infer(inference, 0);
+            if (onFailure === "release") await assert.rejects(running, InferenceLost);
+            else if (time < 3) assert.equal(await running, 1);
+            else await running.catch(() => {});
+            await until(() => stuckThreads() === time && (inference.isReady || time === 3));
+            if (time < 3) assert.equal(await infer(inference, 1), 2);
           }
-          assert.match(inference.fatal?.message ?? "", /given up: 3 of its threads are stuck in native code/);
-          await assert.rejects(look(inference, 0), /3 of its threads are stuck/);
+          assert.match(inference.fatal?.message ?? "", /stopped: 3 threads are stuck in native code/);
+          await assert.rejects(infer(inference, 0), /3 threads are stuck/);
         },
       ),
     );
 
-  test("how long an inference may take is asked with how long one took when it was tried", NO_HANG, async () => {
+  test("passes the duration of the trial to the time limit", NO_HANG, async () => {
     const asked: number[] = [];
     const limitMs = (trialMs: number) => {
       asked.push(trialMs);
       return LIMIT_MS;
     };
-    await withInference([], "keep", async ({ inference }) => void (await look(inference, 0)), { limitMs });
+    await withInference([], "keep", async ({ inference }) => void (await infer(inference, 0)), { limitMs });
     assert.deepEqual(asked, [1]);
   });
 
-  test("a good answer in between begins the count anew", NO_HANG, () =>
+  test("a success resets the count of failures", NO_HANG, () =>
     withInference(
       ["well", "fail", "well", "well", "fail", "well", "well", "fail"],
       "keep",
       async ({ inference, events }) => {
-        for (const slot of [0, 1, 2]) assert.equal(await look(inference, slot), slot + 1);
+        for (const slot of [0, 1, 2]) assert.equal(await infer(inference, slot), slot + 1);
         assert.equal(inference.fatal, null);
         assert.equal(events.filter(({ state }) => state === "recovered").length, 3);
       },
@@ -158,31 +158,27 @@ describe("inference", { concurrency: 4 }, () => {
   );
 
   for (const [act, reason] of [
-    ["refuse", /^told to refuse$/],
-    ["throw", /^told to throw$/],
-    ["exit", /^its thread ended by itself \(code 7\)$/],
-    ["hang", new RegExp(`^it did not start within ${LIMIT_MS} ms$`)],
+    ["refuse", /^scripted refusal$/],
+    ["throw", /^scripted throw$/],
+    ["exit", /^the worker thread exited with code 7$/],
+    ["hang", new RegExp(`^the worker did not start within ${LIMIT_MS} ms$`)],
   ] as const)
-    test(`a worker told to ${act} when it starts is refused`, NO_HANG, () =>
+    test(`a worker scripted to ${act} at start rejects the start`, NO_HANG, () =>
       assert.rejects(
         withInference([act], "keep", async () => {}),
         (error: Error) => reason.test(error.message),
       ),
     );
 
-  test(
-    "closing while it looks, while it hangs and while it is replaced ends, and rejects what waited",
-    NO_HANG,
-    async () => {
-      for (const script of [["well"], ["well", "hang"], ["well", "stick"], ["well", "fail", "hang"]] as const)
-        await withInference(script, "keep", async ({ inference, events }) => {
-          const waiting = look(inference, 0);
-          waiting.catch(() => {});
-          while (script.length === 3 && events.length === 0) await new Promise((resolve) => setImmediate(resolve));
-          await inference.close();
-          if (script.length > 1) await assert.rejects(waiting, /the detector was closed/);
-          await assert.rejects(look(inference, 0), /the detector is closed/);
-        });
-    },
-  );
+  test("close ends and rejects pending requests, during inference, a hang, and a replacement", NO_HANG, async () => {
+    for (const script of [["well"], ["well", "hang"], ["well", "stick"], ["well", "fail", "hang"]] as const)
+      await withInference(script, "keep", async ({ inference, events }) => {
+        const waiting = infer(inference, 0);
+        waiting.catch(() => {});
+        while (script.length === 3 && events.length === 0) await new Promise((resolve) => setImmediate(resolve));
+        await inference.close();
+        if (script.length > 1) await assert.rejects(waiting, /the detector was closed/);
+        await assert.rejects(infer(inference, 0), /the detector is closed/);
+      });
+  });
 });

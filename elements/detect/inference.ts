@@ -1,20 +1,20 @@
 /**
- * Inference that survives its worker. Orders are answered in turn; when the worker throws, hangs, ends or gives nonsense
- * it is replaced, after a pause. What waits then is either ordered again from the new one (`keep`: the tensors are
- * still in their slots), or given back at once as `InferenceLost` (`release`). Three failures in a row are the end, and
- * so are a new worker that refuses the model and three threads left behind in native code, each with all its memory.
+ * Inference that survives failures of its worker. Requests are answered in order; a worker that throws, hangs, exits or
+ * returns NaN is replaced after a pause. Pending requests are either repeated on the new worker (`keep`: the tensors are
+ * still in their slots) or rejected at once with `InferenceLost` (`release`). Inference fails for good after three
+ * failures in a row, when a new worker rejects the model, or when three threads are stuck in native code, each with all
+ * its memory.
  *
  * Owner: the handler of `detect`. JS thread.
  */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Model } from "../../models/open.ts";
-import { InferenceThread, Refusal, type ThreadListener } from "./inference-thread.ts";
-import { Watchdog } from "./watchdog.ts";
+import { InferenceThread, Refusal, type ThreadListener, Watchdog } from "./inference-thread.ts";
 import type { Order } from "./worker/messages.ts";
-import { sizeOf, viewTensor } from "./worker/tensor-view.ts";
+import { sizeOf, viewTensor } from "./worker/model-input.ts";
 
-const MOST_FAILURES = 3;
-const MOST_LEFT_BEHIND = 3;
+const MAX_FAILURES = 3;
+const MAX_LEFT_BEHIND = 3;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_GROWTH = 4;
 const WORKER = new URL("worker/worker.mjs", import.meta.url);
@@ -22,28 +22,27 @@ const WORKER = new URL("worker/worker.mjs", import.meta.url);
 export type InferenceEvent =
   | { readonly state: "failed"; readonly reason: string; readonly failures: number; readonly retryInMs: number | null }
   | { readonly state: "recovered"; readonly failures: number }
-  /** So many threads are stuck in native code by now. */
+  /** Number of threads stuck in native code. */
   | { readonly state: "left-behind"; readonly threads: number }
-  /** It works, but not as it should. */
+  /** A problem that does not prevent inference. */
   | { readonly state: "warned"; readonly reason: string };
 
 export interface InferenceSettings {
   readonly model: Model;
   readonly threads: number;
   readonly providers: readonly string[];
-  /** Tensors that may be filled and waiting at once. */
+  /** Number of tensors, filled or waiting. */
   readonly slots: number;
   readonly onFailure: "keep" | "release";
-  /** How long the next inference may take, asked before each. `trialMs` is how long one took when it was tried. */
+  /** Time limit of the next inference, called before each. `trialMs` is the duration of the trial at start. */
   limitMs(trialMs: number): number;
-  tell(event: InferenceEvent): void;
-  /** Begins the worker; another one in tests. */
+  onEvent(event: InferenceEvent): void;
+  /** Replaces the worker module, in tests. */
   readonly worker?: URL;
-  /** For a worker to start. */
   readonly startLimitMs: number;
 }
 
-/** The worker broke and the order was given back: nothing is known of that tensor. */
+/** The worker failed: there is no result for this tensor. */
 export class InferenceLost extends Error {
   override readonly name = "InferenceLost";
 }
@@ -58,34 +57,36 @@ export class Inference {
   readonly #memory: readonly SharedArrayBuffer[];
   readonly #watchdog: Watchdog;
   readonly #closing = new AbortController();
-  /** In the order they were given; the first is the one that is looked at. */
+  /** In order of arrival; the first is in inference. */
   readonly #pending: Pending[] = [];
   readonly #retiring = new Set<Promise<unknown>>();
   #thread: InferenceThread | null = null;
   #restart: NodeJS.Timeout | undefined;
   #failures = 0;
   #leftBehind = 0;
-  #fatal: Error | null = null;
+  /** Set when inference has failed for good. */
+  fatal: Error | null = null;
   #nextId = 0;
-  #inferenceMs = 0;
+  /** Of the last inference. */
+  inferenceMs = 0;
   #trialMs = 0;
 
   private constructor(settings: InferenceSettings) {
     const bytes = sizeOf(settings.model.card.input);
     this.#settings = settings;
     this.#memory = Array.from({ length: settings.slots }, () => new SharedArrayBuffer(bytes));
-    this.#watchdog = new Watchdog((limitMs) => this.#broke(`no answer within ${Math.round(limitMs)} ms`));
+    this.#watchdog = new Watchdog((limitMs) => this.#onFailure(`no result within ${Math.round(limitMs)} ms`));
   }
 
-  /** Rejects when the model cannot be loaded or does not fit its card. */
+  /** Rejects if the model cannot be loaded or does not match its card. */
   static async start(settings: InferenceSettings): Promise<Inference> {
     const inference = new Inference(settings);
     inference.#use(await inference.#startThread());
-    inference.#inferenceMs = inference.#trialMs;
+    inference.inferenceMs = inference.#trialMs;
     return inference;
   }
 
-  /** The tensors: filled by whoever has the slot, untouched until the answer. */
+  /** The tensors. The caller that acquired a slot fills it, and must not touch it until the result. */
   get slots(): readonly (Uint8Array | Float32Array)[] {
     const { input } = this.#settings.model.card;
     return this.#memory.map((memory) => viewTensor(input, memory));
@@ -96,20 +97,10 @@ export class Inference {
     return this.#thread !== null;
   }
 
-  /** Why there will be no more inference. */
-  get fatal(): Error | null {
-    return this.#fatal;
-  }
-
-  /** Of the last one. */
-  get inferenceMs(): number {
-    return this.#inferenceMs;
-  }
-
-  /** Rejects with `InferenceLost`, or with the reason for which all is over. */
+  /** Rejects with `InferenceLost`, or with `fatal`. */
   infer(slot: number, minimum: number, overlap: number): Promise<Candidates> {
     if (this.#closing.signal.aborted) return Promise.reject(new Error("the detector is closed"));
-    if (this.#fatal !== null) return Promise.reject(this.#fatal);
+    if (this.fatal !== null) return Promise.reject(this.fatal);
     if (this.#thread === null && this.#settings.onFailure === "release")
       return Promise.reject(new InferenceLost("the inference worker is being replaced"));
     const order = { id: this.#nextId++, slot, minimum, overlap };
@@ -120,12 +111,12 @@ export class Inference {
     });
   }
 
-  /** The worker is gone, or left behind and told of if it is stuck in native code. */
+  /** Terminates the worker, or abandons it if it is stuck in native code. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#restart);
     this.#watchdog.disarm();
-    this.#giveBack(new Error("the detector was closed"));
+    this.#rejectPending(new Error("the detector was closed"));
     this.#retire();
     while (this.#retiring.size > 0) await Promise.all(this.#retiring);
   }
@@ -134,9 +125,9 @@ export class Inference {
     const { model, threads, providers, worker = WORKER, startLimitMs } = this.#settings;
     const listener: ThreadListener = {
       found: (id, candidates, inferenceMs) => this.#found(id, candidates, inferenceMs),
-      broke: (reason) => this.#broke(reason),
-      leftBehind: () => this.#leaveBehind(),
-      cameOut: () => {
+      failed: (reason) => this.#onFailure(reason),
+      stuck: () => this.#leaveBehind(),
+      returned: () => {
         this.#leftBehind -= 1;
       },
     };
@@ -147,7 +138,7 @@ export class Inference {
   #use(thread: InferenceThread): void {
     this.#thread = thread;
     this.#trialMs = thread.inferenceMs;
-    for (const reason of thread.warnings) this.#settings.tell({ state: "warned", reason });
+    for (const reason of thread.warnings) this.#settings.onEvent({ state: "warned", reason });
   }
 
   #watch(): void {
@@ -158,48 +149,47 @@ export class Inference {
     const [first] = this.#pending;
     if (first?.id !== id) return;
     this.#pending.shift();
-    this.#inferenceMs = inferenceMs;
+    this.inferenceMs = inferenceMs;
     if (this.#pending.length > 0) this.#watch();
     else this.#watchdog.disarm();
-    if (this.#failures > 0) this.#settings.tell({ state: "recovered", failures: this.#failures });
+    if (this.#failures > 0) this.#settings.onEvent({ state: "recovered", failures: this.#failures });
     this.#failures = 0;
     first.resolve(candidates);
   }
 
-  #broke(reason: string): void {
-    if (this.#closing.signal.aborted || this.#fatal !== null) return;
+  #onFailure(reason: string): void {
+    if (this.#closing.signal.aborted || this.fatal !== null) return;
     const failures = this.#failures + 1;
-    if (failures >= MOST_FAILURES) {
-      this.#fail(new Error(`inference failed ${failures} times in a row, at last because: ${reason}`), reason);
+    if (failures >= MAX_FAILURES) {
+      this.#fail(new Error(`inference failed ${failures} times in a row; last error: ${reason}`), reason);
       return;
     }
     this.#watchdog.disarm();
     this.#retire();
     this.#failures = failures;
     const retryInMs = FIRST_PAUSE_MS * PAUSE_GROWTH ** (failures - 1);
-    this.#settings.tell({ state: "failed", reason, failures, retryInMs });
-    if (this.#settings.onFailure === "release") this.#giveBack(new InferenceLost(reason));
+    this.#settings.onEvent({ state: "failed", reason, failures, retryInMs });
+    if (this.#settings.onFailure === "release") this.#rejectPending(new InferenceLost(reason));
     this.#restart = setTimeout(() => void this.#replace(), retryInMs);
   }
 
-  /** For good. */
   #fail(fatal: Error, reason: string): void {
     clearTimeout(this.#restart);
     this.#watchdog.disarm();
     this.#retire();
     this.#failures += 1;
-    this.#fatal = fatal;
-    this.#settings.tell({ state: "failed", reason, failures: this.#failures, retryInMs: null });
-    this.#giveBack(fatal);
+    this.fatal = fatal;
+    this.#settings.onEvent({ state: "failed", reason, failures: this.#failures, retryInMs: null });
+    this.#rejectPending(fatal);
   }
 
   #leaveBehind(): void {
     this.#leftBehind += 1;
     const threads = this.#leftBehind;
-    this.#settings.tell({ state: "left-behind", threads });
-    if (threads < MOST_LEFT_BEHIND || this.#closing.signal.aborted || this.#fatal !== null) return;
-    const reason = `${threads} of its threads are stuck in native code and could not be ended`;
-    this.#fail(new Error(`inference is given up: ${reason}`), reason);
+    this.#settings.onEvent({ state: "left-behind", threads });
+    if (threads < MAX_LEFT_BEHIND || this.#closing.signal.aborted || this.fatal !== null) return;
+    const reason = `${threads} threads are stuck in native code and cannot be terminated`;
+    this.#fail(new Error(`inference stopped: ${reason}`), reason);
   }
 
   async #replace(): Promise<void> {
@@ -209,12 +199,12 @@ export class Inference {
       this.#use(await starting);
     } catch (error) {
       const { message } = error as Error;
-      if (!(error instanceof Refusal)) this.#broke(message);
-      else if (!this.#closing.signal.aborted && this.#fatal === null)
-        this.#fail(new Error(`a new inference worker refuses the model: ${message}`, { cause: error }), message);
+      if (!(error instanceof Refusal)) this.#onFailure(message);
+      else if (!this.#closing.signal.aborted && this.fatal === null)
+        this.#fail(new Error(`a new inference worker rejected the model: ${message}`, { cause: error }), message);
       return;
     }
-    if (this.#closing.signal.aborted || this.#fatal !== null) {
+    if (this.#closing.signal.aborted || this.fatal !== null) {
       this.#retire();
       return;
     }
@@ -232,7 +222,7 @@ export class Inference {
     this.#retiring.add(tracked);
   }
 
-  #giveBack(error: Error): void {
+  #rejectPending(error: Error): void {
     for (const { reject } of this.#pending.splice(0)) reject(error);
   }
 }

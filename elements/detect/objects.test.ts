@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import type { Candidates } from "../../models/decode/decoder.ts";
-import { WHOLE } from "./looks.ts";
 import { describeNothing, describeObjects, placeCandidates } from "./objects.ts";
-import type { Wanted } from "./wanted.ts";
+import { type DetectionFilter, WHOLE } from "./request.ts";
 
 const SIZE = { width: 200, height: 100 };
-const WANTED: Wanted = { confidence: 0.5, weak: 0.2, overlap: 0.5, minimum: 0.2, classIds: null };
+const FILTER: DetectionFilter = { confidence: 0.5, weak: 0.2, overlap: 0.5, minimum: 0.2, classIds: null };
 const LABELS = ["person", "car"];
 
 const candidates = (...list: readonly { box: readonly number[]; score: number; classId: number }[]): Candidates => ({
@@ -16,17 +15,17 @@ const candidates = (...list: readonly { box: readonly number[]; score: number; c
   scores: Float32Array.from(list, ({ score }) => score),
   classIds: Int32Array.from(list, ({ classId }) => classId),
 });
-const describe = (found: Candidates, wanted = WANTED, region = WHOLE) =>
-  describeObjects(found, SIZE, region, wanted, "test", LABELS);
+const describe = (found: Candidates, filter = FILTER, within = WHOLE) =>
+  describeObjects(found, SIZE, { within, filter }, "test", LABELS);
 const BOX = [20, 10, 120, 60];
 
-test("boxes come back to the frame the way the tensor was made", () => {
+test("maps boxes from the tensor back to the frame", () => {
   const geometry = { scaleX: 0.5, scaleY: 0.25, offsetX: 10, offsetY: 4, originX: 40, originY: 8 };
   const placed = placeCandidates(candidates({ box: [10, 4, 30, 9], score: 1, classId: 0 }), geometry);
   assert.deepEqual([...placed.boxes], [40, 8, 80, 28]);
 });
 
-test("what is sure enough is seen, what is less sure is weak, the rest is nothing", () => {
+test("splits detections by confidence into objects and weak ones, and drops the rest", () => {
   const scores = [0.25, 0.9, 0.5, 0.1];
   const { objects, weak, inferred } = describe(candidates(...scores.map((score) => ({ box: BOX, score, classId: 0 }))));
   assert.equal(inferred, true);
@@ -44,20 +43,20 @@ test("what is sure enough is seen, what is less sure is weak, the rest is nothin
   );
 });
 
-test("only classes that are wanted are told, by their names", () => {
+test("reports only selected classes, by name", () => {
   const found = candidates({ box: BOX, score: 0.9, classId: 0 }, { box: BOX, score: 0.8, classId: 1 });
-  const { objects } = describe(found, { ...WANTED, classIds: new Set([1]) });
+  const { objects } = describe(found, { ...FILTER, classIds: new Set([1]) });
   assert.deepEqual(
     objects.map(({ className, classId }) => [className, classId]),
     [["car", 1]],
   );
 });
 
-test("a class without a label is left out", () => {
+test("drops a class without a label", () => {
   assert.deepEqual(describe(candidates({ box: BOX, score: 0.9, classId: 7 })).objects, []);
 });
 
-test("boxes lie within the frame and have an area, whatever the network says", () => {
+test("boxes lie within the frame and have an area, for any network output", () => {
   const wild = fc.float({ min: -400, max: 400 });
   fc.assert(
     fc.property(fc.array(fc.tuple(wild, wild, wild, wild), { maxLength: 20 }), (boxes) => {
@@ -72,14 +71,14 @@ test("boxes lie within the frame and have an area, whatever the network says", (
   );
 });
 
-test("a box ends where the region ends that was looked at", () => {
+test("clips boxes to the analysed region", () => {
   const region = { x: 0.25, y: 0.25, width: 0.5, height: 0.5 };
   const boxes = [
     [20, 10, 120, 60],
     [60, 40, 80, 60],
     [160, 10, 190, 90],
   ].map((box) => ({ box, score: 0.9, classId: 0 }));
-  const { objects } = describe(candidates(...boxes), WANTED, region);
+  const { objects } = describe(candidates(...boxes), FILTER, region);
   assert.deepEqual(
     objects.map(({ box }) => box.map((value) => Math.round(value * 100))),
     [
@@ -89,7 +88,7 @@ test("a box ends where the region ends that was looked at", () => {
   );
 });
 
-test("a box outside of the frame or turned inside out is dropped", () => {
+test("drops boxes outside the frame or with negative size", () => {
   const boxes = [
     [300, 10, 400, 60],
     [120, 10, 20, 60],
@@ -100,8 +99,8 @@ test("a box outside of the frame or turned inside out is dropped", () => {
   assert.deepEqual(objects, []);
 });
 
-test("a frame that was not looked at says so", () => {
-  assert.deepEqual(describeNothing(WANTED, "test"), {
+test("marks a frame without inference", () => {
+  assert.deepEqual(describeNothing(FILTER, "test"), {
     inferred: false,
     model: "test",
     confidence: 0.5,

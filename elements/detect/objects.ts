@@ -1,13 +1,13 @@
-/** From candidates in pixels of a tensor to detections in fractions of the frame. Pure. */
+/** Converts candidates in pixels of a tensor to detections in fractions of the frame. Pure. */
 import type { Candidates } from "../../models/decode/decoder.ts";
+import { mergeTiles } from "../../models/decode/merge.ts";
 import type { Box, Detection, Detections } from "../../schemas/detections.ts";
 import type { FrameFormat, TensorGeometry } from "../element.ts";
-import type { Region } from "./looks.ts";
-import type { Wanted } from "./wanted.ts";
+import type { DetectionFilter, DetectRequest, Region } from "./request.ts";
 
 type Size = Pick<FrameFormat, "width" | "height">;
 
-/** The same candidates, in pixels of the frame; they may still reach beyond it. */
+/** Maps candidates to pixels of the frame; they may still reach beyond it. */
 export function placeCandidates(candidates: Candidates, geometry: TensorGeometry): Candidates {
   const { scaleX, scaleY, offsetX, offsetY, originX, originY } = geometry;
   const boxes = new Float32Array(candidates.boxes.length);
@@ -18,12 +18,11 @@ export function placeCandidates(candidates: Candidates, geometry: TensorGeometry
   return { ...candidates, boxes };
 }
 
-/** `candidates` are in pixels of a frame of that size; what lies beyond the region that was looked at is a guess. */
+/** `candidates` are in pixels of a frame of that size; boxes are clipped to the analysed region. */
 export function describeObjects(
   candidates: Candidates,
   size: Size,
-  region: Region,
-  wanted: Wanted,
+  { within, filter }: Pick<DetectRequest, "within" | "filter">,
   model: string,
   labels: readonly string[],
 ): Detections {
@@ -31,23 +30,23 @@ export function describeObjects(
   for (let index = 0; index < candidates.count; index++) {
     const classId = candidates.classIds[index] ?? -1;
     const className = labels[classId];
-    if (className === undefined || (wanted.classIds !== null && !wanted.classIds.has(classId))) continue;
-    const box = clip(candidates.boxes.subarray(4 * index, 4 * index + 4), size, region);
+    if (className === undefined || (filter.classIds !== null && !filter.classIds.has(classId))) continue;
+    const box = clip(candidates.boxes.subarray(4 * index, 4 * index + 4), size, within);
     const confidence = Math.min(candidates.scores[index] ?? 0, 1);
-    if (box !== null && confidence >= wanted.minimum) seen.push({ classId, className, confidence, box });
+    if (box !== null && confidence >= filter.minimum) seen.push({ classId, className, confidence, box });
   }
-  seen.sort((a, b) => b.confidence - a.confidence); // stable: of equals, the first stays first
+  seen.sort((a, b) => b.confidence - a.confidence); // stable: equal scores keep their order
   return {
     inferred: true,
     model,
-    confidence: wanted.confidence,
-    objects: seen.filter(({ confidence }) => confidence >= wanted.confidence),
-    weak: seen.filter(({ confidence }) => confidence < wanted.confidence && confidence >= wanted.weak),
+    confidence: filter.confidence,
+    objects: seen.filter(({ confidence }) => confidence >= filter.confidence),
+    weak: seen.filter(({ confidence }) => confidence < filter.confidence && confidence >= filter.weak),
   };
 }
 
-/** On a frame that nothing was looked for in. */
-export const describeNothing = ({ confidence }: Wanted, model: string): Detections => ({
+/** For a frame without inference. */
+export const describeNothing = ({ confidence }: DetectionFilter, model: string): Detections => ({
   inferred: false,
   model,
   confidence,
@@ -55,7 +54,7 @@ export const describeNothing = ({ confidence }: Wanted, model: string): Detectio
   weak: [],
 });
 
-/** Null when nothing of it lies in the region. */
+/** Null if the box lies outside the region. */
 function clip(
   [left = 0, top = 0, right = 0, bottom = 0]: Float32Array,
   { width, height }: Size,
@@ -68,5 +67,31 @@ function clip(
   return to[0] > from[0] && to[1] > from[1] ? [...from, to[0] - from[0], to[1] - from[1]] : null;
 }
 
-/** Within the frame as well: sums of fractions may come out just above 1. */
+/** At most 1: sums of fractions may round up beyond the frame. */
 const limit = (value: number, low: number, high: number): number => Math.min(Math.max(value, low), high, 1);
+
+/** Limit per frame. */
+const MAX_OBJECTS = 1000;
+
+/** Merges the candidates of several regions of a frame, all in pixels of the frame. */
+export function mergeRegions(
+  lists: readonly Candidates[],
+  regions: readonly Region[],
+  frame: Size,
+  overlap: number,
+): Candidates {
+  const [only] = lists;
+  if (lists.length === 1 && only !== undefined) return only;
+  const tiles = regions.flatMap(({ x, y, width, height }, index) => {
+    const candidates = lists[index];
+    if (candidates === undefined) return [];
+    const edges = {
+      left: x * frame.width,
+      top: y * frame.height,
+      right: (x + width) * frame.width,
+      bottom: (y + height) * frame.height,
+    };
+    return [{ ...edges, candidates }];
+  });
+  return mergeTiles(tiles, frame, overlap, MAX_OBJECTS);
+}

@@ -7,18 +7,18 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { childCommand } from "../../test/child.fixture.ts";
 
-const LOOKING = childCommand(new URL("exit.child.ts", import.meta.url));
+const INFERRING = childCommand(new URL("exit.child.ts", import.meta.url));
 
-test("looking leaves no identifier of the machine behind, which onnxruntime keeps to report its use", async () => {
+test("inference stores no machine identifier, which onnxruntime uses for its telemetry", async () => {
   const home = mkdtempSync(join(tmpdir(), "windhover-home-"));
   try {
-    // These keep onnxruntime quiet by themselves.
+    // Each of these would disable the telemetry of onnxruntime.
     const { ORT_DISABLE_TELEMETRY: _, CI: __, ...env } = process.env;
-    const looking = promisify(execFile)(process.execPath, LOOKING, {
+    const inferring = promisify(execFile)(process.execPath, INFERRING, {
       env: { ...env, HOME: home, XDG_CACHE_HOME: join(home, ".cache") },
       timeout: 60_000,
     });
-    await assert.rejects(looking, { code: 5 });
+    await assert.rejects(inferring, { code: 5 });
     const left = readdirSync(home, { recursive: true }).map(String);
     assert.deepEqual(
       left.filter((path) => /onnxruntime|deviceid/i.test(path)),

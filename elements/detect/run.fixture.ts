@@ -1,4 +1,4 @@
-/** The element in a real graph, with a model and a worker of the test's own. */
+/** The element in a real graph, with a model and a worker of the test. */
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
@@ -33,21 +33,21 @@ export interface Order {
   readonly picture?: string;
   readonly properties?: string;
   readonly live?: boolean;
-  look?(frame: Frame, detections: Detections): void;
+  check?(frame: Frame, detections: Detections): void;
 }
 
 const validate = new Ajv2020({ strict: true }).compile(Detections);
 
-/** Runs a graph on a ball that moves over black. */
+/** Runs a graph on a ball moving over black. */
 export async function run(element: AnyElement, order: Order = {}): Promise<Run> {
-  const { picture = "width=160&height=90&fps=25&frames=12", properties = "", live = false, look } = order;
+  const { picture = "width=160&height=90&fps=25&frames=12", properties = "", live = false, check } = order;
   const seen: Seen[] = [];
   const events: GraphEvent[] = [];
   const collect = collector((frame) => {
     const detections = frame.meta.detections as Detections;
     assert.ok(validate(detections), JSON.stringify(validate.errors));
     seen.push({ ptsNs: frame.ptsNs, detections });
-    look?.(frame, detections);
+    check?.(frame, detections);
   });
   const pace = live ? "pace=realtime" : "pace=fast";
   const line = `source uri="test:ball?${picture}" ${pace} ! decode ! detect ${properties} ! collect`;

@@ -24,14 +24,14 @@ async function run(includePredicted = false) {
   };
   assert.equal(element.kind, "sink");
   const handler = await element.create({ includePredicted }, { job, send } as Partial<Services> as Services);
-  const tell = (meta: FrameMetadata, inputSize = { width: 1920, height: 1080 }) =>
+  const show = (meta: FrameMetadata, inputSize = { width: 1920, height: 1080 }) =>
     handler.process({ captureNs: 1_700_000_000_123_456_789n, inputSize, meta } as Partial<Frame> as Frame);
-  return { sent, tell, handler };
+  return { sent, show, handler };
 }
 
-test("a frame becomes the message of the interface", async () => {
-  const { sent, tell } = await run();
-  await tell({ tracks: tracks([track(7, HALF, { classId: 2, className: "car", confidence: 0.8765 })]) });
+test("sends a frame as a detection message", async () => {
+  const { sent, show } = await run();
+  await show({ tracks: tracks([track(7, HALF, { classId: 2, className: "car", confidence: 0.8765 })]) });
   assert.deepEqual(sent, [
     {
       timestamp: "2023-11-14T22:13:20.123Z",
@@ -51,55 +51,55 @@ test("a frame becomes the message of the interface", async () => {
   ]);
 });
 
-test("a frame on which nothing was found is told of, one without inference is not", async () => {
-  const { sent, tell } = await run();
-  await tell({ tracks: tracks([]) });
-  await tell({ tracks: tracks([track(1, HALF, { predicted: true })], { inferred: false }) });
-  await tell({ detections: detections([], { inferred: false }) });
-  await tell({});
+test("sends a message for a frame without objects, but none for a frame without inference", async () => {
+  const { sent, show } = await run();
+  await show({ tracks: tracks([]) });
+  await show({ tracks: tracks([track(1, HALF, { predicted: true })], { inferred: false }) });
+  await show({ detections: detections([], { inferred: false }) });
+  await show({});
   assert.deepEqual(
     sent.map((message) => message.active_tracks),
     [[]],
   );
 });
 
-test("predicted frames are told of while that is asked for", async () => {
-  const { sent, tell, handler } = await run(true);
+test("sends predicted frames while requested", async () => {
+  const { sent, show, handler } = await run(true);
   const between = { tracks: tracks([track(3, HALF, { predicted: true })], { inferred: false }) };
-  await tell(between);
+  await show(between);
   await handler.update?.({ includePredicted: false });
-  await tell(between);
+  await show(between);
   assert.deepEqual(
     sent.map((message) => message.active_tracks.map((entry) => entry.track_id)),
     [[3]],
   );
 });
 
-test("without tracking nothing is predicted: a frame that nobody looked at is not told of", async () => {
-  const { sent, tell } = await run(true);
-  await tell({ detections: detections([], { inferred: false }) });
+test("without tracking, frames without inference send no message even if predictions are requested", async () => {
+  const { sent, show } = await run(true);
+  await show({ detections: detections([], { inferred: false }) });
   assert.deepEqual(sent, []);
-  await tell({ detections: detections([]) });
+  await show({ detections: detections([]) });
   assert.equal(sent.length, 1);
 });
 
-test("without tracking every id is 0, and with it the tracks are told of, not the detections", async () => {
-  const { sent, tell } = await run();
+test("without tracking every id is 0; with tracking, tracks replace detections", async () => {
+  const { sent, show } = await run();
   const seen = detections([detection(HALF), detection(HALF)]);
-  await tell({ detections: seen });
-  await tell({ detections: seen, tracks: tracks([track(9, HALF)]) });
+  await show({ detections: seen });
+  await show({ detections: seen, tracks: tracks([track(9, HALF)]) });
   assert.deepEqual(
     sent.map((message) => message.active_tracks.map((entry) => entry.track_id)),
     [[0, 0], [9]],
   );
 });
 
-test("a message has few digits, and its two boxes say the same to half of the last one", async () => {
+test("rounds numbers, and both boxes agree to half of the last digit", async () => {
   const fraction = fc.double({ min: 0, max: 1, noNaN: true });
   await fc.assert(
     fc.asyncProperty(fc.tuple(fraction, fraction, fraction, fraction), fraction, async (box, confidence) => {
-      const { sent, tell } = await run();
-      await tell({ tracks: tracks([track(1, box, { confidence })]) });
+      const { sent, show } = await run();
+      await show({ tracks: tracks([track(1, box, { confidence })]) });
       const entry = sent[0]?.active_tracks[0];
       assert.ok(entry);
       for (const [axis, side] of [1920, 1080, 1920, 1080].entries()) {
@@ -114,7 +114,7 @@ test("a message has few digits, and its two boxes say the same to half of the la
   );
 });
 
-test("boxes are in pixels of the input, also where the graph has resized it before and after", async () => {
+test("boxes are in pixels of the input, also if the graph resizes before and after", async () => {
   const sent: DetectionMessage[] = [];
   const mark = marker(() => ({ tracks: tracks([track(1, HALF)]) }));
   const text = `
@@ -158,10 +158,10 @@ const PLACE: Place = {
 };
 const placesOf = (objects: Places["objects"]): Places => ({ mode: "full", objects, ageMs: 12.6 });
 
-test("a place goes into the entry of its object, in few digits", async () => {
-  const { sent, tell } = await run();
+test("adds a rounded position to the entry of its object", async () => {
+  const { sent, show } = await run();
   const two = tracks([track(1, HALF), track(2, HALF)]);
-  await tell({ tracks: two, places: placesOf([null, PLACE]) });
+  await show({ tracks: two, places: placesOf([null, PLACE]) });
   const [message] = sent;
   assert.equal(message?.telemetry_age_ms, 13);
   assert.equal(message?.active_tracks[0]?.azimuth, undefined);
@@ -179,13 +179,13 @@ test("a place goes into the entry of its object, in few digits", async () => {
   });
 });
 
-test("what is not known of a place is left out, and an estimate says so", async () => {
-  const { sent, tell } = await run();
+test("omits unknown parts of a position, and marks an estimated distance", async () => {
+  const { sent, show } = await run();
   const one = tracks([track(1, HALF)]);
   const still = { ...PLACE, spot: PLACE.spot && { ...PLACE.spot, speedMps: null, heading: null } };
-  await tell({ tracks: one, places: placesOf([still]) });
-  await tell({ tracks: one, places: placesOf([{ ...PLACE, isDistanceEstimated: true, spot: null }]) });
-  await tell({ tracks: one, places: placesOf([{ ...PLACE, distance: null, spot: null }]) });
+  await show({ tracks: one, places: placesOf([still]) });
+  await show({ tracks: one, places: placesOf([{ ...PLACE, isDistanceEstimated: true, spot: null }]) });
+  await show({ tracks: one, places: placesOf([{ ...PLACE, distance: null, spot: null }]) });
   const names = sent.map(({ active_tracks: [entry] }) => Object.keys(entry ?? {}).slice(6));
   assert.deepEqual(names, [
     ["latitude", "longitude", "altitude", "distance", "azimuth", "elevation", "position_error_m"],
@@ -194,8 +194,8 @@ test("what is not known of a place is left out, and an estimate says so", async 
   ]);
 });
 
-test("places of detections that nobody tracks are told of too", async () => {
-  const { sent, tell } = await run();
-  await tell({ detections: detections([detection(HALF)]), places: placesOf([PLACE]) });
+test("adds positions to detections without tracking", async () => {
+  const { sent, show } = await run();
+  await show({ detections: detections([detection(HALF)]), places: placesOf([PLACE]) });
   assert.equal(sent[0]?.active_tracks[0]?.latitude, 47.1234568);
 });

@@ -1,18 +1,20 @@
 /**
- * Sends the detection message of the interface: one for every frame on which inference ran, also when nothing was found.
- * Boxes are in pixels of the input, whatever the graph has made of its size.
+ * Sends one detection message for every frame on which inference ran, also when nothing was detected. Boxes are in
+ * pixels of the input, independent of any resizing in the graph.
  */
 import { Type } from "typebox";
-import { defineElement } from "../element.ts";
-import { makeMessage } from "./message.ts";
+import { type DetectionMessage, describeTrack } from "../../schemas/detection-message.ts";
+import type { Detections, Tracks } from "../../schemas/detections.ts";
+import type { Places } from "../../schemas/places.ts";
+import { defineElement, type Frame, type Job } from "../element.ts";
 
 export default defineElement({
   kind: "sink",
   name: "detections",
-  about: "Sends what was detected and tracked as one JSON message a frame.",
+  about: "Sends detections and tracks as one JSON message per frame.",
   example: `
 graph: detections-example
-about: Detect objects and tell of them.
+about: Detect and track objects and send a message for every frame.
 chains:
   main:
     - source
@@ -25,7 +27,7 @@ chains:
     includePredicted: Type.Boolean({
       default: false,
       live: true,
-      description: "Also tells of the frames between two inferences, where tracks are predicted.",
+      description: "Also sends messages for frames between two inferences, with predicted tracks.",
     }),
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "places" }],
@@ -33,7 +35,7 @@ chains:
   create({ includePredicted }, services) {
     let predicted = includePredicted;
     return {
-      // Awaited: who follows decides how fast messages come, and none is lost on the way there.
+      // Awaited: subscribers set the pace, and no message is lost.
       process(frame) {
         const message = makeMessage(frame, services.job, predicted);
         return message === null ? undefined : services.send("detection_data", message);
@@ -44,3 +46,23 @@ chains:
     };
   },
 });
+
+/** Null without inference, unless predicted tracks are requested and there are tracks. */
+function makeMessage(
+  { captureNs, inputSize, meta }: Frame,
+  { sourceUri, uuid }: Job,
+  includePredicted: boolean,
+): DetectionMessage | null {
+  const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
+  const isPredicted = includePredicted && meta.tracks !== undefined;
+  if (found === undefined || !(found.inferred || isPredicted)) return null;
+  const places = meta.places as Places | undefined;
+  const message: DetectionMessage = {
+    timestamp: new Date(Number(captureNs / 1_000_000n)).toISOString(),
+    source_uri: sourceUri,
+    process_uuid: uuid,
+    active_tracks: found.objects.map((object, i) => describeTrack(object, places?.objects[i] ?? null, inputSize)),
+  };
+  if (places !== undefined && places.ageMs !== null) message.telemetry_age_ms = Math.round(places.ageMs);
+  return message;
+}

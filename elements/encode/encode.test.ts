@@ -42,7 +42,7 @@ const expand = (
 const findEncoder = (...input: Parameters<typeof expand>) =>
   expand(...input).find(({ suffix }) => suffix === "encoder");
 
-test("without hardware it is x264 without B-frames or look-ahead", () => {
+test("uses x264 without B-frames or look-ahead if there is no hardware", () => {
   assert.deepEqual(findEncoder([x264enc]), {
     suffix: "encoder",
     factory: "x264enc",
@@ -57,7 +57,7 @@ test("without hardware it is x264 without B-frames or look-ahead", () => {
   });
 });
 
-test("a rate that is not given is one that suits the picture", () => {
+test("chooses the default bit rate by resolution", () => {
   const rates = (["360p", "720p", "1080p", null] as const).map(
     (resolution) => findEncoder([x264enc], { resolution, bitrateKbps: null })?.properties.bitrate,
   );
@@ -65,7 +65,7 @@ test("a rate that is not given is one that suits the picture", () => {
   assert.equal(findEncoder([x264enc], { resolution: "360p" })?.properties.bitrate, 1500);
 });
 
-test("key frames are asked for by time, right before the encoder", () => {
+test("requests keyframes by time, right before the encoder", () => {
   const nodes = expand([x264enc]);
   const at = nodes.findIndex(({ suffix }) => suffix === "encoder");
   assert.deepEqual(nodes[at - 1], {
@@ -75,13 +75,13 @@ test("key frames are asked for by time, right before the encoder", () => {
   });
 });
 
-test("every key frame carries its parameter sets, as whole access units of a byte stream", () => {
+test("outputs a byte stream of access units with parameter sets in every keyframe", () => {
   const [parse, stream] = expand([x264enc]).slice(-2);
   assert.deepEqual(parse, { suffix: "parse", factory: "h264parse", properties: { "config-interval": -1 } });
   assert.equal(stream?.properties.caps, "video/x-h264,stream-format=byte-stream,alignment=au");
 });
 
-test("a hardware encoder with all settings is used", () => {
+test("uses a hardware encoder that has all properties", () => {
   assert.deepEqual(findEncoder([x264enc, vah264enc]), {
     suffix: "encoder",
     factory: "vah264enc",
@@ -104,16 +104,16 @@ for (const [why, factory] of [
   ],
   ["is of no family we know", { ...vah264enc, name: "exoticenc" }],
 ] as const) {
-  test(`a hardware encoder that ${why} is left alone`, () => {
+  test(`does not use a hardware encoder that ${why}`, () => {
     assert.equal(findEncoder([x264enc, factory])?.factory, "x264enc");
   });
 }
 
-test("never keeps to software", () => {
+test("never uses software encoders only", () => {
   assert.equal(findEncoder([x264enc, vah264enc], { hardware: "never" })?.factory, "x264enc");
 });
 
-test("a codec that this machine cannot encode is a fault that names the package", () => {
+test("rejects a codec without an encoder and names the package to install", () => {
   assert.throws(
     () => expand([x264enc], { codec: "h265" }),
     (error) =>

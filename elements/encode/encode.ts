@@ -1,27 +1,27 @@
 /**
- * Raw video to H.264 or H.265 for people who watch live: no B-frames, no look-ahead, a constant rate, and a key frame
- * every so many seconds so that a viewer who joins sees a picture soon. Every key frame carries its parameter sets.
+ * Encodes raw video to H.264 or H.265 for live viewing: no B-frames, no look-ahead, constant bit rate, and periodic
+ * keyframes so that a new viewer sees a picture soon. Every keyframe carries its parameter sets.
  */
 import { Type } from "typebox";
 import { defineElement, ExpandFault } from "../element.ts";
-import { chooseHardwareEncoder, chooseSoftwareEncoder, type EncoderOrder } from "./encoders.ts";
+import { chooseHardwareEncoder, chooseSoftwareEncoder } from "./encoders.ts";
 
 const PACKAGES = { h264: "gstreamer1.0-plugins-ugly", h265: "gstreamer1.0-plugins-bad" } as const;
 
 /**
- * Encoders count key frames in frames, and the frame rate is not known before the stream runs: `keyframes` asks for
- * them by time, and the encoder's own count, right for this many frames a second, is only there should that fail.
+ * Encoders set the keyframe interval in frames, but the frame rate is unknown before the stream runs: `keyframes`
+ * requests keyframes by time. The encoder's own interval, computed for this fps, is only a fallback.
  */
 const HIGHEST_FPS = 240;
 
-/** For moving pictures with boxes on them, at the effort of the default preset. */
+/** For video with overlays, at the default preset. */
 const KBPS = { "360p": 1000, "720p": 2500, "1080p": 4500 } as const;
-const KBPS_OF_ANY = 3000;
+const DEFAULT_KBPS = 3000;
 
 export default defineElement({
   kind: "composite",
   name: "encode",
-  about: "Encodes to H.264 or H.265 with low latency, in hardware where there is some.",
+  about: "Encodes to H.264 or H.265 with low latency, in hardware if available.",
   example: `
 graph: encode-example
 about: Encode a test picture at one megabit and record it.
@@ -33,37 +33,38 @@ chains:
     - record: { path: ball.mp4 }
 `,
   properties: Type.Object({
-    codec: Type.Enum(["h264", "h265"], { default: "h264", description: "What to encode to." }),
+    codec: Type.Enum(["h264", "h265"], { default: "h264", description: "Output codec." }),
     bitrateKbps: Type.Union([Type.Integer({ minimum: 50, maximum: 100_000 }), Type.Null()], {
       default: null,
       live: true,
-      description: "Rate of the stream, in kilobits a second; null takes what suits `resolution`.",
+      description: "Bit rate in kbit/s; null chooses one by `resolution`.",
     }),
     resolution: Type.Union([Type.Enum(["360p", "720p", "1080p"]), Type.Null()], {
       default: null,
-      description: "What `resize` made of the picture before, for a rate that is not given; null where it did nothing.",
+      description:
+        "Output of the preceding `resize`, to choose the default bit rate; null if the frame was not resized.",
     }),
     keyframeSeconds: Type.Number({
       default: 2,
       minimum: 0.1,
       maximum: 60,
-      description: "Time between two key frames.",
+      description: "Time between two keyframes, in seconds.",
     }),
     preset: Type.Enum(["ultrafast", "superfast", "veryfast", "faster", "fast", "medium"], {
       default: "veryfast",
-      description: "Effort of the software encoder: slower presets look better at the same rate.",
+      description: "Speed of the software encoder: slower presets give better quality at the same bit rate.",
     }),
     hardware: Type.Enum(["auto", "never"], {
       default: "auto",
-      description: "auto uses a hardware encoder of this machine; never uses software alone.",
+      description: "auto prefers a hardware encoder; never uses software encoders only.",
     }),
   }),
-  expand({ codec, bitrateKbps: wantedKbps, resolution, keyframeSeconds, preset, hardware }, { registry }) {
-    const bitrateKbps = wantedKbps ?? (resolution === null ? KBPS_OF_ANY : KBPS[resolution]);
-    const order: EncoderOrder = { bitrateKbps, preset, keyframeFrames: Math.ceil(keyframeSeconds * HIGHEST_FPS) };
+  expand({ codec, bitrateKbps: givenKbps, resolution, keyframeSeconds, preset, hardware }, { registry }) {
+    const bitrateKbps = givenKbps ?? (resolution === null ? DEFAULT_KBPS : KBPS[resolution]);
+    const settings = { bitrateKbps, preset, keyframeFrames: Math.ceil(keyframeSeconds * HIGHEST_FPS) };
     const encoder =
-      (hardware === "auto" ? chooseHardwareEncoder(codec, order, registry) : null) ??
-      chooseSoftwareEncoder(codec, order, registry);
+      (hardware === "auto" ? chooseHardwareEncoder(codec, settings, registry) : null) ??
+      chooseSoftwareEncoder(codec, settings, registry);
     if (encoder === null)
       throw new ExpandFault(
         "codec",
@@ -71,7 +72,7 @@ chains:
       );
     return {
       nodes: [
-        // 4:2:0 has no odd sizes: an encoder refuses them, so a picture of odd size loses a row or a column here.
+        // Encoders reject odd sizes in 4:2:0: scale them down by one row or column.
         { suffix: "convert", factory: "videoconvertscale", properties: { "add-borders": false } },
         {
           suffix: "format",

@@ -1,21 +1,22 @@
+/** Chooses an encoder and its properties by the installed plugins. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { FactoryInfo, PropertyInfo, Registry } from "../../schemas/registry.ts";
 
-export type Codec = "h264" | "h265";
+type Codec = "h264" | "h265";
 
-export interface EncoderOrder {
+interface EncoderSettings {
   readonly bitrateKbps: number;
   readonly preset: string;
-  /** Frames after which a key frame comes even if nobody asked for one. */
+  /** Maximum keyframe interval in frames. */
   readonly keyframeFrames: number;
 }
 
-export interface ChosenEncoder {
+interface ChosenEncoder {
   readonly factory: string;
   readonly properties: JsonRecord;
 }
 
-const SOFTWARE: Readonly<Record<Codec, (order: EncoderOrder) => ChosenEncoder>> = {
+const SOFTWARE: Readonly<Record<Codec, (settings: EncoderSettings) => ChosenEncoder>> = {
   h264: ({ bitrateKbps, preset, keyframeFrames }) => ({
     factory: "x264enc",
     properties: {
@@ -33,8 +34,8 @@ const SOFTWARE: Readonly<Record<Codec, (order: EncoderOrder) => ChosenEncoder>> 
   }),
 };
 
-/** What a low-latency, constant-rate stream is called in each family of hardware encoders. */
-const HARDWARE: readonly { family: RegExp; properties(order: EncoderOrder): JsonRecord }[] = [
+/** Properties for a low-latency, constant-rate stream, by family of hardware encoders. */
+const HARDWARE: readonly { family: RegExp; properties(settings: EncoderSettings): JsonRecord }[] = [
   {
     family: /^va\w*enc$/,
     properties: ({ bitrateKbps, keyframeFrames }) => ({
@@ -59,29 +60,37 @@ const HARDWARE: readonly { family: RegExp; properties(order: EncoderOrder): Json
   },
 ];
 
-/** The best hardware encoder that takes every setting we need, by what the registry says of it. */
-export function chooseHardwareEncoder(codec: Codec, order: EncoderOrder, registry: Registry): ChosenEncoder | null {
+/** The highest-ranked hardware encoder that supports all needed properties. */
+export function chooseHardwareEncoder(
+  codec: Codec,
+  settings: EncoderSettings,
+  registry: Registry,
+): ChosenEncoder | null {
   const candidates = registry
     .list()
     .filter(({ klass }) => ["Encoder", "Video", "Hardware"].every((part) => klass.split("/").includes(part)))
     .filter(({ pads }) => pads.some(({ direction, caps }) => direction === "src" && caps.includes(`video/x-${codec}`)))
     .sort((a, b) => b.rank - a.rank || a.name.localeCompare(b.name));
   for (const { name } of candidates) {
-    const settings = HARDWARE.find(({ family }) => family.test(name))?.properties(order);
+    const properties = HARDWARE.find(({ family }) => family.test(name))?.properties(settings);
     const factory = registry.get(name);
-    if (settings && factory && takes(factory, settings)) return { factory: name, properties: settings };
+    if (properties && factory && supports(factory, properties)) return { factory: name, properties };
   }
   return null;
 }
 
-/** The software encoder, or null when its plugin is not installed. */
-export function chooseSoftwareEncoder(codec: Codec, order: EncoderOrder, registry: Registry): ChosenEncoder | null {
-  const chosen = SOFTWARE[codec](order);
+/** The software encoder, or null if its plugin is not installed. */
+export function chooseSoftwareEncoder(
+  codec: Codec,
+  settings: EncoderSettings,
+  registry: Registry,
+): ChosenEncoder | null {
+  const chosen = SOFTWARE[codec](settings);
   return registry.get(chosen.factory) === undefined ? null : chosen;
 }
 
-function takes(factory: FactoryInfo, settings: JsonRecord): boolean {
-  return Object.entries(settings).every(([name, value]) => {
+function supports(factory: FactoryInfo, properties: JsonRecord): boolean {
+  return Object.entries(properties).every(([name, value]) => {
     const property = factory.properties[name];
     return property?.writable === true && accepts(property, value);
   });

@@ -5,7 +5,7 @@ import { compiledLaunch, start } from "../../test/graph.fixture.ts";
 
 const LINE = 'source uri="test:ball?width=64&height=48&frames=10" ! decode ! jpegenc ! feed';
 
-test("every frame is shown as a JPEG with its time, and a viewer that drops it delays nothing", async () => {
+test("shows every frame as a JPEG with its time, and a viewer that drops it delays nothing", async () => {
   const shown: { readonly captureNs: bigint; readonly bytes: Uint8Array }[] = [];
   const graph = await start(compiledLaunch(LINE), [], {
     show(node, captureNs, bytes) {
@@ -23,7 +23,7 @@ test("every frame is shown as a JPEG with its time, and a viewer that drops it d
     assert.deepEqual([...bytes.subarray(0, 2), ...bytes.subarray(-2)], [0xff, 0xd8, 0xff, 0xd9]);
 });
 
-test("where nobody can look it says what it is for, and the graph runs", async () => {
+test("warns where there can be no viewers, and the graph runs", async () => {
   const events: GraphEvent[] = [];
   const graph = await start(compiledLaunch(LINE), [], { onEvent: (event) => void events.push(event) });
   assert.deepEqual(await graph.ended, { state: "finished", error: null });

@@ -1,6 +1,6 @@
 /**
- * Hands pictures to whoever looks at the process: in the service, the viewers of its `feed_url`. A viewer that is slow
- * misses pictures and delays nothing.
+ * Sends JPEG images to the viewers of the process: in the service, the clients of its `feed_url`. A slow viewer misses
+ * images and delays nothing.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -8,10 +8,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "sink",
   name: "feed",
-  about: "Shows JPEG pictures to the viewers of a process in the service.",
+  about: "Shows JPEG images to the viewers of a process in the service.",
   example: `
 graph: feed-example
-about: Whoever looks sees the video with what was found.
+about: Show viewers the video with detected objects.
 chains:
   main:
     - source
@@ -31,7 +31,7 @@ slots:
   caps: "image/jpeg",
   create(_, { show, log }) {
     if (show === undefined) {
-      log.warn("`feed` shows pictures to viewers of the service, and here nobody can look: use `snapshot` or `record`");
+      log.warn("`feed` needs viewers of the service, and there are none here: use `snapshot` or `record`");
       return { process() {} };
     }
     return {

@@ -1,4 +1,4 @@
-/** Against Karney's geodesics, with nothing in between that `geolocate` uses: no ECEF, no rotations. */
+/** Against Karney's geodesics, independent of the code of `geolocate`: no ECEF, no rotations. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { locateFoot, sightOf } from "./sight.fixture.ts";
 const { WGS84 } = geodesic.Geodesic;
 const RADIANS = Math.PI / 180;
 
-/** Radius of the arc that the ellipsoid makes below somebody who looks that way (Euler). */
+/** Radius of curvature of the ellipsoid in a direction (Euler). */
 function arcRadiusM(latitude: number, azimuth: number): number {
   const [a, e2] = [6378137, 0.0066943799901413165];
   const w = 1 - e2 * Math.sin(latitude * RADIANS) ** 2;
@@ -16,7 +16,7 @@ function arcRadiusM(latitude: number, azimuth: number): number {
   return 1 / (Math.cos(azimuth * RADIANS) ** 2 / meridianM + Math.sin(azimuth * RADIANS) ** 2 / primeM);
 }
 
-test("a camera that is pointed at the end of a geodesic finds it there", () => {
+test("a camera pointed at the end of a geodesic locates it there", () => {
   const camera = fc.record({
     latitude: fc.double({ min: -89.9, max: 89.9, noNaN: true }),
     longitude: fc.double({ min: -180, max: 180, noNaN: true }),
@@ -34,7 +34,7 @@ test("a camera that is pointed at the end of a geodesic finds it there", () => {
       const { spot } = locateFoot(sight, 0.5, 0.5);
       assert.ok(spot);
       const { s12: missM } = WGS84.Inverse(end.lat2 ?? 0, end.lon2 ?? 0, spot.latitude, spot.longitude);
-      // What is left is that a geodesic is no arc of a circle, seen at 150 times its length at the most oblique.
+      // Remaining error: a geodesic is not an arc of a circle, magnified up to 150 times by the obliqueness.
       assert.ok((missM ?? 1) < 0.001 + 1e-6 * awayM, `${missM} m`);
     }),
     { numRuns: 500, seed: 6 },

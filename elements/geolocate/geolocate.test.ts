@@ -37,14 +37,14 @@ const DOWN_45 = telemetryOf({ pitch: -45 });
 const ONE = tracks([track(1, boxOn(0.5, 0.5))]);
 const without = (part: Partial<FrameTelemetry>): FrameTelemetry => ({ ...DOWN_45, ...part });
 
-test("without telemetry nothing is written and nothing told", () => {
+test("writes and emits nothing without telemetry", () => {
   const { shoot, events } = open();
   assert.equal(shoot({ tracks: ONE }), undefined);
   assert.equal(shoot({ tracks: ONE }, 5000), undefined);
   assert.deepEqual(events, []);
 });
 
-test("every object has its place, in their order, with the age of the telemetry", () => {
+test("locates every object, in order, with the age of the telemetry", () => {
   const { shoot } = open();
   const places = shoot({ telemetry: DOWN_45, tracks: tracks([track(1, boxOn(0.5, 0.5)), track(2, boxOn(0.9, 0.5))]) });
   assert.equal(places?.mode, "full");
@@ -59,7 +59,7 @@ test("every object has its place, in their order, with the age of the telemetry"
   assert.deepEqual([middle.spot.speedMps, middle.spot.heading], [null, null]);
 });
 
-test("tracks are located, not detections, where there are both; detections where there is no tracker", () => {
+test("locates tracks if there are any, otherwise detections", () => {
   const { shoot } = open();
   const seen = detections([detection(boxOn(0.2, 0.5)), detection(boxOn(0.8, 0.5))]);
   assert.equal(shoot({ telemetry: DOWN_45, detections: seen, tracks: ONE })?.objects.length, 1);
@@ -68,7 +68,7 @@ test("tracks are located, not detections, where there are both; detections where
   assert.deepEqual(shoot({ telemetry: DOWN_45, detections: detections([]) })?.objects, []);
 });
 
-test("with the fields of view alone there are angles, and a distance by size that says so", () => {
+test("with the fields of view alone gives angles, and a distance marked as estimated", () => {
   const { shoot } = open();
   for (const part of [{ position: null }, { attitude: null }, { position: null, attitude: null }]) {
     const places = shoot({
@@ -86,7 +86,7 @@ test("with the fields of view alone there are angles, and a distance by size tha
   }
 });
 
-test("what flies has the angles of its middle and a distance by size, and no spot", () => {
+test("an airborne object has the angles of its middle and an estimated distance, but no position", () => {
   const { shoot } = open();
   const bird = track(1, [0.45, 0.45, 0.1, 0.1], { className: "bird" });
   const place = shoot({ telemetry: DOWN_45, tracks: tracks([bird]) })?.objects[0];
@@ -95,7 +95,7 @@ test("what flies has the angles of its middle and a distance by size, and no spo
   assert.equal(place.isDistanceEstimated, true);
 });
 
-test("at or above the horizon there are angles only", () => {
+test("at or above the horizon gives angles only", () => {
   const { shoot } = open();
   const places = shoot({
     telemetry: telemetryOf({ pitch: 0 }),
@@ -108,7 +108,7 @@ test("at or above the horizon there are angles only", () => {
   assert.ok(below?.spot);
 });
 
-test("a terrain takes the place of level ground, whatever the height above it is said to be", () => {
+test("a terrain replaces level ground, for any relative altitude", () => {
   const { shoot } = open({ heightAt: () => 60 });
   const position = { latitude: 0, longitude: 0, altitude: 100, relAltitude: 0 };
   const place = shoot({ telemetry: without({ position }), tracks: ONE })?.objects[0];
@@ -116,7 +116,7 @@ test("a terrain takes the place of level ground, whatever the height above it is
   assert.ok(Math.abs((place?.spot?.altitude ?? 0) - 60) < 1e-6);
 });
 
-test("numbers that no camera has are no reason to fall", () => {
+test("survives invalid telemetry values", () => {
   const { shoot, events } = open();
   const position = { latitude: 1, longitude: 1, altitude: 50, relAltitude: 0 };
   const attitude = { yaw: Number.NaN, pitch: 0, roll: 0 };
@@ -128,21 +128,21 @@ test("numbers that no camera has are no reason to fall", () => {
     events.map(({ mode, reason }) => [mode, reason]),
     [
       ["reduced", "the camera is not above the ground: rel_altitude is 0 or less"],
-      ["reduced", "the telemetry has a position or an attitude that is no number"],
+      ["reduced", "the telemetry has a position or an attitude that is not a number"],
       ["none", "the telemetry has fields of view that are not between 0 and 180 degrees"],
     ],
   );
 });
 
-test("what is late is not said to be missing", () => {
+test("distinguishes late telemetry from missing telemetry", () => {
   const { shoot, events } = open();
   shoot({ telemetry: without({ position: null, attitude: null, isLate: true }), tracks: ONE }, 0);
   shoot({ telemetry: without({ position: null, attitude: null }), tracks: ONE }, 2000);
-  assert.match(`${events[0]?.reason}`, /too long ago.*`extrapolate-ms`/);
+  assert.match(`${events[0]?.reason}`, /too old for this frame.*`extrapolate-ms`/);
   assert.match(`${events[1]?.reason}`, /has neither/);
 });
 
-test("a change of mode, reason or offset is told, at most once a second", () => {
+test("emits a change of mode, reason or offset, at most once per second", () => {
   const { shoot, events } = open();
   const reduced = without({ attitude: null });
   shoot({ telemetry: DOWN_45, tracks: ONE }, 0);
@@ -162,10 +162,10 @@ test("a change of mode, reason or offset is told, at most once a second", () => 
     { type: "geolocation", mode: "reduced", reason: "the telemetry does not have the camera's attitude", offsetMs: 50 },
     { type: "geolocation", mode: "none", reason: events.at(-1)?.reason, offsetMs: null },
   ]);
-  assert.match(`${events.at(-1)?.reason}`, /no telemetry of the time of the picture; .*telemetry_offset_ms/);
+  assert.match(`${events.at(-1)?.reason}`, /no telemetry for the time of the frame; .*telemetry_offset_ms/);
 });
 
-test("a video that begins again is told of at once", () => {
+test("emits at once when the video restarts", () => {
   const { shoot, events } = open();
   shoot({ telemetry: DOWN_45, tracks: ONE }, 5000);
   shoot({ telemetry: without({ position: null }), tracks: ONE }, 100);
@@ -175,7 +175,7 @@ test("a video that begins again is told of at once", () => {
   );
 });
 
-/** Somebody who walks east at 1.5 m/s along the equator, 100 m north of the camera. */
+/** A person walking east at 1.5 m/s along the equator, 100 m north of the camera. */
 function walker(ms: number, change: Partial<Track> = {}): Track {
   const longitude = (1.5 * (ms / 1000) - 5) / 111_319.49;
   const camera = { latitude: 0, longitude: 0, height: 100, yaw: 0, pitch: -45, roll: 0 };
@@ -183,7 +183,7 @@ function walker(ms: number, change: Partial<Track> = {}): Track {
   return track(1, boxOn(x, y), change);
 }
 
-test("a track has speed and heading after a while, also while it is predicted, until it ends", () => {
+test("a track gets speed and heading after a while, keeps them while predicted, and loses them when it ends", () => {
   const { shoot } = open();
   const motionAt = (ms: number, change: Partial<Track> = {}, ended: number[] = []) => {
     const places = shoot({ telemetry: DOWN_45, tracks: tracks([walker(ms, change)], { ended }) }, ms);
@@ -192,7 +192,7 @@ test("a track has speed and heading after a while, also while it is predicted, u
   };
   assert.deepEqual(motionAt(0), [null, null]);
   for (let ms = 100; ms < 6000; ms += 100) motionAt(ms);
-  // Where a tracker only thinks that it is, teaches nothing.
+  // Predicted positions do not update the filter.
   const thought = { predicted: true, box: boxOn(0.8, 0.8) };
   for (const [speedMps, heading] of [motionAt(6000), motionAt(6100, thought), motionAt(6200, thought)]) {
     assert.ok(Math.abs((speedMps ?? 0) - 1.5) < 0.05, `${speedMps}`);
@@ -201,7 +201,7 @@ test("a track has speed and heading after a while, also while it is predicted, u
   assert.deepEqual(motionAt(6300, {}, [1]), [null, null]);
 });
 
-test("after a seek no speed is remembered", () => {
+test("a seek drops the speed", () => {
   const { shoot, handler } = open();
   for (let ms = 0; ms < 5000; ms += 100) shoot({ telemetry: DOWN_45, tracks: tracks([walker(ms)]) }, ms);
   handler.flush();
@@ -209,7 +209,7 @@ test("after a seek no speed is remembered", () => {
   assert.equal(places?.objects[0]?.spot?.speedMps, null);
 });
 
-test("a limit and errors that are changed hold from the next frame on", () => {
+test("a changed limit and changed errors apply from the next frame on", () => {
   const { shoot, handler } = open();
   handler.update({ ...PROPERTIES, maxDistanceM: 100 });
   assert.equal(shoot({ telemetry: DOWN_45, tracks: ONE })?.objects[0]?.spot, null);
@@ -217,7 +217,7 @@ test("a limit and errors that are changed hold from the next frame on", () => {
   assert.ok((shoot({ telemetry: DOWN_45, tracks: ONE })?.objects[0]?.spot?.errorM ?? 0) > 100);
 });
 
-test("in a graph, places reach the message", async () => {
+test("in a graph, positions reach the detection message", async () => {
   const sent: { active_tracks: { latitude?: number; position_error_m?: number }[] }[] = [];
   const mark = marker(() => ({ tracks: ONE, telemetry: DOWN_45 }));
   const text = `

@@ -1,7 +1,7 @@
 /**
- * Turns boxes into places. With the fields of view alone an object gets angles from the line of sight and a distance by its
- * usual size; with the camera's place and attitude too, the spot where the ray through the foot of its box meets the
- * ground, and an honest error of it. Without telemetry it writes nothing.
+ * Geolocates objects. With the fields of view alone an object gets angles from the line of sight and a distance estimated
+ * by its usual size; with the camera's position and attitude also the position where the ray through the foot of its box
+ * meets the ground, with its error. Without telemetry it writes nothing.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -9,10 +9,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "transform",
   name: "geolocate",
-  about: "Tells where on earth every object is, from where the camera was and how it looked.",
+  about: "Geolocates every object from the position and attitude of the camera.",
   example: `
 graph: geolocate-example
-about: Every object of a clip and its place, one line a frame; run it with --telemetry FILE.
+about: Geolocate every object of a clip and print one line per frame; run it with --telemetry FILE.
 chains:
   main:
     - source
@@ -29,7 +29,7 @@ chains:
       minimum: 1,
       maximum: 500_000,
       live: true,
-      description: "Metres from the camera beyond which the ground is too far to say where on it an object is.",
+      description: "Maximum distance from the camera in metres; objects farther away get no position.",
     }),
     geoidSeparationM: Type.Number({
       default: 0,
@@ -37,7 +37,7 @@ chains:
       maximum: 150,
       live: true,
       description:
-        "Mean sea level above the WGS-84 ellipsoid around here, in metres. It lifts camera and ground alike: leaving it at 0 moves a place by at most 2 cm a kilometre.",
+        "Height of mean sea level above the WGS-84 ellipsoid, in metres. It raises camera and ground alike: leaving it at 0 moves a position by at most 2 cm per kilometre.",
     }),
     attitudeErrorDeg: Type.Number({
       default: 0.5,
@@ -45,35 +45,35 @@ chains:
       maximum: 45,
       live: true,
       description:
-        "How well the camera's attitude is known, about each of its axes. All errors are one standard deviation.",
+        "Error of the camera's attitude about each of its axes, in degrees. All errors are one standard deviation.",
     }),
     headingErrorDeg: Type.Number({
       default: 1,
       minimum: 0,
       maximum: 90,
       live: true,
-      description: "How well true north is known beyond that: a compass is worse than a level.",
+      description: "Additional error of the heading in degrees: a compass is less accurate than a level.",
     }),
     lensError: Type.Number({
       default: 0.01,
       minimum: 0,
       maximum: 1,
       live: true,
-      description: "How well the fields of view are known, as a fraction of them.",
+      description: "Error of the fields of view, as a fraction of them.",
     }),
     positionErrorM: Type.Number({
       default: 1.5,
       minimum: 0,
       maximum: 10_000,
       live: true,
-      description: "How well the camera's place is known, in metres across the ground.",
+      description: "Horizontal error of the camera's position in metres.",
     }),
     heightErrorM: Type.Number({
       default: 2,
       minimum: 0,
       maximum: 10_000,
       live: true,
-      description: "How well the camera's height above the ground is known, in metres, with how uneven the ground is.",
+      description: "Error of the camera's height above the ground in metres, including uneven ground.",
     }),
     footError: Type.Number({
       default: 0.02,
@@ -81,7 +81,7 @@ chains:
       maximum: 1,
       live: true,
       description:
-        "How well the foot of an object is found, as a fraction of the height and width of its box. Half of the usual length of its class comes on top: the foot is where it is nearest, not its middle.",
+        "Error of the foot of an object, as a fraction of the height and width of its box. Half of the usual length of its class is added: the foot is the nearest point of the object, not its middle.",
     }),
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "telemetry" }],

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { levelTerrain, meetGround, type Terrain } from "./ground.ts";
 import { sightOf } from "./sight.fixture.ts";
-import { step } from "./vector.ts";
-import { toGeodetic } from "./wgs84.ts";
+import { step, toGeodetic } from "./wgs84.ts";
 
 const look = (pitch: number, terrain: Terrain, limitM = 20_000) => {
   const { world } = sightOf({ pitch });
@@ -17,7 +16,7 @@ const look = (pitch: number, terrain: Terrain, limitM = 20_000) => {
 const northM = (latitude: number): number => latitude * 110_574.3886;
 const FLAT = levelTerrain(0);
 
-test("walking to level ground ends where reckoning does", () => {
+test("search and computation agree on level ground", () => {
   for (const pitch of [-90, -45, -10, -2, -0.5]) {
     const reckoned = look(pitch, FLAT);
     const walked = look(pitch, { heightAt: () => 0 });
@@ -26,14 +25,14 @@ test("walking to level ground ends where reckoning does", () => {
   }
 });
 
-test("a slope is met where it crosses the ray", () => {
+test("finds the intersection with a slope", () => {
   // Rises 1 m every 2 m from where the camera is; the ray falls 1 m a metre: they meet 100 / 1.5 m on.
   const found = look(-45, { heightAt: (latitude) => northM(latitude) / 2 });
   assert.ok(found && Math.abs(northM(found.latitude) - 100 / 1.5) < 0.01, `${found && northM(found.latitude)}`);
   assert.ok(found && Math.abs(found.heightM - 100 / 3) < 0.01);
 });
 
-test("the first hill hides what is behind it", () => {
+test("finds the first hill, not the ground behind it", () => {
   // 60 m high between 200 and 260 m north. The ray, 10 degrees down, is 64.7 m high at the one and 54.2 at the other.
   const hill: Terrain = { heightAt: (latitude) => (northM(latitude) > 200 && northM(latitude) < 260 ? 60 : 0) };
   const found = look(-10, hill);
@@ -41,13 +40,13 @@ test("the first hill hides what is behind it", () => {
   assert.ok(northM(look(-8, hill)?.latitude ?? 0) > 700);
 });
 
-test("a mountain above the horizon is met", () => {
+test("finds a mountain above the horizon", () => {
   const found = look(3, { heightAt: (latitude) => Math.max(0, northM(latitude) - 1000) });
   // 100 + x tan 3° = x - 1000.
   assert.ok(found && Math.abs(northM(found.latitude) - 1100 / (1 - Math.tan((3 * Math.PI) / 180))) < 0.5);
 });
 
-test("no ground: above the horizon, beyond the limit, below the ground, where no height is known", () => {
+test("finds no ground above the horizon, beyond the limit, from below the ground, and without a known height", () => {
   for (const terrain of [FLAT, { heightAt: () => 0 }]) {
     assert.equal(look(0, terrain), null);
     assert.equal(look(45, terrain), null);

@@ -1,12 +1,23 @@
-/** Where a ray from the camera meets the ground. */
-import { combine, dot, normalise, step, type Vector } from "./vector.ts";
-import { EQUATOR_M, type Geodetic, heightAndUp, localFrame, POLE_M, toGeodetic } from "./wgs84.ts";
+/** Intersects a ray from the camera with the ground. */
+import {
+  combine,
+  dot,
+  EQUATOR_M,
+  type Geodetic,
+  heightAndUp,
+  localFrame,
+  normalise,
+  POLE_M,
+  step,
+  toGeodetic,
+  type Vector,
+} from "./wgs84.ts";
 
-/** How high the ground is. Another one, from a file of heights, is one more object. */
+/** Height of the ground. */
 export interface Terrain {
   /** Metres above the ellipsoid. */
   heightAt(latitude: number, longitude: number): number;
-  /** The same everywhere: then the ray is met by reckoning and not by walking along it. */
+  /** Set if the height is the same everywhere: the intersection is then computed, not searched. */
   readonly levelM?: number;
 }
 
@@ -17,22 +28,22 @@ export interface Ray {
   readonly along: Vector;
 }
 
-/** As high everywhere, above the ellipsoid and not above a plane: 2 km off, a plane would be 30 cm too high. */
+/** Constant height above the ellipsoid, not above a plane: at 2 km, a plane would be 30 cm too high. */
 export const levelTerrain = (heightM: number): Terrain => ({ heightAt: () => heightM, levelM: heightM });
 
 /**
- * Metres along the ray to where it first meets the ground; null for a ray that does not within `limitM`, as those at or
- * above the horizon, and for one that starts below the ground.
+ * Metres along the ray to its first intersection with the ground; null if there is none within `limitM`, such as at or
+ * above the horizon, and if the ray starts below the ground.
  */
 export function meetGround(terrain: Terrain, ray: Ray, limitM: number): number | null {
   const distanceM = terrain.levelM === undefined ? walkToTerrain(terrain, ray, limitM) : meetLevel(terrain.levelM, ray);
   return distanceM !== null && distanceM <= limitM ? distanceM : null;
 }
 
-/** Metres to either side within which a slope is measured. */
+/** Metres to either side over which a slope is measured. */
 const SLOPE_REACH_M = 2;
 
-/** At right angles to the ground at a spot on it, of length 1. */
+/** Unit normal of the ground at a position. */
 export function findNormal(terrain: Terrain, spot: Vector, { latitude, longitude }: Geodetic): Vector {
   const { east, north, up } = localFrame(latitude, longitude);
   if (terrain.levelM !== undefined) return up;
@@ -45,12 +56,12 @@ export function findNormal(terrain: Terrain, spot: Vector, { latitude, longitude
   return normalise(combine(up, 1, east, -rise(east), north, -rise(north)));
 }
 
-/** So near the ground the point is on it. */
+/** Tolerance in metres. */
 const ON_GROUND_M = 1e-7;
 
 function meetLevel(heightM: number, ray: Ray): number | null {
   let distanceM = meetEllipsoid(EQUATOR_M + heightM, POLE_M + heightM, ray);
-  // All points as high above an ellipsoid do not make one: some millimetres remain.
+  // A surface of constant height above an ellipsoid is not an ellipsoid: correct the remaining millimetres.
   for (let round = 0; distanceM !== null && round < 4; round++) {
     const { heightM: reachedM, up } = heightAndUp(step(ray.from, ray.along, distanceM));
     const tooHighM = reachedM - heightM;
@@ -61,7 +72,7 @@ function meetLevel(heightM: number, ray: Ray): number | null {
   return distanceM;
 }
 
-/** The nearer of both points where the line meets it, written so that nothing nearly equal is subtracted. */
+/** The nearer of the two intersections, without cancellation. */
 function meetEllipsoid(equatorM: number, poleM: number, { from, along }: Ray): number | null {
   const [fromX, fromY, fromZ] = [from.x / equatorM, from.y / equatorM, from.z / poleM];
   const [alongX, alongY, alongZ] = [along.x / equatorM, along.y / equatorM, along.z / poleM];
@@ -73,8 +84,8 @@ function meetEllipsoid(equatorM: number, poleM: number, { from, along }: Ray): n
   return outside / (towards + Math.sqrt(rest));
 }
 
-/** Never further than it is above the ground, so that no slope up to 45 degrees is passed through; and at least so far. */
-const LEAST_STEP_M = 2;
+/** Steps are as long as the clearance above the ground, so that no slope up to 45 degrees is missed, but at least this. */
+const MIN_STEP_M = 2;
 const HALVINGS = 40;
 
 function walkToTerrain(terrain: Terrain, ray: Ray, limitM: number): number | null {
@@ -86,9 +97,9 @@ function walkToTerrain(terrain: Terrain, ray: Ray, limitM: number): number | nul
   let clearM = clearance(above);
   if (!(clearM > 0)) return null;
   while (above < limitM) {
-    const next = Math.min(above + Math.max(clearM, LEAST_STEP_M), limitM);
+    const next = Math.min(above + Math.max(clearM, MIN_STEP_M), limitM);
     clearM = clearance(next);
-    // Where no height is known there is no ground to meet.
+    // Unknown height.
     if (Number.isNaN(clearM)) return null;
     if (clearM <= 0) return halve(clearance, above, next);
     above = next;

@@ -1,5 +1,5 @@
 /**
- * Places worked out by hand. The camera is 100 m above the ground unless a case says otherwise. Two radii of the ellipsoid
+ * Positions calculated by hand. The camera is 100 m above the ground by default. Two radii of the ellipsoid
  * (a = 6378137 m, 1/f = 298.257223563, e² = 0.00669437999) turn metres on the ground into degrees:
  *
  *   M, north and south: a (1 - e²) / (1 - e² sin²φ)^1.5:  6335439.327 m at the equator, 6399593.626 m at the poles;
@@ -19,7 +19,7 @@ const TOLERANCE_DEG = 1e-8;
 interface Checked {
   readonly name: string;
   readonly flown: Flown;
-  /** Of the picture; its middle unless told. */
+  /** Point of the image; default: its middle. */
   readonly pixel?: readonly [number, number];
   readonly latitude: number;
   readonly longitude: number;
@@ -143,14 +143,14 @@ for (const { name, flown, pixel: [x, y] = [0.5, 0.5], latitude, longitude, dista
     assert.ok(spot);
     assert.ok(Math.abs(spot.latitude - latitude) < TOLERANCE_DEG, `latitude ${spot.latitude}, by hand ${latitude}`);
     const turn = Math.abs(spot.longitude - longitude) % 360;
-    // A degree of longitude is nothing at a pole.
+    // A degree of longitude has no length at a pole.
     const shrink = Math.cos((latitude * Math.PI) / 180);
     assert.ok(Math.min(turn, 360 - turn) * shrink < TOLERANCE_DEG, `longitude ${spot.longitude}, by hand ${longitude}`);
     assert.ok(Math.abs((found ?? 0) - distanceM) < 0.002, `${found} m, by hand ${distanceM}`);
     assert.ok(Math.abs(spot.heightM - ((flown.altitude ?? 100) - 100)) < 1e-6);
   });
 
-test("the horizon of 100 m lies 0.32 degrees below level: above it there is no spot", () => {
+test("the horizon at 100 m lies 0.32 degrees below level: above it there is no position", () => {
   // A ray touches a globe of radius R when cos δ = R / (R + h). Along a meridian at the equator R = M: δ = 0.32192 degrees,
   // and the touching point is sqrt(2 R h) = 35.6 km away.
   const far = { maxDistanceM: 100_000 };
@@ -164,13 +164,13 @@ test("the horizon of 100 m lies 0.32 degrees below level: above it there is no s
   assert.ok(distanceM !== null && distanceM > 34_000 && distanceM < 35_700, `${distanceM}`);
 });
 
-test("ground beyond the limit gives no spot", () => {
+test("ground beyond the limit gives no position", () => {
   // 100 m / sin 3° = 1911 m, and 5 m more as the ground falls away.
   assert.equal(locateFoot(sightOf({ pitch: -3 }, { maxDistanceM: 1910 }), 0.5, 0.5).spot, null);
   assert.notEqual(locateFoot(sightOf({ pitch: -3 }, { maxDistanceM: 1920 }), 0.5, 0.5).spot, null);
 });
 
-test("the earth is round: 3 degrees down it goes 5.5 m further than on a plane", () => {
+test("follows the curvature of the earth: 3 degrees down, the ground is 5.5 m farther than on a plane", () => {
   // The plane is met after 100 / tan 3° = 1908.11 m. There the globe (M) is x² / 2R = 0.2873 m lower, and at 3 degrees
   // that is 5.48 m further on, where it is again 2 · 1908 · 5.48 / 2R = 1.65 mm lower: 31 mm more. In sum 1913.63 m.
   const { spot } = locateFoot(sightOf({ pitch: -3 }), 0.5, 0.5);
@@ -178,7 +178,7 @@ test("the earth is round: 3 degrees down it goes 5.5 m further than on a plane",
   assert.ok(Math.abs(northM - 1913.63) < 0.02, `${northM}`);
 });
 
-test("a geoid 50 m up lifts camera and ground alike: a spot 141 m away moves by a millimetre", () => {
+test("a geoid 50 m up raises camera and ground alike: a position 141 m away moves by a millimetre", () => {
   const at = (geoidSeparationM: number) => locateFoot(sightOf({ pitch: -45 }, { geoidSeparationM }), 0.5, 0.5).spot;
   const moved = ((at(0)?.latitude ?? 0) - (at(50)?.latitude ?? 0)) * (Math.PI / 180) * 6335439.327;
   // 100 m · 50 / 6335439.

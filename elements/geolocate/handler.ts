@@ -1,30 +1,26 @@
 import type { Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import type { Place, Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
-import type { Frame, Handler, Services } from "../element.ts";
-import { errorM } from "./error.ts";
+import type { ElementEvent, Frame, Handler, Services } from "../element.ts";
 import type { Terrain } from "./ground.ts";
-import { type LocatedSpot, locate } from "./locate.ts";
-import { ModeNews } from "./mode-news.ts";
+import { errorM, type GeolocateProperties, type LocatedSpot, locate, openSight, type Sight } from "./locate.ts";
 import { type Motion, Motions, UNKNOWN_MOTION } from "./motion.ts";
-import type { GeolocateProperties } from "./properties.ts";
-import { openSight, type Sight } from "./sight.ts";
 import { findKind, type Kind } from "./sizes.ts";
 
-/** Reads `tracks` or `detections`, and `telemetry`; writes `places` where there is telemetry of use. */
+/** Reads `tracks` or `detections`, and `telemetry`; writes `places` if there is usable telemetry. */
 export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
   readonly #motions = new Motions();
-  readonly #news: ModeNews;
-  /** As many as the model has labels. */
+  readonly #reporter: ModeReporter;
+  /** Cache, bounded by the number of labels of the model. */
   readonly #kinds = new Map<string, Kind>();
   readonly #terrain: Terrain | null;
   #properties: GeolocateProperties;
 
-  /** Without a terrain the ground is level. */
+  /** Without a terrain, the ground is level. */
   constructor(properties: GeolocateProperties, services: Pick<Services, "emit">, terrain: Terrain | null = null) {
     this.#properties = properties;
     this.#terrain = terrain;
-    this.#news = new ModeNews((event) => services.emit(event));
+    this.#reporter = new ModeReporter((event) => services.emit(event));
   }
 
   process(frame: Frame): undefined {
@@ -36,7 +32,7 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
     if (tracks !== undefined) this.#motions.forget(tracks.ended);
     const sight = telemetry === undefined ? null : openSight(telemetry, this.#properties, this.#terrain);
     const mode = sight === null ? "none" : sight.world === null ? "reduced" : "full";
-    this.#news.update(frame.captureNs, mode, explain(telemetry, sight), telemetry?.offsetMs ?? null);
+    this.#reporter.update(frame.captureNs, mode, explain(telemetry, sight), telemetry?.offsetMs ?? null);
     const found = tracks ?? detections;
     if (telemetry === undefined || sight === null || found === undefined) return;
     const timeS = Number(frame.captureNs) / 1e9;
@@ -93,7 +89,40 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
 
 function explain(telemetry: FrameTelemetry | undefined, sight: Sight | null): string | null {
   if (telemetry === undefined)
-    return "there is no telemetry of the time of the picture; where it comes all the same, clocks differ: set telemetry_offset_ms";
+    return "no telemetry for the time of the frame; if telemetry arrives, the clocks differ: set telemetry_offset_ms";
   if (sight === null) return "the telemetry has fields of view that are not between 0 and 180 degrees";
   return sight.reason;
+}
+
+interface ModeState {
+  readonly mode: Places["mode"];
+  /** Why it is not `full`. */
+  readonly reason: string | null;
+  /** Null without telemetry. */
+  readonly offsetMs: number | null;
+}
+
+const MIN_INTERVAL_NS = 1_000_000_000n;
+
+/** Emits changes of the mode, at most once per second of video; nothing before the first telemetry. */
+class ModeReporter {
+  readonly #emit: (event: ElementEvent) => void;
+  #sent: ModeState = { mode: "none", reason: null, offsetMs: null };
+  #sentNs: bigint | null = null;
+
+  constructor(emit: (event: ElementEvent) => void) {
+    this.#emit = emit;
+  }
+
+  update(captureNs: bigint, mode: Places["mode"], reason: string | null, offsetMs: number | null): void {
+    const roundedMs = offsetMs === null ? null : Math.round(offsetMs) + 0;
+    const { mode: wasMode, reason: wasReason, offsetMs: wasOffsetMs } = this.#sent;
+    if (mode === wasMode && roundedMs === wasOffsetMs && (reason === wasReason || this.#sentNs === null)) return;
+    const sinceNs = this.#sentNs === null ? MIN_INTERVAL_NS : captureNs - this.#sentNs;
+    // An earlier time: the video restarted.
+    if (sinceNs >= 0n && sinceNs < MIN_INTERVAL_NS) return;
+    this.#sentNs = captureNs;
+    this.#sent = { mode, reason, offsetMs: roundedMs };
+    this.#emit({ type: "geolocation", ...this.#sent });
+  }
 }

@@ -1,12 +1,47 @@
+/** Locates an object by the ray through its box, and computes the error of the position. Pure. */
 import type { Box } from "../../schemas/detections.ts";
-import { azimuthDeg, direct, elevationDeg, offsetDown, offsetRight } from "./camera.ts";
-import { estimateDistanceM, isCutAside, isCutBelow } from "./distance.ts";
-import { type Covariance, type Sighted, spreadErrors } from "./error.ts";
-import { findNormal, meetGround } from "./ground.ts";
-import type { Sight, World } from "./sight.ts";
+import type { CameraAttitude, CameraPosition, FrameTelemetry } from "../../schemas/telemetry.ts";
+import {
+  azimuthDeg,
+  type CameraAxes,
+  direct,
+  elevationDeg,
+  estimateDistanceM,
+  isCutAside,
+  isCutBelow,
+  type Lens,
+  makeLens,
+  offsetDown,
+  offsetRight,
+  turnCamera,
+} from "./camera.ts";
+import { findNormal, levelTerrain, meetGround, type Ray, type Terrain } from "./ground.ts";
 import type { Kind } from "./sizes.ts";
-import { dot, step, type Vector } from "./vector.ts";
-import { toGeodetic } from "./wgs84.ts";
+import {
+  combine,
+  cross,
+  dot,
+  type LocalFrame,
+  localFrame,
+  normalise,
+  RADIANS,
+  step,
+  toEcef,
+  toGeodetic,
+  type Vector,
+} from "./wgs84.ts";
+
+/** See geolocate.ts. */
+export interface GeolocateProperties {
+  readonly maxDistanceM: number;
+  readonly geoidSeparationM: number;
+  readonly attitudeErrorDeg: number;
+  readonly headingErrorDeg: number;
+  readonly lensError: number;
+  readonly positionErrorM: number;
+  readonly heightErrorM: number;
+  readonly footError: number;
+}
 
 export interface Located {
   /** Degrees. */
@@ -31,19 +66,19 @@ export interface LocatedSpot {
   readonly lastingM: number;
 }
 
-/** The foot of a box that is cut off at the bottom of the frame lies below it, or aside, who knows how far: by half of what is seen. */
+/** Foot error of a box cut off by the edge of the frame: half of its visible size. */
 const CUT_FOOT_ERROR = 0.5;
 
 /**
- * What stands on the ground is where its foot is: the middle of the box's lower edge. What flies is where the middle of
- * the box is, and the ground behind it tells nothing. Without a spot in a known world, at the horizon or beyond the
- * limit, what stands on the ground has angles only.
+ * An object on the ground is located at its foot, the middle of the lower edge of its box. An airborne object is located
+ * at the middle of its box, without a ground position. Without a known camera pose, at the horizon or beyond the distance
+ * limit, an object on the ground has only angles.
  */
 export function locate({ lens, world }: Sight, box: Box, { isAirborne, size }: Kind, footError: number): Located {
   const [left, top, width, height] = box;
   const right = offsetRight(lens, left + width / 2);
   const down = offsetDown(lens, isAirborne ? top + height / 2 : top + height);
-  // Written out here and below: spreading an object costs more than all the geometry.
+  // Written out here and below: object spread costs more than the geometry.
   const azimuth = azimuthDeg(right);
   const elevation = elevationDeg(right, down);
   if (world === null || isAirborne) {
@@ -70,7 +105,180 @@ function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">)
   if (covariance === null) return null;
   const { latitude, longitude, heightM } = place;
   const { angle, positionM } = world.lasting;
-  // Up or down the picture it goes further, by how flat the ray meets the ground.
+  // Along the view the error grows with the obliqueness of the ray.
   const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
   return { latitude, longitude, heightM, distanceM, point, covariance, lastingM };
+}
+
+/** What the telemetry of a frame allows to compute. */
+export interface Sight {
+  readonly lens: Lens;
+  /** Null: angles and estimated distances only. */
+  readonly world: World | null;
+  /** Why `world` is null. */
+  readonly reason: string | null;
+}
+
+export interface World extends DoubtedCamera {
+  /** Camera position, ECEF. */
+  readonly from: Vector;
+  readonly terrain: Terrain;
+  readonly limitM: number;
+  /** The part of the errors that persists from frame to frame. Radians and metres. */
+  readonly lasting: { readonly angle: number; readonly positionM: number };
+}
+
+const LATE =
+  "the last position or attitude of the camera is too old for this frame: send telemetry more often than `extrapolate-ms` of the element `telemetry`";
+
+/** Null if the fields of view are invalid. Without a terrain, the ground is level at the height below the camera. */
+export function openSight(
+  telemetry: FrameTelemetry,
+  properties: GeolocateProperties,
+  terrain: Terrain | null,
+): Sight | null {
+  const { hfov, vfov, position, attitude, isLate } = telemetry;
+  if (!isFieldOfView(hfov) || !isFieldOfView(vfov)) return null;
+  const lens = makeLens(hfov, vfov);
+  const reason = isLate ? LATE : findLack(position, attitude, terrain);
+  if (reason !== null || position === null || attitude === null) return { lens, world: null, reason };
+  return { lens, world: openWorld(position, attitude, terrain, telemetry, properties), reason: null };
+}
+
+const isFieldOfView = (degrees: number): boolean => degrees > 0 && degrees < 180;
+
+function findLack(
+  position: CameraPosition | null,
+  attitude: CameraAttitude | null,
+  terrain: Terrain | null,
+): string | null {
+  if (position === null && attitude === null) return "the telemetry has neither the camera's position nor its attitude";
+  if (position === null) return "the telemetry does not have the camera's position";
+  if (attitude === null) return "the telemetry does not have the camera's attitude";
+  if (![...Object.values(position), ...Object.values(attitude)].every(Number.isFinite))
+    return "the telemetry has a position or an attitude that is not a number";
+  if (terrain === null && position.relAltitude <= 0)
+    return "the camera is not above the ground: rel_altitude is 0 or less";
+  return null;
+}
+
+function openWorld(
+  { latitude, longitude, altitude, relAltitude }: CameraPosition,
+  attitude: CameraAttitude,
+  terrain: Terrain | null,
+  { doubt, lasting }: FrameTelemetry,
+  properties: GeolocateProperties,
+): World {
+  // Altitudes are above mean sea level, taken as the ellipsoid unless `geoidSeparationM` is set: only the height above the
+  // ground decides where a ray meets it, and that is the same above either.
+  const heightM = altitude + properties.geoidSeparationM;
+  const local = localFrame(latitude, longitude);
+  return {
+    from: toEcef({ latitude, longitude, heightM }),
+    local,
+    axes: turnCamera(attitude, local),
+    terrain: terrain ?? levelTerrain(heightM - relAltitude),
+    limitM: properties.maxDistanceM,
+    lasting: { angle: (lasting?.angle ?? 0) * RADIANS, positionM: lasting?.position ?? 0 },
+    doubts: {
+      attitude: Math.hypot(properties.attitudeErrorDeg, doubt.angle) * RADIANS,
+      heading: properties.headingErrorDeg * RADIANS,
+      lens: properties.lensError,
+      positionM: Math.hypot(properties.positionErrorM, doubt.position),
+      heightM: Math.hypot(properties.heightErrorM, doubt.height),
+    },
+  };
+}
+
+/** Input errors, one standard deviation each. */
+interface Doubts {
+  /** Radians, about each axis of the camera. */
+  readonly attitude: number;
+  /** Radians, about the vertical, in addition. */
+  readonly heading: number;
+  /** Fraction of the fields of view. */
+  readonly lens: number;
+  /** Metres across the ground, both directions together. */
+  readonly positionM: number;
+  readonly heightM: number;
+}
+
+interface DoubtedCamera {
+  readonly axes: CameraAxes;
+  readonly local: LocalFrame;
+  readonly doubts: Doubts;
+}
+
+/** A ray that meets the ground, and its origin in the image: see camera.ts for `right` and `down`. */
+interface Sighted {
+  readonly ray: Ray;
+  readonly distanceM: number;
+  /** Unit normal of the ground. */
+  readonly normal: Vector;
+  readonly right: number;
+  readonly down: number;
+  /** One standard deviation of both. */
+  readonly rightDoubt: number;
+  readonly downDoubt: number;
+  /** Metres on the ground from the foot of the box, the nearest point of the object, to its middle; 0 if unknown. */
+  readonly halfLengthM: number;
+}
+
+/** Covariance of a position in square metres, ECEF. */
+export interface Covariance {
+  xx: number;
+  xy: number;
+  xz: number;
+  yy: number;
+  yz: number;
+  zz: number;
+}
+
+/** One standard deviation: root mean square of the distance. */
+export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy + zz);
+
+/**
+ * Propagates the input errors (angles, lens, foot of the box, position and height of the camera) to the position, to
+ * first order: each cause tilts or shifts the ray, and the ground is approximated by its tangent plane. Null at the
+ * horizon, where the smallest change of an angle loses the ground.
+ */
+function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Sighted): Covariance | null {
+  const { ray, distanceM, normal, right, down } = sighted;
+  const falling = -dot(ray.along, normal);
+  if (!(falling > 0)) return null;
+  const sum: Covariance = { xx: 0, xy: 0, xz: 0, yy: 0, yz: 0, zz: 0 };
+  /** Adds the movement of the position when the ray is shifted sideways by `metres` where it meets the ground. */
+  const shift = (side: Vector, metres: number): void => {
+    const onward = dot(side, normal) / falling;
+    addCause(
+      sum,
+      (side.x + ray.along.x * onward) * metres,
+      (side.y + ray.along.y * onward) * metres,
+      (side.z + ray.along.z * onward) * metres,
+    );
+  };
+  const across = normalise(step(axes.right, ray.along, -dot(axes.right, ray.along)));
+  shift(across, doubts.attitude * distanceM);
+  shift(cross(ray.along, across), doubts.attitude * distanceM);
+  shift(cross(local.up, ray.along), doubts.heading * distanceM);
+  const depthM = distanceM / Math.sqrt(1 + right * right + down * down);
+  shift(axes.right, sighted.rightDoubt * depthM);
+  shift(axes.down, sighted.downDoubt * depthM);
+  const onward = normalise(step(axes.down, ray.along, dot(axes.down, normal) / falling));
+  addCause(sum, onward.x * sighted.halfLengthM, onward.y * sighted.halfLengthM, onward.z * sighted.halfLengthM);
+  shift(combine(axes.right, right, axes.down, down, axes.ahead, 0), doubts.lens * depthM);
+  shift(local.east, doubts.positionM * Math.SQRT1_2);
+  shift(local.north, doubts.positionM * Math.SQRT1_2);
+  shift(local.up, doubts.heightM);
+  return sum;
+}
+
+/** One cause that has nothing to do with the others, and by how much it moves the spot. */
+function addCause(sum: Covariance, x: number, y: number, z: number): void {
+  sum.xx += x * x;
+  sum.xy += x * y;
+  sum.xz += x * z;
+  sum.yy += y * y;
+  sum.yz += y * z;
+  sum.zz += z * z;
 }

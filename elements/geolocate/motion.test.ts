@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Motion, Motions, type Spot } from "./motion.ts";
-import { combine, step, type Vector } from "./vector.ts";
-import { localFrame, toEcef, toGeodetic } from "./wgs84.ts";
+import { combine, localFrame, step, toEcef, toGeodetic, type Vector } from "./wgs84.ts";
 
-/** As sure along all directions. */
+/** Equal error in all directions. */
 function spotAt(point: Vector, errorM: number, lastingM = 0): Spot {
   const { latitude, longitude } = toGeodetic(point);
   const square = errorM ** 2 / 2;
@@ -24,7 +23,7 @@ interface Walk {
 
 const RADIANS = Math.PI / 180;
 
-/** Straight ahead from a place. The last word on it, and the time from which on its speed was known. */
+/** Moves straight from a position. Returns the last motion, and the time from which its speed was known. */
 function walk(motions: Motions, id: number, walked: Walk): { last: Motion; knownS: number | null } {
   const { latitude = 48, longitude = 11, speedMps, heading, seconds, perSecond = 10, errorM = 2 } = walked;
   const { east, north } = localFrame(latitude, longitude);
@@ -43,7 +42,7 @@ function walk(motions: Motions, id: number, walked: Walk): { last: Motion; known
 const near = (found: number | null, expected: number, by: number) =>
   assert.ok(found !== null && Math.abs(found - expected) < by, `${found} and not ${expected}`);
 
-test("speed and heading of somebody who walks, once they are known", () => {
+test("finds speed and heading of a walking person", () => {
   for (const heading of [0.5, 90, 200, 359.5]) {
     const { last, knownS } = walk(new Motions(), 1, { speedMps: 1.4, heading, seconds: 10 });
     near(last.speedMps, 1.4, 0.02);
@@ -52,7 +51,7 @@ test("speed and heading of somebody who walks, once they are known", () => {
   }
 });
 
-test("the surer the spots, the sooner the speed is known", () => {
+test("knows the speed earlier if the positions are more precise", () => {
   const times = [0.5, 2, 8].map(
     (errorM) => walk(new Motions(), 1, { speedMps: 8, heading: 45, seconds: 20, errorM }).knownS,
   );
@@ -60,18 +59,18 @@ test("the surer the spots, the sooner the speed is known", () => {
   assert.ok(first != null && second != null && third != null && first <= second && second < third, `${times}`);
 });
 
-test("what stands has a speed near 0 and no heading", () => {
+test("a standing object has a speed near 0 and no heading", () => {
   const { last } = walk(new Motions(), 1, { speedMps: 0, heading: 0, seconds: 10 });
   near(last.speedMps, 0, 0.01);
   assert.equal(last.heading, null);
 });
 
-test("spots that jump about are smoothed most where they are least sure", () => {
+test("smooths jittering positions most in the direction of the largest error", () => {
   const motions = new Motions();
   const { east, north } = localFrame(0, 0);
   const start = toEcef({ latitude: 0, longitude: 0, heightM: 0 });
   let last: Motion = { speedMps: null, heading: null };
-  // Unsure to the north by 5 m, and there is a jump of 4 m back and forth; sure to the east, where it goes.
+  // Error of 5 m to the north, with jumps of 4 m back and forth; precise to the east, where it moves.
   for (let i = 0; i <= 100; i++) {
     const point = step(step(start, east, 3 * (i / 10)), north, i % 2 === 0 ? 2 : -2);
     const { latitude, longitude } = toGeodetic(point);
@@ -82,7 +81,7 @@ test("spots that jump about are smoothed most where they are least sure", () => 
   near(last.heading, 90, 4);
 });
 
-test("the filter is not lost on a long way, at a pole or at the date line", () => {
+test("works over long distances, at the poles and at the date line", () => {
   const far = walk(new Motions(), 1, {
     speedMps: 200,
     heading: 90,
@@ -93,7 +92,7 @@ test("the filter is not lost on a long way, at a pole or at the date line", () =
   });
   near(far.last.speedMps, 200, 1);
   near(far.last.heading, 90, 0.5);
-  // 100 m before the pole and across it: the same way is south then.
+  // From 100 m before the pole across it: the same direction is south then.
   const latitude = 90 - 100 / 111_694;
   const before = walk(new Motions(), 1, { speedMps: 10, heading: 0, seconds: 8, latitude });
   near(before.last.speedMps, 10, 0.2);
@@ -103,7 +102,7 @@ test("the filter is not lost on a long way, at a pole or at the date line", () =
   );
   const beyond = walk(new Motions(), 1, { speedMps: 10, heading: 0, seconds: 20, latitude });
   near(beyond.last.heading, 180, 1);
-  // From 3 km before it to just beyond, a little beside it: planes are changed where east turns right round.
+  // From 3 km before the pole to just beyond, slightly beside it: the plane changes where east reverses.
   const across = walk(new Motions(), 1, {
     speedMps: 100,
     heading: 1,
@@ -115,7 +114,7 @@ test("the filter is not lost on a long way, at a pole or at the date line", () =
   assert.ok(across.last.heading !== null && across.last.heading > 165 && across.last.heading < 180);
 });
 
-test("a track that has ended, or that nobody speaks of any more, is forgotten", () => {
+test("drops tracks that ended or were not seen for long", () => {
   const motions = new Motions();
   for (const id of [1, 2, 3]) walk(motions, id, { speedMps: 1, heading: 0, seconds: 1 });
   assert.equal(motions.size, 3);
@@ -128,14 +127,14 @@ test("a track that has ended, or that nobody speaks of any more, is forgotten", 
   assert.deepEqual(motions.recall(4, spot), { speedMps: null, heading: null });
 });
 
-test("a flood of ids takes no more memory than some thousand of them", () => {
+test("bounds its memory for any number of ids", () => {
   const motions = new Motions();
   const spot = spotAt(toEcef({ latitude: 48, longitude: 11, heightM: 0 }), 2);
   for (let id = 1; id <= 20_000; id++) motions.take(id, 1000, spot);
   assert.ok(motions.size <= 4096);
 });
 
-test("a time that goes back begins anew, and a spot that is seen twice at one time changes nothing for the worse", () => {
+test("a time step back restarts the track, and a repeated position at the same time does no harm", () => {
   const motions = new Motions();
   walk(motions, 1, { speedMps: 2, heading: 90, seconds: 5 });
   const spot = spotAt(toEcef({ latitude: 48, longitude: 11, heightM: 0 }), 2);
@@ -148,10 +147,10 @@ test("a time that goes back begins anew, and a spot that is seen twice at one ti
   }
 });
 
-test("a place that sways with the turns of the camera, by clocks that may not agree, is not told as a speed", () => {
+test("does not report position errors from camera rotation and clock offset as speed", () => {
   const { east } = localFrame(48, 11);
   const start = toEcef({ latitude: 48, longitude: 11, heightM: 0 });
-  const told = (lastingM: number): number => {
+  const reportedSpeeds = (lastingM: number): number => {
     const motions = new Motions();
     let count = 0;
     for (let i = 0; i <= 300; i++) {
@@ -161,6 +160,6 @@ test("a place that sways with the turns of the camera, by clocks that may not ag
     }
     return count;
   };
-  assert.ok(told(0) > 100);
-  assert.equal(told(7), 0);
+  assert.ok(reportedSpeeds(0) > 100);
+  assert.equal(reportedSpeeds(7), 0);
 });

@@ -1,7 +1,7 @@
 /**
- * From a place on earth to a point of the picture, by another way than `geolocate` goes: the earth by reduced latitudes,
- * north-east-down instead of east-north-up, and the camera as a product of three elementary rotations, as books on flight
- * have them: yaw about down, pitch about right, roll about ahead.
+ * Projects a position to a point of the image, independently of `geolocate`: the earth by reduced latitudes, north-east-down
+ * instead of east-north-up, and the camera as a product of three elementary rotations, as in books on flight: yaw about
+ * down, pitch about right, roll about ahead.
  */
 
 type Matrix = readonly (readonly [number, number, number])[];
@@ -56,7 +56,7 @@ export function centric({ latitude, longitude, height }: Place3): Triple {
   ];
 }
 
-/** From earth's axes to north, east, down: turn about z by the longitude, then about y by the colatitude and a half turn. */
+/** From ECEF to north, east, down: rotate about z by the longitude, then about y by the colatitude and a half turn. */
 const toNorthEastDown = (latitude: number, longitude: number): Matrix =>
   multiply(aboutY(-rad(latitude) - Math.PI / 2), aboutZ(rad(longitude)));
 

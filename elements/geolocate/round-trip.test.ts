@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { centric, type Place3, project } from "./projection.fixture.ts";
 import { locateFoot, sightOf } from "./sight.fixture.ts";
 
-/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
+/** Deterministic random numbers from 0 to 1 (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -43,7 +43,7 @@ const CASES: readonly Case[] = [
   { region: "at the equator", latitude: near, longitude: near },
 ];
 
-/** A camera, a point of the ground before it, and how far from it the way back ends; null where it sees no such point. */
+/** A camera and a ground point in view; returns the error of locating it again, or null if the point is not in view. */
 function goThereAndBack(
   random: () => number,
   { latitude, longitude }: Case,
@@ -59,7 +59,7 @@ function goThereAndBack(
     roll: random() < 0.5 ? 0 : random() * 360 - 180,
   };
   const fov = { hfov: 5 + random() * 115, vfov: 5 + random() * 85 };
-  // A step on a sphere is good enough to choose a point: that it lies on the ground is said by its height.
+  // A step on a sphere is precise enough to choose a point: its height puts it on the ground.
   const [away, bearing] = [Math.sqrt(random()) * 500, random() * 2 * Math.PI];
   const target = walk(camera, away, bearing, ground);
   const seen = project(camera, fov, target);
@@ -74,7 +74,7 @@ function goThereAndBack(
 function walk({ latitude, longitude }: Place3, away: number, bearing: number, height: number): Place3 {
   const [phi, turn] = [(latitude * Math.PI) / 180, away / 6_371_000];
   const sin = Math.sin(phi) * Math.cos(turn) + Math.cos(phi) * Math.sin(turn) * Math.cos(bearing);
-  // Over the pole the sine has no digits left for the latitude; its cosine has.
+  // Near the pole the sine loses the digits of the latitude; the cosine keeps them.
   const cos = Math.hypot(
     Math.sin(bearing) * Math.sin(turn),
     Math.cos(phi) * Math.cos(turn) - Math.sin(phi) * Math.sin(turn) * Math.cos(bearing),

@@ -1,10 +1,9 @@
-/** Cameras for tests: what `telemetry` would have written, and what `geolocate` makes of a point of the picture. */
+/** Cameras for tests: metadata as written by `telemetry`, and the position that `geolocate` computes for a point. */
 import type { Box } from "../../schemas/detections.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import type { Terrain } from "./ground.ts";
-import { type Located, locate } from "./locate.ts";
-import type { GeolocateProperties } from "./properties.ts";
-import { openSight, type Sight } from "./sight.ts";
+import type { GeolocateProperties } from "./locate.ts";
+import { type Located, locate, openSight, type Sight } from "./locate.ts";
 
 export const PROPERTIES: GeolocateProperties = {
   maxDistanceM: 20_000,
@@ -56,7 +55,7 @@ export function sightOf(
   return sight;
 }
 
-/** Of a box whose foot is at this point of the picture. */
+/** Locates a box whose foot is at this point of the image. */
 export const boxOn = (x: number, y: number, width = 0.02, height = 0.02): Box => [
   x - width / 2,
   y - height,

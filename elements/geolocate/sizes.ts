@@ -1,6 +1,6 @@
 /**
- * How large things usually are: good for a distance when nothing else tells, within a factor of two at best. Metres of a
- * grown or usual one. Where the width is null it depends too much on how one looks at it.
+ * Usual sizes of objects in metres, to estimate a distance within a factor of two at best. A width is null where it
+ * depends too much on the viewing direction.
  */
 export interface Size {
   readonly heightM: number | null;
@@ -9,7 +9,7 @@ export interface Size {
 
 type Row = readonly [names: string, heightM: number | null, widthM: number | null];
 
-/** The width is that between the front and the side. */
+/** Widths are between those of the front and the side. */
 const ON_THE_GROUND: readonly Row[] = [
   ["person, pedestrian, people, human, man, woman, rider, soldier", 1.7, null],
   ["bicycle, bike", 1.05, 1.2],
@@ -65,7 +65,7 @@ const ON_THE_GROUND: readonly Row[] = [
   ["teddy bear", 0.35, 0.3],
 ];
 
-/** Those get no spot on the ground: the ground behind them is not where they are. */
+/** Airborne objects get no position on the ground. */
 const IN_THE_AIR: readonly Row[] = [
   ["airplane, aeroplane, plane, aircraft", 8, 25],
   ["helicopter", 3.7, 12],
@@ -84,7 +84,7 @@ const read = (rows: readonly Row[]): ReadonlyMap<string, Size> =>
 const grounded = read(ON_THE_GROUND);
 const airborne = read(IN_THE_AIR);
 
-/** `Awning-tricycle` and `awning_tricycle` are the same. */
+/** Treats `Awning-tricycle` and `awning_tricycle` as equal. */
 const plain = (className: string): string =>
   className
     .trim()
@@ -93,7 +93,7 @@ const plain = (className: string): string =>
 
 export interface Kind {
   readonly isAirborne: boolean;
-  /** Null: nobody knows how large such a thing is. */
+  /** Null: unknown. */
   readonly size: Size | null;
 }
 

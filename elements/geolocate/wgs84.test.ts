@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { dot } from "./vector.ts";
-import { localFrame, toEcef, toGeodetic } from "./wgs84.ts";
+import { dot, localFrame, toEcef, toGeodetic } from "./wgs84.ts";
 
-test("there and back is the same place, from the deepest sea to where space begins", () => {
+test("the conversion round trip returns the same position, from the deepest sea to the edge of space", () => {
   const place = fc.record({
     latitude: fc.oneof(fc.double({ min: -90, max: 90, noNaN: true }), fc.constantFrom(-90, 90, 0, 89.9999999)),
     longitude: fc.oneof(fc.double({ min: -180, max: 180, noNaN: true }), fc.constantFrom(-180, 180, 0)),
@@ -23,7 +22,7 @@ test("there and back is the same place, from the deepest sea to where space begi
   );
 });
 
-test("known points are where they should be", () => {
+test("converts known points correctly", () => {
   // a on the equator, b at the pole; at 45 degrees N = a / sqrt(1 - e²/2) = 6388838.290 m.
   assert.deepEqual(toEcef({ latitude: 0, longitude: 0, heightM: 10 }), { x: 6_378_147, y: 0, z: 0 });
   assert.ok(Math.abs(toEcef({ latitude: 90, longitude: 77, heightM: 0 }).z - 6_356_752.3142) < 1e-4);
@@ -33,7 +32,7 @@ test("known points are where they should be", () => {
   assert.ok(Math.abs(z - 6_388_838.29 * (1 - 0.00669437999) * Math.SQRT1_2) < 1e-2);
 });
 
-test("east, north and up are at right angles, at the poles too", () => {
+test("east, north and up are orthogonal, also at the poles", () => {
   for (const latitude of [-90, -45, 0, 60, 90])
     for (const longitude of [-180, -30, 0, 180]) {
       const { east, north, up } = localFrame(latitude, longitude);

@@ -1,12 +1,47 @@
 /**
  * The WGS-84 ellipsoid (NGA.STND.0036): between degrees and metres from the earth's centre (ECEF: x through latitude 0
- * longitude 0, z through the north pole). Nothing here minds the poles or the date line.
+ * longitude 0, z through the north pole). Works at the poles and the date line.
  */
-import type { Vector } from "./vector.ts";
+
+/** A Cartesian vector, in metres or of unit length. */
+export interface Vector {
+  readonly x: number;
+  readonly y: number;
+  readonly z: number;
+}
+
+export const dot = (a: Vector, b: Vector): number => a.x * b.x + a.y * b.y + a.z * b.z;
+
+export const cross = (a: Vector, b: Vector): Vector => ({
+  x: a.y * b.z - a.z * b.y,
+  y: a.z * b.x - a.x * b.z,
+  z: a.x * b.y - a.y * b.x,
+});
+
+export const subtract = (a: Vector, b: Vector): Vector => ({ x: a.x - b.x, y: a.y - b.y, z: a.z - b.z });
+
+/** `start + along · by`. */
+export const step = (start: Vector, along: Vector, by: number): Vector => ({
+  x: start.x + along.x * by,
+  y: start.y + along.y * by,
+  z: start.z + along.z * by,
+});
+
+/** `a · x + b · y + c · z`: from the frame with axes `a`, `b`, `c` to the frame they are given in. */
+export const combine = (a: Vector, x: number, b: Vector, y: number, c: Vector, z: number): Vector => ({
+  x: a.x * x + b.x * y + c.x * z,
+  y: a.y * x + b.y * y + c.y * z,
+  z: a.z * x + b.z * y + c.z * z,
+});
+
+export function normalise(vector: Vector): Vector {
+  const length = Math.sqrt(dot(vector, vector));
+  return { x: vector.x / length, y: vector.y / length, z: vector.z / length };
+}
 
 export const RADIANS = Math.PI / 180;
 
-/** Metres: of the equator, and from the centre to a pole. */
+/** Semi-axes in metres. */
 export const EQUATOR_M = 6_378_137;
 const FLATTENING = 1 / 298.257223563;
 export const POLE_M = EQUATOR_M * (1 - FLATTENING);
@@ -22,7 +57,7 @@ export interface Geodetic {
   readonly heightM: number;
 }
 
-/** The directions east, north and up at a place, of length 1. */
+/** Unit vectors east, north and up at a position. */
 export interface LocalFrame {
   readonly east: Vector;
   readonly north: Vector;
@@ -41,7 +76,7 @@ export function toEcef({ latitude, longitude, heightM }: Geodetic): Vector {
   };
 }
 
-/** Sine and cosine of the latitude by Bowring's formula, twice: to less than a millionth of a metre wherever one flies. */
+/** Sine and cosine of the latitude, by two iterations of Bowring's formula: error below a micrometre at flight altitudes. */
 function resolveLatitude(fromAxisM: number, z: number): { readonly sin: number; readonly cos: number } {
   let sin = z * EQUATOR_M;
   let cos = fromAxisM * POLE_M;
@@ -68,11 +103,11 @@ export function toGeodetic({ x, y, z }: Vector): Geodetic {
   };
 }
 
-/** Of a point, metres above the ellipsoid, and which way is up there: without a single angle. */
+/** Height above the ellipsoid and the up direction at a point, without trigonometry. */
 export function heightAndUp({ x, y, z }: Vector): { readonly heightM: number; readonly up: Vector } {
   const fromAxisM = Math.sqrt(x * x + y * y);
   const { sin, cos } = resolveLatitude(fromAxisM, z);
-  // On the axis any direction across it will do: it counts nothing.
+  // On the axis the horizontal part is 0.
   const across = fromAxisM === 0 ? 0 : cos / fromAxisM;
   return { heightM: heightBy(fromAxisM, z, sin, cos), up: { x: x * across, y: y * across, z: sin } };
 }

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { detection, track } from "../marks.fixture.ts";
-import { LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
-import { chooseSizes } from "./sizes.ts";
+import { chooseSizes, colourOf, contrast, inkOn, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
 
 const ALL = ["class", "id", "confidence"] as const;
 const BOX: [number, number, number, number] = [0, 0, 0.1, 0.1];
@@ -14,7 +13,7 @@ for (const [behaviour, labels, expected] of [
   ["no id where there is none", writeLabels(detection(BOX), ALL), ["person 87%", "person"]],
   ["once where it cannot be cut down", writeLabels(track(7, BOX), ["id"]), ["#7"]],
   ["nothing where nothing is asked for", writeLabels(track(7, BOX), []), []],
-  ["nothing where there is nothing", writeLabels(detection(BOX, { className: "" }), ["class"]), []],
+  ["nothing without a name", writeLabels(detection(BOX, { className: "" }), ["class"]), []],
   ["a class without a name", writeLabels(track(7, BOX, { className: "" }), ALL), ["#7 87%", "#7"]],
   [
     "a long name cut by letters, not by code units",
@@ -22,9 +21,9 @@ for (const [behaviour, labels, expected] of [
     [`${"🚗".repeat(23)}…`],
   ],
 ] as const)
-  test(`a label says ${behaviour}`, () => assert.deepEqual(labels, expected));
+  test(`a label shows ${behaviour}`, () => assert.deepEqual(labels, expected));
 
-test("letters of East Asia take two cells, marks on letters none", () => {
+test("East Asian letters take two cells, combining marks none", () => {
   const sizes = chooseSizes({ width: 1920, height: 1080 });
   const cells = (text: string) => (measure(text, sizes) - 2 * sizes.margin) / sizes.letter;
   assert.deepEqual(["abc", "行人", "личность", "e\u0301", "カー", ""].map(cells), [3, 4, 8, 1, 4, 0]);
@@ -33,7 +32,7 @@ test("letters of East Asia take two cells, marks on letters none", () => {
 const overlap = (a: Rectangle, b: Rectangle) =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-test("labels lie in the frame and never on one another", () => {
+test("labels stay inside the frame and never overlap", () => {
   const side = fc.integer({ min: 1, max: 400 });
   const box = fc.record({
     x: fc.integer({ min: 0, max: 640 }),
@@ -53,7 +52,7 @@ test("labels lie in the frame and never on one another", () => {
   );
 });
 
-test("a label stands above its box, below where there is no room above, and stays where it was", () => {
+test("a label is placed above its box, else below, and keeps its position", () => {
   const place = (y: number, favourite?: number) =>
     new LabelRoom({ width: 640, height: 360 }).take({ x: 100, y, width: 50, height: 60 }, 80, 14, favourite);
   assert.deepEqual(place(100), { x: 100, y: 86, width: 80, height: 14, place: 0 });
@@ -62,6 +61,26 @@ test("a label stands above its box, below where there is no room above, and stay
   assert.equal(place(100, below?.place)?.y, 160);
 });
 
-test("a label that has no room is not placed", () => {
+test("a label without room is not placed", () => {
   assert.equal(new LabelRoom({ width: 8, height: 8 }).take({ x: 0, y: 0, width: 8, height: 8 }, 20, 14), null);
+});
+
+const IDS = Array.from({ length: 100 }, (_, id) => id);
+
+test("text is readable on the colour of every class", () => {
+  for (const id of IDS) {
+    const colour = colourOf(id);
+    assert.ok(colour >= 0 && colour <= 0xffffff && Number.isInteger(colour));
+    assert.ok(contrast(colour, inkOn(colour)) >= 4.5, `class ${id}`);
+  }
+});
+
+test("the first fourteen classes differ, and a class keeps its colour", () => {
+  assert.equal(new Set(IDS.slice(0, 14).map(colourOf)).size, 14);
+  assert.deepEqual(IDS.map(colourOf), IDS.map(colourOf));
+});
+
+test("contrast ranges from 1 to that of black on white", () => {
+  assert.equal(contrast(0x123456, 0x123456), 1);
+  assert.equal(contrast(0x000000, 0xffffff), 21);
 });

@@ -1,6 +1,5 @@
-/** What stands at a box: which words, how wide they come out, and where there is room for them. Pure. */
+/** The style of the overlay: text and position of labels, colours, sizes. Pure. */
 import type { Detection, Track } from "../../schemas/detections.ts";
-import type { Sizes } from "./sizes.ts";
 
 export type LabelPart = "class" | "id" | "confidence";
 
@@ -13,7 +12,7 @@ export interface Rectangle {
 
 const LONGEST_NAME = 24;
 
-/** All that is asked for, then what is left of it where there is little room. */
+/** The full label, then a shorter one for crowded frames. */
 export function writeLabels(object: Detection | Track, parts: readonly LabelPart[]): readonly string[] {
   let full = "";
   for (const part of parts) {
@@ -42,7 +41,7 @@ function shorten(name: string): string {
   return letters.length <= LONGEST_NAME ? name : `${letters.slice(0, LONGEST_NAME - 1).join("")}…`;
 }
 
-/** East Asian letters are twice as wide, marks on letters have no width: about as the kernel counts. */
+/** East Asian letters are twice as wide, combining marks have no width: approximately as the drawing kernel counts. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const NARROWEST = /[\p{Mn}\p{Me}\p{Cf}]/u;
@@ -57,7 +56,7 @@ function countCells(text: string): number {
 
 export const measure = (text: string, sizes: Sizes): number => countCells(text) * sizes.letter + 2 * sizes.margin;
 
-/** Places of a label, in order of preference: above the box, below it, in its corners, beside it. */
+/** Positions of a label, in order of preference: above the box, below it, in its corners, beside it. */
 const PLACES = 8;
 
 function leftOf(place: number, box: Rectangle, width: number): number {
@@ -72,7 +71,7 @@ function topOf(place: number, box: Rectangle, height: number): number {
   return place === 5 ? box.y + box.height - height : box.y;
 }
 
-/** Finds room for labels one after the other, never on one another. One frame. */
+/** Places the labels of one frame without overlap. */
 export class LabelRoom {
   readonly #frame: Pick<Rectangle, "width" | "height">;
   readonly #taken: Rectangle[] = [];
@@ -81,10 +80,10 @@ export class LabelRoom {
     this.#frame = frame;
   }
 
-  /** Takes the first free place, `favourite` before all others; null when there is none. */
-  take(box: Rectangle, width: number, height: number, favourite = 0): (Rectangle & { readonly place: number }) | null {
-    for (let turn = -1; turn < PLACES; turn += 1) {
-      const place = turn < 0 ? favourite : turn;
+  /** Occupies the first free position, `preferred` before all others; null if there is none. */
+  take(box: Rectangle, width: number, height: number, preferred = 0): (Rectangle & { readonly place: number }) | null {
+    for (let attempt = -1; attempt < PLACES; attempt += 1) {
+      const place = attempt < 0 ? preferred : attempt;
       const x = Math.max(Math.min(leftOf(place, box, width), this.#frame.width - width), 0);
       const y = topOf(place, box, height);
       if (y < 0 || y + height > this.#frame.height || x + width > this.#frame.width) continue;
@@ -103,4 +102,84 @@ export class LabelRoom {
     }
     return true;
   }
+}
+
+/** The palette of Okabe and Ito, safe for colour blindness, without black. */
+const PALETTE = [0xe69f00, 0x56b4e9, 0x009e73, 0xf0e442, 0xcc79a7, 0x0072b2, 0xd55e00] as const;
+const WHITE = 0xffffff;
+const BLACK = 0x000000;
+
+/** Classes beyond the palette get lighter tints of it. */
+const TINTED: readonly number[] = [...PALETTE, ...PALETTE.map((colour) => mix(colour, WHITE, 0.5))];
+const INK: ReadonlyMap<number, number> = new Map(TINTED.map((colour) => [colour, chooseInk(colour)]));
+
+/** The colour of a class, the same in every frame and process. */
+export const colourOf = (classId: number): number => TINTED[classId % TINTED.length] ?? WHITE;
+
+/** Text colour on the colour of a class. */
+export const inkOn = (colour: number): number => INK.get(colour) ?? BLACK;
+
+/** Black or white, whichever has more contrast. */
+function chooseInk(colour: number): number {
+  return contrast(colour, BLACK) >= contrast(colour, WHITE) ? BLACK : WHITE;
+}
+
+/** Contrast ratio by the Web Content Accessibility Guidelines: from 1 (equal) to 21 (black on white). */
+export function contrast(a: number, b: number): number {
+  const [darker = 0, lighter = 0] = [luminance(a), luminance(b)].sort((one, other) => one - other);
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+function luminance(colour: number): number {
+  const [red = 0, green = 0, blue = 0] = split(colour).map((part) => {
+    const value = part / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function split(colour: number): readonly number[] {
+  return [colour >> 16, (colour >> 8) & 255, colour & 255];
+}
+
+function mix(colour: number, other: number, share: number): number {
+  const others = split(other);
+  return split(colour).reduce((sum, part, i) => sum * 256 + Math.round(part + ((others[i] ?? 0) - part) * share), 0);
+}
+
+/** Sizes in pixels of the frame. */
+export interface Sizes {
+  readonly text: number;
+  /** A line of text with its background. */
+  readonly line: number;
+  readonly letter: number;
+  readonly margin: number;
+  readonly box: number;
+  readonly lost: number;
+  readonly dash: number;
+  readonly trail: number;
+  /** Dark rim of boxes, which keeps light colours visible on a light background. */
+  readonly rim: number;
+  /** Shorter trails belong to an object that stands still. */
+  readonly stillness: number;
+}
+
+/** In proportion to the frame, so that it looks the same at 720p and 4K; on small frames at a readable minimum. */
+export function chooseSizes({ width, height }: { readonly width: number; readonly height: number }): Sizes {
+  // Height of a 16:9 frame of the same area: portrait frames get no larger letters.
+  const lines = Math.sqrt((width * height * 9) / 16);
+  const text = Math.min(Math.max(Math.round(lines / 54), 11), 128);
+  const box = Math.max(Math.round(lines / 400), 2);
+  return {
+    text,
+    line: Math.round(text * 1.25),
+    letter: Math.round(text * 0.602),
+    margin: Math.round(text / 4),
+    box,
+    lost: Math.max(Math.round(box / 2), 1),
+    dash: box * 4,
+    trail: Math.max(lines / 300, 2),
+    rim: Math.max(Math.round(lines / 1080), 1),
+    stillness: text,
+  };
 }

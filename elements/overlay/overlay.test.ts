@@ -10,7 +10,7 @@ const BOX: Box = [0.25, 0.5, 0.125, 0.25];
 const DEFAULTS: OverlayProperties = { labels: ["class", "id", "confidence"], trails: 2, classes: [], opacity: 1 };
 const HD = { width: 1920, height: 1080 };
 
-/** Gives frames 40 ms apart to one picture. */
+/** Draws frames 40 ms apart. */
 function screen(change: Partial<OverlayProperties> = {}, size = HD) {
   const picture = new Picture({ ...DEFAULTS, ...change });
   const format = { caps: "", mediaType: "video/x-raw", pixels: "I420", fps: 25, ...size };
@@ -27,7 +27,7 @@ const ofKind = <K extends Shape["kind"]>(shapes: readonly Shape[], kind: K) =>
 const coloured = (shapes: readonly Shape[]) => ofKind(shapes, "box").filter(({ colour }) => colour !== 0);
 const walk = (step: number, id = 1) => track(id, [0.1 + step * 0.01, 0.4, 0.05, 0.2]);
 
-test("a track has a box in pixels, a label at it, and nothing else on its first frame", () => {
+test("draws a track with box and label, and no trail on its first frame", () => {
   const shapes = screen().draw({ tracks: tracks([track(7, BOX)]) });
   const [box] = coloured(shapes);
   assert.deepEqual([box?.x, box?.y, box?.width, box?.height], [480, 540, 240, 270]);
@@ -36,7 +36,7 @@ test("a track has a box in pixels, a label at it, and nothing else on its first 
   assert.deepEqual([text?.background, ofKind(shapes, "line").length], [box?.colour, 0]);
 });
 
-test("detections that are not tracked have boxes and labels without ids, and no trails", () => {
+test("draws detections without tracking with boxes and labels, without ids and trails", () => {
   const { draw } = screen();
   let shapes: Shape[] = [];
   for (let i = 0; i < 10; i += 1) shapes = draw({ detections: detections([detection([i * 0.05, 0.4, 0.05, 0.2])]) });
@@ -45,23 +45,23 @@ test("detections that are not tracked have boxes and labels without ids, and no 
   assert.equal(ofKind(shapes, "line").length, 0);
 });
 
-test("a frame without anything found, or without metadata, is left as it is", () => {
+test("leaves a frame without objects or metadata unchanged", () => {
   assert.deepEqual(screen().draw({ tracks: tracks([]) }), []);
   assert.deepEqual(screen().draw({}), []);
 });
 
-test("an object that was not found where it was looked for is thin and dashed until it is found again", () => {
+test("draws a missed object thin and dashed until it is detected again", () => {
   const { draw } = screen();
   const dashed = (predicted: boolean, inferred: boolean) =>
     coloured(draw({ tracks: tracks([track(1, BOX, { predicted })], { inferred }) }))[0]?.dash !== undefined;
   assert.equal(dashed(false, true), false);
-  assert.equal(dashed(true, false), false, "nobody looked");
+  assert.equal(dashed(true, false), false, "no inference");
   assert.equal(dashed(true, true), true);
-  assert.equal(dashed(true, false), true, "nobody looked again");
+  assert.equal(dashed(true, false), true, "no inference again");
   assert.equal(dashed(false, true), false);
 });
 
-test("a moving object draws a trail behind it that ends at the foot of its box and fades", () => {
+test("draws a fading trail of a moving object that ends at the foot of its box", () => {
   const { draw } = screen();
   let shapes: Shape[] = [];
   for (let i = 0; i < 20; i += 1) shapes = draw({ tracks: tracks([walk(i)]) });
@@ -80,14 +80,14 @@ for (const [behaviour, jump] of [
   ["a gap in the stream", "gap"],
   ["a seek", "seek"],
 ] as const)
-  test(`${behaviour} begins trails anew`, () => {
+  test(`${behaviour} restarts trails`, () => {
     const { picture, draw } = screen();
     for (let i = 0; i < 20; i += 1) draw({ tracks: tracks([walk(i)]) });
     if (jump === "seek") picture.forget();
     assert.equal(ofKind(draw({ tracks: tracks([walk(30)]) }, jump === "gap"), "line").length, 0);
   });
 
-test("what is drawn follows its properties, also while it runs", () => {
+test("follows its properties, also while PLAYING", () => {
   const meta = { tracks: tracks([track(1, BOX), track(2, [0.6, 0.5, 0.1, 0.2], { classId: 2, className: "car" })]) };
   const { picture, draw } = screen({ labels: ["class"], opacity: 0.5 });
   assert.deepEqual(
@@ -108,7 +108,7 @@ test("what is drawn follows its properties, also while it runs", () => {
   }
 });
 
-test("a crowd has short labels, and keeps them while it thins a little", () => {
+test("a crowd has short labels, with hysteresis", () => {
   const { draw } = screen({}, { width: 640, height: 360 });
   const crowd = (count: number) =>
     ofKind(
@@ -125,7 +125,7 @@ test("a crowd has short labels, and keeps them while it thins a little", () => {
   assert.equal(crowd(20)[0], "person #1 87%");
 });
 
-test("letters and lines grow with the picture, not with its standing on end", () => {
+test("sizes scale with the area of the frame, not with its orientation", () => {
   const sizes = ([width, height]: readonly [number, number]) => {
     const shapes = screen({}, { width, height }).draw({ tracks: tracks([track(1, BOX)]) });
     return [ofKind(shapes, "text")[0]?.size, coloured(shapes)[0]?.thickness];
@@ -148,7 +148,7 @@ test("letters and lines grow with the picture, not with its standing on end", ()
   );
 });
 
-test("what was seen long ago is not remembered", () => {
+test("drops the state of objects not seen for long", () => {
   const { picture, draw, wait } = screen();
   for (let id = 1; id < 2000; id += 1) draw({ tracks: tracks([walk(0, id)], { ended: id % 2 === 0 ? [id - 1] : [] }) });
   assert.ok(picture.remembered <= 60, `${picture.remembered}`);
@@ -158,7 +158,7 @@ test("what was seen long ago is not remembered", () => {
 });
 
 for (const pixels of ["I420", "NV12"])
-  test(`in a graph, ${pixels} frames are changed about the box and nowhere else`, async () => {
+  test(`in a graph, changes ${pixels} frames around the box only`, async () => {
     const before: Uint8Array[] = [];
     const after: Uint8Array[] = [];
     const mark = marker((frame) => {

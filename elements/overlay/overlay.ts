@@ -1,7 +1,7 @@
 /**
- * Draws what was detected and tracked onto the frame it was found on: boxes, labels and where each object came from. An
- * object that was looked for and not found has a thin, dashed box where it should be by now. Labels never cover each
- * other: where there is no room one is cut down to the id, and then left out; in a crowd all of them are cut down.
+ * Draws boxes, labels and trails of detections and tracks onto the frame they belong to. A track that inference missed
+ * has a thin, dashed box at its predicted position. Labels never overlap: without room a label is shortened to the id,
+ * then omitted; in a crowd all labels are shortened.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -12,7 +12,7 @@ export default defineElement({
   about: "Draws boxes, labels and trails of detected objects.",
   example: `
 graph: overlay-example
-about: Detect and track objects, and record the video with them drawn on it.
+about: Detect and track objects, and record the annotated video.
 chains:
   main:
     - source
@@ -28,22 +28,22 @@ chains:
       default: ["class", "id", "confidence"],
       maxItems: 3,
       live: true,
-      description: "What stands at each box, in this order; an empty list for nothing.",
+      description: "Parts of the label of each box, in this order; an empty list for no labels.",
     }),
     trails: Type.Number({
       default: 2,
       minimum: 0,
       maximum: 60,
       live: true,
-      description: "Seconds of an object's way that are shown, by the foot of its box; 0 for none.",
+      description: "Length of the trail of each object in seconds, drawn at the foot of its box; 0 for none.",
     }),
     classes: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       maxItems: 1000,
       live: true,
-      description: "Names of the classes that are drawn; an empty list for all.",
+      description: "Names of the classes to draw; an empty list for all.",
     }),
-    opacity: Type.Number({ default: 1, minimum: 0, maximum: 1, live: true, description: "Of all that is drawn." }),
+    opacity: Type.Number({ default: 1, minimum: 0, maximum: 1, live: true, description: "Opacity of the overlay." }),
   }),
   reads: [{ oneOf: ["tracks", "detections"] }],
   caps: "video/x-raw,format={I420,NV12}",

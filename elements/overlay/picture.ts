@@ -1,10 +1,18 @@
-/** From what was found on a frame to the shapes that show it: trails, then boxes, then labels on top. */
+/** Converts the objects of a frame to shapes: trails, then boxes, then labels on top. */
 import type { Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import type { Frame, Shape } from "../element.ts";
-import { colourOf, inkOn } from "./colours.ts";
-import { type LabelPart, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
-import { Memory, type Remembered } from "./memory.ts";
-import { chooseSizes, type Sizes } from "./sizes.ts";
+import {
+  chooseSizes,
+  colourOf,
+  inkOn,
+  type LabelPart,
+  LabelRoom,
+  measure,
+  type Rectangle,
+  type Sizes,
+  writeLabels,
+} from "./label.ts";
+import { Trail } from "./trail.ts";
 
 export interface OverlayProperties {
   readonly labels: readonly LabelPart[];
@@ -13,7 +21,7 @@ export interface OverlayProperties {
   readonly opacity: number;
 }
 
-export type OverlayFrame = Pick<Frame, "captureNs" | "discontinuity" | "format" | "meta">;
+type OverlayFrame = Pick<Frame, "captureNs" | "discontinuity" | "format" | "meta">;
 
 const RIM_OPACITY = 0.4;
 
@@ -21,8 +29,8 @@ interface Shown {
   readonly object: Detection | Track;
   readonly box: Rectangle;
   readonly colour: number;
-  /** Of objects with an id. */
-  readonly known: Remembered | null;
+  /** For objects with an id. */
+  readonly known: ObjectState | null;
 }
 
 export class Picture {
@@ -38,7 +46,7 @@ export class Picture {
     this.#memory.clear();
   }
 
-  /** Objects that something is remembered of. */
+  /** Number of objects with state. */
   get remembered(): number {
     return this.#memory.size;
   }
@@ -64,7 +72,7 @@ export class Picture {
   #show(object: Detection | Track, { width, height }: Frame["format"], nowMs: number, inferred: boolean): Shown {
     const [x, y, wide, high] = object.box;
     const known = "id" in object ? this.#memory.recall(object.id, nowMs) : null;
-    // Between two inferences every box is predicted: that a box flickered 12 times a second would say nothing.
+    // Between two inferences every box is predicted: do not let boxes flicker.
     if (known !== null && inferred && "predicted" in object) known.lost = object.predicted;
     if (this.properties.trails > 0) known?.trail.add(nowMs, x + wide / 2, y + high, this.properties.trails * 1000);
     const box = toEven({ x: x * width, y: y * height, width: wide * width, height: high * height });
@@ -92,7 +100,7 @@ export class Picture {
     );
   }
 
-  /** Objects come in a steady order, by id or by confidence, so that the same labels find room in frame after frame. */
+  /** Objects have a stable order, by id or confidence, so that the same labels find room in every frame. */
   #drawLabels(shown: readonly Shown[], format: Frame["format"], sizes: Sizes, onto: Shape[]): void {
     const { labels, opacity } = this.properties;
     const room = new LabelRoom(format);
@@ -112,7 +120,7 @@ export class Picture {
   }
 }
 
-/** Labels would hide more of the picture than they tell. Once it is so, it stays until there is clearly more room. */
+/** Labels would cover too much of the frame. With hysteresis. */
 function isCrowded(
   texts: readonly (readonly string[])[],
   format: Frame["format"],
@@ -123,11 +131,55 @@ function isCrowded(
   return wide * sizes.line > format.width * format.height * (was ? 0.15 : 0.2);
 }
 
-/** Outwards to even pixels, where the kernel puts the edges of coloured boxes: what stands at them then fits. */
+/** Rounds outwards to even pixels, as the drawing kernel does for coloured boxes, so that labels align with them. */
 function toEven({ x, y, width, height }: Rectangle): Rectangle {
   const left = Math.floor(Math.round(x) / 2) * 2;
   const top = Math.floor(Math.round(y) / 2) * 2;
   const right = Math.ceil(Math.round(x + width) / 2) * 2;
   const bottom = Math.ceil(Math.round(y + height) / 2) * 2;
   return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+interface ObjectState {
+  readonly trail: Trail;
+  /** Inference missed it: the box is predicted. */
+  lost: boolean;
+  /** Position of its label, to keep it stable. */
+  place: number;
+  seenMs: number;
+}
+
+const MIN_KEPT_MS = 1000;
+
+/** State of recent objects by id, bounded by the number of objects seen in that time. */
+class Memory {
+  readonly #objects = new Map<number, ObjectState>();
+
+  recall(id: number, nowMs: number): ObjectState {
+    let object = this.#objects.get(id);
+    if (object === undefined) {
+      object = { trail: new Trail(), lost: false, place: 0, seenMs: nowMs };
+      this.#objects.set(id, object);
+    }
+    object.seenMs = nowMs;
+    return object;
+  }
+
+  /** Removes ended ids, and those not seen for longer than a trail. */
+  forget(ended: readonly number[], nowMs: number, trailMs: number): void {
+    for (const id of ended) this.#objects.delete(id);
+    const oldestMs = nowMs - Math.max(trailMs, MIN_KEPT_MS);
+    for (const [id, { seenMs }] of this.#objects) {
+      if (seenMs < oldestMs || seenMs > nowMs) this.#objects.delete(id);
+    }
+  }
+
+  /** The stream jumped. */
+  clear(): void {
+    this.#objects.clear();
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
 }

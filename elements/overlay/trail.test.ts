@@ -4,7 +4,7 @@ import { Trail } from "./trail.ts";
 
 const FRAME = { width: 100, height: 100 };
 
-/** Walks right, a hundredth of the frame a frame of 40 ms, and gives the traces after each step. */
+/** Walks right by a hundredth of the frame every 40 ms; returns the trace after each step. */
 function walk(steps: number, lengthMs: number, trail = new Trail(), fromMs = 0) {
   return Array.from({ length: steps }, (_, i) => {
     trail.add(fromMs + i * 40, i / 100, 0.5, lengthMs);
@@ -12,7 +12,7 @@ function walk(steps: number, lengthMs: number, trail = new Trail(), fromMs = 0) 
   });
 }
 
-test("a trail leads from where the object was that long ago to where it is", () => {
+test("a trail leads from the position at its start time to the current one", () => {
   const last = walk(90, 1000).at(-1);
   assert.ok(last);
   assert.ok(Math.abs((last[0] ?? 0) - 64) <= 2, `begins at ${last[0]}`);
@@ -24,12 +24,12 @@ test("a trail leads from where the object was that long ago to where it is", () 
   );
 });
 
-test("its length in points is bounded, however long it is", () => {
+test("the number of points is bounded for any length", () => {
   for (const lengthMs of [100, 1000, 60_000])
     for (const trace of walk(2000, lengthMs)) assert.ok((trace?.length ?? 0) <= 2 * 19);
 });
 
-test("an object that stands still has none", () => {
+test("an object that stands still has no trail", () => {
   const trail = new Trail();
   for (let i = 0; i < 50; i += 1) {
     trail.add(i * 40, 0.5 + (i % 2) * 0.005, 0.5, 1000);
@@ -37,7 +37,7 @@ test("an object that stands still has none", () => {
   }
 });
 
-test("boxes that tremble make a line that does not", () => {
+test("jittering boxes give a smooth line", () => {
   const trail = new Trail();
   for (let i = 0; i < 200; i += 1) trail.add(i * 10, 0.2 + i * 0.002, 0.5 + (i % 2) * 0.02, 2000);
   const trace = trail.trace(FRAME, [60, 51], 2, 0);
@@ -46,7 +46,7 @@ test("boxes that tremble make a line that does not", () => {
   for (const y of heights) assert.ok(Math.abs(y - 51) <= 0.2, `${y}`);
 });
 
-test("a pause longer than the trail, another length or a clock set back begins it anew", () => {
+test("a pause longer than the trail, a new length or a clock set back restarts it", () => {
   for (const [laterMs, lengthMs] of [
     [60_000, 1000],
     [1640, 9000],
@@ -59,7 +59,7 @@ test("a pause longer than the trail, another length or a clock set back begins i
   }
 });
 
-/** Goes round a circle of 40 pixels, a tenth of it every second stop. */
+/** Moves along a circle of 40 pixels, a tenth of it every second stop. */
 function circle(tolerance: number): readonly (readonly [number, number])[] {
   const trail = new Trail();
   for (let i = 0; i <= 16; i += 1) trail.add(i * 100, 0.5 + 0.4 * Math.cos(i / 6), 0.5 + 0.4 * Math.sin(i / 6), 1600);
@@ -67,7 +67,7 @@ function circle(tolerance: number): readonly (readonly [number, number])[] {
   return Array.from({ length: trace.length / 2 }, (_, i) => [trace[2 * i] ?? 0, trace[2 * i + 1] ?? 0] as const);
 }
 
-test("a straight way needs two points, a bent one as many as keep it where it was", () => {
+test("a straight path needs two points, a curved one as many as keep it within the tolerance", () => {
   const trail = new Trail();
   for (let i = 0; i <= 16; i += 1) trail.add(i * 100, 0.1 + i * 0.05, 0.2 + i * 0.02, 1600);
   assert.equal(trail.trace(FRAME, [90, 52], 2, 0.5)?.length, 4);
@@ -80,7 +80,7 @@ test("a straight way needs two points, a bent one as many as keep it where it wa
   }
 });
 
-test("a way back along itself keeps its turning point", () => {
+test("a path that reverses keeps its turning point", () => {
   const trail = new Trail();
   for (let i = 0; i <= 16; i += 1) trail.add(i * 100, 0.1 + 0.05 * Math.min(i, 16 - i), 0.5, 1600);
   const trace = trail.trace(FRAME, [10, 50], 2, 1) ?? [];

@@ -1,15 +1,15 @@
-/** Where one object has been, in fractions of the frame. */
+/** The recent path of one object, in fractions of the frame. */
 
 interface Stop {
-  /** Number of the span of time that the stop stands for. */
+  /** Number of the time span that the stop covers. */
   readonly span: number;
-  /** Sums over the frames of that time: their mean does not tremble as single boxes do. */
+  /** Sums over the frames of that span: the mean has less jitter than single boxes. */
   x: number;
   y: number;
   count: number;
 }
 
-/** Stops of a whole trail: enough for a smooth line, few enough for a hundred objects. */
+/** Stops per trail: enough for a smooth line, few enough for a hundred objects. */
 const STOPS = 16;
 
 export class Trail {
@@ -18,7 +18,7 @@ export class Trail {
   add(timeMs: number, x: number, y: number, lengthMs: number): void {
     const span = Math.floor((timeMs * STOPS) / lengthMs);
     const last = this.#stops.at(-1);
-    // Another length, or a clock that was set back: what was noted before means nothing now.
+    // The trail length changed, or the clock was set back: earlier stops are invalid.
     if (last !== undefined && (span < last.span || span - last.span > STOPS)) this.#stops = [];
     if (last?.span === span && this.#stops.length > 0) {
       last.x += x;
@@ -35,9 +35,8 @@ export class Trail {
   }
 
   /**
-   * x, y, x, y … in pixels from the oldest stop to `end`; null when all of it lies within `stillness` pixels of `end`.
-   * Left out are stops nearer than half of that to the one before, and those that the line passes within `tolerance`
-   * without them.
+   * x, y, x, y … in pixels from the oldest stop to `end`; null if all stops are within `stillness` pixels of `end`. Omits
+   * stops nearer than half of that to the previous one, and stops that the simplified line passes within `tolerance`.
    */
   trace(
     frame: { width: number; height: number },
@@ -64,7 +63,7 @@ export class Trail {
   }
 }
 
-/** The same line with fewer points, in place: each that is left goes as far as all between stay within `tolerance`. */
+/** Simplifies the line in place: each segment is as long as all points between stay within `tolerance`. */
 function straighten(points: Float32Array, tolerance: number): Float32Array {
   let kept = 0;
   for (let from = 0; from < points.length - 2; ) {
@@ -78,7 +77,7 @@ function straighten(points: Float32Array, tolerance: number): Float32Array {
   return points.subarray(0, kept + 2);
 }
 
-/** Whether all points between two lie near the line from one to the other, and not before or behind it. */
+/** Whether all points between two lie near the segment between them. */
 function isStraight(points: Float32Array, from: number, to: number, tolerance: number): boolean {
   const x = points[from] ?? 0;
   const y = points[from + 1] ?? 0;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Frame, Services } from "../element.ts";
-import print from "./print.ts";
+import print, { formatLine, type PrintedFrame } from "./print.ts";
 
 const frameAt = (index: number): Frame =>
   ({ index, ptsNs: 0n, captureNs: 0n, format: { width: 2, height: 2 }, meta: { speed: 1 } }) as unknown as Frame;
 
-test("one frame in so many is printed, and how many may change while it runs", async () => {
+test("prints every Nth frame; N is mutable while PLAYING", async () => {
   assert.equal(print.kind, "sink");
   const lines: string[] = [];
   const services = { print: async (line: string) => void lines.push(line) } as Partial<Services> as Services;
@@ -24,7 +24,7 @@ test("one frame in so many is printed, and how many may change while it runs", a
   );
 });
 
-test("a frame waits until its line may be followed by another", async () => {
+test("a frame waits until the output accepts the next line", async () => {
   assert.equal(print.kind, "sink");
   const lines: string[] = [];
   let release = (): void => {};
@@ -46,4 +46,40 @@ test("a frame waits until its line may be followed by another", async () => {
   assert.equal(settled, false);
   release();
   await processed;
+});
+
+const frame: PrintedFrame = {
+  index: 7,
+  ptsNs: 333_333_333n,
+  captureNs: 1_700_000_000_123_456_789n,
+  format: { caps: "video/x-raw", mediaType: "video/x-raw", pixels: "I420", width: 640, height: 360, fps: 30 },
+  meta: {},
+};
+
+test("a line starts with frame, time and size", () => {
+  assert.equal(
+    formatLine(frame),
+    '{"frame":7,"pts_ms":333.333,"time":"2023-11-14T22:13:20.123Z","width":640,"height":360}',
+  );
+});
+
+test("prints null for a frame without a timestamp", () => {
+  assert.equal(JSON.parse(formatLine({ ...frame, ptsNs: null })).pts_ms, null);
+});
+
+test("sorts metadata by key at every depth and keeps lists in order", () => {
+  const line = formatLine({
+    ...frame,
+    meta: { tracks: [{ id: 2, age: 1 }], detections: [3, 1], alarm: { z: 1, a: null } },
+  });
+  assert.ok(line.endsWith('"alarm":{"a":null,"z":1},"detections":[3,1],"tracks":[{"age":1,"id":2}]}'), line);
+});
+
+test("metadata cannot override the frame's own keys", () => {
+  assert.equal(formatLine({ ...frame, meta: { frame: 99, width: 1 } }), formatLine(frame));
+});
+
+test("prints only the requested metadata", () => {
+  const line = formatLine({ ...frame, meta: { tracks: [], detections: [1], speed: 2 } }, ["speed", "tracks"]);
+  assert.ok(line.endsWith('"height":360,"speed":2,"tracks":[]}'), line);
 });

@@ -1,4 +1,4 @@
-/** Real graphs that publish to real servers, which refuse, vanish, freeze and come back. */
+/** Real graphs that publish to real servers, which reject, are killed, freeze and restart. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -55,7 +55,7 @@ class Published {
     );
   }
 
-  /** Statuses as they changed. */
+  /** Statuses in order of change. */
   get statuses(): readonly string[] {
     const all = this.reports.map(({ status }) => status);
     return all.filter((status, index) => status !== all[index - 1]);
@@ -83,12 +83,12 @@ async function openHub(t: { after(clean: () => Promise<void>): void }, options?:
   return hub;
 }
 
-/** The hub wants a password, whatever it is. */
+/** The hub requires a password, but accepts any. */
 const urlOf = async (hub: ForkedHub): Promise<string> => (await hub.rtsp("anna/yard")).replace("//", "//run:sesame@");
 
-test("our hub gets every frame of a film, and the path is free at its end", async (t) => {
+test("the hub receives every frame of a clip, and its path is free afterwards", async (t) => {
   const hub = await openHub(t);
-  // One key picture: however long a busy machine takes to connect, what follows it is kept.
+  // One keyframe: all frames after it are buffered while a busy machine connects.
   const published = await Published.start(await urlOf(hub), "test:ball?width=64&height=48&fps=25&frames=50", 10);
   const { stream } = await hub.next("published");
   assert.deepEqual([stream.path, stream.width, stream.height], ["anna/yard", 64, 48]);
@@ -107,20 +107,20 @@ test("our hub gets every frame of a film, and the path is free at its end", asyn
   assert.ok(!JSON.stringify(published.events).includes("sesame"));
 });
 
-test("a hub that refuses is asked again, and told of without its password", async (t) => {
+test("retries a hub that rejects it, and reports the reason without the password", async (t) => {
   let refuses = true;
   const no = { refusal: { kind: "unauthorized", detail: "not with sesame" } as const, recording: null };
   const hub = await openHub(t, { decide: () => (refuses ? no : LET_IN) });
   const published = await Published.start(await urlOf(hub));
   const { detail } = await published.until("retrying");
-  assert.match(detail ?? "", /^the server refused ANNOUNCE: 401/);
+  assert.match(detail ?? "", /^the server rejected ANNOUNCE: 401/);
   refuses = false;
   await published.until("live");
   await published.stop();
   assert.doesNotMatch(JSON.stringify(published.events), /run:sesame/);
 });
 
-test("a hub that is killed is found again on its port by itself", async (t) => {
+test("reconnects to a hub that was killed and restarted on its port", async (t) => {
   const first = await openHub(t);
   const published = await Published.start(await urlOf(first));
   await published.until("live");
@@ -136,7 +136,7 @@ test("a hub that is killed is found again on its port by itself", async (t) => {
   assert.equal(published.graph.state, "finished");
 });
 
-test("a frozen hub neither stops the graph nor its end", async (t) => {
+test("a frozen hub blocks neither the graph nor its end", async (t) => {
   const hub = await openHub(t);
   const published = await Published.start(await urlOf(hub));
   const { framesSent } = await published.until("live");
@@ -147,7 +147,7 @@ test("a frozen hub neither stops the graph nor its end", async (t) => {
   await hub.next("unpublished");
 });
 
-test("nginx that is killed and comes back gets the stream again, as it was encoded", {
+test("republishes the unchanged stream to an nginx that was killed and restarted", {
   skip: nginxIsMissing,
 }, async () => {
   const nginx = await openNginx();
@@ -174,7 +174,7 @@ test("nginx that is killed and comes back gets the stream again, as it was encod
   assert.ok(Math.max(...files.map(count)) > 25);
 });
 
-test("a picture that changes its size is published anew, at that size", async (t) => {
+test("republishes at the new size when the frame size changes", async (t) => {
   const hub = await openHub(t);
   const url = await urlOf(hub);
   const events: ElementEvent[] = [];
@@ -208,7 +208,7 @@ async function encode(width: number, height: number): Promise<readonly Frame[]> 
   return frames;
 }
 
-test("an address that is none is refused when the graph starts, with nothing of it in the message", async () => {
+test("rejects an invalid address at start, without quoting it", async () => {
   for (const url of ["rtmp://host:99999/live/sesame", "rtsp://host:0x/sesame"])
     await assert.rejects(Published.start(url), (error: Error) => {
       assert.match(error.message, /expected/);

@@ -1,6 +1,6 @@
 /**
- * Sends encoded video to an RTSP or RTMP server for as long as the graph runs. Frames never wait for the network: what a
- * server is too slow for, or misses while it is away, is dropped and counted, and a lost server is tried again and again.
+ * Publishes encoded video to an RTSP or RTMP server while the graph runs. Frames never wait for the network: frames that
+ * a slow or offline server misses are dropped and counted, and the element reconnects with backoff.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -8,10 +8,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "sink",
   name: "publish",
-  about: "Sends H.264 video to an RTSP or RTMP server, and comes back to it when it was away.",
+  about: "Publishes H.264 video to an RTSP or RTMP server, with reconnects.",
   example: `
 graph: publish-example
-about: A test picture for whoever plays it from a server.
+about: Publish a test picture to a server.
 chains:
   main:
     - source: { uri: "test:ball", pace: realtime }
@@ -22,12 +22,12 @@ chains:
   properties: Type.Object({
     url: Type.String({
       pattern: "^(rtsp|rtmps?)://[^/?#\\s\\\\]+/[^\\s\\\\]+$",
-      description: "Where to: rtsp://, rtmp:// or rtmps://, with user and password if the server wants them.",
+      description: "Destination: rtsp://, rtmp:// or rtmps://, with user and password if the server requires them.",
     }),
     address: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
       default: null,
       description:
-        "The number to connect to instead of looking up the host of the URL, which the server is told all the same.",
+        "IP address to connect to instead of resolving the host of the URL. The request still names the host.",
     }),
   }),
   caps: "video/x-h264,stream-format=byte-stream,alignment=au",

@@ -7,7 +7,7 @@ for (const [codec, format] of [
   ["h264", "avc"],
   ["h265", "hvc1"],
 ] as const) {
-  test(`${codec} becomes fragments that are on disk as soon as they are whole`, () => {
+  test(`records ${codec} in fragments that are written as soon as they are complete`, () => {
     assert.equal(record.kind, "composite");
     assert.deepEqual(record.expand({ path: "a b.mp4", codec }, makeContext()).nodes, [
       { suffix: "parse", factory: `${codec}parse`, properties: {} },

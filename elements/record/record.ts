@@ -1,11 +1,11 @@
 /**
- * Writes encoded video to a file that plays whatever happens to the machine: fragmented MP4, one fragment a second,
- * each written through as soon as it is complete. After a kill, all but the fragment in the making is there.
+ * Writes encoded video to a crash-safe file: fragmented MP4, one fragment per second, each written to disk as soon as it
+ * is complete. After a kill only the last, incomplete fragment is missing.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
 
-/** `times`: cameras send no decoding times, which an MP4 file with B-frames needs. It takes one format as it is. */
+/** `times` adds DTS, which cameras do not send and an MP4 file with B-frames needs. It accepts only this format. */
 const CODECS = {
   h264: { parse: "h264parse", format: "video/x-h264,stream-format=avc,alignment=au", times: "h264timestamper" },
   h265: { parse: "h265parse", format: "video/x-h265,stream-format=hvc1,alignment=au", times: "h265timestamper" },
@@ -14,10 +14,10 @@ const CODECS = {
 export default defineElement({
   kind: "composite",
   name: "record",
-  about: "Writes H.264 or H.265 to an MP4 file that survives a crash.",
+  about: "Writes H.264 or H.265 to a crash-safe MP4 file.",
   example: `
 graph: record-example
-about: Two seconds of a moving ball as a file.
+about: Record two seconds of a moving ball.
 chains:
   main:
     - source: { uri: "test:ball?seconds=2" }
@@ -28,14 +28,14 @@ chains:
   properties: Type.Object({
     path: Type.String({
       minLength: 1,
-      description: "File to write. One that is there already is kept under the next free name (yard.1.mp4).",
+      description: "File to write. An existing file is renamed to the next free name (yard.1.mp4).",
     }),
-    codec: Type.Enum(["h264", "h265"], { default: "h264", description: "What comes in." }),
+    codec: Type.Enum(["h264", "h265"], { default: "h264", description: "Codec of the input." }),
   }),
   async open({ path }, services) {
     const { openTarget } = await import("./target.ts");
     const target = await openTarget(path, services.source?.uri ?? null);
-    if (target.kept !== null) services.log.info(`the earlier recording is kept as ${target.kept}`);
+    if (target.kept !== null) services.log.info(`existing recording renamed to ${target.kept}`);
     return target;
   },
   expand: ({ path, codec }) => ({

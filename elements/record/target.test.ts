@@ -8,7 +8,7 @@ import { openTarget } from "./target.ts";
 const folder = await mkdtemp(join(tmpdir(), "windhover-record-"));
 after(() => rm(folder, { recursive: true }));
 
-test("an earlier recording is kept under the next free name", async () => {
+test("renames an existing recording to the next free name", async () => {
   const path = join(folder, "yard.mp4");
   await writeFile(path, "first");
   assert.equal((await openTarget(path, null)).kept, join(folder, "yard.1.mp4"));
@@ -18,7 +18,7 @@ test("an earlier recording is kept under the next free name", async () => {
   assert.equal(await readFile(join(folder, "yard.2.mp4"), "utf8"), "second");
 });
 
-test("a file into which nothing came is not left behind", async () => {
+test("removes a recording that stayed empty", async () => {
   const path = join(folder, "empty.mp4");
   const target = await openTarget(path, null);
   await writeFile(path, "");
@@ -29,7 +29,7 @@ test("a file into which nothing came is not left behind", async () => {
   assert.equal(await readFile(path, "utf8"), "something");
 });
 
-test("what was there before comes back when nothing came", async () => {
+test("restores the existing file if the recording stayed empty", async () => {
   const path = join(folder, "back.mp4");
   await writeFile(path, "before");
   const target = await openTarget(path, null);
@@ -39,7 +39,7 @@ test("what was there before comes back when nothing came", async () => {
   assert.ok(!(await readdir(folder)).includes("back.1.mp4"));
 });
 
-test("the source itself is refused, by whatever name", async () => {
+test("rejects the source itself, under any name", async () => {
   const clip = join(folder, "clip.mp4");
   const link = join(folder, "link.mp4");
   await writeFile(clip, "clip");
@@ -49,7 +49,7 @@ test("the source itself is refused, by whatever name", async () => {
   assert.equal(await readFile(clip, "utf8"), "clip");
 });
 
-test("a folder that is not there, and one in place of the file, are named", async () => {
+test("names a missing folder, and a folder in place of the file", async () => {
   await mkdir(join(folder, "taken.mp4"));
   await assert.rejects(openTarget(join(folder, "no/such/a.mp4"), null), /there is no folder .*no\/such; make it first/);
   await assert.rejects(openTarget(join(folder, "taken.mp4"), null), /it is a folder/);

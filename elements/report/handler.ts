@@ -1,3 +1,4 @@
+/** Summarises tracks and reports changes once per second, and each ended track once more. */
 import type { Box, Track, Tracks } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
 import {
@@ -8,34 +9,33 @@ import {
   type TrackReport,
 } from "../../schemas/track-report.ts";
 import type { Frame, Handler } from "../element.ts";
-import { LiveTrack } from "./live-track.ts";
+import { LiveTrack, type Thinning } from "./live-track.ts";
 import { Patches, type PatchFrame, type Sighting } from "./patches.ts";
-import type { Thinning } from "./thinning.ts";
 
-export type ReportFrame = PatchFrame & Pick<Frame, "captureNs" | "inputSize" | "meta">;
+type ReportFrame = PatchFrame & Pick<Frame, "captureNs" | "inputSize" | "meta">;
 
 export interface ReportSettings extends Thinning {
-  /** Whether pictures are taken, and of how many pixels at most. */
+  /** Whether images are taken, and the maximum length of their longer side. */
   readonly patches: boolean;
   readonly patchPixels: number;
 }
 
-/** By the time of the pictures: at pace fast nothing reads the clock. */
-const TELL_EVERY_MS = 1_000;
-/** `track` gives everything up before; what it forgot in a seek must not stay here for ever. */
+/** In the time of the frames: at pace fast no clock is read. */
+const REPORT_EVERY_MS = 1_000;
+/** `track` ends tracks earlier; this bounds the state if a seek hides an end. */
 const FORGOTTEN_MS = 120_000;
-/** Of pictures in one message, in characters, so that none holds up what comes behind it. */
-const MOST_PATCHES_LENGTH = 256 * 1024;
+/** Characters of images per message, so that no message delays the next ones. */
+const MAX_PATCHES_LENGTH = 256 * 1024;
 
-/** Reads `tracks` and `places`. Holds live tracks only; those that ended are told of once more and are gone. */
+/** Reads `tracks` and `places`. */
 export class ReportHandler implements Pick<Handler, "flush"> {
   readonly #live = new Map<number, LiveTrack>();
-  /** Ended, and not told of yet. */
+  /** Ended, but not reported yet. */
   #ended: LiveTrack[] = [];
   readonly #send: (report: TrackReport) => Promise<void>;
   readonly #patches: Patches;
   #settings: ReportSettings;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #reportedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     settings: ReportSettings,
@@ -56,29 +56,29 @@ export class ReportHandler implements Pick<Handler, "flush"> {
       if (patches) await this.#patches.take(frame, seen, nowMs, patchPixels);
     }
     for (const id of tracks.ended) this.#end(this.#live.get(id));
-    const isDue = Math.abs(nowMs - this.#toldMs) >= TELL_EVERY_MS;
+    const isDue = Math.abs(nowMs - this.#reportedMs) >= REPORT_EVERY_MS;
     if (!isDue && this.#ended.length === 0) return;
-    if (!isDue) return await this.#tell([]);
-    this.#toldMs = nowMs;
+    if (!isDue) return await this.#report([]);
+    this.#reportedMs = nowMs;
     this.#endForgotten(nowMs);
-    await this.#tell([...this.#live.values()].filter(({ hasNews }) => hasNews));
+    await this.#report([...this.#live.values()].filter(({ hasNews }) => hasNews));
   }
 
   update(settings: ReportSettings): void {
     this.#settings = settings;
   }
 
-  /** `track` forgets them all: none of them comes again. */
+  /** `track` drops all its tracks: none of these ids returns. */
   flush(): void {
     for (const track of [...this.#live.values()]) this.#end(track);
   }
 
   async end(): Promise<void> {
     this.flush();
-    await this.#tell([]);
+    await this.#report([]);
   }
 
-  /** A graph that fails has no end of its stream: what was seen until then is told all the same. */
+  /** A graph that fails sends no end of stream: report the tracks here. */
   close(): Promise<void> {
     return this.end();
   }
@@ -90,9 +90,9 @@ export class ReportHandler implements Pick<Handler, "flush"> {
       if (track.predicted) continue;
       const spot = places?.objects[index]?.spot ?? null;
       const box = toPixels(track.box, inputSize);
-      const sitter = this.#find(track);
-      sitter.see(track, { timeMs, confidence: track.confidence, box, spot }, this.#settings);
-      seen.push({ sitter, track });
+      const live = this.#find(track);
+      live.see(track, { timeMs, confidence: track.confidence, box, spot }, this.#settings);
+      seen.push({ holder: live, track });
     }
     return seen;
   }
@@ -117,9 +117,9 @@ export class ReportHandler implements Pick<Handler, "flush"> {
       if (Math.abs(nowMs - track.lastSeenMs) > FORGOTTEN_MS) this.#end(track);
   }
 
-  /** In as many messages as it takes, each of bounded size. */
-  async #tell(changed: readonly LiveTrack[]): Promise<void> {
-    const waiting = [...this.#ended, ...changed];
+  /** In as many messages as needed, each of bounded size. */
+  async #report(changed: readonly LiveTrack[]): Promise<void> {
+    const pending = [...this.#ended, ...changed];
     this.#ended = [];
     let tracks: ReportedTrack[] = [];
     let room = MOST_REPORTED_POINTS;
@@ -129,19 +129,19 @@ export class ReportHandler implements Pick<Handler, "flush"> {
       [tracks, room, patches] = [[], MOST_REPORTED_POINTS, 0];
       if (report.tracks.length > 0) await this.#send(report);
     };
-    for (const track of waiting)
+    for (const track of pending)
       while (track.hasNews) {
-        if (patches + track.patchLength > MOST_PATCHES_LENGTH) await flush();
+        if (patches + track.patchLength > MAX_PATCHES_LENGTH) await flush();
         patches += track.patchLength;
-        const told = track.tell(room);
-        tracks.push(told);
-        room -= told.points.length;
+        const reported = track.report(room);
+        tracks.push(reported);
+        room -= reported.points.length;
         if (room <= 0 || tracks.length >= MOST_REPORTED_TRACKS) await flush();
       }
     await flush();
   }
 }
 
-/** To a hundredth, as in the detection message. */
+/** Rounded to a hundredth, as in the detection message. */
 const toPixels = (box: Box, { width, height }: Frame["inputSize"]): TrackPoint["box"] =>
   box.map((value, axis) => Math.round(value * (axis % 2 === 0 ? width : height) * 100) / 100 + 0) as Box;

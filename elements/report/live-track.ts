@@ -1,16 +1,16 @@
-/** What is known of one track while it lives: sums, and the points that nobody was told of yet. */
+/** The state of one live track: its summary, and the points not reported yet. */
 import type { Track } from "../../schemas/detections.ts";
 import {
   MOST_POINTS,
   type ReportedTrack,
   type TrackPatch,
   type TrackPoint,
+  type TrackSpot,
   type TrackSummary,
 } from "../../schemas/track-report.ts";
-import type { Sitter } from "./patches.ts";
-import { isWorthKeeping, type Thinning } from "./thinning.ts";
+import type { PatchHolder } from "./patches.ts";
 
-export class LiveTrack implements Sitter {
+export class LiveTrack implements PatchHolder {
   readonly id: number;
   #classId = 0;
   #className = "";
@@ -20,15 +20,15 @@ export class LiveTrack implements Sitter {
   #least = 1;
   #firstSeenMs = 0;
   #last: TrackPoint | null = null;
-  /** The last that was kept. */
+  /** The last point kept. */
   #kept: TrackPoint | null = null;
   #points: TrackPoint[] = [];
-  #pointsTold = 0;
+  #pointsReported = 0;
   #isLive = true;
-  #isTold = false;
-  #patchScore = 0;
-  #patchTimeMs = 0;
-  /** Nobody was told of it yet. */
+  #isReported = false;
+  patchScore = 0;
+  patchTimeMs = 0;
+  /** Not reported yet. */
   #patch: TrackPatch | null = null;
 
   constructor(id: number) {
@@ -39,31 +39,23 @@ export class LiveTrack implements Sitter {
     return this.#last?.timeMs ?? 0;
   }
 
-  get patchScore(): number {
-    return this.#patchScore;
-  }
-
-  get patchTimeMs(): number {
-    return this.#patchTimeMs;
-  }
-
-  /** Characters that telling of it takes for its picture. */
+  /** Length of its unreported image in characters. */
   get patchLength(): number {
     return this.#patch?.jpeg.length ?? 0;
   }
 
-  /** Null: there was none to be had; one as good is not tried again. */
+  /** Null: encoding failed; an image of the same score is not tried again. */
   keepPatch(patch: TrackPatch | null, score: number): void {
-    this.#patchScore = score;
-    this.#patchTimeMs = this.lastSeenMs;
+    this.patchScore = score;
+    this.patchTimeMs = this.lastSeenMs;
     if (patch === null) return;
     this.#patch = patch;
-    this.#isTold = false;
+    this.#isReported = false;
   }
 
-  /** Something is new since it was last told of. */
+  /** Something changed since the last report. */
   get hasNews(): boolean {
-    return !this.#isTold;
+    return !this.#isReported;
   }
 
   see({ classId, className, confidence }: Track, point: TrackPoint, thinning: Thinning): void {
@@ -75,30 +67,30 @@ export class LiveTrack implements Sitter {
     this.#best = Math.max(this.#best, confidence);
     this.#least = Math.min(this.#least, confidence);
     this.#last = point;
-    this.#isTold = false;
+    this.#isReported = false;
     if (isWorthKeeping(this.#kept, point, point.timeMs - this.#firstSeenMs, thinning)) this.#keep(point);
   }
 
-  /** Where it was seen last is always kept. */
+  /** Always keeps the last point. */
   end(): void {
     if (this.#last !== null && this.#last !== this.#kept) this.#keep(this.#last);
     this.#isLive = false;
-    this.#isTold = false;
+    this.#isReported = false;
   }
 
-  /** At most so many points; what is left stays news. */
-  tell(mostPoints: number): ReportedTrack {
-    const points = this.#points.splice(0, mostPoints);
-    const pointsBefore = this.#pointsTold;
-    this.#pointsTold += points.length;
-    this.#isTold = this.#points.length === 0;
+  /** With up to `maxPoints` points; the others stay unreported. */
+  report(maxPoints: number): ReportedTrack {
+    const points = this.#points.splice(0, maxPoints);
+    const pointsBefore = this.#pointsReported;
+    this.#pointsReported += points.length;
+    this.#isReported = this.#points.length === 0;
     const patch = this.#patch;
     this.#patch = null;
     return { ...this.#sumUp(), pointsBefore, points, ...(patch !== null && { patch }) };
   }
 
   #keep(point: TrackPoint): void {
-    if (this.#pointsTold + this.#points.length >= MOST_POINTS) return;
+    if (this.#pointsReported + this.#points.length >= MOST_POINTS) return;
     this.#kept = point;
     this.#points.push(point);
   }
@@ -117,4 +109,43 @@ export class LiveTrack implements Sitter {
       isLive: this.#isLive,
     };
   }
+}
+
+/** Which points of a path to keep. */
+export interface Thinning {
+  /** Maximum time between two points. */
+  readonly pointSeconds: number;
+  /** A point is kept earlier if the object moved further than this and than its position error. */
+  readonly pointMetres: number;
+}
+
+/** Minimum time between two points. */
+const SOONEST_MS = 200;
+/** Fewer points of an object that stays for hours: a day costs a few thousand points. */
+const RESTING_SHARE = 1 / 600;
+const MOVING_SHARE = 1 / 3000;
+
+/** Pure. `ageMs`: age of the track at `next`. */
+export function isWorthKeeping(last: TrackPoint | null, next: TrackPoint, ageMs: number, thinning: Thinning): boolean {
+  if (last === null) return true;
+  const passedMs = next.timeMs - last.timeMs;
+  // The clock was set back: continue with the new time.
+  if (passedMs < 0) return true;
+  if (passedMs >= Math.max(thinning.pointSeconds * 1000, ageMs * RESTING_SHARE)) return true;
+  if (passedMs < Math.max(SOONEST_MS, ageMs * MOVING_SHARE)) return false;
+  // Its position became known or unknown.
+  if (last.spot === null || next.spot === null) return last.spot !== next.spot;
+  return measureM(last.spot, next.spot) > Math.max(thinning.pointMetres, next.spot.errorM);
+}
+
+const RADIUS_M = 6_371_000;
+const radians = (degrees: number): number => (degrees * Math.PI) / 180;
+
+/** Great-circle distance on a sphere: precise enough for a few metres. */
+export function measureM(from: Pick<TrackSpot, "latitude" | "longitude">, to: typeof from): number {
+  const north = radians(to.latitude - from.latitude);
+  const east = radians(to.longitude - from.longitude);
+  const across = Math.cos(radians(from.latitude)) * Math.cos(radians(to.latitude));
+  const half = Math.sin(north / 2) ** 2 + across * Math.sin(east / 2) ** 2;
+  return 2 * RADIUS_M * Math.asin(Math.min(1, Math.sqrt(half)));
 }

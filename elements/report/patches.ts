@@ -1,7 +1,6 @@
 /**
- * Takes a picture of an object when it shows it clearly better than the last. Encoding holds the frame up for some
- * milliseconds, so there is a bound to it in frames and in seconds, both those of the pictures: at pace fast the same
- * clip gives the same ones.
+ * Takes an image of an object when it is clearly better than the last one. Encoding delays the frame by milliseconds, so
+ * it is limited per frame and per second, in the time of the frames: at pace fast the same clip gives the same images.
  */
 import type { Track } from "../../schemas/detections.ts";
 import { MOST_PATCH_BYTES, type TrackPatch } from "../../schemas/track-report.ts";
@@ -10,24 +9,24 @@ import type { Frame } from "../element.ts";
 
 export type PatchFrame = Pick<Frame, "format" | "image">;
 
-/** Whose picture it is. */
-export interface Sitter {
-  /** Of the picture it has; 0 without one. */
+/** Keeps the image of a track. */
+export interface PatchHolder {
+  /** Score of the current image; 0 without one. */
   readonly patchScore: number;
   readonly patchTimeMs: number;
   keepPatch(patch: TrackPatch | null, score: number): void;
 }
 
 export interface Sighting {
-  readonly sitter: Sitter;
+  readonly holder: PatchHolder;
   readonly track: Track;
 }
 
-const MOST_A_FRAME = 2;
-const MOST_A_SECOND = 12;
-/** Of one object: while it comes nearer every frame would be a little better than the last. */
+const MAX_A_FRAME = 2;
+const MAX_A_SECOND = 12;
+/** Minimum time between two images of one object: of an approaching object every frame is slightly better. */
 const SOONEST_MS = 400;
-/** What is too large as a file is tried smaller, so often and by this share of its sides. */
+/** An image that is too large is encoded again, with its sides scaled by this factor. */
 const ATTEMPTS = 4;
 const SMALLER = 0.7;
 
@@ -40,7 +39,7 @@ export class Patches {
   #second = Number.NEGATIVE_INFINITY;
   #takenInSecond = 0;
 
-  /** @param onFault a picture could not be taken; that must not end a graph */
+  /** `onFault`: encoding failed, which must not fail the graph. */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -53,21 +52,21 @@ export class Patches {
       });
       const { confidence } = candidate.track;
       const patch = jpeg === null ? null : { timeMs, confidence, jpeg: Buffer.from(jpeg).toString("base64") };
-      candidate.sitter.keepPatch(patch, candidate.score);
+      candidate.holder.keepPatch(patch, candidate.score);
     }
   }
 
-  /** Those that have none first, then those that gain most. */
+  /** Tracks without an image first, then those that gain most. */
   #choose({ format }: PatchFrame, sightings: readonly Sighting[], timeMs: number): readonly Candidate[] {
     const second = Math.floor(timeMs / 1000);
     if (second !== this.#second) [this.#second, this.#takenInSecond] = [second, 0];
-    const room = Math.min(MOST_A_FRAME, MOST_A_SECOND - this.#takenInSecond);
+    const room = Math.min(MAX_A_FRAME, MAX_A_SECOND - this.#takenInSecond);
     if (room <= 0) return [];
-    const gain = ({ score, sitter }: Candidate) => score / sitter.patchScore;
+    const gain = ({ score, holder }: Candidate) => score / holder.patchScore;
     const chosen = sightings
-      .filter(({ sitter }) => sitter.patchScore === 0 || Math.abs(timeMs - sitter.patchTimeMs) >= SOONEST_MS)
+      .filter(({ holder }) => holder.patchScore === 0 || Math.abs(timeMs - holder.patchTimeMs) >= SOONEST_MS)
       .map((sighting): Candidate => ({ ...sighting, score: ratePatch(sighting.track, format) }))
-      .filter(({ score, sitter }) => isClearlyBetter(score, sitter.patchScore))
+      .filter(({ score, holder }) => isClearlyBetter(score, holder.patchScore))
       .sort((a, b) => compare(gain(b), gain(a)) || b.score - a.score || a.track.id - b.track.id)
       .slice(0, room);
     this.#takenInSecond += chosen.length;
@@ -75,10 +74,10 @@ export class Patches {
   }
 }
 
-/** Infinity from infinity is no number. */
+/** Infinity minus Infinity is NaN. */
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 
-/** Null when it stays too large whatever is done. */
+/** Null if it stays too large. */
 async function encode(frame: PatchFrame, { box }: Track, mostPixels: number): Promise<Uint8Array | null> {
   const region = choosePatch(box);
   if (region === null) return null;

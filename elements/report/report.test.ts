@@ -15,7 +15,7 @@ import { compiledText, start } from "../../test/graph.fixture.ts";
 import type { PicturePart } from "../element.ts";
 import { marker, track, tracks } from "../marks.fixture.ts";
 import { ReportHandler, type ReportSettings } from "./handler.ts";
-import { isWorthKeeping, measureM } from "./thinning.ts";
+import { isWorthKeeping, measureM } from "./live-track.ts";
 
 const validate = new Ajv2020({ strict: true }).compile(TrackReport);
 const BOX: Box = [0.25, 0.5, 0.125, 0.25];
@@ -56,18 +56,19 @@ function reporting(change: Partial<ReportSettings> = {}, bytesOf = (_pixels: num
         ...(more.places !== undefined && { places: more.places }),
       },
     });
-  const told = (id: number): ReportedTrack[] => sent.flatMap((report) => report.tracks.filter((one) => one.id === id));
-  return { handler, show, sent, told, asked };
+  const reported = (id: number): ReportedTrack[] =>
+    sent.flatMap((report) => report.tracks.filter((one) => one.id === id));
+  return { handler, show, sent, reported, asked };
 }
 
 describe("a track report", () => {
-  test("sums up what was seen of a track, and says when it has ended", async () => {
-    const { show, told } = reporting();
+  test("summarises a track and marks its end", async () => {
+    const { show, reported } = reporting();
     await show(0, [track(7, BOX, { classId: 2, className: "truck", confidence: 0.5 })]);
     await show(400, [track(7, BOX, { classId: 2, className: "car", confidence: 0.9 })]);
     await show(800, [track(7, [0.5, 0.5, 0.1, 0.1], { classId: 2, className: "car", confidence: 0.7 })]);
     await show(2000, [], { ended: [7] });
-    const last = told(7).at(-1);
+    const last = reported(7).at(-1);
     assert.ok(last);
     const { points, pointsBefore, confidence, ...summary } = last;
     assert.deepEqual(summary, {
@@ -83,11 +84,11 @@ describe("a track report", () => {
     assert.equal(confidence.best, 0.9);
     assert.equal(confidence.least, 0.5);
     assert.ok(Math.abs(confidence.mean - 0.7) < 1e-9);
-    // The first sighting and, since it has ended, the last.
+    // The first point and, since the track has ended, the last.
     assert.deepEqual([pointsBefore, points.map(({ timeMs }) => timeMs - START_MS)], [1, [800]]);
   });
 
-  test("comes at most once a second, with what is new, and at once when a track has ended", async () => {
+  test("is sent at most once per second with changes, and at once when a track ends", async () => {
     const { show, sent } = reporting();
     for (let ms = 0; ms <= 3000; ms += 100) await show(ms, [track(1, BOX), ...(ms < 1000 ? [track(2, BOX)] : [])]);
     assert.equal(sent.length, 4);
@@ -102,30 +103,30 @@ describe("a track report", () => {
     );
   });
 
-  test("of the end of a stream has all tracks that lived, and nothing is held afterwards", async () => {
-    const { handler, show, sent, told } = reporting();
+  test("includes all live tracks at the end of the stream, and no state remains", async () => {
+    const { handler, show, sent, reported } = reporting();
     await show(0, [track(1, BOX), track(2, BOX)]);
     await handler.end();
-    assert.deepEqual([told(1).at(-1)?.isLive, told(2).at(-1)?.isLive], [false, false]);
+    assert.deepEqual([reported(1).at(-1)?.isLive, reported(2).at(-1)?.isLive], [false, false]);
     const { length } = sent;
     await handler.close();
     await show(5000, []);
     assert.equal(sent.length, length);
   });
 
-  test("counts sightings, not predictions, and knows nothing of a track that was only predicted", async () => {
-    const { handler, show, told } = reporting();
+  test("counts detections, not predictions, and ignores tracks that were only predicted", async () => {
+    const { handler, show, reported } = reporting();
     await show(0, [track(1, BOX, { confidence: 0.8 })]);
     await show(500, [track(1, BOX, { predicted: true, confidence: 0.1 }), track(2, BOX, { predicted: true })]);
     await show(1000, [track(1, BOX, { confidence: 0.1 })], { inferred: false });
     await handler.end();
-    assert.deepEqual(told(2), []);
-    const last = told(1).at(-1);
+    assert.deepEqual(reported(2), []);
+    const last = reported(1).at(-1);
     assert.deepEqual([last?.sightings, last?.confidence.least, last?.lastSeenMs], [1, 0.8, START_MS]);
   });
 
-  test("has the place of each track, by the order of the tracks, and none where there is none", async () => {
-    const { handler, show, told } = reporting();
+  test("matches positions to tracks by order, and omits missing ones", async () => {
+    const { handler, show, reported } = reporting();
     const here = spot(48.1, 11.5);
     await show(0, [track(1, BOX, { predicted: true }), track(2, BOX), track(3, BOX)], {
       places: places(place(spot(1, 1)), place(here), place(null)),
@@ -133,12 +134,12 @@ describe("a track report", () => {
     await show(1000, [track(4, BOX)], { places: { mode: "none", objects: [], ageMs: null } });
     await handler.end();
     assert.deepEqual(
-      [2, 3, 4].map((id) => told(id)[0]?.points[0]?.spot),
+      [2, 3, 4].map((id) => reported(id)[0]?.points[0]?.spot),
       [here, null, null],
     );
   });
 
-  test("tells every point once and in order, in messages of bounded size", async () => {
+  test("reports every point once and in order, in messages of bounded size", async () => {
     const { handler, show, sent } = reporting({ pointSeconds: 0.2, pointMetres: 0 });
     const crowd = Array.from({ length: 250 }, (_, i) => track(i + 1, BOX));
     for (let ms = 0; ms < 3000; ms += 100) await show(ms, crowd);
@@ -158,39 +159,39 @@ describe("a track report", () => {
     }
   });
 
-  test("ends what `track` has forgotten in a seek", async () => {
-    const { handler, show, told } = reporting();
+  test("ends all tracks at a seek", async () => {
+    const { handler, show, reported } = reporting();
     await show(0, [track(1, BOX)]);
     handler.flush();
     await show(100, [track(2, BOX)]);
-    assert.equal(told(1).at(-1)?.isLive, false);
+    assert.equal(reported(1).at(-1)?.isLive, false);
   });
 
-  test("holds nothing of a track that was never said to have ended", async () => {
-    const { show, told } = reporting();
+  test("drops a track whose end was never reported", async () => {
+    const { show, reported } = reporting();
     await show(0, [track(1, BOX)]);
     await show(600_000, [track(2, BOX)]);
-    assert.equal(told(1).at(-1)?.isLive, false);
+    assert.equal(reported(1).at(-1)?.isLive, false);
   });
 
-  test("follows a change of the thinning while it runs", async () => {
-    const { handler, show, told } = reporting({ pointSeconds: 3600, pointMetres: 0 });
+  test("thinning is mutable while PLAYING", async () => {
+    const { handler, show, reported } = reporting({ pointSeconds: 3600, pointMetres: 0 });
     for (let ms = 0; ms <= 3000; ms += 500) await show(ms, [track(1, BOX)]);
     handler.update({ ...DEFAULT, pointSeconds: 0.5, pointMetres: 0 });
     for (let ms = 3500; ms <= 4500; ms += 500) await show(ms, [track(1, BOX)]);
     await handler.end();
     assert.deepEqual(
-      told(1).flatMap(({ points }) => points.map(({ timeMs }) => timeMs - START_MS)),
+      reported(1).flatMap(({ points }) => points.map(({ timeMs }) => timeMs - START_MS)),
       [0, 3500, 4000, 4500],
     );
   });
 });
 
-describe("the picture of a track", () => {
+describe("the image of a track", () => {
   const near = (side: number, at = 0.4): Box => [at, at, side, side];
 
-  test("is taken of its box and some of its surroundings, and told of once", async () => {
-    const { show, told, asked } = reporting({ patches: true, patchPixels: 320 });
+  test("shows its box with a margin, and is reported once", async () => {
+    const { show, reported, asked } = reporting({ patches: true, patchPixels: 320 });
     await show(0, [track(1, [0.5, 0.25, 0.1, 0.2], { confidence: 0.75 })]);
     await show(1000, [track(1, [0.5, 0.25, 0.1, 0.2], { confidence: 0.75 })]);
     const [{ region, mostPixels } = {}] = asked;
@@ -198,12 +199,12 @@ describe("the picture of a track", () => {
     assert.equal(mostPixels, 260);
     const jpeg = Buffer.alloc(9, 1).toString("base64");
     assert.deepEqual(
-      told(1).map(({ patch }) => patch),
+      reported(1).map(({ patch }) => patch),
       [{ timeMs: START_MS, confidence: 0.75, jpeg }, undefined],
     );
   });
 
-  test("is taken again only when it has become clearly better, and not with every frame that it comes nearer", async () => {
+  test("is replaced only when clearly better, and not with every frame of an approaching object", async () => {
     const { show, asked } = reporting({ patches: true });
     await show(0, [track(1, near(0.1))]);
     await show(500, [track(1, near(0.11))]);
@@ -217,7 +218,7 @@ describe("the picture of a track", () => {
     assert.equal(asked.length, 3);
   });
 
-  test("is taken of real sightings only, and of none where it is not wanted", async () => {
+  test("is taken of detections only, and not if disabled", async () => {
     const { handler, show, asked } = reporting({ patches: true });
     await show(0, [track(1, BOX, { predicted: true })]);
     await show(100, [track(2, BOX)], { inferred: false });
@@ -226,7 +227,7 @@ describe("the picture of a track", () => {
     assert.deepEqual(asked, []);
   });
 
-  test("is a bounded number in a frame and in a second, those first that have none, and the same ones every time", async () => {
+  test("is limited per frame and per second, tracks without an image first, and deterministic", async () => {
     const run = async () => {
       const { handler, show, asked, sent } = reporting({ patches: true });
       const crowd = Array.from({ length: 30 }, (_, i) => track(i + 1, near(0.05 + i * 0.01, 0.2)));
@@ -248,8 +249,8 @@ describe("the picture of a track", () => {
     assert.deepEqual((await run()).sent, first.sent);
   });
 
-  test("fits what a message may hold: it is made smaller, and left out when that does not help", async () => {
-    const { show, told, asked } = reporting({ patches: true }, (pixels) =>
+  test("is encoded smaller if it is too large, and omitted if that does not help", async () => {
+    const { show, reported, asked } = reporting({ patches: true }, (pixels) =>
       pixels > 400 ? MOST_PATCH_BYTES + 1 : 1000,
     );
     await show(0, [track(1, [0.1, 0.1, 0.8, 0.8])]);
@@ -257,14 +258,14 @@ describe("the picture of a track", () => {
       asked.map(({ mostPixels }) => mostPixels),
       [640, 448, 313],
     );
-    assert.equal(told(1)[0]?.patch?.jpeg.length, 1336);
+    assert.equal(reported(1)[0]?.patch?.jpeg.length, 1336);
     const noisy = reporting({ patches: true }, () => MOST_PATCH_BYTES + 1);
     await noisy.show(0, [track(1, BOX)]);
     await noisy.show(1000, [track(1, BOX)]);
-    assert.deepEqual([noisy.told(1)[0]?.patch, noisy.asked.length], [undefined, 4]);
+    assert.deepEqual([noisy.reported(1)[0]?.patch, noisy.asked.length], [undefined, 4]);
   });
 
-  test("comes with as many messages as large ones need", async () => {
+  test("is split over several messages if needed", async () => {
     const { handler, show, sent } = reporting({ patches: true }, () => MOST_PATCH_BYTES);
     const crowd = Array.from({ length: 6 }, (_, i) => track(i + 1, near(0.2)));
     for (let ms = 1; ms < 900; ms += 100) await show(ms, crowd);
@@ -282,7 +283,7 @@ describe("thinning", () => {
   });
   const metresNorth = (metres: number, errorM?: number) => spot(48 + metres / 111_195, 11, errorM);
 
-  test("keeps a point every second, and sooner when it has moved further than two metres and its error", () => {
+  test("keeps a point every second, and earlier after a move of more than two metres and its error", () => {
     const first = pointAt(0, metresNorth(0));
     const cases: readonly (readonly [TrackPoint, boolean])[] = [
       [pointAt(999, metresNorth(0)), false],
@@ -291,9 +292,9 @@ describe("thinning", () => {
       [pointAt(500, metresNorth(2.1)), true],
       [pointAt(500, metresNorth(2.1, 5)), false],
       [pointAt(500, metresNorth(5.1, 5)), true],
-      // Faster than five times a second is noise.
+      // More than five times per second is noise.
       [pointAt(100, metresNorth(50)), false],
-      // Its place is lost.
+      // Its position became unknown.
       [pointAt(500, null), true],
       // The clock was set back.
       [pointAt(-1000, metresNorth(0)), true],
@@ -321,7 +322,7 @@ describe("thinning", () => {
     });
 });
 
-test("a graph with it tells of its tracks on a channel of their own, the end of the stream included", async () => {
+test("in a graph, reports tracks on their own channel, including the end of the stream", async () => {
   const sent: (readonly [channel: string, message: TrackReport])[] = [];
   const mark = marker((frame) => ({ tracks: tracks([track(1, [0.5, 0.5, 0.25, 0.25], { ageMs: frame.index })]) }));
   const text = `

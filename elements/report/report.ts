@@ -1,8 +1,6 @@
 /**
- * Sums up every track while it lives: what it is, when it was seen, how surely, where it went, and the best picture of
- * it. Whoever follows the
- * graph hears of what is new once a second and at the end of each track, and keeps it: in the service that becomes the
- * track report and its export, on the command line the file of `--tracks`.
+ * Summarises every track: class, times, confidence, path and best image. Sends changes once per second and at the
+ * end of each track. The service stores it as the track report and its export, the command line in the file of `--tracks`.
  */
 import { Type } from "typebox";
 import { MOST_PATCH_PIXELS, TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-report.ts";
@@ -11,10 +9,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "transform",
   name: "report",
-  about: "Sums up every track, with its path and its best picture, for the track report.",
+  about: "Summarises every track, with path and best image, for the track report.",
   example: `
 graph: report-example
-about: Track objects, keep a point of each path every five seconds at least, and tell of every frame.
+about: Track objects, keep a point of each path at least every five seconds, and send a message for every frame.
 chains:
   main:
     - source
@@ -30,8 +28,7 @@ chains:
       minimum: 0.2,
       maximum: 3600,
       live: true,
-      description:
-        "A point of a track's path is kept every so many seconds; more seldom of one that is seen for more than ten minutes.",
+      description: "Maximum time between two points of a path in seconds; longer for tracks of more than ten minutes.",
     }),
     pointMetres: Type.Number({
       default: 2,
@@ -39,19 +36,19 @@ chains:
       maximum: 100_000,
       live: true,
       description:
-        "And sooner when it has moved further than so many metres, and than the error of its place, up to five times a second.",
+        "Keeps a point earlier if the object moved further than this distance and than its position error, up to five points per second.",
     }),
     patches: Type.Boolean({
       default: true,
       live: true,
-      description: "Whether the best picture of each track is kept: cut out of the frame, as a JPEG.",
+      description: "Keep the best image of each track: cropped from the frame, as JPEG.",
     }),
     patchPixels: Type.Integer({
       default: MOST_PATCH_PIXELS,
       minimum: 16,
       maximum: MOST_PATCH_PIXELS,
       live: true,
-      description: "Its longer side has no more pixels than these; it is never made larger than it was.",
+      description: "Maximum length of the longer side of the image in pixels; images are never upscaled.",
     }),
   }),
   reads: ["tracks", { optional: "places" }],
@@ -60,11 +57,11 @@ chains:
   async create(properties, services) {
     const { ReportHandler } = await import("./handler.ts");
     const send = (report: TrackReport) => services.send(TRACK_REPORT_CHANNEL, report);
-    // Said once: what fails for one frame may fail for all.
-    let isSaid = false;
+    // Logged once: it may fail for every frame.
+    let isLogged = false;
     return new ReportHandler(properties, send, (error) => {
-      if (!isSaid) services.log.warn("pictures of tracks cannot be taken", { reason: String(error) });
-      isSaid = true;
+      if (!isLogged) services.log.warn("track image failed", { reason: String(error) });
+      isLogged = true;
     });
   },
 });

@@ -8,7 +8,7 @@ const expand = (to: "360p" | "720p" | "1080p" | null) => {
   return resize.expand({ to }, makeContext()).nodes;
 };
 
-test("null lets frames pass untouched", () => {
+test("null passes frames through unchanged", () => {
   assert.deepEqual(
     expand(null).map(({ factory }) => factory),
     ["identity"],
@@ -20,7 +20,7 @@ for (const [to, lines] of [
   ["720p", 720],
   ["1080p", 1080],
 ] as const) {
-  test(`${to} asks for at most ${lines} lines, even sizes and square pixels, without bars`, () => {
+  test(`${to} limits to ${lines} lines, even sizes and square pixels, without bars`, () => {
     const [scale, size] = expand(to);
     assert.deepEqual(scale?.properties, { "add-borders": false });
     assert.equal(size?.properties.caps, `video/x-raw,width=[2,32768,2],height=[2,${lines},2],pixel-aspect-ratio=1/1`);

@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 
-export type PictureType = "image/png" | "image/jpeg";
+type PictureType = "image/png" | "image/jpeg";
 
 const TYPES: Readonly<Record<string, PictureType>> = {
   ".png": "image/png",
@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<string, PictureType>> = {
   ".jpeg": "image/jpeg",
 };
 
-/** What a path's extension asks for, or undefined. The schema of `path` lets no other through. */
+/** Image type by file extension, or undefined. The schema of `path` allows no other extension. */
 export const readPictureType = (path: string): PictureType | undefined => TYPES[extname(path).toLowerCase()];
 
 /** `shots/{index}-{pts}.png` → `shots/0003-12.500.png`; the time is in seconds. */
@@ -18,7 +18,7 @@ export function formatPath(pattern: string, index: number, ptsNs: bigint): strin
   return pattern.replaceAll("{index}", String(index).padStart(4, "0")).replaceAll("{pts}", seconds);
 }
 
-/** Whoever looks at `path` sees the old picture or the new one, never half of one. */
+/** Atomic: readers of `path` see the old image or the new one, never a partial one. */
 export async function writePicture(path: string, bytes: Uint8Array): Promise<void> {
   const part = `${path}.${process.pid}.part`;
   try {
@@ -33,6 +33,6 @@ export async function writePicture(path: string, bytes: Uint8Array): Promise<voi
 function explain(path: string, { code, message }: NodeJS.ErrnoException): string {
   if (code === "ENOENT" || code === "ENOTDIR") return `there is no folder ${dirname(path)}; make it first`;
   if (code === "EISDIR") return `${path} is a folder`;
-  if (code === "EACCES") return `${path} may not be written: permission denied`;
+  if (code === "EACCES") return `cannot write ${path}: permission denied`;
   return message;
 }

@@ -26,7 +26,7 @@ const makeFrame = (
   image = async (type: string) => new TextEncoder().encode(`${type} ${seconds}`),
 ): Frame => ({ ptsNs: BigInt(seconds * 1e9), image, signal: new AbortController().signal }) as Partial<Frame> as Frame;
 
-test("pictures are numbered, dated and of the type their name says", async () => {
+test("images have number, time and the type of their file extension", async () => {
   await mkdir(join(folder, "a"));
   const { handler } = start({ path: join(folder, "a", "{index}-{pts}.JPG"), at: [1, 2.5] });
   for (const seconds of [0, 1, 2, 3]) await handler.process(makeFrame(seconds));
@@ -35,7 +35,7 @@ test("pictures are numbered, dated and of the type their name says", async () =>
   assert.equal(await readFile(join(folder, "a", "0001-3.000.JPG"), "utf8"), "image/jpeg 3");
 });
 
-test("a path without a placeholder always holds the latest picture", async () => {
+test("a path without a placeholder always holds the latest image", async () => {
   const path = join(folder, "latest.png");
   const { handler } = start({ path, every: 1 });
   for (const seconds of [0, 1, 2]) await handler.process(makeFrame(seconds));
@@ -47,7 +47,7 @@ test("a path without a placeholder always holds the latest picture", async () =>
   );
 });
 
-test("a picture that cannot be written is counted and the stream goes on", async () => {
+test("counts an image that cannot be written, and the stream continues", async () => {
   await writeFile(join(folder, "file"), "");
   await mkdir(join(folder, "folder.png"));
   for (const [path, reason] of [
@@ -58,11 +58,11 @@ test("a picture that cannot be written is counted and the stream goes on", async
     const { handler, errors } = start({ path: join(folder, path), every: 1 });
     for (const seconds of [0, 1, 2]) await handler.process(makeFrame(seconds));
     await handler.close();
-    assert.deepEqual(errors, [`a snapshot was not written: ${reason}`, "some snapshots were not written"]);
+    assert.deepEqual(errors, [`snapshot failed: ${reason}`, "snapshots failed"]);
   }
 });
 
-test("a frame discarded by a stop is no failure", async () => {
+test("a frame discarded by a stop is not a failure", async () => {
   const { handler, errors } = start({ path: join(folder, "never.png"), every: 1 });
   const frame = { ...makeFrame(0, () => Promise.reject(new Error("discarded"))), signal: AbortSignal.abort() };
   await handler.process(frame);
@@ -70,12 +70,12 @@ test("a frame discarded by a stop is no failure", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("frames that are not asked for are not encoded", async () => {
+test("encodes only selected frames", async () => {
   const { handler } = start({ path: join(folder, "x.png"), at: [10] });
   await handler.process(makeFrame(1, () => assert.fail("encoded")));
 });
 
-test("the moments can be changed while frames pass", async () => {
+test("moments are mutable while PLAYING", async () => {
   const path = join(folder, "changed-{pts}.png");
   const { handler } = start({ path });
   await handler.process(makeFrame(1));

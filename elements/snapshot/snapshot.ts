@@ -1,6 +1,6 @@
 /**
- * Keeps chosen frames as picture files and passes every frame on. A picture that cannot be written costs that picture,
- * not the stream. With neither `{index}` nor `{pts}` in the path, the file always holds the latest one.
+ * Writes selected frames as image files and passes every frame through. A write failure costs that image, not the
+ * stream. With neither `{index}` nor `{pts}` in the path, the file always holds the latest image.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -8,10 +8,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "transform",
   name: "snapshot",
-  about: "Writes chosen frames as PNG or JPEG files.",
+  about: "Writes selected frames as PNG or JPEG files.",
   example: `
 graph: snapshot-example
-about: A picture after half a second and one every ten seconds.
+about: Write an image after half a second and one every ten seconds.
 chains:
   main:
     - source
@@ -23,20 +23,20 @@ chains:
     path: Type.String({
       pattern: "\\.(png|jpg|jpeg|PNG|JPG|JPEG)$",
       description:
-        "A file to write that ends in .png or .jpg; {index} counts the pictures, {pts} is the time in seconds.",
+        "File to write, ending in .png or .jpg; {index} is the number of the image, {pts} its time in seconds.",
     }),
     at: Type.Array(Type.Number({ minimum: 0, maximum: 1e9 }), {
       default: [],
       maxItems: 10_000,
       live: true,
-      description: "Seconds into the stream; the first frame at or after each is kept.",
+      description: "Stream times in seconds; the first frame at or after each is written.",
     }),
     every: Type.Optional(
       Type.Number({
         minimum: 0.001,
         maximum: 1e9,
         live: true,
-        description: "Keep a frame every so many seconds.",
+        description: "Interval between frames to write, in seconds.",
       }),
     ),
   }),

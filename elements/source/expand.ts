@@ -1,12 +1,13 @@
+/** GStreamer nodes of each kind of source, and of the ingest pipeline of a live one. */
 import type { Registry } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type ExpandedNode, ExpandFault, type Expansion, type SourceBinding } from "../element.ts";
-import type { FileSource, SourceDescription, TestSource } from "./uri.ts";
+import type { FileSource, LiveSource, SourceDescription, TestSource } from "./uri.ts";
 
 type Pace = SourceBinding["pace"];
 
-/** What a demuxer or depayloader may give that is video: the other streams of a file or camera stay unlinked. */
-export const VIDEO_CAPS = [
+/** Caps of video streams: the other streams of a file or camera stay unlinked. */
+const VIDEO_CAPS = [
   "video/x-raw",
   "video/x-h264",
   "video/x-h265",
@@ -39,7 +40,7 @@ export function expandSource(
       return expandTest(source, pace, registry);
     case "live":
       if (pace === "fast")
-        throw new ExpandFault("pace", `${source.display} is live and has a pace of its own: leave pace out`);
+        throw new ExpandFault("pace", `${source.display} is live and runs in real time: remove pace`);
       return expandLive();
   }
 }
@@ -78,8 +79,8 @@ function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expans
 }
 
 /**
- * Fed by the reconnecting ingest, whose relay bounds what is queued here: only it can drop whole groups of pictures. With
- * limits of its own the appsrc would drop single access units, and what follows them would be decoded damaged.
+ * Fed by the ingest pipeline through the relay, which limits the queue: only it can skip whole groups of pictures. With
+ * limits of its own the appsrc would drop single access units, and the pictures after them would be decoded damaged.
  */
 function expandLive(): Expansion {
   return {
@@ -101,7 +102,7 @@ function expandLive(): Expansion {
   };
 }
 
-/** Pacing happens here alone: every sink takes what comes, when it comes. */
+/** Pacing happens only here: sinks do not synchronise. */
 const expandPace = (pace: Pace): readonly ExpandedNode[] =>
   pace === "realtime" ? [{ suffix: "pace", factory: "clocksync", properties: {} }] : [];
 
@@ -113,3 +114,76 @@ function checkPattern(pattern: string, registry: Registry): void {
     `there is no test pattern "${pattern}"; expected one of ${known.join(", ")}${didYouMean(pattern, known)}`,
   );
 }
+
+export interface IngestOptions {
+  readonly transport: "tcp" | "udp" | "auto";
+  readonly latencyMs: number;
+  readonly connectMs: number;
+  readonly stallMs: number;
+}
+
+const PROTOCOLS = { tcp: "tcp", udp: "udp+udp-mcast", auto: "tcp+udp-mcast+udp" } as const;
+
+/**
+ * The disposable pipeline of one connection attempt. `parsebin` outputs access units with the parameter sets in the caps,
+ * which change with the camera: the first keyframe of a new connection can always be decoded.
+ */
+export function expandIngest(source: LiveSource, options: IngestOptions): Expansion {
+  return {
+    nodes: [
+      ...PULLS[source.protocol](source.url, options),
+      { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
+      ...expandPace(source.protocol === "file" ? "realtime" : undefined),
+      {
+        suffix: "out",
+        factory: "appsink",
+        properties: {
+          sync: false,
+          async: false,
+          drop: true,
+          "max-buffers": 60,
+          "wait-on-eos": false,
+          "enable-last-sample": false,
+        },
+      },
+    ],
+  };
+}
+
+const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestOptions): readonly ExpandedNode[] => [
+  {
+    suffix: "pull",
+    factory: "rtspsrc",
+    properties: {
+      location,
+      protocols: PROTOCOLS[transport],
+      latency: latencyMs,
+      "tcp-timeout": connectMs * 1000,
+      // Half of the time for UDP, so that `auto` can try TCP in the other half.
+      timeout: connectMs * 500,
+      // The camera's clock, from its RTCP sender reports.
+      "add-reference-timestamp-meta": true,
+    },
+    onward: "application/x-rtp,media=video",
+  },
+  // The PTS of `rtspsrc` are wrong where the camera sends B-frames.
+  { suffix: "times", factory: "rtptimes", properties: {} },
+];
+
+const pullFile = (location: string): readonly ExpandedNode[] => [
+  { suffix: "pull", factory: "filesrc", properties: { location } },
+];
+
+const pullRtmp = (location: string, { connectMs, stallMs }: IngestOptions): readonly ExpandedNode[] => [
+  {
+    suffix: "pull",
+    factory: "rtmp2src",
+    properties: {
+      location,
+      timeout: Math.ceil(connectMs / 1000),
+      "idle-timeout": Math.ceil(stallMs / 1000),
+    },
+  },
+];
+
+const PULLS = { rtsp: pullRtsp, rtmp: pullRtmp, file: pullFile } as const;

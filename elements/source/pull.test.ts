@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ElementEvent, Expansion, Ingest } from "../element.ts";
-import { type PullOptions, pullLive } from "./pull.ts";
+import { explainReason, type PullOptions, pullLive } from "./pull.ts";
 
 const SOURCE = {
   kind: "live",
@@ -39,7 +39,7 @@ function makeIngest(closing: Promise<void>): FakeIngest {
   };
 }
 
-/** A world in which time passes when told to. */
+/** A world with a manual clock. */
 function start(start: (index: number) => Promise<void> = () => Promise.resolve(), closing = Promise.resolve()) {
   const ingests: FakeIngest[] = [];
   const expansions: Expansion[] = [];
@@ -79,7 +79,7 @@ function start(start: (index: number) => Promise<void> = () => Promise.resolve()
     expansions,
     events,
     failures,
-    isLooking: () => tick !== null,
+    isPolling: () => tick !== null,
     async pass(ms: number) {
       nowMs += ms;
       tick?.();
@@ -100,7 +100,7 @@ async function startLive(...input: Parameters<typeof start>) {
   return { ...world, first };
 }
 
-test("a lost connection is closed, waited for and made again", async () => {
+test("closes a lost connection and reconnects after the delay", async () => {
   const { first, pass, ingests, events, failures, driver } = await startLive();
   first.end(new Error("lost rtsp://me:secret@cam/1"));
   await settle();
@@ -123,7 +123,7 @@ test("a lost connection is closed, waited for and made again", async () => {
   await driver.close();
 });
 
-test("a frozen connection is lost though it says nothing", async () => {
+test("a frozen connection counts as lost", async () => {
   const { first, pass, events, driver } = await startLive();
   first.idle = OPTIONS.stallMs;
   await pass(100);
@@ -132,7 +132,7 @@ test("a frozen connection is lost though it says nothing", async () => {
   await driver.close();
 });
 
-test("an end of the stream counts as a loss", async () => {
+test("end of stream counts as a loss", async () => {
   const { first, events, driver } = await startLive();
   first.end(null);
   await settle();
@@ -140,17 +140,17 @@ test("an end of the stream counts as a loss", async () => {
   await driver.close();
 });
 
-test("a first connection that fails ends the graph, naming the camera without its password", async () => {
-  const { failures, isLooking } = start(() => Promise.reject(new Error("Unauthorized at rtsp://me:secret@cam/1")));
+test("fails the graph if the first connection fails, naming the camera without its password", async () => {
+  const { failures, isPolling } = start(() => Promise.reject(new Error("Unauthorized at rtsp://me:secret@cam/1")));
   await settle();
   assert.deepEqual(
     failures.map(({ message }) => message),
-    ["cannot play rtsp://***@cam/1: it wants a user name and password, or other ones than these (401)"],
+    ["cannot play rtsp://***@cam/1: wrong or missing user name and password (401)"],
   );
-  assert.equal(isLooking(), false);
+  assert.equal(isPolling(), false);
 });
 
-test("a first connection that never comes up ends the graph in time, and is closed when it does", async () => {
+test("fails the graph in time if the first connection never starts, and closes it when it does", async () => {
   let come = (): void => {};
   const coming = new Promise<void>((resolve) => {
     come = resolve;
@@ -181,18 +181,18 @@ test("the next attempt waits until the last one is torn down", async () => {
   await driver.close();
 });
 
-test("closing tears the connection down and orders nothing more", async () => {
-  const { first, driver, pass, events, isLooking } = await startLive();
+test("close tears the connection down and starts no other", async () => {
+  const { first, driver, pass, events, isPolling } = await startLive();
   await driver.close();
   assert.equal(first.closed, true);
-  assert.equal(isLooking(), false);
+  assert.equal(isPolling(), false);
   const before = events.length;
   first.end(new Error("late"));
   await pass(10_000);
   assert.equal(events.length, before);
 });
 
-test("closing while a connection comes up closes that too", async () => {
+test("close also closes a connection that is starting", async () => {
   let come = (): void => {};
   const coming = new Promise<void>((resolve) => {
     come = resolve;
@@ -204,8 +204,29 @@ test("closing while a connection comes up closes that too", async () => {
     isClosed = true;
   });
   await settle();
-  assert.equal(isClosed, false, "it waits for what is coming up");
+  assert.equal(isClosed, false, "close waits for the starting connection");
   come();
   await closed;
   assert.equal(ingests[0]?.closed, true);
 });
+
+const CASES: readonly (readonly [string, RegExp])[] = [
+  ["Unauthorized: Unauthorized (401)", /user name and password/],
+  ["Not found: Not Found (404)", /path not found/],
+  ["Could not open resource for reading and writing.: Failed to connect. (Generic error)", /cannot be reached/],
+  [
+    "Could not read from resource.: Could not receive message. (Timeout while waiting for server response)",
+    /does not answer/,
+  ],
+  ["Connection refused: Could not connect to 127.0.0.1: Connection refused", /connection refused/],
+  ["Failed to connect: Socket I/O timed out", /does not answer/],
+  ["Failed to connect: Short read (want 3073 have 0)", /closes the connection at once/],
+  ["Failed to connect: Error receiving data: Connection reset by peer", /connection reset by the server/],
+  ["Could not read from resource.: Could not receive message. (Received end-of-file)", /closes the connection at once/],
+  ["Could not write to resource.: Could not send message. (System error)", /connection reset by the server/],
+  ["Could not read from resource.: Could not receive message. (Parse error)", /does not speak RTSP/],
+  ["Internal data stream error.: Got EOS before any data", /ended before any video/],
+  ["Disk on fire.: All of it.", /^Disk on fire: All of it\.$/],
+];
+
+for (const [said, expected] of CASES) test(`explains "${said}"`, () => assert.match(explainReason(said), expected));

@@ -1,55 +1,64 @@
+/** Runs the ingest pipeline of a live source, driven by the state machine in reconnect.ts. */
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Driver, DriverServices, Ingest } from "../element.ts";
-import { expandIngest, type IngestOptions } from "./ingest.ts";
-import { explainReason } from "./reasons.ts";
-import { type Advance, advance, begin, beginAgain, type Observation, type Order, type Random } from "./reconnect.ts";
+import { expandIngest, type IngestOptions } from "./expand.ts";
+import {
+  type Advance,
+  advance,
+  begin,
+  beginAgain,
+  END_OF_STREAM,
+  type Observation,
+  type Order,
+  type Random,
+} from "./reconnect.ts";
 import type { LiveSource } from "./uri.ts";
 
 export interface PullOptions extends IngestOptions {
   readonly giveUpSeconds: number;
 }
 
-/** Time and chance; tests bring their own. */
-export interface PullWorld {
+/** Clock, randomness and timer; replaced in tests. */
+interface PullWorld {
   nowMs(): number;
   readonly random: Random;
-  /** Calls back again and again until the returned function is called. */
+  /** Calls back periodically until the returned function is called. */
   repeat(callback: () => void): () => void;
 }
 
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 const WORLD: PullWorld = {
   nowMs: () => performance.now(),
   random: Math.random,
   repeat(callback) {
-    const timer = setInterval(callback, LOOK_EVERY_MS);
+    const timer = setInterval(callback, POLL_MS);
     return () => clearInterval(timer);
   },
 };
 
 interface Attempt {
   readonly startedMs: number;
-  /** Null until its pipeline is up. */
+  /** Null until its pipeline is running. */
   ingest: Ingest | null;
   ended: string | null;
 }
 
-/** Keeps one ingest pipeline at a time alive on a live source, until closed or given up. */
+/** Keeps one ingest pipeline of a live source running, with reconnects, until closed or failed. */
 export function pullLive(
   source: LiveSource,
   options: PullOptions,
   services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log">,
   world: PullWorld = WORLD,
 ): Driver {
-  const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000 };
+  const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000, loops: source.protocol === "file" };
   let attempt: Attempt | null = null;
-  // The next attempt waits for it: many cameras allow one connection.
-  let torn: Promise<void> = Promise.resolve();
+  // The next attempt waits for it: many cameras allow only one connection.
+  let tornDown: Promise<void> = Promise.resolve();
   let stopped = false;
   let paused = false;
 
-  const look = (): Observation => ({
+  const observe = (): Observation => ({
     nowMs: world.nowMs(),
     flowing: attempt?.ingest?.flowing ?? false,
     idleMs: attempt?.ingest?.idleMs() ?? world.nowMs() - (attempt?.startedMs ?? world.nowMs()),
@@ -57,19 +66,19 @@ export function pullLive(
   });
 
   const step = (): void => {
-    if (!stopped && !paused) follow(advance(state, look(), limits, world.random));
+    if (!stopped && !paused) apply(advance(state, observe(), limits, world.random));
   };
 
   const connect = (): void => {
     const mine: Attempt = { startedMs: world.nowMs(), ingest: null, ended: null };
     attempt = mine;
     const end = (error: Error | null): void => {
-      mine.ended = error === null ? "the stream ended" : maskCredentials(explainReason(error.message));
+      mine.ended = error === null ? END_OF_STREAM : maskCredentials(explainReason(error.message));
       step();
     };
-    const started = torn.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));
-    // Until it is up it counts as not torn down: whoever closes meanwhile waits until it is up, and down again.
-    torn = started.then((ingest) => {
+    const started = tornDown.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));
+    // A `close` while the pipeline starts waits until it has started and is torn down again.
+    tornDown = started.then((ingest) => {
       if (ingest === null) return;
       if (attempt !== mine) return tearDown(ingest);
       mine.ingest = ingest;
@@ -78,16 +87,16 @@ export function pullLive(
   };
 
   const disconnect = (): void => {
-    if (attempt?.ingest) torn = tearDown(attempt.ingest);
+    if (attempt?.ingest) tornDown = tearDown(attempt.ingest);
     attempt = null;
   };
 
   const tearDown = (ingest: Ingest): Promise<void> =>
     ingest.close().catch((reason) => {
-      services.log.warn("a source connection did not close", { reason: maskCredentials(String(reason)) });
+      services.log.warn("source connection did not close", { reason: maskCredentials(String(reason)) });
     });
 
-  const obey = (order: Order): void => {
+  const execute = (order: Order): void => {
     switch (order.do) {
       case "connect":
         connect();
@@ -110,39 +119,61 @@ export function pullLive(
     }
   };
 
-  const follow = (next: Advance): void => {
+  const apply = (next: Advance): void => {
     state = next.state;
-    next.orders.forEach(obey);
+    next.orders.forEach(execute);
   };
 
   const stop = (): void => {
     stopped = true;
-    stopLooking();
+    stopPolling();
   };
 
   const first = begin(world.nowMs());
   let state = first.state;
-  let stopLooking = world.repeat(step);
-  follow(first);
+  let stopPolling = world.repeat(step);
+  apply(first);
 
   return {
-    // The connection is closed: one that is held without being read costs the camera as much as one that is.
+    // Disconnects: an idle connection would cost the camera as much as an active one.
     async pause() {
       paused = true;
-      stopLooking();
+      stopPolling();
       disconnect();
-      await torn;
+      await tornDown;
     },
     resume() {
       if (stopped || !paused) return;
       paused = false;
-      stopLooking = world.repeat(step);
-      follow(beginAgain(world.nowMs(), limits));
+      stopPolling = world.repeat(step);
+      apply(beginAgain(world.nowMs(), limits));
     },
     async close() {
       stop();
       disconnect();
-      await torn;
+      await tornDown;
     },
   };
+}
+
+/** Explanations for GStreamer's error texts; the first match applies. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/\b401\b|unauthori[sz]ed/i, "wrong or missing user name and password (401)"],
+  [/\b403\b|forbidden/i, "access denied for this user (403)"],
+  [/\b404\b/, "path not found (404)"],
+  [/\b45[39]\b|\b503\b/, "the server is busy and accepts no further client"],
+  [/resolv|name or service not known/i, "host name not found"],
+  [/refused/i, "connection refused: check address and port"],
+  [/timeout|timed out/i, "the server does not answer"],
+  [/reset by peer|system error/i, "connection reset by the server: check the port"],
+  [/parse error/i, "the server does not speak RTSP: check the port"],
+  [/short read|end-of-file/i, "the server closes the connection at once: check the port"],
+  [/eos before any data/i, "the stream ended before any video: check the path, and that the stream is live"],
+  [/failed to connect/i, "the server cannot be reached: check the address, and that it is switched on"],
+  [/no stream that fits/i, "the stream has no video"],
+];
+
+/** Other texts stay, without the full stop that GStreamer puts before its details. */
+export function explainReason(text: string): string {
+  return REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? text.replaceAll(".: ", ": ");
 }

@@ -4,9 +4,10 @@ import fc from "fast-check";
 import {
   advance,
   begin,
+  END_OF_STREAM,
   FIRST_DELAY_MS,
   JITTER,
-  KEY_FRAME_MS,
+  KEYFRAME_MS,
   LONGEST_DELAY_MS,
   type Order,
   type ReconnectLimits,
@@ -17,12 +18,12 @@ import {
 const LIMITS: ReconnectLimits = { connectMs: 5000, stallMs: 3000, giveUpMs: 300_000 };
 const TICK_MS = 100;
 
-/** What the camera does for a while: `frames` sends, `silent` connects and sends nothing, `dead` refuses. */
+/** Behaviour of the camera for a while: `frames` sends, `silent` connects and sends nothing, `dead` rejects. */
 type Spell = { readonly camera: "frames" | "no-key-frame" | "silent" | "dead"; readonly forMs: number };
 type Link = { lastMs: number; flowing: boolean };
 type Timed = Order & { readonly nowMs: number };
 
-/** Plays a camera against the machine, looking every tick, and returns everything it ordered. */
+/** Plays a camera against the state machine, polled every tick, and returns all orders. */
 function play(spells: readonly Spell[], limits = LIMITS, random = (): number => 0.5): readonly Timed[] {
   const orders: Timed[] = [];
   const links: Link[] = [];
@@ -57,12 +58,22 @@ const announced = (orders: readonly Timed[]): readonly string[] =>
 const waits = (orders: readonly Timed[]): readonly number[] =>
   orders.flatMap((order) => (order.do === "announce" && order.state === "waiting" ? [order.retryInMs ?? -1] : []));
 
+test("starts a looped file again at its end, without a loss, and retries one that is over at once", () => {
+  const limits = { ...LIMITS, loops: true };
+  const ended = { flowing: true, idleMs: 0, ended: END_OF_STREAM };
+  const live: ReconnectState = { phase: "live", sinceMs: 0, attempt: 1, outage: null };
+  const next = advance(live, { nowMs: 5000, ...ended }, limits, () => 0.5);
+  assert.deepEqual([next.state.phase, next.orders.map((order) => order.do)], ["connecting", ["disconnect", "connect"]]);
+  assert.equal(advance(live, { nowMs: 10, ...ended }, limits, () => 0.5).state.phase, "waiting");
+  assert.equal(advance(live, { nowMs: 5000, ...ended }, LIMITS, () => 0.5).state.phase, "waiting");
+});
+
 for (const [behaviour, spells, expected] of [
   ["a camera that sends is live", [{ camera: "frames", forMs: 20_000 }], ["connecting", "live"]],
   ["a camera that refuses at first fails at once", [{ camera: "dead", forMs: 10_000 }], ["connecting", "failed"]],
   ["a camera that is silent at first fails", [{ camera: "silent", forMs: 10_000 }], ["connecting", "failed"]],
   [
-    "a camera that dies and comes back is live again",
+    "a camera that fails and returns is live again",
     [
       { camera: "frames", forMs: 1000 },
       { camera: "dead", forMs: 100 },
@@ -71,7 +82,7 @@ for (const [behaviour, spells, expected] of [
     ["connecting", "live", "lost", "waiting", "connecting", "live"],
   ],
   [
-    "a pause shorter than the limit is no loss",
+    "a pause shorter than the limit is not a loss",
     [
       { camera: "frames", forMs: 1000 },
       { camera: "silent", forMs: 2900 },
@@ -88,7 +99,7 @@ for (const [behaviour, spells, expected] of [
     ["connecting", "live", "lost", "waiting"],
   ],
   [
-    "a long wait for the first key frame is borne while data comes",
+    "tolerates a long wait for the first keyframe while data arrives",
     [
       { camera: "no-key-frame", forMs: 12_000 },
       { camera: "frames", forMs: 1000 },
@@ -96,15 +107,15 @@ for (const [behaviour, spells, expected] of [
     ["connecting", "live"],
   ],
   [
-    "a camera without key frames fails",
-    [{ camera: "no-key-frame", forMs: LIMITS.connectMs + KEY_FRAME_MS + 100 }],
+    "a camera without keyframes fails",
+    [{ camera: "no-key-frame", forMs: LIMITS.connectMs + KEYFRAME_MS + 100 }],
     ["connecting", "failed"],
   ],
 ] as const satisfies readonly (readonly [string, readonly Spell[], readonly string[]])[]) {
   test(behaviour, () => assert.deepEqual(announced(play(spells)), expected));
 }
 
-test("a loss is told once, and attempts are counted anew in every outage", () => {
+test("announces a loss once, and counts attempts per outage", () => {
   const orders = play([
     { camera: "frames", forMs: 1000 },
     { camera: "dead", forMs: 3000 },
@@ -112,11 +123,13 @@ test("a loss is told once, and attempts are counted anew in every outage", () =>
     { camera: "dead", forMs: 100 },
     { camera: "frames", forMs: 10_000 },
   ]);
-  const told = orders.flatMap((order) => (order.do === "announce" ? [`${order.state} ${order.attempt}`] : []));
-  const lost = told.flatMap((line, index) => (line.startsWith("lost") ? [index] : []));
+  const announcedStates = orders.flatMap((order) =>
+    order.do === "announce" ? [`${order.state} ${order.attempt}`] : [],
+  );
+  const lost = announcedStates.flatMap((line, index) => (line.startsWith("lost") ? [index] : []));
   assert.equal(lost.length, 2);
-  assert.ok(told.indexOf("connecting 3") < (lost[1] ?? 0), "the first outage took several attempts");
-  assert.deepEqual(told.slice((lost[1] ?? 0) + 1), ["waiting 1", "connecting 2", "live 2"]);
+  assert.ok(announcedStates.indexOf("connecting 3") < (lost[1] ?? 0), "the first outage took several attempts");
+  assert.deepEqual(announcedStates.slice((lost[1] ?? 0) + 1), ["waiting 1", "connecting 2", "live 2"]);
 });
 
 test("delays double from the first to the longest", () => {
@@ -127,7 +140,7 @@ test("delays double from the first to the longest", () => {
   assert.deepEqual(waits(orders).slice(0, 6), [500, 1000, 2000, 4000, 5000, 5000]);
 });
 
-test("a connection that held starts again with the first delay, one that flaps does not", () => {
+test("a steady connection resets the delay, a flapping one does not", () => {
   const flap = (heldMs: number): readonly number[] =>
     waits(
       play([
@@ -141,7 +154,7 @@ test("a connection that held starts again with the first delay, one that flaps d
   assert.ok((flap(2000).at(-1) ?? 0) > FIRST_DELAY_MS);
 });
 
-test("giving up says how long and why", () => {
+test("giving up reports duration and reason", () => {
   const orders = play(
     [
       { camera: "frames", forMs: 1000 },
@@ -154,7 +167,7 @@ test("giving up says how long and why", () => {
   assert.match(last.reason, /^no video for 10(\.\d)? s, giving up; last: refused$/);
 });
 
-test("with nothing to wait for, the first loss is the end", () => {
+test("with a limit of 0 the first loss fails the graph", () => {
   const orders = play(
     [
       { camera: "frames", forMs: 1000 },
@@ -196,7 +209,7 @@ function forAnyHistory(check: (orders: readonly Timed[], limits: ReconnectLimits
   );
 }
 
-test("whatever the camera does, states follow each other in order and nothing comes after the end", () => {
+test("for any camera, states follow in order and nothing comes after the end", () => {
   forAnyHistory((orders) => {
     const states = announced(orders);
     for (const [index, state] of states.slice(1).entries())
@@ -206,7 +219,7 @@ test("whatever the camera does, states follow each other in order and nothing co
   });
 });
 
-test("whatever the camera does, connections and disconnections take turns", () => {
+test("for any camera, connects and disconnects alternate", () => {
   forAnyHistory((orders) => {
     const links = orders.filter((order) => order.do === "connect" || order.do === "disconnect");
     for (const [index, link] of links.entries()) assert.equal(link.do, index % 2 === 0 ? "connect" : "disconnect");
@@ -214,7 +227,7 @@ test("whatever the camera does, connections and disconnections take turns", () =
   });
 });
 
-test("whatever the camera does, it is retried within the delays and never before the shortest", () => {
+test("for any camera, retries respect the shortest and the longest delay", () => {
   forAnyHistory((orders, { giveUpMs }) => {
     for (const [index, waiting] of orders.entries()) {
       if (waiting.do !== "announce" || waiting.state !== "waiting") continue;
@@ -228,7 +241,7 @@ test("whatever the camera does, it is retried within the delays and never before
   });
 });
 
-test("whatever the camera does, an outage ends by its limit, live or failed", () => {
+test("for any camera, an outage ends within its limit, live or failed", () => {
   forAnyHistory((orders, limits) => {
     let lostMs: number | null = null;
     for (const order of orders) {

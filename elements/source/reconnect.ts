@@ -1,23 +1,30 @@
 /**
- * When to connect to a live source, when to call it lost, how long to wait and when to give up. Pure: time, what is
- * seen of the connection and chance come in; orders go out.
+ * The state machine of a live source: when to connect, when the connection is lost, how long to wait, when to give up.
+ * Pure: time, observations and randomness are passed in; orders are returned.
  */
 export interface ReconnectLimits {
-  /** Data must come within this time of every attempt. */
+  /** Time limit for data after each attempt. */
   readonly connectMs: number;
   /** A connection that has been live is lost after this time without data. */
   readonly stallMs: number;
-  /** An outage that lasts longer ends the graph. */
+  /** A longer outage fails the graph. */
   readonly giveUpMs: number;
+  /** The stream starts again at its end: a looped file. */
+  readonly loops?: boolean;
 }
+
+/** Why an attempt ended at the end of its stream. */
+export const END_OF_STREAM = "the stream ended";
+/** A stream that is over sooner is not looped at once, but retried after a delay. */
+const SHORTEST_LOOP_MS = 1000;
 
 export const FIRST_DELAY_MS = 500;
 export const LONGEST_DELAY_MS = 5000;
-/** A connection that was live for so long starts again with the shortest delay. */
+/** A connection that was live for this time resets the delay. */
 export const SETTLED_MS = 10_000;
-/** Data flows, but a picture begins with a key frame, and cameras are often set to one in ten seconds. */
-export const KEY_FRAME_MS = 15_000;
-/** Delays vary by this part either way, so that the cameras of one site do not come back in step. */
+/** Additional time for the first keyframe: cameras often send one every ten seconds. */
+export const KEYFRAME_MS = 15_000;
+/** Delays vary by this fraction, so that the cameras of one site do not reconnect in step. */
 export const JITTER = 0.2;
 
 export type ReconnectState =
@@ -26,20 +33,20 @@ export type ReconnectState =
   | { readonly phase: "waiting"; readonly untilMs: number; readonly attempt: number; readonly outage: Outage }
   | { readonly phase: "failed" };
 
-export interface Outage {
-  /** When data last came. */
+interface Outage {
+  /** Time of the last data. */
   readonly sinceMs: number;
-  /** What the last delay was before jitter. */
+  /** The last delay, before jitter. */
   readonly delayMs: number;
   readonly reason: string;
 }
 
-/** What is seen of the attempt under way. */
+/** State of the current attempt. */
 export interface Observation {
   readonly nowMs: number;
   readonly flowing: boolean;
   readonly idleMs: number;
-  /** Why the attempt ended by itself, or null. */
+  /** Why the attempt ended on its own, or null. */
   readonly ended: string | null;
 }
 
@@ -60,14 +67,14 @@ export interface Advance {
   readonly orders: readonly Order[];
 }
 
-/** `random` gives numbers from 0 up to 1. */
+/** Returns numbers from 0 to 1. */
 export type Random = () => number;
 
 export const begin = (nowMs: number): Advance => connect(nowMs, 1, null);
 
-/** After a pause: as after a loss, since it has been live before. */
+/** After a pause: like after a loss, since it has been live before. */
 export function beginAgain(nowMs: number, { giveUpMs }: ReconnectLimits): Advance {
-  return connect(nowMs, 1, giveUpMs === 0 ? null : { sinceMs: nowMs, delayMs: 0, reason: "it was paused" });
+  return connect(nowMs, 1, giveUpMs === 0 ? null : { sinceMs: nowMs, delayMs: 0, reason: "paused" });
 }
 
 export function advance(state: ReconnectState, seen: Observation, limits: ReconnectLimits, random: Random): Advance {
@@ -82,11 +89,16 @@ export function advance(state: ReconnectState, seen: Observation, limits: Reconn
     case "live": {
       const reason = seen.ended ?? findStall(seen, limits);
       if (reason === null) return { state, orders: [] };
+      if (limits.loops === true && reason === END_OF_STREAM && seen.nowMs - state.sinceMs >= SHORTEST_LOOP_MS)
+        return {
+          state: { phase: "connecting", sinceMs: seen.nowMs, attempt: 1, outage: null },
+          orders: [{ do: "disconnect" }, { do: "connect" }],
+        };
       const settled = seen.nowMs - state.sinceMs >= SETTLED_MS;
       const sinceMs = seen.nowMs - seen.idleMs;
       const outage = { sinceMs, reason, delayMs: settled ? 0 : (state.outage?.delayMs ?? 0) };
       const lost = [{ do: "disconnect" }, announce("lost", state.attempt, reason)] as const;
-      // Attempts are counted within an outage; the one that held was the first.
+      // Attempts are counted per outage; the lost connection was the first.
       return retry(outage, 1, lost, seen, limits, random);
     }
     case "connecting": {
@@ -150,8 +162,8 @@ const findStall = ({ idleMs }: Observation, { stallMs }: ReconnectLimits): strin
 
 function findSilence(sinceMs: number, { nowMs, idleMs }: Observation, { connectMs }: ReconnectLimits): string | null {
   if (idleMs >= connectMs) return `no data within ${inSeconds(connectMs)}`;
-  if (nowMs - sinceMs < connectMs + KEY_FRAME_MS) return null;
-  return `data, but no key frame within ${inSeconds(connectMs + KEY_FRAME_MS)}: let the camera send them more often`;
+  if (nowMs - sinceMs < connectMs + KEYFRAME_MS) return null;
+  return `no keyframe within ${inSeconds(connectMs + KEYFRAME_MS)}: reduce the keyframe interval of the camera`;
 }
 
 const inSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;

@@ -1,21 +1,20 @@
 /**
- * Where video comes in: a file, a generated picture or a camera. A step without `uri` takes what the graph is started
- * on. Files and pictures come as fast as the rest of the graph takes them (`pace: fast`) or as they would be shown
- * (`realtime`). A camera that goes away is connected again, behind the back of the rest of the graph: the frames pause
- * and go on, nothing else restarts.
+ * The video source: a file, a test pattern or a camera. A step without `uri` uses the source the graph is started with.
+ * Files and test patterns run as fast as the graph processes them (`pace: fast`) or in real time (`realtime`). A camera
+ * is reconnected after a loss, transparently for the rest of the graph: frames pause and resume, nothing else restarts.
  */
 import { Type } from "typebox";
 import { defineElement, ExpandFault, type SourceBinding } from "../element.ts";
 import { expandSource } from "./expand.ts";
-import { describeSource } from "./uri.ts";
+import { describeSource, type SourceDescription } from "./uri.ts";
 
 export default defineElement({
   kind: "composite",
   name: "source",
-  about: "Brings in video from a file, a test pattern, or a camera by RTSP or RTMP, with reconnects.",
+  about: "Reads video from a file, a test pattern, or an RTSP or RTMP source, with reconnects.",
   example: `
 graph: source-example
-about: Ten seconds of a test pattern at the pace of a camera.
+about: Play ten seconds of a test pattern in real time.
 chains:
   main:
     - source: { uri: "test:ball?width=1280&height=720&fps=30&seconds=10", pace: realtime }
@@ -27,56 +26,61 @@ chains:
       Type.String({
         minLength: 1,
         description:
-          "A path, test:PATTERN?width=&height=&fps=&frames= (or seconds=), or an rtsp, rtsps, rtmp or rtmps URL. Default: what the graph is started on.",
+          "A path, test:PATTERN?width=&height=&fps=&frames= (or seconds=), or an rtsp, rtsps, rtmp or rtmps URL. Default: the source the graph is started with.",
       }),
     ),
     pace: Type.Optional(
       Type.Enum(["realtime", "fast"], {
-        description:
-          "Of files and test patterns: as they would be shown, or as fast as they can be taken (the default).",
+        description: "For files and test patterns: in real time, or as fast as possible (the default).",
+      }),
+    ),
+    loop: Type.Optional(
+      Type.Boolean({
+        description: "For files: start again at the end, in real time, like a camera that never stops.",
       }),
     ),
     latencyMs: Type.Integer({
       default: 200,
       minimum: 0,
       maximum: 10_000,
-      description: "How long RTSP packets may wait for the ones before them.",
+      description: "Jitter buffer for RTSP packets in milliseconds.",
     }),
     transport: Type.Enum(["tcp", "udp", "auto"], {
       default: "tcp",
-      description: "What RTSP sends its packets by; auto tries UDP, then TCP.",
+      description: "Transport of RTSP packets; auto tries UDP, then TCP.",
     }),
     connectMs: Type.Integer({
       default: 5000,
       minimum: 100,
       maximum: 60_000,
-      description: "A live source must send within this time. The first time it does not, the graph fails.",
+      description:
+        "Time limit for a live source to send data after connecting, in milliseconds. If the first connection fails, the graph fails.",
     }),
     stallMs: Type.Integer({
       default: 3000,
       minimum: 100,
       maximum: 60_000,
-      description: "A live source that sends nothing for this time is connected anew.",
+      description: "A live source that sends no data for this time is reconnected, in milliseconds.",
     }),
     giveUpSeconds: Type.Integer({
       default: 300,
       minimum: 0,
       maximum: 31_536_000,
-      description: "A live source that stays away for this time ends the graph; 0 ends it at the first loss.",
+      description: "The graph fails when a live source is offline for this time; 0 fails at the first loss.",
     }),
   }),
   expand(properties, { source, registry }) {
     const bound = bind(properties, source);
     try {
-      return expandSource(describeSource(bound.uri), bound, registry);
+      return expandSource(describe(bound), bound, registry);
     } catch (error) {
-      // What the graph is started on stands on no line of the graph.
+      // The source the graph is started with has no line in the graph.
       throw properties.uri === undefined && error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
     }
   },
   preload: () => import("./pull.ts"),
   async drive(properties, services) {
-    const description = describeSource(bind(properties, services.source).uri);
+    const description = describe(bind(properties, services.source));
     if (description.kind !== "live") return { close() {} };
     const { pullLive } = await import("./pull.ts");
     const giveUpSeconds = services.job.giveUpSeconds ?? properties.giveUpSeconds;
@@ -84,12 +88,27 @@ chains:
   },
 });
 
-/** What the step says, else what the graph is started on. */
+/** The properties of the step override the source the graph is started with. */
 function bind(own: Partial<SourceBinding>, started: SourceBinding | null): SourceBinding {
   const uri = own.uri ?? started?.uri;
   if (uri === undefined)
     throw new ExpandFault(null, "no source: start the graph on a file, test:PATTERN or URL, or give this step a uri");
   const pace = own.pace ?? started?.pace;
+  const loop = own.loop ?? (own.uri === undefined ? started?.loop : undefined);
   const demuxer = own.uri === undefined ? started?.demuxer : undefined;
-  return { uri, ...(pace !== undefined && { pace }), ...(demuxer !== undefined && { demuxer }) };
+  return {
+    uri,
+    ...(pace !== undefined && { pace }),
+    ...(loop !== undefined && { loop }),
+    ...(demuxer !== undefined && { demuxer }),
+  };
+}
+
+/** A looped file is pulled like a camera: every pass is a connection of its own. */
+function describe({ uri, loop = false }: SourceBinding): SourceDescription {
+  const source = describeSource(uri);
+  if (!loop) return source;
+  if (source.kind !== "file")
+    throw new ExpandFault("loop", `only files can be looped: remove loop from ${source.display}`);
+  return { kind: "live", protocol: "file", url: source.path, display: source.display };
 }

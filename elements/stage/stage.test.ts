@@ -14,6 +14,6 @@ test("a live stage drops its oldest frame", () => {
   ]);
 });
 
-test("a stage at pace fast waits and loses nothing", () => {
+test("a stage at pace fast blocks and drops nothing", () => {
   assert.deepEqual(expand(false), [{ suffix: "queue", factory: "queue", properties: { ...bounded, leaky: "no" } }]);
 });

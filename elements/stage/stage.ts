@@ -1,7 +1,7 @@
 /**
- * A bounded queue between two parts of a graph, each of which then has a thread of its own. Live, a full stage drops
- * its oldest frame, so that what follows can never slow down what comes before. At pace `fast` it blocks instead:
- * nothing is lost. It belongs before an encoder, not behind one: encoded frames need the ones before them.
+ * A queue with a thread boundary: the parts of the graph before and after it run in separate streaming threads. Live, a
+ * full stage drops its oldest frame, so that downstream cannot slow down upstream. At pace `fast` it blocks instead and
+ * drops nothing. Place it before an encoder, not after one: encoded frames depend on earlier ones.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -9,10 +9,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "composite",
   name: "stage",
-  about: "A bounded queue: drops the oldest frame when live, waits at pace fast.",
+  about: "A queue with a thread boundary: drops the oldest frame when live, blocks at pace fast.",
   example: `
 graph: stage-example
-about: Decoding and printing run on threads of their own.
+about: Decode and print in separate threads.
 chains:
   main:
     - source: { uri: "test:ball?frames=50" }
@@ -26,7 +26,7 @@ chains:
       minimum: 1,
       maximum: 1000,
       live: true,
-      description: "Frames held at most.",
+      description: "Maximum number of queued frames.",
     }),
   }),
   expand: ({ buffers }, { live }) => ({

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { type Camera, findCameraMotion, findCentreShift } from "./camera-motion.ts";
-import { toSpot } from "./motions.ts";
-import { toQuaternion } from "./rotation.ts";
+import { toQuaternion } from "./geometry.ts";
+import { toSpot } from "./samples.ts";
 
 const ASPECT = 16 / 9;
 const VIEW = { hfov: 60, vfov: (2 * (Math.atan(Math.tan(Math.PI / 6) / ASPECT) * 180)) / Math.PI };
@@ -20,7 +20,7 @@ interface Stand {
 }
 const STAND: Stand = { yaw: 0, pitch: -45, roll: 0, northM: 0, eastM: 0, heightM: 100 };
 
-/** Near the equator, where a metre is as many degrees to the north as it is to the east but for the ellipsoid. */
+/** Near the equator, where a metre is about the same angle to the north and to the east. */
 function stand(given: Partial<Stand>, view = VIEW): Camera {
   const { yaw, pitch, roll, northM, eastM, heightM } = { ...STAND, ...given };
   const position = {
@@ -32,7 +32,7 @@ function stand(given: Partial<Stand>, view = VIEW): Camera {
   return { view, attitude: toQuaternion({ yaw, pitch, roll }), spot: toSpot(position) };
 }
 
-/** Where a point of the ground is in the picture, by sines and cosines one after the other. */
+/** Projects a point of the ground to the image by elementary rotations. */
 function project(given: Partial<Stand>, northM: number, eastM: number): readonly [number, number] {
   const { yaw, pitch, roll, ...at } = { ...STAND, ...given };
   const [n, e] = [northM - at.northM, eastM - at.eastM];
@@ -54,7 +54,7 @@ const apply = ({ a, b, right, down }: CameraMotion, [x, y]: readonly [number, nu
 const near = (actual: number, expected: number, within: number): void =>
   assert.ok(Math.abs(actual - expected) <= within, `${actual} is not ${expected}`);
 
-test("a camera that stands still moves nothing", () => {
+test("a still camera gives no motion", () => {
   const motion = findCameraMotion(stand({}), stand({}), ASPECT);
   assert.ok(motion !== null);
   for (const [value, expected] of [
@@ -66,14 +66,14 @@ test("a camera that stands still moves nothing", () => {
     near(value, expected, 1e-12);
 });
 
-test("a pan to the right moves the picture to the left, by the angle's share of the field of view", () => {
+test("a pan to the right moves the image to the left, in proportion to the field of view", () => {
   const shift = findCentreShift(stand({ pitch: 0 }), stand({ pitch: 0, yaw: 1 }), ASPECT);
   const focal = ASPECT / 2 / Math.tan(30 * RADIANS);
   near(shift?.[0] ?? 0, -focal * Math.tan(RADIANS), 1e-9);
   near(shift?.[1] ?? 1, 0, 1e-9);
 });
 
-test("a roll turns the picture the other way about its middle", () => {
+test("a roll rotates the image the other way about its middle", () => {
   const motion = findCameraMotion(stand({}), stand({ roll: 2 }), ASPECT);
   assert.ok(motion !== null);
   near(Math.atan2(motion.b, motion.a) / RADIANS, -2, 1e-6);
@@ -82,7 +82,7 @@ test("a roll turns the picture the other way about its middle", () => {
   near(y, 0.5, 1e-9);
 });
 
-test("a zoom makes everything larger", () => {
+test("a zoom scales the image up", () => {
   const closer = {
     hfov: 2 * (Math.atan(Math.tan(30 * RADIANS) / 1.1) / RADIANS),
     vfov: 2 * (Math.atan(Math.tan((VIEW.vfov / 2) * RADIANS) / 1.1) / RADIANS),
@@ -90,11 +90,11 @@ test("a zoom makes everything larger", () => {
   near(findCameraMotion(stand({}), stand({}, closer), ASPECT)?.a ?? 0, 1.1, 1e-9);
 });
 
-test("a climb over what lies below makes it smaller", () => {
+test("a climb over the ground scales the image down", () => {
   near(findCameraMotion(stand({ pitch: -90 }), stand({ pitch: -90, heightM: 110 }), ASPECT)?.a ?? 0, 100 / 110, 1e-6);
 });
 
-test("a step of a flight is where the ground is projected to, within a small part of the picture", () => {
+test("the motion of a flight step agrees with the projection of the ground", () => {
   const change = fc.double({ min: -0.3, max: 0.3, noNaN: true });
   const step = fc.record({ yaw: change, pitch: change, roll: change, northM: change, eastM: change, heightM: change });
   const start = fc.record({
@@ -132,13 +132,13 @@ test("a step of a flight is where the ground is projected to, within a small par
   );
 });
 
-test("without a place only the turn counts, and above the horizon flying moves nothing", () => {
+test("without a position only rotation counts, and above the horizon translation has no effect", () => {
   const turned = findCameraMotion({ ...stand({}), spot: null }, { ...stand({ yaw: 1 }), spot: null }, ASPECT);
   assert.ok(turned !== null && turned.right < 0);
   const up = findCameraMotion(stand({ pitch: 40 }), stand({ pitch: 40, northM: 5 }), ASPECT);
   near(up?.down ?? 1, 0, 1e-9);
 });
 
-test("two pictures that share nothing have no motion", () => {
+test("images without overlap have no motion", () => {
   assert.equal(findCameraMotion(stand({ pitch: 0 }), stand({ pitch: 0, yaw: 180 }), ASPECT), null);
 });

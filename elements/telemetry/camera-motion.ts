@@ -1,9 +1,8 @@
-/** How the picture of the ground moves when the camera turns and flies. */
+/** How the image of the ground moves when the camera rotates and moves. */
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { fitLeastSquares } from "../../vision/similarity.ts";
-import { measure } from "./globe.ts";
-import type { Spot, View } from "./motions.ts";
-import { type Quaternion, rotate, rotateBack, type Vector } from "./rotation.ts";
+import { measure, type Quaternion, rotate, rotateBack, type Vector } from "./geometry.ts";
+import type { Spot, View } from "./samples.ts";
 
 export interface Camera {
   readonly view: View;
@@ -11,15 +10,15 @@ export interface Camera {
   readonly spot: Spot | null;
 }
 
-/** Points of the picture that are looked at, in fractions of its sides. */
+/** Sampled points of the image, in fractions of its sides. */
 const GRID = [0.1, 0.3, 0.5, 0.7, 0.9];
-const LEAST_POINTS = 8;
-/** Ground further away than this many heights hardly moves by flying: it is taken for the horizon. */
+const MIN_POINTS = 8;
+/** Ground farther away than this many heights hardly moves by translation: it counts as the horizon. */
 const FURTHEST = 100;
 
 type Point = readonly [x: number, y: number];
 
-/** From the picture of one camera to that of the other, in heights of the frame; null where they share too little. */
+/** From the image of one camera to that of the other, in heights of the frame; null if they share too little. */
 export function findCameraMotion(from: Camera, to: Camera, aspect: number): CameraMotion | null {
   const before: number[] = [];
   const after: number[] = [];
@@ -32,16 +31,16 @@ export function findCameraMotion(from: Camera, to: Camera, aspect: number): Came
       after.push(...point);
     }
   const points = [...before.keys()].filter((i) => i % 2 === 0);
-  return points.length < LEAST_POINTS ? null : fitLeastSquares(before, after, points, 1e-6);
+  return points.length < MIN_POINTS ? null : fitLeastSquares(before, after, points, 1e-6);
 }
 
-/** By how much what is in the middle of the picture moves, in heights of the frame. */
+/** Motion of the middle of the image, in heights of the frame. */
 export function findCentreShift(from: Camera, to: Camera, aspect: number): Point | null {
   const point = openProjection(from, to, aspect)([aspect / 2, 0.5]);
   return point === null ? null : [point[0] - aspect / 2, point[1] - 0.5];
 }
 
-/** Where a point of the first picture is in the second; null when it is behind that camera. */
+/** Maps a point of the first image to the second; null if it is behind that camera. */
 function openProjection(from: Camera, to: Camera, aspect: number): (point: Point) => Point | null {
   const lens = openLens(from.view, aspect);
   const nextLens = openLens(to.view, aspect);
@@ -68,7 +67,7 @@ function findFlight(from: Spot, to: Spot): Vector {
   return [northM, eastM, from.altitude - to.altitude];
 }
 
-/** The foot of a ray as it is seen after a flight; the ray itself where it meets no ground nearby. */
+/** Direction to the ground point of a ray after a translation; the ray itself if it meets no ground nearby. */
 function subtract(ray: Vector, [northM, eastM, downM]: Vector, heightM: number): Vector {
   if (ray[2] * FURTHEST < Math.hypot(ray[0], ray[1])) return ray;
   const lengthM = heightM / ray[2];

@@ -1,28 +1,27 @@
-/** What is added to the times of samples to get the time of the video: slowly followed, so that nothing jumps without need. */
-import { ClockSkew } from "./clock-skew.ts";
+/** The offset from the times of samples to the time of the video, followed slowly to avoid jumps. */
 import type { Match } from "./turn-match.ts";
 
 /**
- * One standard deviation each, in milliseconds. Samples of a file begin with the video. What is received and live is known
- * by arrivals alone until the picture has matched: frames without a clock of their own are stamped when they come, late.
+ * One standard deviation each, in milliseconds. Samples of a file start with the video. For live telemetry the offset is
+ * known only by arrivals until the image has matched: frames without a clock of their own are stamped on arrival, late.
  */
 const ERRORS = { set: 10, file: 40, arrival: 400 } as const;
-/** A live frame is here so long after it was taken; one that is earlier or later has been stamped by a clock of its own. */
+/** Delay of a live frame since its capture; outside this range it has been stamped by a clock of its own. */
 const FRAME_MS = { least: -500, most: 10_000 } as const;
-/** Samples and frames that are as late as each other by this come from one clock, ours or not. */
+/** Samples and frames whose delays differ by less share a clock. */
 const SHARED_MS = 1500;
-/** Once they do, by this. */
+/** Hysteresis of `SHARED_MS`. */
 const STILL_SHARED_MS = 2000;
-/** What is that far off helps nobody by being followed slowly. */
+/** Larger changes are applied at once. */
 const JUMP_MS = 400;
-/** Milliseconds a second of video. */
+/** Milliseconds per second of video. */
 const FOLLOW = 50;
-/** Two matches in a row that differ by less are believed. */
+/** Two matches in a row that differ by less are accepted. */
 const AGREE_MS = 80;
-/** Share of a new match. */
+/** Weight of a new match. */
 const TRUST = 0.25;
 
-/** `ours`: the video's clock is ours; `shared`: it is the sender's; `apart`: neither. */
+/** The video uses the local clock (`ours`), the sender's clock (`shared`), or neither (`apart`). */
 type Clocks = "ours" | "shared" | "apart";
 
 export class ClockOffset {
@@ -32,7 +31,7 @@ export class ClockOffset {
   #differs = false;
   #baseMs = 0;
   #setting: "auto" | number;
-  /** By matches, besides what arrivals tell. */
+  /** Correction by matches, in addition to arrivals. */
   #fine: Match | null = null;
   #candidate: Match | null = null;
   #appliedMs: number | null = null;
@@ -54,33 +53,33 @@ export class ClockOffset {
     this.#appliedMs = null;
   }
 
-  /** The sender's clock has been set. */
+  /** The sender's clock was set. */
   restart(): void {
     this.#skew.restart();
     this.#fine = null;
     this.#candidate = null;
     this.#appliedMs = null;
-    this.#weigh();
+    this.#compareClocks();
   }
 
-  /** The video may go on by another clock: after a pause or a new connection. */
+  /** The video may continue with another clock: after a pause or a new connection. */
   restartVideo(): void {
     this.#videoSkew.restart();
   }
 
   noteArrival(timeMs: number, receivedMs: number): void {
     this.#skew.note(timeMs, receivedMs);
-    this.#weigh();
+    this.#compareClocks();
   }
 
-  /** Of live video: when a frame was taken by its own word, and when it came here by our clock. */
+  /** For live video: capture time by its own timestamp, and arrival by the local clock. */
   noteFrame(frameMs: number, nowMs: number): void {
     this.#videoSkew.note(frameMs, nowMs);
-    this.#weigh();
+    this.#compareClocks();
   }
 
-  /** Which clocks there are, and what arrivals alone tell of the offset. What matches have found stays where it is. */
-  #weigh(): void {
+  /** Determines the clocks and the offset by arrivals. The total offset found by matches is kept. */
+  #compareClocks(): void {
     const [before, wasMs, differed] = [this.#clocks, this.#baseMs, this.#differs];
     const [sampleMs, frameMs] = [this.#skew.measuredMs, this.#videoSkew.measuredMs];
     this.#differs = this.#skew.differs;
@@ -111,7 +110,7 @@ export class ClockOffset {
     this.#fine = isFar ? found : { offsetMs: last.offsetMs + TRUST * (found.offsetMs - last.offsetMs), errorMs };
   }
 
-  /** At a frame's time. */
+  /** The offset at the time of a frame. */
   read(frameMs: number): { readonly offsetMs: number; readonly errorMs: number } {
     if (this.#setting !== "auto") return { offsetMs: this.#setting, errorMs: ERRORS.set };
     const target = this.targetMs;
@@ -127,12 +126,58 @@ export class ClockOffset {
   get #arrivalErrorMs(): number {
     const skewMs = this.#skew.measuredMs;
     if (skewMs === null) return ERRORS.file;
-    // A clock that is off by so little that it was left alone.
+    // The difference is too small to be corrected.
     return this.#clocks === "ours" && !this.#differs ? Math.max(ERRORS.arrival, Math.abs(skewMs)) : ERRORS.arrival;
   }
 
-  /** Where the offset is going to. */
+  /** The value that the offset follows. */
   get targetMs(): number {
     return this.#setting === "auto" ? this.#baseMs + (this.#fine?.offsetMs ?? 0) : this.#setting;
+  }
+}
+
+const WINDOW_MS = 60_000;
+/** Arrivals within this time count once, by the fastest: messages stored by an offline broker arrive all at once. */
+const MOMENT_MS = 250;
+/** Fast messages are the best estimate, but a single outlier must not decide. */
+const QUANTILE = 0.1;
+/** Clocks that differ by less count as equal: messages take time too. */
+const DIFFERENT_MS = 1500;
+/** Hysteresis of `DIFFERENT_MS`. */
+const SAME_MS = 1000;
+
+/** Difference between the sender's clock and the local one, by the arrival of its messages or frames. */
+export class ClockSkew {
+  #moments: { readonly receivedMs: number; readonly skewMs: number }[] = [];
+  differs = false;
+  #skewMs = 0;
+
+  note(timeMs: number, receivedMs: number): void {
+    const skewMs = receivedMs - timeMs;
+    const last = this.#moments.at(-1);
+    if (last === undefined || Math.abs(receivedMs - last.receivedMs) >= MOMENT_MS) {
+      this.#moments = this.#moments.filter((one) => receivedMs - one.receivedMs <= WINDOW_MS);
+      this.#moments.push({ receivedMs, skewMs });
+    } else if (skewMs < last.skewMs) this.#moments[this.#moments.length - 1] = { ...last, skewMs };
+    else return;
+    const skews = this.#moments.map((one) => one.skewMs).sort((a, b) => a - b);
+    this.#skewMs = skews[Math.floor(QUANTILE * skews.length)] ?? 0;
+    this.differs = Math.abs(this.#skewMs) > (this.differs ? SAME_MS : DIFFERENT_MS);
+  }
+
+  /** Offset to add to the sender's times. */
+  get offsetMs(): number {
+    return this.differs ? this.#skewMs : 0;
+  }
+
+  /** Measured difference; null before the first arrival. */
+  get measuredMs(): number | null {
+    return this.#moments.length === 0 ? null : this.#skewMs;
+  }
+
+  restart(): void {
+    this.#moments = [];
+    this.differs = false;
+    this.#skewMs = 0;
   }
 }

@@ -2,12 +2,11 @@ import { Compile } from "typebox/compile";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL, TelemetrySample } from "../../schemas/telemetry.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import { Awaited } from "./awaited.ts";
 import { type Camera, findCameraMotion, findCentreShift } from "./camera-motion.ts";
 import { ClockOffset } from "./clock-offset.ts";
-import { PictureTurns } from "./picture-turns.ts";
 import { describePose, findPose, type Pose } from "./pose.ts";
 import { Samples } from "./samples.ts";
+import { PictureTurns } from "./turn-match.ts";
 
 export interface TelemetryProperties {
   readonly offsetMs: "auto" | number;
@@ -18,49 +17,49 @@ export interface TelemetryProperties {
 }
 
 /**
- * The motion of the picture is told where samples are at least so dense, and the frame is so near to them: else the picture
- * itself tells it better. On a pan of 30 degrees a second ids are switched as seldom as by the picture from 4 Hz on, and
- * three times as often at 2 Hz (test/flight).
+ * Camera motion is written only if samples are at least this frequent and this near to the frame: otherwise motion from
+ * the image is more accurate. On a pan of 30 degrees per second, telemetry causes as few id switches as the image from
+ * 4 Hz on, and three times as many at 2 Hz (test/flight).
  */
 const DENSE_MS = 300;
 const NEAR_MS = 300;
-/** And so well the clocks must be known to agree. */
+/** Maximum error of the clock offset. */
 const AGREE_MS = 50;
-/** Frames further apart have little in common. */
+/** Frames farther apart have little in common. */
 const LONGEST_STEP_MS = 1000;
 
-/** Compiled: a flight may have very many. */
+/** Compiled: a flight may have many samples. */
 const SAMPLE = Compile(TelemetrySample);
 
-type Needs = Pick<Services, "listen" | "log" | "job">;
+type TelemetryDeps = Pick<Services, "listen" | "log" | "job">;
 
-/** Writes `telemetry` and `cameraMotion`. Frames that wait for a sample are joined when it comes; each knows the one before it. */
+/** Writes `telemetry` and `cameraMotion`. Frames that wait for a sample are joined when it arrives. */
 export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   readonly inFlight: number;
   readonly latencyMs: number;
-  readonly #services: Needs;
+  readonly #services: TelemetryDeps;
   readonly #samples = new Samples();
   readonly #offset: ClockOffset;
   readonly #turns = new PictureTurns();
   readonly #awaited = new Awaited();
-  readonly #deafen: () => void;
+  readonly #unsubscribe: () => void;
   readonly #now: () => number;
   #properties: TelemetryProperties;
-  /** Of samples read from a file, whose first belongs to the first frame: what leads from their times to those of the video. */
+  /** For samples from a file, whose first belongs to the first frame: offset from their times to those of the video. */
   #alignmentMs = 0;
   #firstFrameMs: number | null = null;
   #lastFrameMs: number | null = null;
-  #isUseless = false;
+  #hasWarned = false;
 
-  /** `now`: our clock, Unix milliseconds; read for live video only. */
-  constructor(properties: TelemetryProperties, services: Needs, now: () => number = Date.now) {
+  /** `now`: local clock, Unix milliseconds; read for live video only. */
+  constructor(properties: TelemetryProperties, services: TelemetryDeps, now: () => number = Date.now) {
     this.#now = now;
     this.#properties = properties;
     this.#services = services;
     this.#offset = new ClockOffset(properties.offsetMs);
     this.inFlight = services.job.live && properties.waitMs > 0 ? 64 : 1;
     this.latencyMs = services.job.live ? properties.waitMs : 0;
-    this.#deafen = services.listen(TELEMETRY_CHANNEL, (message) => this.#take(message));
+    this.#unsubscribe = services.listen(TELEMETRY_CHANNEL, (message) => this.#onMessage(message));
   }
 
   process(frame: Frame): Promise<void> | undefined {
@@ -71,7 +70,7 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     if (this.#services.job.live) this.#offset.noteFrame(frameMs, this.#now());
     if (this.#samples.isEmpty && this.#samples.fixed === null) return;
     this.#align(frameMs);
-    this.#look(frame, frameMs);
+    this.#observe(frame, frameMs);
     const offset = this.#offset.read(frameMs);
     const sampleMs = frameMs - offset.offsetMs - this.#alignmentMs;
     const write = (): void => this.#write(frame, sampleMs, beforeMs === null ? null : frameMs - beforeMs, offset);
@@ -105,27 +104,27 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   }
 
   close(): void {
-    this.#deafen();
+    this.#unsubscribe();
     this.#awaited.release();
   }
 
-  #take(message: JsonRecord): void {
+  #onMessage(message: JsonRecord): void {
     if (!SAMPLE.Check(message)) {
-      if (!this.#isUseless) this.#services.log.warn("what came as telemetry is no sample, and is not used");
-      this.#isUseless = true;
+      if (!this.#hasWarned) this.#services.log.warn("invalid telemetry sample ignored");
+      this.#hasWarned = true;
       return;
     }
     const { timeMs, receivedMs } = message;
-    const verdict = this.#samples.take(message);
-    if (verdict === "restarted") {
+    const outcome = this.#samples.take(message);
+    if (outcome === "restarted") {
       this.#offset.restart();
       this.#turns.forget();
-      this.#services.log.warn("the clock of the telemetry has been set: its samples before that are forgotten");
+      this.#services.log.warn("telemetry clock was set: earlier samples dropped");
     }
-    if (verdict !== "ignored" && timeMs !== null && receivedMs !== null) this.#offset.noteArrival(timeMs, receivedMs);
-    // The first sample of a file is known once all of it has come, which is before the first frame.
+    if (outcome !== "ignored" && timeMs !== null && receivedMs !== null) this.#offset.noteArrival(timeMs, receivedMs);
+    // The first sample of a file is known once all samples have arrived, which is before the first frame.
     if (receivedMs === null) this.#alignmentMs = this.#findAlignment();
-    this.#awaited.tell();
+    this.#awaited.notify();
   }
 
   #align(frameMs: number): void {
@@ -139,26 +138,26 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     return startMs === null || this.#firstFrameMs === null ? 0 : this.#firstFrameMs - startMs;
   }
 
-  /** Whether a sample after that time may still come: none has, and one came not long ago. */
+  /** Whether a sample after that time may still arrive: none has, and the last one is recent. */
   #isAwaited(sampleMs: number): boolean {
     const last = (this.#samples.attitudes.last ?? this.#samples.spots.last)?.timeMs;
     return last !== undefined && last < sampleMs && sampleMs - last < this.#properties.extrapolateMs;
   }
 
-  #look(frame: Frame, frameMs: number): void {
+  #observe(frame: Frame, frameMs: number): void {
     const { attitudes } = this.#samples;
     if (!this.#offset.isEstimated || attitudes.size < 2) return;
-    this.#turns.look(frame, frameMs);
+    this.#turns.observe(frame, frameMs);
     const { first, last } = attitudes;
     if (first === null || last === null || !this.#turns.isDue(frameMs)) return;
-    const told = { fromMs: first.timeMs + this.#alignmentMs, toMs: last.timeMs + this.#alignmentMs };
+    const covered = { fromMs: first.timeMs + this.#alignmentMs, toMs: last.timeMs + this.#alignmentMs };
     const aspect = frame.format.width / frame.format.height;
-    // Steps follow each other: the end of one is the beginning of the next.
+    // Steps are consecutive: the end of one is the start of the next.
     let end: { readonly ms: number; readonly camera: Camera | null } | null = null;
-    const look = (ms: number): Camera | null =>
+    const cameraAt = (ms: number): Camera | null =>
       end?.ms === ms ? end.camera : asCamera(this.#find(ms - this.#alignmentMs));
-    const match = this.#turns.match(this.#offset.targetMs, told, (fromMs, toMs) => {
-      const [from, to] = [look(fromMs), look(toMs)];
+    const match = this.#turns.match(this.#offset.targetMs, covered, (fromMs, toMs) => {
+      const [from, to] = [cameraAt(fromMs), cameraAt(toMs)];
       end = { ms: toMs, camera: to };
       return from === null || to === null ? null : findCentreShift(from, to, aspect);
     });
@@ -183,7 +182,7 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     frame.write({ telemetry, ...(motion !== null && { cameraMotion: motion }) });
   }
 
-  /** Both ends by what is known now: a sample that corrects what was foreseen is no motion of the camera. */
+  /** Both ends by current knowledge: a sample that corrects an extrapolation is not a motion of the camera. */
   #findMotion(frame: Frame, pose: Pose, beforeMs: number, stepMs: number) {
     const { cameraMotion, join } = this.#properties;
     if (!cameraMotion || join === "latest" || pose.isFixed || !isDense(pose)) return null;
@@ -200,3 +199,34 @@ const isDense = ({ attitude }: Pose): boolean =>
 
 const asCamera = (pose: Pose | null): Camera | null =>
   pose?.attitude ? { view: pose.view.value, attitude: pose.attitude.value, spot: pose.spot?.value ?? null } : null;
+
+/** Frames that wait for a condition, up to a time limit. */
+class Awaited {
+  readonly #waiting = new Set<{ isReady(): boolean; done(): void }>();
+
+  /** Resolves when `isReady` holds, on timeout, or on abort. */
+  wait(isReady: () => boolean, limitMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiting.delete(entry);
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const entry = { isReady, done };
+      const timer = setTimeout(done, limitMs);
+      signal.addEventListener("abort", done, { once: true });
+      this.#waiting.add(entry);
+    });
+  }
+
+  /** Checks the conditions again. */
+  notify(): void {
+    for (const entry of [...this.#waiting]) if (entry.isReady()) entry.done();
+  }
+
+  /** Resolves all. */
+  release(): void {
+    for (const entry of [...this.#waiting]) entry.done();
+  }
+}

@@ -1,17 +1,16 @@
+/** Joins the samples to a camera pose at one time, with its errors. */
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
-import { toPlace } from "./globe.ts";
-import { type Joined, join, takeLatest } from "./join.ts";
-import { FLIGHT, type Spot, TURNING, toSpot, type View, ZOOMING } from "./motions.ts";
-import { type Quaternion, toAttitude, toQuaternion } from "./rotation.ts";
-import type { Samples } from "./samples.ts";
+import { type Quaternion, toAttitude, toPlace, toQuaternion } from "./geometry.ts";
+import { FLIGHT, type Samples, type Spot, TURNING, toSpot, type View, ZOOMING } from "./samples.ts";
+import { type Joined, join, takeLatest } from "./series.ts";
 
-/** Where the camera was and how it looked at one time, as far as it is known. */
+/** Position, attitude and field of view of the camera at one time, as far as known. */
 export interface Pose {
   readonly view: Joined<View>;
   readonly attitude: Joined<Quaternion> | null;
   readonly spot: Joined<Spot> | null;
   readonly isFixed: boolean;
-  /** There are samples of an attitude or spot that is null, and all are too far away in time. */
+  /** A null attitude or position has samples, but all are too far away in time. */
   readonly isLate: boolean;
 }
 
@@ -20,12 +19,12 @@ export interface JoinSettings {
   readonly extrapolateMs: number;
 }
 
-/** A lens stays as it is for longer than a drone stays where it is. */
+/** The field of view changes less often than the position. */
 const VIEW_REACH_MS = 10_000;
 
 const hold = <T>(value: T): Joined<T> => ({ value, method: "between", ageMs: 0, gapMs: null, rate: 0 });
 
-/** Null where nothing is known. `timeMs` is by the clock of the samples. */
+/** Null if the field of view is unknown. `timeMs` is in the clock of the samples. */
 export function findPose(samples: Samples, timeMs: number, { join: how, extrapolateMs }: JoinSettings): Pose | null {
   const find = how === "latest" ? takeLatest : join;
   const { fixed } = samples;
@@ -46,20 +45,20 @@ export function findPose(samples: Samples, timeMs: number, { join: how, extrapol
   return { view, ...known, isFixed: samples.isEmpty, isLate };
 }
 
-/** One standard deviation of what nobody foresees, a second squared: degrees (and as many more as it turns a second), metres. */
+/** Standard deviation of unpredicted acceleration: degrees/s² (plus the rotation per second), m/s². */
 const TURN = 3;
 const DRIFT = 2;
 const CLIMB = 1;
-/** A second, where it is not known how fast it moves. */
+/** Per second, if the rate is unknown. */
 const UNKNOWN_TURN = 10;
 const UNKNOWN_DRIFT = 8;
 const UNKNOWN_CLIMB = 2;
 
-/** `offsetErrorMs`: one standard deviation of how well the clocks are known to agree. */
+/** `offsetErrorMs`: one standard deviation of the clock offset. */
 export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number): FrameTelemetry {
   const { view, attitude, spot, isFixed, isLate } = pose;
-  const told = [attitude, spot].filter((part) => part !== null);
-  const parts = told.length === 0 ? [view] : told;
+  const known = [attitude, spot].filter((part) => part !== null);
+  const parts = known.length === 0 ? [view] : known;
   const isBeyond = parts.some(({ method }) => method === "beyond");
   const lasting = (part: Joined<unknown> | null): number =>
     part === null || isFixed ? 0 : (part.rate * offsetErrorMs) / 1000;
@@ -84,7 +83,7 @@ export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number
 
 const describeSpot = ({ up, altitude, relAltitude }: Spot) => ({ ...toPlace(up), altitude, relAltitude });
 
-/** By how much a constant rate is off from one that changes by `unforeseen`, in the middle between two values or after them. */
+/** Error of a constant rate if the rate changes by `unforeseen`, between two values or after them. */
 function spread({ method, ageMs, gapMs, rate }: Joined<unknown>, unforeseen: number, unknown: number): number {
   const age = ageMs / 1000;
   if (gapMs === null) return age * Math.max(rate, unknown);

@@ -13,11 +13,11 @@ const sample = (timeMs: number | null, receivedMs: number | null): TelemetrySamp
   attitude: { yaw: 0, pitch: 0, roll: 0 },
 });
 
-/** Takes one sample for each pair of times, in seconds: sent, received. */
+/** Adds one sample for each pair of times, in seconds: sent, received. */
 const take = (samples: Samples, ...times: readonly (readonly [sent: number, received: number])[]) =>
   times.map(([sent, received]) => samples.take(sample(START + sent * 1000, START + received * 1000)));
 
-test("a sample that comes late is put in its place, one that is far too late is not used", () => {
+test("inserts a late sample in order, and ignores one that is far too late", () => {
   const samples = new Samples();
   assert.deepEqual(take(samples, [100, 100], [101, 101], [99, 101.2], [50, 101.3]), [
     "taken",
@@ -29,7 +29,7 @@ test("a sample that comes late is put in its place, one that is far too late is 
   assert.equal(samples.attitudes.size, 3);
 });
 
-test("one message with a time of nowhere changes nothing", () => {
+test("ignores a single message with an absurd time", () => {
   const samples = new Samples();
   take(samples, [100, 100], [101, 101]);
   assert.deepEqual(take(samples, [9_000_000, 101.5], [102, 102]), ["ignored", "taken"]);
@@ -40,7 +40,7 @@ for (const [what, by] of [
   ["back", -3600],
   ["forward", 3600],
 ] as const) {
-  test(`a clock that is set ${what} is believed once it goes on from there`, () => {
+  test(`accepts a clock that was set ${what} once it runs on from there`, () => {
     const samples = new Samples();
     take(samples, [100, 100], [101, 101]);
     assert.deepEqual(take(samples, [102 + by, 102], [102.5 + by, 102.5], [103 + by, 103], [103.5 + by, 103.5]), [
@@ -54,18 +54,18 @@ for (const [what, by] of [
   });
 }
 
-test("what was stored somewhere and comes all at once is no clock that was set", () => {
+test("stored messages that arrive all at once do not count as a set clock", () => {
   const samples = new Samples();
   take(samples, [1000, 1000]);
   assert.deepEqual(take(samples, [10, 1001], [20, 1001.5], [30, 1002], [40, 1002.5]), Array(4).fill("ignored"));
 });
 
-test("a sender that was away for long goes on", () => {
+test("accepts a sender that was offline for long", () => {
   const samples = new Samples();
   assert.deepEqual(take(samples, [100, 100], [4000, 4000]), ["taken", "taken"]);
 });
 
-test("what is received stays for a minute, what is read from a file for good", () => {
+test("keeps received samples for a minute, samples of a file for ever", () => {
   const samples = new Samples();
   take(samples, [0, 0], [30, 30], [60, 60], [61, 61]);
   assert.equal(samples.attitudes.first?.timeMs, START + 30_000);

@@ -1,16 +1,16 @@
-import type { TelemetrySample } from "../../schemas/telemetry.ts";
-import { type Spot, toSpot, type View } from "./motions.ts";
-import { type Quaternion, toQuaternion } from "./rotation.ts";
-import { Series } from "./series.ts";
+/** Stores telemetry samples by kind of value, and defines how each kind changes between samples. */
+import type { CameraPosition, TelemetrySample } from "../../schemas/telemetry.ts";
+import { findTurn, measure, type Quaternion, toQuaternion, toUp, turnBy, type Vector } from "./geometry.ts";
+import { type Motion, Series } from "./series.ts";
 
-/** Of each kind. What is received stays for a while, and what is read from a file is as long as the flight. */
-export const MOST_SAMPLES = 200_000;
+/** Limit per kind of value. Received samples are kept for a while, those of a file for the whole flight. */
+export const MAX_SAMPLES = 200_000;
 const KEPT_MS = 60_000;
-/** A clock that goes on by more than this at once, while no such time has passed, has been set. */
+/** A clock that advances by more than this, while less time has passed, was set. */
 const JUMP_MS = 180_000;
-/** What is later than the newest by more than this is of no use any more. */
+/** Samples older than the newest by more than this are ignored. */
 const LATEST_MS = 30_000;
-/** A clock that has been set shows itself by going on from there, for at least this. */
+/** A clock counts as set after it has run from the new time for at least this. */
 const PROOF_MS = 1000;
 
 interface Arrival {
@@ -18,27 +18,23 @@ interface Arrival {
   readonly receivedMs: number;
 }
 
-/** Where the camera was, how it looked and how much it saw, each by its own samples: a message may tell a part. */
+/** Positions, attitudes and fields of view of the camera, each in its own series: a message may contain only some. */
 export class Samples {
-  readonly spots = new Series<Spot>(MOST_SAMPLES);
-  readonly attitudes = new Series<Quaternion>(MOST_SAMPLES);
-  readonly views = new Series<View>(MOST_SAMPLES);
-  /** What always holds. */
+  readonly spots = new Series<Spot>(MAX_SAMPLES);
+  readonly attitudes = new Series<Quaternion>(MAX_SAMPLES);
+  readonly views = new Series<View>(MAX_SAMPLES);
+  /** A sample without a time, valid always. */
   fixed: TelemetrySample | null = null;
   #newest: Arrival | null = null;
   #suspect: Arrival | null = null;
-  #fileStartMs: number | null = null;
-
-  /** Time of the first sample that was read from a file, and not received. */
-  get fileStartMs(): number | null {
-    return this.#fileStartMs;
-  }
+  /** Time of the first sample read from a file. */
+  fileStartMs: number | null = null;
 
   get isEmpty(): boolean {
     return this.views.size === 0 && this.attitudes.size === 0 && this.spots.size === 0;
   }
 
-  /** `restarted`: the sender's clock has been set, and all before is forgotten. */
+  /** `restarted`: the sender's clock was set, and earlier samples were dropped. */
   take(sample: TelemetrySample): "taken" | "ignored" | "restarted" {
     const { timeMs, receivedMs } = sample;
     if (timeMs === null) {
@@ -46,17 +42,17 @@ export class Samples {
       return "taken";
     }
     if (receivedMs === null) {
-      this.#fileStartMs = Math.min(timeMs, this.#fileStartMs ?? timeMs);
+      this.fileStartMs = Math.min(timeMs, this.fileStartMs ?? timeMs);
       this.#put(timeMs, sample);
       return "taken";
     }
-    const verdict = this.#judge({ timeMs, receivedMs });
-    if (verdict === "ignored") return verdict;
-    if (verdict === "restarted") for (const series of [this.spots, this.attitudes, this.views]) series.clear();
-    if (verdict === "restarted" || timeMs >= (this.#newest?.timeMs ?? timeMs)) this.#newest = { timeMs, receivedMs };
+    const outcome = this.#classify({ timeMs, receivedMs });
+    if (outcome === "ignored") return outcome;
+    if (outcome === "restarted") for (const series of [this.spots, this.attitudes, this.views]) series.clear();
+    if (outcome === "restarted" || timeMs >= (this.#newest?.timeMs ?? timeMs)) this.#newest = { timeMs, receivedMs };
     this.#put(timeMs, sample);
     for (const series of [this.spots, this.attitudes, this.views]) series.cut(this.#newestMs - KEPT_MS);
-    return verdict;
+    return outcome;
   }
 
   get #newestMs(): number {
@@ -69,7 +65,7 @@ export class Samples {
     if (attitude !== null) this.attitudes.put(timeMs, toQuaternion(attitude));
   }
 
-  #judge(arrival: Arrival): "taken" | "ignored" | "restarted" {
+  #classify(arrival: Arrival): "taken" | "ignored" | "restarted" {
     if (this.#newest === null || this.#follows(this.#newest, arrival)) {
       this.#suspect = null;
       return "taken";
@@ -87,7 +83,63 @@ export class Samples {
   #follows(newest: Arrival, { timeMs, receivedMs }: Arrival): boolean {
     const aheadMs = timeMs - newest.timeMs;
     if (aheadMs < -LATEST_MS) return false;
-    // A long pause of the sender is no jump of its clock.
+    // A long pause of the sender is not a jump of its clock.
     return aheadMs <= JUMP_MS || Math.abs(aheadMs - (receivedMs - newest.receivedMs)) < JUMP_MS;
   }
 }
+
+/** How places, attitudes and fields of view move between samples. */
+export interface Spot {
+  readonly up: Vector;
+  readonly altitude: number;
+  readonly relAltitude: number;
+}
+
+export interface View {
+  readonly hfov: number;
+  readonly vfov: number;
+}
+
+export const toSpot = ({ latitude, longitude, altitude, relAltitude }: CameraPosition): Spot => ({
+  up: toUp(latitude, longitude),
+  altitude,
+  relAltitude,
+});
+
+const blend = (from: number, to: number, share: number): number => from + (to - from) * share;
+
+/** Metres per second: faster than any drone, slower than a jump of a position fix. */
+const FASTEST_FLIGHT = 150;
+
+export const FLIGHT: Motion<Spot> = {
+  move: (from, to, share) => ({
+    up: [blend(from.up[0], to.up[0], share), blend(from.up[1], to.up[1], share), blend(from.up[2], to.up[2], share)],
+    altitude: blend(from.altitude, to.altitude, share),
+    relAltitude: blend(from.relAltitude, to.relAltitude, share),
+  }),
+  measure: (from, to) => Math.hypot(...measure(from.up, to.up), to.altitude - from.altitude),
+  fastest: FASTEST_FLIGHT,
+};
+
+/**
+ * Interpolates by one rotation about one axis, not by single angles: equal if only yaw or pitch changes, always the short
+ * way, and correct when the camera looks straight down, where different yaw and roll may be the same view.
+ */
+export const TURNING: Motion<Quaternion> = {
+  move(from, to, share) {
+    const [x, y, z] = findTurn(from, to);
+    return turnBy(from, [x * share, y * share, z * share]);
+  },
+  measure: (from, to) => Math.hypot(...findTurn(from, to)),
+  fastest: 200,
+};
+
+/** Zooming is not extrapolated. */
+export const ZOOMING: Motion<View> = {
+  move: (from, to, share) => {
+    const within = Math.min(share, 1);
+    return { hfov: blend(from.hfov, to.hfov, within), vfov: blend(from.vfov, to.vfov, within) };
+  },
+  measure: (from, to) => Math.abs(to.hfov - from.hfov),
+  fastest: 1000,
+};

@@ -23,7 +23,7 @@ interface Written {
   readonly cameraMotion?: CameraMotion;
 }
 
-/** Frames come here `lateMs` after they were taken, by their own word. */
+/** Frames arrive `lateMs` after their capture time. */
 function open(given: Partial<TelemetryProperties> = {}, live = true, lateMs = 100) {
   const warned: string[] = [];
   let take: ((message: JsonRecord) => void) | null = null;
@@ -61,8 +61,8 @@ function open(given: Partial<TelemetryProperties> = {}, live = true, lateMs = 10
     const settled = handler.process(frame);
     return { settled, read: () => written };
   };
-  const tell = (ms: number, more?: Partial<Frame>): Written => begin(ms, more).read();
-  return { handler, deliver, begin, tell, warned, clock, isHeard: () => take !== null };
+  const show = (ms: number, more?: Partial<Frame>): Written => begin(ms, more).read();
+  return { handler, deliver, begin, show, warned, clock, isListening: () => take !== null };
 }
 
 const sample = (timeMs: number | null, yaw: number, more: Partial<TelemetrySample> = {}): TelemetrySample => ({
@@ -78,30 +78,30 @@ const sample = (timeMs: number | null, yaw: number, more: Partial<TelemetrySampl
 const near = (actual: number | undefined, expected: number, within = 1e-6): void =>
   assert.ok(Math.abs((actual ?? Number.NaN) - expected) <= within, `${actual} is not ${expected}`);
 
-test("without telemetry nothing is written", () => {
-  const { tell } = open();
-  assert.deepEqual(tell(START), {});
+test("writes nothing without telemetry", () => {
+  const { show } = open();
+  assert.deepEqual(show(START), {});
 });
 
-test("a frame gets what held when it was taken, and the offset that was used", () => {
-  const { deliver, tell } = open({ offsetMs: 200 });
+test("a frame gets the telemetry of its capture time, and the offset used", () => {
+  const { deliver, show } = open({ offsetMs: 200 });
   for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100));
-  const { telemetry } = tell(START + 450);
+  const { telemetry } = show(START + 450);
   assert.equal(telemetry?.offsetMs, 200);
   assert.equal(telemetry?.ageMs, 250);
   near(telemetry?.attitude?.yaw, 2.5);
 });
 
-test("an offset changes while it runs", () => {
-  const { handler, deliver, tell } = open();
+test("the offset is mutable while PLAYING", () => {
+  const { handler, deliver, show } = open();
   for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100));
-  near(tell(START + 500).telemetry?.attitude?.yaw, 5);
+  near(show(START + 500).telemetry?.attitude?.yaw, 5);
   handler.update({ ...PROPERTIES, offsetMs: -250 });
-  near(tell(START + 500).telemetry?.attitude?.yaw, 7.5);
+  near(show(START + 500).telemetry?.attitude?.yaw, 7.5);
 });
 
-test("what is no sample is not used, and said once", () => {
-  const { deliver, tell, warned } = open();
+test("ignores invalid samples and logs once", () => {
+  const { deliver, show, warned } = open();
   for (const junk of [
     {},
     { timestamp: 1 },
@@ -109,57 +109,57 @@ test("what is no sample is not used, and said once", () => {
     { ...sample(START, 1), timeMs: "now" },
   ])
     deliver(junk as JsonRecord);
-  assert.deepEqual(tell(START), {});
+  assert.deepEqual(show(START), {});
   assert.equal(warned.length, 1);
 });
 
-test("the first message of a file belongs to the first frame, whatever either clock says", () => {
+test("the first message of a file belongs to the first frame, for any clocks", () => {
   for (const live of [false, true]) {
-    const { deliver, tell } = open({ offsetMs: 100 }, live);
+    const { deliver, show } = open({ offsetMs: 100 }, live);
     for (const at of [500, 0, 1000]) deliver(sample(START + at, at / 100, { receivedMs: null }));
-    near(tell(7_000).telemetry?.attitude?.yaw, -1);
-    near(tell(7_350).telemetry?.attitude?.yaw, 2.5);
-    assert.equal(tell(7_350).telemetry?.offsetMs, 100);
+    near(show(7_000).telemetry?.attitude?.yaw, -1);
+    near(show(7_350).telemetry?.attitude?.yaw, 2.5);
+    assert.equal(show(7_350).telemetry?.offsetMs, 100);
   }
 });
 
-test("a clock that is off by an hour is corrected by itself, and one that has been set is followed", () => {
-  const { deliver, tell, warned } = open({ offsetMs: "auto" });
+test("corrects a clock offset of an hour automatically, and follows a clock that was set", () => {
+  const { deliver, show, warned } = open({ offsetMs: "auto" });
   const send = (ms: number, clockMs: number) =>
     deliver(sample(START + ms + clockMs, ms / 100, { receivedMs: START + ms + 30 }));
   for (let ms = 0; ms <= 3000; ms += 500) send(ms, -3_600_000);
-  near(tell(START + 2780).telemetry?.attitude?.yaw, 27.5);
-  near(tell(START + 2780).telemetry?.offsetMs, 3_600_030);
+  near(show(START + 2780).telemetry?.attitude?.yaw, 27.5);
+  near(show(START + 2780).telemetry?.offsetMs, 3_600_030);
   for (let ms = 3500; ms <= 6000; ms += 500) send(ms, 0);
-  near(tell(START + 5750).telemetry?.attitude?.yaw, 57.5);
-  assert.match(warned.join(), /has been set/);
+  near(show(START + 5750).telemetry?.attitude?.yaw, 57.5);
+  assert.match(warned.join(), /clock was set/);
 });
 
-test("what clocks leave in doubt is told apart from what lies between samples", () => {
+test("separates the error of the clocks from the error between samples", () => {
   for (const [offsetMs, angle] of [
     [0, 0.1],
     ["auto", 4],
   ] as const) {
-    const { deliver, tell } = open({ offsetMs });
+    const { deliver, show } = open({ offsetMs });
     for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100, { receivedMs: START + at + 60 }));
-    const { telemetry } = tell(START + 750);
+    const { telemetry } = show(START + 750);
     near(telemetry?.lasting?.angle, angle, 0.01);
     assert.ok((telemetry?.doubt.angle ?? 0) > angle + 0.01);
   }
 });
 
-test("where position and attitude are missing it is told whether they are late or never told", () => {
+test("distinguishes late from missing position and attitude", () => {
   const seldom = open();
   seldom.deliver(sample(START, 10));
-  assert.equal(seldom.tell(START + 2000).telemetry?.isLate, undefined);
-  const { telemetry } = seldom.tell(START + 5000);
+  assert.equal(seldom.show(START + 2000).telemetry?.isLate, undefined);
+  const { telemetry } = seldom.show(START + 5000);
   assert.deepEqual([telemetry?.attitude, telemetry?.position, telemetry?.isLate], [null, null, true]);
   const never = open();
   never.deliver(sample(START, 10, { attitude: null, position: null }));
-  assert.equal(never.tell(START + 5000).telemetry?.isLate, undefined);
+  assert.equal(never.show(START + 5000).telemetry?.isLate, undefined);
 });
 
-test("a video that has a clock of its own is joined, be it that of the telemetry or another one", () => {
+test("joins a video with its own clock, shared with the telemetry or not", () => {
   const hour = 3_600_000;
   for (const [what, videoBehindMs, behindMs, withinMs] of [
     ["one clock 8 s behind", 8000, 8000, 0],
@@ -170,80 +170,80 @@ test("a video that has a clock of its own is joined, be it that of the telemetry
     ["each its own", hour, -hour, 200],
     ["telemetry a minute behind", 0, 60_000, 60],
   ] as const) {
-    const { deliver, tell } = open({ offsetMs: "auto" }, true, videoBehindMs + 200);
+    const { deliver, show } = open({ offsetMs: "auto" }, true, videoBehindMs + 200);
     for (let ms = 0; ms <= 20_000; ms += 500)
       deliver(sample(START + ms - behindMs, ms / 100, { receivedMs: START + ms + 60 }));
-    const { telemetry } = tell(START + 15_000 - videoBehindMs);
+    const { telemetry } = show(START + 15_000 - videoBehindMs);
     const offMs = Math.abs((telemetry?.attitude?.yaw ?? Number.NaN) - 150) * 100;
     assert.ok(offMs <= withinMs + 1, `${what}: off by ${offMs} ms`);
     assert.ok((telemetry?.doubt.angle ?? 0) > 3.9, `${what}: 400 ms of doubt at 10 degrees a second`);
   }
 });
 
-test("a video that went on after a pause, with times that stay behind by it, is joined by when it comes now", () => {
-  const { handler, deliver, tell, clock } = open({ offsetMs: "auto" });
+test("joins a video that resumed after a pause, with delayed timestamps, by its current arrivals", () => {
+  const { handler, deliver, show, clock } = open({ offsetMs: "auto" });
   for (let ms = 0; ms <= 30_000; ms += 500) {
     deliver(sample(START + ms, ms / 200, { receivedMs: START + ms + 60 }));
-    if (ms < 10_000) tell(START + ms);
+    if (ms < 10_000) show(START + ms);
   }
   handler.flush();
   clock.lateMs += 15_000;
-  near(tell(START + 10_000).telemetry?.attitude?.yaw, 125, 1);
+  near(show(START + 10_000).telemetry?.attitude?.yaw, 125, 1);
 });
 
-test("the picture's motion is told from the frame before, in heights of the frame", () => {
-  const { deliver, tell } = open();
+test("writes the motion of the image since the previous frame, in heights of the frame", () => {
+  const { deliver, show } = open();
   for (const at of [0, 250, 500]) deliver(sample(START + at, at / 100));
-  assert.equal(tell(START + 400).cameraMotion, undefined, "there is no frame before");
-  const { cameraMotion } = tell(START + 440);
+  assert.equal(show(START + 400).cameraMotion, undefined, "there is no frame before");
+  const { cameraMotion } = show(START + 440);
   assert.ok(cameraMotion !== undefined);
   // 0.4 degrees of yaw, seen at 45 degrees down, are 0.0049 radians to the left, of a focal length of 1.54 heights: 0.0076.
-  // What is aside moves faster, by its distance from the middle squared: on the average over the picture 0.107 more of it.
+  // Points off the middle move faster, by their distance squared: on average over the image by 0.107.
   near(cameraMotion.right + cameraMotion.a * 0.889 - cameraMotion.b * 0.5 - 0.889, -0.0076 * 1.107, 0.0001);
-  assert.equal(tell(START + 480, { discontinuity: true }).cameraMotion, undefined, "a gap came before");
+  assert.equal(show(START + 480, { discontinuity: true }).cameraMotion, undefined, "a gap came before");
 });
 
-test("a sample that corrects what was foreseen is no motion of the camera", () => {
-  const { deliver, tell } = open();
+test("a sample that corrects an extrapolation is not a motion of the camera", () => {
+  const { deliver, show } = open();
   for (const at of [0, 250]) deliver(sample(START + at, at / 25));
-  near(tell(START + 480).telemetry?.attitude?.yaw, 19.2);
+  near(show(START + 480).telemetry?.attitude?.yaw, 19.2);
   deliver(sample(START + 500, 10));
-  const { telemetry, cameraMotion } = tell(START + 500);
+  const { telemetry, cameraMotion } = show(START + 500);
   near(telemetry?.attitude?.yaw, 10);
   assert.ok(cameraMotion !== undefined && Math.abs(cameraMotion.right) < 0.01, JSON.stringify(cameraMotion));
 });
 
 for (const [what, given, samples] of [
   ["it is not asked for", { cameraMotion: false }, [sample(START + 500, 0), sample(START + 700, 5)]],
-  ["samples are taken as they are", { join: "latest" }, [sample(START + 300, 0), sample(START + 500, 5)]],
+  ["samples are used unchanged", { join: "latest" }, [sample(START + 300, 0), sample(START + 500, 5)]],
   ["samples are far apart", {}, [sample(START + 400, 0), sample(START + 900, 9)]],
   [
-    "it is not known how the camera looks",
+    "the attitude of the camera is unknown",
     {},
     [sample(START, 0, { attitude: null }), sample(START + 1000, 0, { attitude: null })],
   ],
   ["telemetry is fixed", {}, [sample(null, 5)]],
 ] as const) {
-  test(`the picture's motion is not told where ${what}`, () => {
-    const { deliver, tell } = open(given);
+  test(`does not write the motion of the image if ${what}`, () => {
+    const { deliver, show } = open(given);
     for (const one of samples) deliver(one);
-    tell(START + 600);
-    const { telemetry, cameraMotion } = tell(START + 640);
+    show(START + 600);
+    const { telemetry, cameraMotion } = show(START + 640);
     assert.notEqual(telemetry, undefined);
     assert.equal(cameraMotion, undefined);
   });
 }
 
-test("the picture's motion is not told while it is only known by arrivals when messages were sent", () => {
-  const { deliver, tell } = open({ offsetMs: "auto" });
+test("does not write the motion of the image while the clock offset is known only by arrivals", () => {
+  const { deliver, show } = open({ offsetMs: "auto" });
   for (const at of [0, 500, 1000]) deliver(sample(START + at - 60_000, at / 100, { receivedMs: START + at }));
-  tell(START + 600);
-  const { telemetry, cameraMotion } = tell(START + 640);
+  show(START + 600);
+  const { telemetry, cameraMotion } = show(START + 640);
   near(telemetry?.attitude?.yaw, 6.4);
   assert.equal(cameraMotion, undefined);
 });
 
-test("a live frame waits for the sample after it, and those after it wait in turn", async () => {
+test("a live frame waits for the next sample, and later frames wait in order", async () => {
   const { handler, deliver, begin } = open({ waitMs: 60_000 / 12 });
   assert.ok((handler.inFlight ?? 0) > 1);
   for (const at of [0, 500]) deliver(sample(START + at, at / 100));
@@ -260,7 +260,7 @@ test("a live frame waits for the sample after it, and those after it wait in tur
   near(second.read().telemetry?.attitude?.yaw, 15);
 });
 
-test("a frame that waited in vain goes on with what should hold", async () => {
+test("a frame whose sample does not arrive in time gets extrapolated telemetry", async () => {
   const { deliver, begin } = open({ waitMs: 1 });
   for (const at of [0, 500]) deliver(sample(START + at, at / 100));
   const { settled, read } = begin(START + 600);
@@ -268,7 +268,7 @@ test("a frame that waited in vain goes on with what should hold", async () => {
   assert.equal(read().telemetry?.method, "beyond");
 });
 
-test("nobody waits once the frame is discarded, the stream ends or the element is closed", async () => {
+test("stops waiting when the frame is discarded, the stream ends or the element is closed", async () => {
   const discard = new AbortController();
   for (const [more, stop] of [
     [{ signal: discard.signal }, () => discard.abort()],
@@ -285,7 +285,7 @@ test("nobody waits once the frame is discarded, the stream ends or the element i
   }
 });
 
-test("a recording does not wait, and a frame for which nothing will come does not either", () => {
+test("does not wait for recordings, or if no sample can be expected", () => {
   const recording = open({ waitMs: 5000 }, false);
   const silent = open({ waitMs: 5000 });
   for (const { deliver } of [recording, silent]) for (const at of [0, 500]) deliver(sample(START + at, at / 100));
@@ -293,23 +293,23 @@ test("a recording does not wait, and a frame for which nothing will come does no
   assert.equal(silent.begin(START + 4000).settled, undefined);
 });
 
-test("once closed it listens no more", () => {
-  const { handler, isHeard } = open();
-  assert.ok(isHeard());
+test("close unsubscribes from telemetry", () => {
+  const { handler, isListening } = open();
+  assert.ok(isListening());
   handler.close();
-  assert.ok(!isHeard());
+  assert.ok(!isListening());
 });
 
-test("the offset of two clocks is found by how the picture turns, the same every time", () => {
+test("finds the clock offset by the rotation of the image, deterministically", () => {
   const [width, height] = [320, 180];
   const furthest = 400;
   const scene = openPan(width, height, furthest);
   const focal = width / 2 / Math.tan(Math.PI / 6);
-  /** Pixels by which the scene has moved to the right after some seconds, and the yaw that does so. */
+  /** Shift of the scene to the right in pixels after some seconds, and the yaw that causes it. */
   const swing = (seconds: number): number => Math.round(120 * Math.sin(seconds * 0.8) + 40 * Math.sin(seconds * 2.1));
   const yaw = (seconds: number): number => (-swing(seconds) / focal) * (180 / Math.PI);
   const run = (aheadMs: number): number | undefined => {
-    const { deliver, tell } = open({ offsetMs: "auto" }, false);
+    const { deliver, show } = open({ offsetMs: "auto" }, false);
     const format = { caps: "", mediaType: "video/x-raw", pixels: "I420", width, height, fps: 10 };
     for (let ms = 0; ms <= 20_000; ms += 250) {
       const attitude = { yaw: yaw((ms + aheadMs) / 1000), pitch: 0, roll: 0 };
@@ -324,7 +324,7 @@ test("the offset of two clocks is found by how the picture turns, the same every
     }
     let offsetMs: number | undefined;
     for (let ms = 0; ms <= 14_000; ms += 100)
-      offsetMs = tell(ms, { format, planes: [scene(swing(ms / 1000)) as Plane] }).telemetry?.offsetMs;
+      offsetMs = show(ms, { format, planes: [scene(swing(ms / 1000)) as Plane] }).telemetry?.offsetMs;
     return offsetMs;
   };
   near(run(180), 180, 25);
@@ -332,7 +332,7 @@ test("the offset of two clocks is found by how the picture turns, the same every
   near(run(0), 0, 25);
 });
 
-test("in a graph samples are there before the first frame", async () => {
+test("in a graph, samples arrive before the first frame", async () => {
   const seen: Written[] = [];
   const text = `
 graph: joined

@@ -1,7 +1,7 @@
 /**
- * Joins telemetry to frames by time. Samples come from outside at their own pace; a frame gets what held when it was taken:
- * between two samples what lies between them, and after the last one what should hold by then, for a while. The offset
- * between the two clocks is set or estimated. Without telemetry it writes nothing.
+ * Joins telemetry to frames by time. Samples arrive from outside at their own rate; a frame gets the values at its capture
+ * time: interpolated between two samples, extrapolated for a while after the last one. The offset between the two clocks
+ * is set or estimated. Without telemetry it writes nothing.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -9,10 +9,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "transform",
   name: "telemetry",
-  about: "Tells where the camera was and how it looked when the frame was taken.",
+  about: "Adds the position and attitude of the camera at the capture time of the frame.",
   example: `
 graph: telemetry-example
-about: What telemetry says of every frame; run it with --telemetry FILE.
+about: Print the telemetry of every frame; run it with --telemetry FILE.
 chains:
   main:
     - source
@@ -25,31 +25,30 @@ chains:
       default: "auto",
       live: true,
       description:
-        "Added to the times of telemetry to get the time of the video. auto takes clocks that differ by less than a second and a half for the same, measures by arrivals those that differ by more, the one of the video too, and corrects that by how the picture turns.",
+        "Added to the times of telemetry to get the time of the video. auto treats clocks that differ by less than 1.5 s as equal, estimates larger offsets of telemetry and video clocks by arrival times, and refines the result by comparing the rotation of the image with telemetry.",
     }),
     join: Type.Enum(["interpolate", "latest"], {
       default: "interpolate",
       live: true,
-      description: "latest takes the last sample before the frame as it is: worse, and there for comparison.",
+      description: "latest uses the last sample before the frame unchanged: less accurate, for comparison.",
     }),
     extrapolateMs: Type.Integer({
       default: 3000,
       minimum: 0,
       maximum: 60_000,
       live: true,
-      description: "For so long after the last sample a place and an attitude are still told.",
+      description: "Time after the last sample for which position and attitude are extrapolated.",
     }),
     waitMs: Type.Integer({
       default: 0,
       minimum: 0,
       maximum: 5000,
-      description: "For so long a live frame is held for the sample after it: latency for accuracy.",
+      description: "Time for which a live frame waits for the next sample: trades latency for accuracy.",
     }),
     cameraMotion: Type.Boolean({
       default: true,
       live: true,
-      description:
-        "Also tell how the picture has moved since the frame before, where telemetry is dense enough for it.",
+      description: "Also write the motion of the image since the previous frame, if telemetry is frequent enough.",
     }),
   }),
   writes: ["telemetry", "cameraMotion"],

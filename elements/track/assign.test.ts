@@ -9,7 +9,7 @@ const matrix = fc
     fc.record({
       rows: fc.constant(size.rows),
       columns: fc.constant(size.columns),
-      // Few values, so that many ways are equally good, and pairs that must not be made.
+      // Few values, so that there are many ties, and forbidden pairs.
       costs: fc.array(fc.constantFrom(0, 0.1, 0.2, 0.3, 0.5, 0.7, 1, Number.POSITIVE_INFINITY), {
         minLength: size.rows * size.columns,
         maxLength: size.rows * size.columns,
@@ -29,7 +29,7 @@ function findLeast(costs: readonly number[], columns: number, limit: number, row
   return least;
 }
 
-test("the total is the least there is", () => {
+test("finds the minimum total cost", () => {
   const assigner = new Assigner();
   fc.assert(
     fc.property(matrix, ({ rows, columns, costs, limit }) => {
@@ -45,7 +45,7 @@ test("the total is the least there is", () => {
   );
 });
 
-test("no column is given twice and no pair reaches the limit", () => {
+test("assigns no column twice and no pair at the limit", () => {
   const assigner = new Assigner();
   fc.assert(
     fc.property(matrix, ({ rows, columns, costs, limit }) => {
@@ -59,12 +59,12 @@ test("no column is given twice and no pair reaches the limit", () => {
   );
 });
 
-test("a row gives its column up to one that needs it more", () => {
+test("a row releases its column to one that needs it more", () => {
   const costs = Float64Array.of(0.1, 0.2, 0.1, 0.9);
   assert.deepEqual([...new Assigner().solve(costs, 2, 2, 1)], [1, 0]);
 });
 
-test("five hundred close together are paired with themselves", () => {
+test("pairs five hundred close objects with themselves", () => {
   const count = 500;
   const costs = new Float64Array(count * count);
   for (let row = 0; row < count; row++)

@@ -1,15 +1,14 @@
 const FREE = -1;
 
 /**
- * Pairs rows with columns at the least total cost, where a row left alone costs `limit` and a pair at or above `limit`
- * is never made. Shortest augmenting paths (Jonker and Volgenant) over the pairs that are possible at all, so that a
- * crowd costs as much as its densest corner. Which of several equally good ways is taken depends on the order of rows
- * and columns alone.
+ * Assigns rows to columns at minimum total cost, where an unassigned row costs `limit` and a pair at or above `limit` is
+ * never made. Shortest augmenting paths (Jonker and Volgenant) over possible pairs only, so that a crowd costs as much as
+ * its densest part. Ties are resolved by the order of rows and columns.
  */
 export class Assigner {
   #columnOfRow = new Int32Array(0);
   #rowPrice = new Float64Array(0);
-  /** Possible pairs of row i: places `#start[i]` up to `#start[i + 1]` of the two arrays below. */
+  /** Possible pairs of row i: entries `#start[i]` up to `#start[i + 1]` of the two arrays below. */
   #start = new Int32Array(1);
   #pairColumn = new Int32Array(0);
   #pairCost = new Float64Array(0);
@@ -18,13 +17,13 @@ export class Assigner {
   #columnPrice = new Float64Array(0);
   #distance = new Float64Array(0);
   #from = new Int32Array(0);
-  /** Columns reached from the row at hand: the first `settled` of them for good, which `#isSettled` says too. */
+  /** Columns reached from the current row; the first `settled` of them are final, as in `#isSettled`. */
   #reached = new Int32Array(0);
   #isSettled = new Uint8Array(0);
 
   /**
-   * `costs` holds `rows` × `columns` numbers from 0 up, row by row. Gives the column of each row or -1; the array is
-   * the assigner's own and holds until the next call.
+   * `costs` holds `rows` × `columns` numbers from 0 up, row by row. Returns the column of each row or -1, in an array
+   * owned by the assigner and valid until the next call.
    */
   solve(costs: Float64Array, rows: number, columns: number, limit: number): Int32Array {
     this.#reserve(rows, columns);
@@ -75,7 +74,7 @@ export class Assigner {
     this.#start[rows] = count;
   }
 
-  /** Finds the cheapest way to give `row` a column, moving others along, or to leave one of them alone. */
+  /** Finds the cheapest way to assign `row`, moving others, or to leave one of them unassigned. */
   #place(row: number, limit: number): void {
     const reached = this.#reached;
     const distance = this.#distance;
@@ -123,7 +122,7 @@ export class Assigner {
     this.#augment(row, end, alone);
   }
 
-  /** Notes the columns that can be had from `row`, `offset` away. */
+  /** Adds the columns reachable from `row` at distance `offset`. */
   #reach(row: number, offset: number, count: number): number {
     const until = this.#start[row + 1] as number;
     let next = count;
@@ -131,7 +130,7 @@ export class Assigner {
       const column = this.#pairColumn[place] as number;
       const candidate = offset + (this.#pairCost[place] as number) - (this.#columnPrice[column] as number);
       const known = this.#distance[column] as number;
-      // Rounding can make a settled column look nearer than it was; following that would never end.
+      // Rounding may make a settled column appear nearer; following it would never end.
       if (candidate >= known || this.#isSettled[column] === 1) continue;
       if (known === Number.POSITIVE_INFINITY) this.#reached[next++] = column;
       this.#distance[column] = candidate;
@@ -140,7 +139,7 @@ export class Assigner {
     return next;
   }
 
-  /** Keeps every reduced cost at 0 or above, which is what makes the next shortest path the right one. */
+  /** Keeps every reduced cost at 0 or above, as required for the next shortest path. */
   #reprice(row: number, length: number, settled: number): void {
     this.#rowPrice[row] = (this.#rowPrice[row] as number) + length;
     for (let i = 0; i < settled; i++) {
@@ -152,7 +151,7 @@ export class Assigner {
     }
   }
 
-  /** Walks back from the free column, or from the column that `alone` gives up, to `row`. */
+  /** Walks back from the free column, or from the column that `alone` releases, to `row`. */
   #augment(row: number, end: number, alone: number): void {
     if (end === FREE && alone === row) return;
     let column = end;

@@ -2,7 +2,6 @@ import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import type { Box, Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import { PictureMotion } from "../../vision/picture-motion.ts";
 import type { Frame, FrameFormat, Handler } from "../element.ts";
-import { FrameClock } from "./frame-clock.ts";
 import type { Sighting } from "./mot-tracker.ts";
 import { DEFAULT_SETTINGS, type TrackerSettings } from "./settings.ts";
 import { type ShownTrack, Tracker } from "./tracker.ts";
@@ -14,8 +13,8 @@ export interface TrackProperties {
 }
 
 /**
- * Reads `detections`, writes `tracks`. The tracker works in heights of the frame, where a step right is as long as a step
- * down and a change of the resolution changes nothing.
+ * Reads `detections`, writes `tracks`. The tracker works in heights of the frame: isotropic, and independent of the
+ * resolution.
  */
 export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   readonly #tracker: Tracker;
@@ -59,7 +58,7 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   #findMotion(frame: Frame, detections: Detections): CameraMotion | null {
     const given = frame.meta.cameraMotion as CameraMotion | undefined;
     if (given !== undefined && isUsable(given)) {
-      // The next frame that brings none is not to be compared with one further back than the last.
+      // A later frame without given motion must not be compared with one before this frame.
       this.#picture.forget();
       return given;
     }
@@ -115,5 +114,31 @@ function clip([left, top, width, height]: ShownTrack["box"], aspect: number): Bo
   return [x, y, hold((left + width) / aspect) - x, hold(top + height) - y];
 }
 
-/** A track that has left the picture is still followed, but there is nothing to show of it. */
+/** A track outside the frame is still tracked, but not shown. */
 const isInside = ({ box }: Track): boolean => box[2] > 0 && box[3] > 0;
+
+/**
+ * The time base of object motion: the PTS, which are smooth; after a gap the capture time, since the PTS of a reconnected
+ * stream may continue without a gap; and the capture time if one of two frames has no PTS.
+ */
+export class FrameClock {
+  #timeNs = 0n;
+  #last: Pick<Frame, "ptsNs" | "captureNs"> | null = null;
+
+  read({ ptsNs, captureNs, discontinuity }: Pick<Frame, "ptsNs" | "captureNs" | "discontinuity">): bigint {
+    if (this.#last !== null) {
+      const worldNs = captureNs - this.#last.captureNs;
+      if (ptsNs === null || this.#last.ptsNs === null) this.#timeNs += worldNs > 0n ? worldNs : 0n;
+      else {
+        const streamNs = ptsNs - this.#last.ptsNs;
+        this.#timeNs += discontinuity && worldNs > streamNs ? worldNs : streamNs;
+      }
+    }
+    this.#last = { ptsNs, captureNs };
+    return this.#timeNs;
+  }
+
+  restart(): void {
+    this.#last = null;
+  }
+}

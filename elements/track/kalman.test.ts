@@ -5,7 +5,7 @@ import { Axis } from "./kalman.ts";
 const near = (found: number, expected: number, tolerance: number): void =>
   assert.ok(Math.abs(found - expected) < tolerance, `${found} instead of ${expected}`);
 
-test("learns a constant speed and goes on with it", () => {
+test("learns a constant speed and continues with it", () => {
   const axis = new Axis(0, 1, 1000);
   for (let i = 1; i <= 20; i++) {
     axis.predict(0.1, 0, 0.01);
@@ -16,7 +16,7 @@ test("learns a constant speed and goes on with it", () => {
   near(axis.position, 15, 0.1);
 });
 
-test("two half steps lead to where one whole step leads", () => {
+test("two half steps equal one whole step", () => {
   const start = new Axis(3, 2, 5);
   start.correct(4, 1);
   const [whole, halves] = [start.clone(), start.clone()];
@@ -27,7 +27,7 @@ test("two half steps lead to where one whole step leads", () => {
   near(halves.positionVariance, whole.positionVariance, 1e-12);
 });
 
-test("is less sure the longer nothing is seen, and surer with every sighting", () => {
+test("the variance grows without sightings and shrinks with each one", () => {
   const axis = new Axis(0, 1, 1);
   axis.predict(1, 0.1, 0.1);
   const alone = axis.positionVariance;

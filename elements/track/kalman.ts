@@ -1,6 +1,6 @@
 /**
- * Kalman filter of one coordinate that moves at a nearly constant speed. The trackers here measure coordinates apart and
- * with noise of its own each, so a box is four of these and no matrix is needed.
+ * Kalman filter of one coordinate with nearly constant speed. The trackers assume independent coordinates, so a box is
+ * four of these and no matrix is needed.
  */
 export class Axis {
   position: number;
@@ -20,7 +20,7 @@ export class Axis {
     return this.#pp;
   }
 
-  /** Moves on by `time`; the variances say how far reality may have strayed meanwhile. */
+  /** Advances by `time`; the variances are the process noise. */
   predict(time: number, positionVariance: number, speedVariance: number): void {
     this.position += this.speed * time;
     this.#pp += time * (2 * this.#ps + time * this.#ss) + positionVariance;
@@ -40,7 +40,7 @@ export class Axis {
     this.#pp *= 1 - gain;
   }
 
-  /** The ground it is measured from has moved. */
+  /** The origin of the coordinate has moved. */
   shift(position: number, speed: number): void {
     this.position += position;
     this.speed += speed;

@@ -1,7 +1,7 @@
-/** `[left, top, width, height]`, in any unit that is the same for all. */
+/** `[left, top, width, height]`, in any common unit. */
 export type TrackBox = readonly [number, number, number, number];
 
-/** What a detector saw, in the form in which trackers are compared. */
+/** One detection, as input of a tracker. */
 export interface Sighting {
   readonly box: TrackBox;
   readonly confidence: number;
@@ -16,7 +16,7 @@ export interface TrackedBox {
   readonly predicted: boolean;
 }
 
-/** A tracker as an evaluation sees it: one call a frame, times ever later. */
+/** The interface of a tracker for evaluation: one call per frame, with increasing times. */
 export interface MotTracker {
   update(timeNs: bigint, sightings: readonly Sighting[]): readonly TrackedBox[];
 }

@@ -72,7 +72,7 @@ test("tracks are in fractions of the frame, with class, age and speed", () => {
   near(track?.velocity[1], 0);
 });
 
-test("frames that were not looked at carry predicted tracks", () => {
+test("frames without inference carry predicted tracks", () => {
   const handler = create(PROPERTIES);
   for (let i = 0; i < 20; i++) shoot(handler, { ms: i * 80, boxes: [[100 + i * 8, 90, 40, 90]] });
   const tracks = shoot(handler, { ms: 19 * 80 + 40, inferred: false });
@@ -84,7 +84,7 @@ test("frames that were not looked at carry predicted tracks", () => {
   assert.ok(Math.abs((tracks.objects[0]?.box[0] ?? 0) * WIDTH - 256) < 1);
 });
 
-test("boxes are clipped to the frame, and a track that has left it is not shown", () => {
+test("clips boxes to the frame, and does not show a track outside it", () => {
   const handler = create({ ...PROPERTIES, showPredictedMs: 2000 });
   for (let i = 0; i < 30; i++) {
     const right = Math.min(560 + i * 4, 640);
@@ -96,7 +96,7 @@ test("boxes are clipped to the frame, and a track that has left it is not shown"
   assert.deepEqual(gone.at(-1)?.objects, []);
 });
 
-test("a stream that was cut off for longer than a track lives comes back with new ids", () => {
+test("a stream interrupted for longer than the life of a track resumes with new ids", () => {
   const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });
   const back = shoot(handler, { ms: 200, captureMs: 30_000, discontinuity: true, boxes: [[100, 90, 40, 90]] });
@@ -107,7 +107,7 @@ test("a stream that was cut off for longer than a track lives comes back with ne
   );
 });
 
-test("a life changed while frames pass holds from the next frame on", () => {
+test("max-age-ms is mutable while PLAYING, from the next frame on", () => {
   const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });
   handler.update({ ...PROPERTIES, maxAgeMs: 300 });
@@ -115,7 +115,7 @@ test("a life changed while frames pass holds from the next frame on", () => {
   assert.deepEqual(shoot(handler, { ms: 520 }).ended, [1]);
 });
 
-test("after a seek nothing is remembered but the ids given", () => {
+test("a seek drops all state except the ids used", () => {
   const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: 10_000 + i * 40, boxes: [[100, 90, 40, 90]] });
   handler.flush();
@@ -127,7 +127,7 @@ test("after a seek nothing is remembered but the ids given", () => {
   );
 });
 
-/** Three who stand still before a camera that is swung about; how many ids they get. */
+/** Number of ids given to three standing people before a swinging camera. */
 function countIds(cameraMotion: TrackProperties["cameraMotion"], isGiven = false): number {
   const handler = create({ ...PROPERTIES, cameraMotion });
   const people = [
@@ -148,16 +148,16 @@ function countIds(cameraMotion: TrackProperties["cameraMotion"], isGiven = false
   return ids.size;
 }
 
-test("a camera that is swung about takes no ids away when the picture tells of it", () => {
+test("keeps the ids under a swinging camera by the motion of the image", () => {
   assert.equal(countIds("picture"), 2);
   assert.ok(countIds("none") > 2, "the swing is too weak to prove anything");
 });
 
-test("motion that the frame brings along is used", () => {
+test("uses camera motion in the metadata", () => {
   assert.equal(countIds("none", true), 2);
 });
 
-/** Where the one who stands still before a camera that pans is said to be, how far off, at worst, in pixels. */
+/** Maximum position error in pixels of a standing person before a panning camera. */
 function measureWorst(cameraMotion: (i: number) => FrameMetadata): number {
   const handler = create({ ...PROPERTIES, cameraMotion: "picture", showPredictedMs: 2000 });
   let worst = 0;
@@ -174,11 +174,11 @@ function measureWorst(cameraMotion: (i: number) => FrameMetadata): number {
 
 const motionMeta = (right: number): FrameMetadata => ({ cameraMotion: { a: 1, b: 0, right, down: 0 } });
 
-test("motion that frames bring along for a while is not found in the picture a second time", () => {
+test("does not apply given motion a second time from the image", () => {
   assert.ok(measureWorst((i) => (i >= 12 && i < 20 ? motionMeta(4 / HEIGHT) : {})) < 8);
 });
 
-test("motion that is not finite is ignored", () => {
+test("ignores non-finite motion", () => {
   assert.ok(measureWorst((i) => (i === 15 ? motionMeta(Number.NaN) : {})) < 2);
   assert.ok(measureWorst((i) => (i === 15 ? motionMeta(Number.POSITIVE_INFINITY) : {})) < 2);
 });

@@ -1,7 +1,6 @@
 /**
- * Follows what `detect` finds from frame to frame. Works with real time, not with frame counts, so that a camera may
- * have any frame rate, vary it and drop frames. On frames that were not looked at, tracks are where they should be by
- * then and say so.
+ * Tracks detected objects from frame to frame. Works with time, not with frame counts, so that a camera may have any
+ * frame rate, vary it and drop frames. On frames without inference, tracks are predicted and marked as such.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -9,10 +8,10 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "transform",
   name: "track",
-  about: "Gives every detection an id that stays with the object.",
+  about: "Tracks objects: gives every detection an id that stays with the object.",
   example: `
 graph: track-example
-about: Every object of a clip with its id, one line a frame.
+about: Track the objects of a clip and print one line per frame.
 chains:
   main:
     - source
@@ -28,7 +27,7 @@ chains:
       maximum: 60_000,
       live: true,
       description:
-        "An object that has not been seen for so long gets a new id when it comes back. Where frames are looked at so seldom that this would be after one look in vain, it is two and a half times the usual time between looks.",
+        "An object that was not detected for this time gets a new id when it returns. If inference is so infrequent that a single miss would exceed this time, 2.5 times the usual interval between inferences is used.",
     }),
     showPredictedMs: Type.Integer({
       default: 100,
@@ -36,13 +35,13 @@ chains:
       maximum: 60_000,
       live: true,
       description:
-        "An object that a frame was searched for in vain is still shown, as predicted, for so long, and for less if it was there less than a second before.",
+        "A track that inference misses is shown as predicted for this time, and for less if the track is younger than a second.",
     }),
     cameraMotion: Type.Enum(["picture", "detections", "none"], {
       default: "picture",
       live: true,
       description:
-        "How the motion of the camera is found: in the picture, with what the objects have in common where that is unsure; by the objects alone, which costs nothing; or not at all. Motion that the frame brings along is used in any case.",
+        "How to estimate the motion of the camera: picture uses the image, and the common motion of the objects where the image is uncertain; detections uses the objects alone, at no cost; none disables it. Motion in the metadata of the frame is always used.",
     }),
   }),
   reads: ["detections", { optional: "cameraMotion" }],

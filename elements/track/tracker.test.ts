@@ -14,7 +14,7 @@ const see = (x: number, y: number, more: Partial<Sighting> = {}): Sighting => ({
   ...more,
 });
 
-/** `speed` in pixels a second; sightings shake a little, the same every time. */
+/** `speed` in pixels per second; sightings jitter slightly, deterministically. */
 const walk =
   (x: number, y: number, speed: number, more: Partial<Sighting> = {}): Walk =>
   (seconds) =>
@@ -47,7 +47,7 @@ function run(walks: readonly Walk[], durationS: number, fps: number, tracker = c
 const listIds = (frames: readonly TrackerFrame[]): readonly number[] =>
   [...new Set(frames.flatMap(({ shown }) => shown.map(({ id }) => id)))].sort((a, b) => a - b);
 
-/** The id shown nearest to a place. */
+/** The id of the track nearest to a position. */
 const idAt = (frame: TrackerFrame | undefined, x: number): number | undefined =>
   frame?.shown.toSorted((a, b) => Math.abs(a.box[0] - x) - Math.abs(b.box[0] - x))[0]?.id;
 
@@ -57,25 +57,25 @@ test("keeps the id through a 10-frame occlusion", () => {
   assert.equal(frames.at(-1)?.shown[0]?.predicted, false);
 });
 
-test("keeps the id of one who goes behind another and comes out", () => {
+test("keeps the id of a person who passes behind another", () => {
   const frames = run([walk(300, 50, 0), hidden(walk(0, 50, 150), 1.7, 2.3)], 4, 25);
   assert.deepEqual(listIds(frames), [1, 2]);
   assert.equal(idAt(frames[0], 300), idAt(frames.at(-1), 300));
 });
 
-test("two who cross keep their ids", () => {
+test("keeps the ids of two people who cross", () => {
   const frames = run([walk(0, 50, 100), walk(400, 60, -100)], 4, 25);
   assert.deepEqual(listIds(frames), [1, 2]);
   assert.equal(idAt(frames[0], 0), idAt(frames.at(-1), 400));
 });
 
 for (const fps of [30, 15, 7])
-  test(`the same scene at ${fps} frames a second keeps the same ids`, () => {
+  test(`keeps the same ids at ${fps} fps`, () => {
     const walks = [walk(0, 50, 90), walk(500, 60, -90), hidden(walk(100, 300, 60), 1, 1.5)];
     assert.deepEqual(listIds(run(walks, 4, fps)), [1, 2, 3]);
   });
 
-test("frames that come at any time keep the ids", () => {
+test("keeps the ids with irregular frame times", () => {
   const tracker = create();
   const steps = [40, 33, 120, 10, 300, 40, 90, 250, 16, 33, 200, 70];
   let ms = 0;
@@ -86,7 +86,7 @@ test("frames that come at any time keep the ids", () => {
   assert.deepEqual(listIds(frames), [1, 2]);
 });
 
-test("a camera that pans takes no ids away", () => {
+test("keeps the ids under a panning camera", () => {
   const pan = (seconds: number): number => 160 * Math.sin(seconds * 3);
   const walks = [0, 150, 320, 480].map(
     (x): Walk =>
@@ -96,7 +96,7 @@ test("a camera that pans takes no ids away", () => {
   assert.deepEqual(listIds(run(walks, 4, 15)), [1, 2, 3, 4]);
 });
 
-test("a jolt of the camera on a frame that was not looked at takes no ids away, though the next one knows its motion", () => {
+test("keeps the ids after a camera jolt on a frame without inference, also if the next frame has camera motion", () => {
   const tracker = create();
   const people = (shift: number) => [0, 150, 330, 480].map((x) => see(x + shift, 50 + (x % 70)));
   for (let i = 0; i < 10; i++) tracker.update(toNs(i / 10), people(0), STILL);
@@ -113,7 +113,7 @@ test("the class shown does not flicker with the detector", () => {
   assert.deepEqual([...new Set(frames.flatMap(({ shown }) => shown.map(({ classId }) => classId)))], [2]);
 });
 
-test("after a gap longer than its life every track ends, and what is there then has a new id at once", () => {
+test("a gap longer than the life of tracks ends all, and objects get new ids at once", () => {
   const tracker = create({ maxAgeS: 1 });
   run([walk(0, 50, 0)], 1, 10, tracker);
   const { shown, ended } = tracker.update(toNs(5), [see(0, 50)]);
@@ -125,7 +125,7 @@ test("after a gap longer than its life every track ends, and what is there then 
 });
 
 for (const intervalS of [1, 2.5, 6])
-  test(`looks ${intervalS} s apart keep the ids, whatever a track's life, and show at once who comes`, () => {
+  test(`keeps the ids with inferences ${intervalS} s apart for any life of tracks, and shows new objects at once`, () => {
     const tracker = create({ maxAgeS: 1 });
     const walks = [walk(0, 50, 6), walk(300, 60, -5), hidden(walk(600, 40, 3), 0, 5.5 * intervalS)];
     const frames = Array.from({ length: 80 }, (_, i) => {
@@ -142,32 +142,32 @@ for (const intervalS of [1, 2.5, 6])
     assert.deepEqual(ended, [1, 2, 3], "a gap is a gap");
   });
 
-test("a first gap that is longer than any track lives ends all, though nothing is known of the pace", () => {
+test("a first gap longer than the maximum life ends all tracks before the pace is known", () => {
   const tracker = create();
   tracker.update(0n, [see(0, 50)]);
   assert.deepEqual(tracker.update(toNs(61), [see(0, 50)]).ended, [1]);
 });
 
-test("after one gap in a stream of many frames a life is as short as before", () => {
+test("a single gap in a dense stream does not extend the life of tracks", () => {
   const tracker = create({ maxAgeS: 1 });
   run([walk(0, 50, 0)], 1, 10, tracker);
   for (const seconds of [31, 31.1, 31.2]) tracker.update(toNs(seconds), [see(0, 50)]);
   assert.deepEqual(tracker.update(toNs(32.4), [see(0, 50)]).ended, [2]);
 });
 
-test("an id is listed as ended once, when its life is over", () => {
+test("lists an ended id once", () => {
   const frames = run([hidden(walk(0, 50, 0), 1, 9)], 9, 10, create({ maxAgeS: 2 }));
   const ends = frames.flatMap(({ ended }, i) => ended.map((id) => [id, i / 10]));
   assert.deepEqual(ends, [[1, 3]]);
 });
 
-test("time that runs backwards ends all tracks instead of confusing them", () => {
+test("a step back in time ends all tracks", () => {
   const tracker = create();
   run([walk(0, 50, 0)], 1, 10, tracker);
   assert.deepEqual(tracker.update(0n, []).ended, [1]);
 });
 
-test("an hour of empty frames leaves nothing behind", () => {
+test("an hour of empty frames leaves no state", () => {
   const tracker = create();
   run([walk(0, 50, 0)], 1, 10, tracker);
   const later = Array.from({ length: 3600 }, (_, i) => tracker.update(toNs(1 + i), []));
@@ -178,21 +178,21 @@ test("an hour of empty frames leaves nothing behind", () => {
   assert.deepEqual(listIds(later.slice(3)), []);
 });
 
-test("after the first frame, what is seen once is not shown", () => {
+test("does not show an object seen once, after the first frame", () => {
   const tracker = create();
   tracker.update(0n, [see(0, 50)]);
   assert.deepEqual(listIds([tracker.update(toNs(0.1), [see(0, 50), see(300, 50)])]), [1]);
   assert.deepEqual(listIds([tracker.update(toNs(0.2), [see(0, 50)])]), [1]);
 });
 
-test("what is seen twice is shown, with the next id", () => {
+test("shows an object seen twice, with the next id", () => {
   const tracker = create();
   tracker.update(0n, [see(0, 50)]);
   tracker.update(toNs(0.1), [see(0, 50), see(300, 50)]);
   assert.deepEqual(listIds([tracker.update(toNs(0.2), [see(0, 50), see(300, 50)])]), [1, 2]);
 });
 
-test("a weak sighting begins nothing and holds on to what is there", () => {
+test("a weak sighting starts no track, but continues one", () => {
   const tracker = create({ confidence: 0.5 });
   assert.deepEqual(tracker.update(0n, [see(0, 50, { confidence: 0.3 })]).shown, []);
   for (let i = 1; i < 5; i++) tracker.update(toNs(i / 10), [see(0, 50, { confidence: 0.6 })]);
@@ -200,7 +200,7 @@ test("a weak sighting begins nothing and holds on to what is there", () => {
   assert.deepEqual([held?.id, held?.predicted, held?.confidence], [1, false, 0.3]);
 });
 
-test("a track that only weak sightings hold on to is not shown for long, and has its id when it is surely seen again", () => {
+test("a track with only weak sightings is soon hidden, and keeps its id for the next sure one", () => {
   const confidence = (seconds: number): number => (seconds < 1 || seconds >= 2.5 ? 0.8 : 0.15);
   const walks: Walk[] = [(seconds) => walk(0, 50, 0, { confidence: confidence(seconds) })(seconds)];
   const frames = run(walks, 3, 20, create({ confidence: 0.4 }));
@@ -215,7 +215,7 @@ test("weak sightings alone do not keep a track alive for ever", () => {
   assert.ok(ends > 20 && ends <= 30, `ended with frame ${ends}`);
 });
 
-test("a weak sighting within a person surely seen is not taken for the one who went behind", () => {
+test("a weak sighting within a visible person is not matched to an occluded one", () => {
   const front = walk(300, 50, 0, { box: [300, 50, 60, 150] });
   const behind: Walk = (seconds) =>
     seconds < 1 ? see(310, 60) : see(310, 60, { box: [310, 60, 38, 90], confidence: 0.2 });
@@ -226,14 +226,14 @@ test("a weak sighting within a person surely seen is not taken for the one who w
   );
 });
 
-test("a weak person in front of a bus is held", () => {
+test("a weak person in front of a bus continues its track", () => {
   const bus = (): Sighting => see(200, 20, { box: [200, 20, 300, 160], classId: 5 });
   const person: Walk = (seconds) => see(310, 60, { confidence: seconds < 1 ? 0.8 : 0.2 });
   assert.equal(run([bus, person], 1.4, 20, create({ confidence: 0.4 })).at(-1)?.shown.length, 2);
 });
 
 for (const confidences of [[0.81], [0.76, 0.75, 0.79], [0.81, 0.72, 0.77, 0.7]])
-  test(`what is steadily seen with ${confidences} is shown at a confidence of 0.75`, () => {
+  test(`shows an object steadily seen with ${confidences} at a threshold of 0.75`, () => {
     const sign: Walk = (seconds) =>
       seconds < 0.5
         ? null
@@ -248,12 +248,12 @@ for (const confidences of [[0.81], [0.76, 0.75, 0.79], [0.81, 0.72, 0.77, 0.7]])
     assert.deepEqual(listIds(frames), [1, 2]);
   });
 
-test("two sightings of one object make one track", () => {
+test("duplicate sightings give one track", () => {
   const double: Walk = (seconds) => walk(1, 51, 50, { classId: 7, confidence: 0.8 })(seconds);
   assert.deepEqual(listIds(run([walk(0, 50, 50), double], 2, 25)), [1]);
 });
 
-test("a second sighting of one object that is off by a part of it makes no second track, sure or weak", () => {
+test("a shifted duplicate sighting gives no second track, sure or weak", () => {
   const second =
     (confidence: number): Walk =>
     (seconds) =>
@@ -264,7 +264,7 @@ test("a second sighting of one object that is off by a part of it makes no secon
   }
 });
 
-test("between looks tracks are where they should be, and say so", () => {
+test("predicts tracks between inferences and marks them", () => {
   const tracker = create();
   for (let i = 0; i <= 10; i++) tracker.update(toNs(i / 10), [see(i * 10, 50)]);
   const frames = [1.025, 1.05, 1.075].map((seconds) => tracker.predict(toNs(seconds)));
@@ -275,20 +275,20 @@ test("between looks tracks are where they should be, and say so", () => {
   }
 });
 
-test("an object missed once is shown as predicted, for a short time", () => {
+test("shows a missed object as predicted for a short time", () => {
   const frames = run([hidden(walk(0, 50, 50), 2, 9)], 4, 25, create({ showPredictedS: 0.2 }));
   const predicted = frames.flatMap(({ shown }, i) => (shown[0]?.predicted === true ? [i / 25] : []));
   assert.deepEqual(predicted, [2, 2.04, 2.08, 2.12, 2.16]);
 });
 
-test("ids are those it is given, after a reset too", () => {
+test("uses the given ids, also after a reset", () => {
   const tracker = create({}, 41);
   assert.deepEqual(listIds([tracker.update(0n, [see(0, 50), see(200, 50)])]), [41, 42]);
   tracker.reset();
   assert.deepEqual(listIds([tracker.update(toNs(9), [see(0, 50)])]), [43]);
 });
 
-test("boxes that are no boxes are left out", () => {
+test("ignores invalid boxes", () => {
   const bad = [
     see(0, 0, { box: [0, 0, 0, 10] }),
     see(0, 0, { box: [Number.NaN, 0, 10, 10] }),
@@ -297,7 +297,7 @@ test("boxes that are no boxes are left out", () => {
   assert.deepEqual(create().update(0n, bad).shown, []);
 });
 
-test("five hundred who stand side by side keep their ids", () => {
+test("keeps the ids of five hundred people side by side", () => {
   const walks = Array.from({ length: 500 }, (_, i) => walk((i % 25) * 60, Math.floor(i / 25) * 120, (i % 5) - 2));
   const frames = run(walks, 1, 10);
   assert.equal(listIds(frames).length, 500);
@@ -326,7 +326,7 @@ const feed = (frames: readonly (readonly Sighting[])[]): readonly TrackerFrame[]
   return frames.map((sightings, i) => tracker.update(toNs(i / 10), sightings));
 };
 
-test("the order in which sightings come does not matter", () => {
+test("does not depend on the order of sightings", () => {
   fc.assert(
     fc.property(anyFrames, (frames) => {
       assert.deepEqual(feed(frames.map((sightings) => sightings.toReversed())), feed(frames));
@@ -334,7 +334,7 @@ test("the order in which sightings come does not matter", () => {
   );
 });
 
-test("ids are dense, shown once a frame, and never come back", () => {
+test("ids are dense, unique per frame, and never reused", () => {
   fc.assert(
     fc.property(anyFrames, (frames) => {
       const given = feed(frames);

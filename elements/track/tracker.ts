@@ -1,38 +1,36 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Assigner } from "./assign.ts";
 import { CameraFollower } from "./camera-follower.ts";
-import { LookPace } from "./look-pace.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
-import { ObjectTrack } from "./object-track.ts";
+import { fillSurprise, ObjectTrack } from "./object-track.ts";
 import { cover, overlap } from "./overlap.ts";
-import type { TrackerSettings } from "./settings.ts";
-import { fillSurprise } from "./surprise.ts";
+import { InferencePace, type TrackerSettings } from "./settings.ts";
 
-/** More surprise than this, and a sighting is of another object. For weak sightings, and for second ones, times a share. */
+/** Maximum surprise of a match. Scaled for weak sightings and for tentative tracks. */
 const LIMIT = 9;
 const WEAK_SHARE = 0.7;
 const TENTATIVE_SHARE = 1.3;
-/** Beyond this time between looks the limit grows as the surprise does: each of four coordinates may have strayed further. */
+/** Beyond this time between inferences the limit grows with the surprise: each of four coordinates may have drifted further. */
 const PATIENT_S = 0.5;
 const COORDINATES = 4;
-/** From this share of the confidence that begins a track, a sighting can find one that was lost. */
+/** Share of the starting confidence from which a sighting counts as sure. */
 const SURE_SHARE = 0.8;
-/** Sightings that confirm a track. */
+/** Sightings needed to confirm a track. */
 const CONFIRMING_HITS = 2;
-/** A track that is not confirmed outlives one look without a sighting, or as many as fall into this time. */
+/** A tentative track survives one inference without a sighting, or as many as fall into this time. */
 const TENTATIVE_S = 0.2;
-/** A sighting that overlaps an object just seen by more is a second one of that, if it is of the same class or of another. */
+/** A sighting that overlaps a track just seen by more is a duplicate: limits for the same and for another class. */
 const DUPLICATE_OVERLAP = 0.5;
 const OTHER_CLASS_OVERLAP = 0.8;
-/** So is a weak one of the same class of which more lies within the object. */
+/** A weak sighting of the same class that lies within a track by more is a duplicate. */
 const DUPLICATE_COVER = 0.8;
-/** A track that only weak sightings hold on to is followed on, but not shown for longer: it may be a poster that is like it. */
+/** A track supported only by weak sightings is tracked, but not shown for longer: it may be a look-alike. */
 const SHOW_WEAK_S = 0.5;
-/** Tracks seen this often and this lately tell of the camera. */
+/** Tracks with this many and this recent sightings are used to estimate camera motion. */
 const WITNESS_HITS = 3;
 const WITNESS_SEEN_S = 0.5;
 
-/** Differences of times in seconds are off by less. */
+/** Rounding error of time differences. */
 const ROUNDING_S = 1e-6;
 
 export interface ShownTrack {
@@ -42,14 +40,14 @@ export interface ShownTrack {
   readonly classId: number;
   readonly predicted: boolean;
   readonly ageMs: number;
-  /** Right and down, a second, in the unit of the boxes; without the camera's part where that is known. */
+  /** Right and down per second, in the unit of the boxes; without camera motion if known. */
   readonly velocity: readonly [number, number];
 }
 
 export interface TrackerFrame {
-  /** By id. */
+  /** Ordered by id. */
   readonly shown: readonly ShownTrack[];
-  /** Ids given up with this frame. */
+  /** Ids that ended with this frame. */
   readonly ended: readonly number[];
 }
 
@@ -59,62 +57,61 @@ interface Rest {
 }
 
 /**
- * Gives sightings ids that stay with the objects. Knows nothing of frames or pictures: times and boxes in, tracks out; the
- * same in gives the same out, in whatever order the sightings of a frame come. Sure sightings go to tracks first, what
- * is left of the tracks may hold on to weak ones, and only then new tracks begin.
+ * Assigns ids to sightings. Input are times and boxes, not frames; deterministic and independent of the order of the
+ * sightings of a frame. Sure sightings are matched first, remaining tracks may match weak ones, then new tracks start.
  */
 export class Tracker {
   settings: TrackerSettings;
   readonly #assigner = new Assigner();
   readonly #camera = new CameraFollower();
-  readonly #pace = new LookPace();
+  readonly #pace = new InferencePace();
   #costs = new Float64Array(0);
   #tracks: ObjectTrack[] = [];
   #ended: number[] = [];
   #startNs: bigint | null = null;
   #timeS = 0;
-  #lookS = 0;
+  #inferredS = 0;
   readonly #nextId: () => number;
-  /** The camera's motion from one of the frames since the last look to the next is not known. */
+  /** Camera motion is unknown for a frame since the last inference. */
   #isCameraLost = false;
-  /** Nothing is known yet, or all was lost in a gap: what is seen first needs no confirmation. */
+  /** No tracks yet, or all ended in a gap: first sightings need no confirmation. */
   #isFresh = true;
 
-  /** Each id that `nextId` gives is given to one object; it must never give one twice. */
+  /** `nextId` must never return the same id twice. */
   constructor(settings: TrackerSettings, nextId: () => number) {
     this.settings = settings;
     this.#nextId = nextId;
   }
 
-  /** A frame that was looked at. `motion` is the camera's since the last frame, in the unit of the boxes, where it is known. */
+  /** A frame with inference. `motion` is the camera motion since the last frame in the unit of the boxes, if known. */
   update(timeNs: bigint, sightings: readonly Sighting[], motion: CameraMotion | null = null): TrackerFrame {
     this.#moveTo(timeNs, motion);
-    const sinceLookS = this.#timeS - this.#lookS;
-    this.#lookS = this.#timeS;
-    this.#pace.note(sinceLookS);
+    const sinceInferenceS = this.#timeS - this.#inferredS;
+    this.#inferredS = this.#timeS;
+    this.#pace.note(sinceInferenceS);
     const { sure, weak } = this.#sort(sightings);
-    if (this.#isCameraLost && this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
+    if (this.#isCameraLost && this.settings.isCameraFollowed) this.#followCamera(sure, sinceInferenceS);
     this.#isCameraLost = false;
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
-    const limit = LIMIT + COORDINATES * Math.log(Math.max(1, sinceLookS / PATIENT_S));
+    const limit = LIMIT + COORDINATES * Math.log(Math.max(1, sinceInferenceS / PATIENT_S));
     const first = this.#match(known, sure, limit);
     this.#hold(first.tracks, weak, limit * WEAK_SHARE);
     const second = this.#match(tentative, first.sightings, limit * TENTATIVE_SHARE);
     this.#create(second.sightings);
-    this.#giveUp(sinceLookS);
+    this.#giveUp(sinceInferenceS);
     this.#isFresh = false;
     return this.#report();
   }
 
-  /** A frame that was not looked at: where everything should be by now. */
+  /** A frame without inference: predicts all tracks. */
   predict(timeNs: bigint, motion: CameraMotion | null = null): TrackerFrame {
     this.#moveTo(timeNs, motion);
     return this.#report();
   }
 
-  /** Nothing before this moment has to do with what comes. Ids go on. */
+  /** Ends all tracks. Ids continue. */
   reset(): void {
     this.#endAll();
     this.#startNs = null;
@@ -131,15 +128,15 @@ export class Tracker {
     if (this.#startNs === null) {
       this.#startNs = timeNs;
       this.#timeS = 0;
-      this.#lookS = 0;
+      this.#inferredS = 0;
     }
     const timeS = Number(timeNs - this.#startNs) / 1e9;
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
     if (motion === null) this.#isCameraLost = true;
-    if (seconds < 0 || timeS - this.#lookS > this.#pace.stretch(this.settings.maxAgeS) + ROUNDING_S) this.#endAll();
+    if (seconds < 0 || timeS - this.#inferredS > this.#pace.stretch(this.settings.maxAgeS) + ROUNDING_S) this.#endAll();
     for (const { filter, seenS } of this.#tracks) {
-      filter.predict(seconds, seenS < this.#lookS);
+      filter.predict(seconds, seenS < this.#inferredS);
       if (motion !== null) filter.move(motion);
     }
   }
@@ -148,7 +145,7 @@ export class Tracker {
     return this.settings.confidence * SURE_SHARE;
   }
 
-  /** The order in which sightings come must not matter, so they get one of their own. */
+  /** Sorted, so that the order of arrival does not matter. */
   #sort(sightings: readonly Sighting[]): { sure: readonly Sighting[]; weak: readonly Sighting[] } {
     const usable = sightings.filter(({ box }) => box[2] > 0 && box[3] > 0 && box.every(Number.isFinite));
     usable.sort(compareSightings);
@@ -156,11 +153,11 @@ export class Tracker {
     return count === -1 ? { sure: usable, weak: [] } : { sure: usable.slice(0, count), weak: usable.slice(count) };
   }
 
-  #followCamera(sightings: readonly Sighting[], sinceLookS: number): void {
+  #followCamera(sightings: readonly Sighting[], sinceInferenceS: number): void {
     const witnesses = this.#tracks.filter(
       ({ hits, seenS }) => hits >= WITNESS_HITS && this.#timeS - seenS < WITNESS_SEEN_S,
     );
-    this.#camera.follow(this.#tracks, witnesses, sightings, sinceLookS, (rows, columns) =>
+    this.#camera.follow(this.#tracks, witnesses, sightings, sinceInferenceS, (rows, columns) =>
       this.#pair(rows, columns, LIMIT),
     );
   }
@@ -190,7 +187,7 @@ export class Tracker {
     return { tracks: unmatched, sightings: [...left] };
   }
 
-  /** Weak sightings hold on to tracks, but for no longer than a track lives that is not seen at all. */
+  /** Weak sightings continue tracks, but not longer than a track lives without any sighting. */
   #hold(tracks: readonly ObjectTrack[], weak: readonly Sighting[], limit: number): void {
     const lifeS = this.#pace.stretch(this.settings.maxAgeS);
     const seen = this.#listSeen();
@@ -198,7 +195,7 @@ export class Tracker {
       seen.some(({ seenBox, vote }) => vote.classId === classId && cover(box, seenBox) > DUPLICATE_COVER);
     this.#match(
       tracks.filter(({ sureS }) => this.#timeS - sureS <= lifeS),
-      weak.filter((sighting) => !isWithin(sighting) && !isSecond(sighting, seen)),
+      weak.filter((sighting) => !isWithin(sighting) && !isDuplicate(sighting, seen)),
       limit,
     );
   }
@@ -207,7 +204,8 @@ export class Tracker {
     const isConfirmed = this.#isFresh || this.#pace.isSlow;
     for (const sighting of sightings) {
       if (sighting.confidence < this.settings.confidence) break;
-      if (!isSecond(sighting, this.#listSeen())) this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
+      if (!isDuplicate(sighting, this.#listSeen()))
+        this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
     }
   }
 
@@ -215,8 +213,8 @@ export class Tracker {
     return this.#tracks.filter(({ seenS }) => seenS === this.#timeS);
   }
 
-  #giveUp(sinceLookS: number): void {
-    const tentativeS = Math.max(TENTATIVE_S, sinceLookS);
+  #giveUp(sinceInferenceS: number): void {
+    const tentativeS = Math.max(TENTATIVE_S, sinceInferenceS);
     const lifeS = this.#pace.stretch(this.settings.maxAgeS);
     this.#tracks = this.#tracks.filter(({ id, seenS, isConfirmed }) => {
       const isAlive = this.#timeS - seenS <= (isConfirmed ? lifeS : tentativeS) + ROUNDING_S;
@@ -225,11 +223,11 @@ export class Tracker {
     });
   }
 
-  /** One that was looked for and not seen is shown the longer the longer it was there before. */
+  /** A missed track is shown longer if it is older. */
   #isShown({ bornS, seenS, sureS }: ObjectTrack): boolean {
     const { showPredictedS } = this.settings;
     if (seenS - sureS > Math.max(SHOW_WEAK_S, showPredictedS) + ROUNDING_S) return false;
-    if (seenS >= this.#lookS) return true;
+    if (seenS >= this.#inferredS) return true;
     return this.#timeS - seenS <= showPredictedS * Math.min(1, seenS - bornS) + ROUNDING_S;
   }
 
@@ -254,7 +252,7 @@ export class Tracker {
   }
 }
 
-function isSecond({ box, classId }: Sighting, seen: readonly ObjectTrack[]): boolean {
+function isDuplicate({ box, classId }: Sighting, seen: readonly ObjectTrack[]): boolean {
   return seen.some(
     ({ seenBox, vote }) => overlap(box, seenBox) > (vote.classId === classId ? DUPLICATE_OVERLAP : OTHER_CLASS_OVERLAP),
   );

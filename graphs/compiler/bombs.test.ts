@@ -21,7 +21,7 @@ const BOMBS: readonly (readonly [string, string])[] = [
   ],
   ["brackets", "[".repeat(900_000)],
   ["braces", "{a: ".repeat(200_000)],
-  ["brackets hidden from whoever counts them", `["]",`.repeat(100_000)],
+  ["brackets hidden in quotes", `["]",`.repeat(100_000)],
   ["brackets over lines", "[\n".repeat(400_000)],
   ["dashes", "- ".repeat(400_000)],
   ["question marks", "? ".repeat(400_000)],

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { canAgree, parseCaps } from "./caps.ts";
-import { describeCaps } from "./caps-words.ts";
+import { canAgree, describeCaps, parseCaps } from "./caps.ts";
 
 describe("caps", () => {
   const cases: readonly (readonly [string, string, boolean])[] = [
@@ -44,7 +43,7 @@ describe("caps", () => {
     "video/x-raw,=5",
     "video/x-raw width=5",
   ]) {
-    test(`${JSON.stringify(text)} is no caps`, () => assert.equal(parseCaps(text), null));
+    test(`${JSON.stringify(text)} is not caps`, () => assert.equal(parseCaps(text), null));
   }
 
   test("any text is read or refused", () => {

@@ -1,6 +1,8 @@
+import { listChoices } from "./describe.ts";
+
 /**
- * Enough of GStreamer's caps notation to tell that two sides can never agree. What is not understood counts as
- * agreeing: only negotiation knows everything.
+ * Caps: parsed, intersected and described, as far as needed to find links that can never negotiate. Notation that is not
+ * understood counts as compatible; GStreamer's negotiation decides.
  */
 export type CapsValue =
   | { readonly kind: "choices"; readonly choices: readonly string[] }
@@ -15,22 +17,22 @@ interface Range {
 
 export interface CapsStructure {
   readonly mediaType: string;
-  /** Sorted, joined with a comma; `memory:SystemMemory` when nothing is said; `ANY` takes all. */
+  /** Sorted, joined with a comma; `memory:SystemMemory` by default; `ANY` matches all. */
   readonly features: string;
   readonly fields: ReadonlyMap<string, CapsValue>;
 }
 
-/** `encoded`: any format but raw pictures and sound; of a source it is mostly all that is known beforehand. */
+/** `encoded`: any format but raw video and audio; often all that is known of a source before it runs. */
 export type Caps = "any" | "encoded" | readonly CapsStructure[];
 
 const MAX_STRUCTURES = 128;
 const MEDIA_TYPE = /^[A-Za-z][\w+.-]*\/[\w+.-]+$/;
 
-/** The caps of pads are the same few texts over and over. */
+/** Pads repeat the same few caps. */
 const parsed = new Map<string, Caps | null>();
 const MAX_PARSED = 2_000;
 
-/** Null when the text is no caps. */
+/** Null when the text is not caps. */
 export function parseCaps(text: string): Caps | null {
   const known = parsed.get(text);
   if (known !== undefined) return known;
@@ -71,7 +73,7 @@ function parseStructure(text: string): CapsStructure | null {
 
 const TYPE_PREFIX = /^\(\s*([\w/:]+)\s*\)\s*/;
 
-/** Null when it cannot be one. */
+/** Null when it is not a value. */
 function parseValue(text: string): CapsValue | null {
   const bare = text.trim().replace(TYPE_PREFIX, "");
   if (bare.startsWith("{")) {
@@ -90,7 +92,6 @@ function parseValue(text: string): CapsValue | null {
   return { kind: "choices", choices: [bare.replace(/^"(.*)"$/s, "$1").replace(/^'(.*)'$/s, "$1")] };
 }
 
-/** Most are names of formats. */
 const isNumeral = (text: string): boolean => /^\s*[-+.\d]/.test(text);
 
 const toNumber = (text: string): number => {
@@ -103,7 +104,7 @@ const toLimit = (text: string): number => {
   return word === "min" ? -Infinity : word === "max" ? Infinity : toNumber(word.replace(TYPE_PREFIX, ""));
 };
 
-/** Every scalar that the caps give a field, with the type they say it has, if any. */
+/** Every scalar value of every field, with its type if one is written. */
 export function listScalars(text: string): readonly CapsScalar[] {
   return splitOutside(text, ";").flatMap((structure) =>
     splitOutside(structure, ",")
@@ -133,7 +134,7 @@ export interface CapsScalar {
   readonly text: string;
 }
 
-/** Splits at a separator that stands outside of quotes and brackets. */
+/** Splits at separators outside of quotes and brackets. */
 function splitOutside(text: string, separator: string): readonly string[] {
   const parts: string[] = [];
   let depth = 0;
@@ -155,7 +156,7 @@ function splitOutside(text: string, separator: string): readonly string[] {
   return [...parts, text.slice(start)];
 }
 
-/** What both can be. Empty: they can never agree. */
+/** Empty: the two can never negotiate. */
 export function intersectCaps(a: Caps, b: Caps): Caps {
   if (a === "any") return b;
   if (b === "any") return a;
@@ -170,7 +171,7 @@ export const canAgree = (a: Caps, b: Caps): boolean => {
   return typeof common === "string" || common.length > 0;
 };
 
-export const isRaw = ({ mediaType }: CapsStructure): boolean => mediaType.endsWith("/x-raw");
+const isRaw = ({ mediaType }: CapsStructure): boolean => mediaType.endsWith("/x-raw");
 
 function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure | null {
   if (a.mediaType !== b.mediaType) return null;
@@ -185,10 +186,10 @@ function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure 
   return { mediaType: a.mediaType, features: a.features === "ANY" ? b.features : a.features, fields };
 }
 
-export function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
+function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   if (a.kind === "open" || b.kind === "open") return a.kind === "open" ? b : a;
   if (a.kind === "choices" && b.kind === "choices") {
-    // `30/1` and `30` are one number. Looked up and not compared pair by pair: converters list sixty formats a side.
+    // `30/1` equals `30`. Sets, not pairwise comparison: converters list sixty formats per pad.
     const words = new Set(b.choices);
     const numbers = new Set(
       b.choices
@@ -213,4 +214,90 @@ export function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
     return Number.isNaN(number) || (number >= range.minimum && number <= range.maximum);
   });
   return choices.length === 0 ? null : { kind: "choices", choices };
+}
+
+/** Structures, and values of a field, in a message. */
+const MAX_SHOWN = 4;
+
+/** `video/x-raw or image/jpeg`. */
+export function describeCaps(caps: Caps, fields: readonly string[] = []): string {
+  if (caps === "any") return "anything";
+  if (caps === "encoded" || (caps.length > MAX_SHOWN && !caps.some(isRaw))) return "encoded video";
+  const names = [...new Set(caps.map((structure) => describeStructure(structure, fields)))];
+  if (names.length === 0) return "nothing";
+  if (names.length <= MAX_SHOWN) return names.join(" or ");
+  return `${names.slice(0, MAX_SHOWN).join(", ")} and ${names.length - MAX_SHOWN} more`;
+}
+
+/** In caps notation, for comparison with what the author wrote. */
+function describeStructure({ mediaType, features, fields }: CapsStructure, shown: readonly string[]): string {
+  const memory = features === "memory:SystemMemory" || features === "ANY" ? "" : `(${features})`;
+  const stated = shown.flatMap((name) => {
+    const value = fields.get(name);
+    return value === undefined ? [] : [`,${name}=${describeCapsValue(value)}`];
+  });
+  return `${mediaType}${memory}${stated.join("")}`;
+}
+
+function describeCapsValue(value: CapsValue): string {
+  if (value.kind === "open") return "…";
+  if (value.kind === "range") return `[${value.minimum},${value.maximum}]`;
+  const { choices } = value;
+  if (choices.length === 1) return choices[0] ?? "";
+  return `{${choices.length > MAX_SHOWN ? [...choices.slice(0, MAX_SHOWN), "…"].join(",") : choices.join(",")}}`;
+}
+
+/** Of caps that can never negotiate: both sides in words, and what to put between them. */
+export function describeMismatch(output: Caps, input: Caps) {
+  const fields = findFields(output, input);
+  const ofSameType = (caps: Caps, other: Caps): Caps =>
+    fields.length === 0 || typeof caps === "string" || typeof other === "string"
+      ? caps
+      : caps.filter((structure) => other.some(({ mediaType }) => mediaType === structure.mediaType));
+  return {
+    output: describeCaps(ofSameType(output, input), fields),
+    input: describeCaps(ofSameType(input, output), fields),
+    advice: adviseOn(output, input, fields),
+  };
+}
+
+/** The fields in which the two most similar structures differ. */
+function findFields(output: Caps, input: Caps): readonly string[] {
+  if (typeof output === "string" || typeof input === "string") return [];
+  const differing = output.flatMap((left) =>
+    input
+      .filter((right) => left.mediaType === right.mediaType)
+      .map((right) =>
+        [...right.fields].flatMap(([name, value]) => {
+          const other = left.fields.get(name);
+          return other !== undefined && intersectValues(other, value) === null ? [name] : [];
+        }),
+      )
+      .filter((names) => names.length > 0),
+  );
+  return differing.sort((a, b) => a.length - b.length)[0] ?? [];
+}
+
+const CONVERTERS: readonly (readonly [readonly string[], string])[] = [
+  [["width", "height", "pixel-aspect-ratio"], "`resize` or `videoscale`"],
+  [["framerate"], "`videorate`"],
+  [["format", "colorimetry", "chroma-site"], "`videoconvert`"],
+];
+
+function adviseOn(output: Caps, input: Caps, fields: readonly string[]): string {
+  const converters = CONVERTERS.filter(([names]) => fields.some((field) => names.includes(field)));
+  const isCovered = fields.every((field) => CONVERTERS.some(([names]) => names.includes(field)));
+  const isVideo = input !== "any" && input !== "encoded" && input.every(({ mediaType }) => mediaType === "video/x-raw");
+  if (isVideo && fields.length > 0 && isCovered)
+    return `${converters.map(([, converter]) => converter).join(", and ")} before it`;
+  if (isVideo && (output === "encoded" || (output !== "any" && output.length > 0 && !output.some(isRaw))))
+    return "`decode` before it";
+  const codecs = typeof input === "string" ? [] : input.map(({ mediaType }) => mediaType);
+  const encodable = codecs.filter((codec) => codec === "video/x-h264" || codec === "video/x-h265");
+  const isRawVideo = typeof output !== "string" && output.some(({ mediaType }) => mediaType === "video/x-raw");
+  if (isRawVideo && encodable.length > 0 && fields.length === 0) {
+    const choices = [...new Set(encodable)].map((codec) => `\`encode: { codec: ${codec.slice("video/x-".length)} }\``);
+    return `${listChoices(choices)} before it`;
+  }
+  return "an element between them that converts one into the other";
 }

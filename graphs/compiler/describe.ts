@@ -1,4 +1,4 @@
-/** Values and JSON Schemas in the words of a message. */
+/** Values and JSON Schemas in words, for messages. */
 import type { Json } from "../../schemas/json.ts";
 
 const MAX_SHOWN = 60;
@@ -52,7 +52,7 @@ function describeType(type: string, schema: Schema): string {
     case "integer":
       return describeRange("a whole number", bound("minimum"), bound("maximum"));
     case "string":
-      // Whoever wrote the pattern said in words what it is for.
+      // The description says in words what the pattern means.
       if (typeof schema.pattern === "string" && typeof schema.description === "string")
         return toPhrase(schema.description);
       if (typeof schema.pattern === "string") return `text that matches ${schema.pattern}`;
@@ -72,6 +72,6 @@ function describeType(type: string, schema: Schema): string {
   }
 }
 
-/** A sentence, to stand after "expected". A word in capitals stays as it is. */
+/** A sentence as a phrase after "expected". A word in capitals keeps them. */
 const toPhrase = (sentence: string): string =>
   sentence.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase()).replace(/\.$/, "");

@@ -1,12 +1,11 @@
-/** What it takes to get from one plan to another: properties set live, branches taken off and put on, or a relaunch. */
+/** The changes from one plan to another: properties set while PLAYING, branches attached and detached, or a relaunch. */
 import { isDeepStrictEqual } from "node:util";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
-import { isLiveProperty } from "./element-properties.ts";
-import { type ElementKnowledge, isMutable } from "./mutable.ts";
 import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "./plan.ts";
+import { type ElementKnowledge, isLiveProperty, isMutable } from "./properties.ts";
 
-/** Relaunches first; a segment is detached before it is attached anew. */
+/** Relaunches first; a segment is detached before it is attached again. */
 export function diffPlans(before: GraphPlan, after: GraphPlan, knowledge: ElementKnowledge): readonly PlanChange[] {
   const changes = [
     ...diffStart(before, after),
@@ -27,8 +26,7 @@ function diffStart(before: GraphPlan, after: GraphPlan): readonly PlanChange[] {
     const pace = (plan: GraphPlan) => plan.source?.pace ?? (plan.live ? "realtime" : "fast");
     changes.push(relaunch(`the pace of the source changes from ${pace(before)} to ${pace(after)}`));
   }
-  if (!isDeepStrictEqual(before.prefer, after.prefer))
-    changes.push(relaunch("other elements are preferred when GStreamer chooses"));
+  if (!isDeepStrictEqual(before.prefer, after.prefer)) changes.push(relaunch("autoplugging prefers other elements"));
   return changes;
 }
 
@@ -54,7 +52,7 @@ function diffBranches(
   return [...gone.map(detach), ...rest];
 }
 
-/** Live changes, and why they are not enough. */
+/** Changes that are possible while PLAYING, and what prevents others. */
 interface SegmentDiff {
   readonly changes: readonly PlanChange[];
   readonly obstacles: readonly string[];
@@ -63,20 +61,21 @@ interface SegmentDiff {
 function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: ElementKnowledge): SegmentDiff {
   const obstacles: string[] = [];
   const changes: PlanChange[] = [];
-  if (before.tee !== after.tee) obstacles.push(`"${after.name}" hangs on another tee`);
+  if (before.tee !== after.tee) obstacles.push(`"${after.name}" is attached to another tee`);
   const old = new Map(before.nodes.map((node) => [node.name, node]));
   const kept = new Set(after.nodes.map((node) => node.name));
-  for (const node of before.nodes) if (!kept.has(node.name)) obstacles.push(`"${node.name}" (${node.factory}) is gone`);
+  for (const node of before.nodes)
+    if (!kept.has(node.name)) obstacles.push(`"${node.name}" (${node.factory}) is removed`);
   for (const node of after.nodes) {
     const was = old.get(node.name);
     if (was === undefined) obstacles.push(`"${node.name}" (${node.factory}) is new`);
     else if (was.factory !== node.factory || was.kind !== node.kind)
-      obstacles.push(`"${node.name}" turns from ${was.factory} into ${node.factory}`);
+      obstacles.push(`"${node.name}" changes from ${was.factory} to ${node.factory}`);
     else diffProperties(was, node, knowledge, changes, obstacles);
   }
-  // Nodes that come or go bring their links; only what is left over is a change of its own.
+  // Added and removed nodes change links too; only other changes of links count.
   if (obstacles.length === 0 && !sameLinks(before, after))
-    obstacles.push(`the elements of "${after.name}" are linked in another way`);
+    obstacles.push(`the elements of "${after.name}" are linked differently`);
   if (obstacles.length === 0) obstacles.push(...diffDrivers(before, after, knowledge));
   return { changes, obstacles };
 }
@@ -92,21 +91,21 @@ function diffProperties(
     if (isMutable(after, property, knowledge)) {
       changes.push({ label: "live", node: after.name, author: after.author, property, from, to });
     } else {
-      obstacles.push(`"${after.name}" cannot change its property "${property}" while it runs`);
+      obstacles.push(`property "${property}" of "${after.name}" is not mutable while PLAYING`);
     }
   }
 }
 
-/** Drivers are told their properties once; a live property is carried out by the nodes its element expands into. */
+/** Drivers get their properties once; mutable properties are applied to the nodes that the element expands into. */
 function diffDrivers(before: PlanSegment, after: PlanSegment, { elements }: ElementKnowledge): readonly string[] {
   return after.drivers.flatMap((driver) => {
     const was = before.drivers.find((candidate) => candidate.author === driver.author);
-    if (was === undefined) return [`"${driver.author}" is driven anew`];
+    if (was === undefined) return [`"${driver.author}" gets a new driver`];
     const definition = elements.get(driver.element);
     return [...differences(was.properties, driver.properties)]
       .map(([name]) => kebab(name))
       .filter((name) => definition === undefined || !isLiveProperty(definition, name))
-      .map((name) => `"${driver.author}" cannot change its property "${name}" while it runs`);
+      .map((name) => `property "${name}" of "${driver.author}" is not mutable while PLAYING`);
   });
 }
 

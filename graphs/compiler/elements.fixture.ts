@@ -23,8 +23,8 @@ const ELEMENTS: readonly AnyElement[] = [
     }),
     expand(properties, context) {
       const uri = properties.uri ?? context.source?.uri;
-      if (uri === undefined) throw new ExpandFault(null, "there is no uri");
-      if (uri.startsWith("bad:")) throw new ExpandFault("uri", `"${uri}" is no source`);
+      if (uri === undefined) throw new ExpandFault(null, "uri is missing");
+      if (uri.startsWith("bad:")) throw new ExpandFault("uri", `"${uri}" is not a source`);
       if (uri.startsWith("rtsp:")) return { nodes: [node("in", "appsrc")] };
       if (!uri.startsWith("test:")) return { nodes: [{ ...node("file", "filesrc", { location: uri }) }] };
       return { nodes: [node("test", "videotestsrc", { pattern: uri.slice(5) })] };

@@ -1,13 +1,13 @@
 import type { Position } from "./plan.ts";
 
-/** One thing wrong with a graph. `message` says what was found; the rest says what to do about it. */
+/** An error in a graph. `message` says what was found, the rest how to fix it. */
 export interface Fault {
   readonly code: FaultCode;
   readonly at: Position;
   readonly message: string;
-  /** What would have been right, in words: `a number from 0 to 1`. */
+  /** A valid value in words: `a number from 0 to 1`. */
   readonly expected?: string;
-  /** The nearest right name, when one is near. */
+  /** The most similar valid name, if there is one. */
   readonly suggestion?: string;
 }
 
@@ -45,10 +45,10 @@ export function formatFault(fault: Fault): string {
   return `${file ?? "launch"}:${line}:${column}: ${fault.message}${hints.length > 0 ? ` (${hints.join("; ")})` : ""}`;
 }
 
-/** More than these are no help to whoever reads them; the data has all. */
-export const FAULTS_SHOWN = 20;
+/** The text of `GraphFaults` has these at most; `faults` has all. */
+const FAULTS_SHOWN = 20;
 
-/** One line a fault; what goes beyond the limit is counted on a line of its own. */
+/** One line per fault; the last line counts those beyond the limit. */
 export function formatFaults(faults: readonly Fault[], limit: number = FAULTS_SHOWN): string {
   const more = faults.length - limit;
   return [...faults.slice(0, limit).map(formatFault), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
@@ -60,5 +60,48 @@ export class GraphFaults extends Error {
   constructor(faults: readonly Fault[]) {
     super(formatFaults(faults));
     this.faults = faults;
+  }
+}
+
+interface Hints {
+  readonly expected?: string | undefined;
+  readonly suggestion?: string | undefined;
+}
+
+/** Collects faults without duplicates and sorts them in text order, files in the order of their first fault. */
+export class FaultList {
+  readonly #faults = new Map<string, Fault>();
+  readonly #files: (string | null)[] = [];
+
+  constructor(file: string | null) {
+    this.#files.push(file);
+  }
+
+  add(code: FaultCode, at: Position, message: string, hints: Hints = {}): void {
+    if (!this.#files.includes(at.file)) this.#files.push(at.file);
+    const fault: Fault = {
+      code,
+      at,
+      message,
+      ...(hints.expected === undefined ? {} : { expected: hints.expected }),
+      ...(hints.suggestion === undefined ? {} : { suggestion: hints.suggestion }),
+    };
+    const key = `${at.file}\n${at.line}:${at.column} ${code} ${message}`;
+    if (!this.#faults.has(key)) this.#faults.set(key, fault);
+  }
+
+  addAll(faults: readonly Fault[]): void {
+    for (const fault of faults) this.add(fault.code, fault.at, fault.message, fault);
+  }
+
+  get size(): number {
+    return this.#faults.size;
+  }
+
+  sorted(): readonly Fault[] {
+    const fileOrder = (fault: Fault) => this.#files.indexOf(fault.at.file);
+    return [...this.#faults.values()].sort(
+      (a, b) => fileOrder(a) - fileOrder(b) || a.at.line - b.at.line || a.at.column - b.at.column,
+    );
   }
 }

@@ -34,12 +34,12 @@ describe("parameters", () => {
     assert.deepEqual(propertiesOf(plan, "filesink"), { location: "$/7-a.bin$" });
   });
 
-  test("null leaves a GStreamer property alone", () => {
+  test("null keeps the default of a GStreamer property", () => {
     const plan = planOf(main("source, { queue: { max-size-buffers: $n } }, print", "params: { n: { default: null } }"));
     assert.deepEqual(propertiesOf(plan, "queue"), {});
   });
 
-  test("a value says where it was written and which parameters it came from", () => {
+  test("a property has its position and the parameters in its value", () => {
     const plan = planOf(main("source, { queue: { max-size-buffers: $n } }, print", "params: { n: { default: 7 } }"));
     const at = { file: "a.yaml", line: 3, column: 55 };
     assert.deepEqual(nodesOf(plan).find((node) => node.name === "queue")?.origins, {
@@ -47,7 +47,7 @@ describe("parameters", () => {
     });
   });
 
-  test("checking takes a missing parameter, and does not check what depends on it", () => {
+  test("mode check allows a missing parameter and does not check what depends on it", () => {
     const text = main("source, encode, { publish: { url: $path } }", "params: { path: { type: string } }");
     assert.deepEqual(messagesOf(compileText(text, { mode: "check" })), []);
     assert.deepEqual(
@@ -56,7 +56,7 @@ describe("parameters", () => {
     );
   });
 
-  test("caps that depend on a missing parameter link to anything while checking", () => {
+  test("in mode check, caps with a missing parameter link to anything", () => {
     const text = main(`source, { caps: "video/x-raw,format=\${f}" }, detect, print`, "params: { f: { type: string } }");
     assert.deepEqual(messagesOf(compileText(text, { mode: "check" })), []);
     assert.deepEqual(
@@ -65,12 +65,12 @@ describe("parameters", () => {
     );
   });
 
-  test("checking takes an unbound source, running does not", () => {
+  test("mode check allows a missing source, mode run does not", () => {
     const plan = planOf(main("source, print"), { source: null, mode: "check" });
     assert.deepEqual(plan.source, { uri: "test:smpte", pace: "fast" });
   });
 
-  test("which parameters are live is in the plan, with all values", () => {
+  test("the plan has the live parameters and all values", () => {
     const plan = planOf(DETECT, { params: { model: "small" } });
     assert.deepEqual([plan.params, plan.liveParams], [{ model: "small", confidence: 0.4 }, ["confidence"]]);
   });
@@ -95,13 +95,13 @@ describe("when", () => {
     ["false", false],
   ];
   for (const [when, kept] of cases) {
-    test(`${when} keeps a step ${kept ? "in" : "out"}`, () => {
+    test(`${when} ${kept ? "keeps a step" : "leaves a step out"}`, () => {
       const plan = planOf(main(`source, { queue: { when: ${when} } }, print`, params));
       assert.equal(namesOf(plan).includes("queue"), kept);
     });
   }
 
-  test("keeps a chain or a slot out", () => {
+  test("leaves a chain or a slot out", () => {
     const text = (flag: boolean) => `graph: g
 params: { flag: { default: ${flag} } }
 chains:
@@ -119,7 +119,7 @@ slots:
     assert.deepEqual(namesOf(plan), ["source", "queue-2", "print"]);
   });
 
-  test("a chain that hangs on what is kept out says so", () => {
+  test("reports a chain that joins a node that is left out", () => {
     const compiled = compileText(`graph: g
 params: { b: { default: false } }
 chains:
@@ -127,11 +127,11 @@ chains:
   more: [{ from: t }, fakesink]
 `);
     assert.deepEqual(messagesOf(compiled), [
-      'a.yaml:5:18: `from:` names "t", which its `when:` keeps out (expected the same `when:` for this chain)',
+      'a.yaml:5:18: `from:` names "t", which its `when:` leaves out (expected the same `when:` for this chain)',
     ]);
   });
 
-  test("refuses what it cannot read, and parameters it does not know", () => {
+  test("rejects invalid conditions and unknown parameters", () => {
     const compiled = compileText(
       main("source, { queue: { when: 'a && b' } }, { identity: { when: x } }, print", params),
     );
@@ -151,7 +151,7 @@ describe("extends", () => {
     assert.deepEqual(propertiesOf(plan, "detect"), { model: "default", confidence: 0.9 });
   });
 
-  test("insert and remove change the chain, and nobody else's name", () => {
+  test("insert and remove change the chain and keep the names of other nodes", () => {
     const plan = variant(
       "insert:\n  - { before: track, steps: [stage, queue] }\n  - { after: track, steps: [identity] }\nremove: [report, alerts]\n",
     );
@@ -161,7 +161,7 @@ describe("extends", () => {
     ]);
   });
 
-  test("nodes of slots are addressed by slot and name", () => {
+  test("nodes of slots have the address slot/node", () => {
     const compiled = compileText(
       "graph: v\nextends: detect\nset: { feed/jpegenc: { quality: 10 } }\nremove: [feed/stage]\n",
       { load },
@@ -177,7 +177,7 @@ describe("extends", () => {
     );
   });
 
-  test("a parameter declared again keeps what it does not mention", () => {
+  test("a redeclared parameter inherits the keywords it does not mention", () => {
     const plan = variant("params: { confidence: { default: 0.7 } }");
     assert.deepEqual([plan.params.confidence, plan.liveParams], [0.7, ["confidence"]]);
     const compiled = compileText("graph: v\nextends: detect\nparams: { confidence: { default: 7 } }", { load });
@@ -187,7 +187,7 @@ describe("extends", () => {
     );
   });
 
-  test("a chain or slot of the same name takes the place of the inherited one; a chain emptied by remove is gone", () => {
+  test("a chain or slot replaces the inherited one of the same name; an emptied chain is removed", () => {
     assert.deepEqual(
       variant("chains: { data: [{ from: frames }, print] }").branches[0]?.nodes.map((node) => node.name),
       ["print"],
@@ -195,7 +195,7 @@ describe("extends", () => {
     assert.deepEqual(variant("remove: [detections]").branches, []);
   });
 
-  test("remove takes chains and slots, by their name alone or said to be one", () => {
+  test("removes chains and slots, by name alone or by kind and name", () => {
     for (const rest of ["remove: [data, rtsp]", "remove: [{ chain: data }, { slot: rtsp }]"]) {
       const plan = variant(rest);
       assert.deepEqual([plan.branches, Object.keys(plan.slots)], [[], ["feed"]], rest);
@@ -220,7 +220,7 @@ slots:
     ]);
   });
 
-  test("what would miss a removed node or chain is reported where it was removed, all of it", () => {
+  test("reports everything that joins a removed node or chain, at its removal", () => {
     const faults = (rest: string) => messagesOf(compileText(`graph: v\nextends: detect\n${rest}`, { load }));
     const missed = (name: string, kind: string, column: number) =>
       `a.yaml:3:${column}: "frames" is removed, but ${kind} "${name}" of graph "detect" has \`from: frames\` ` +
@@ -240,7 +240,7 @@ slots:
     ]);
   });
 
-  test("a node that is not there is named with what is near", () => {
+  test("suggests a similar name for an unknown node", () => {
     const compiled = compileText("graph: v\nextends: detect\nset: { detct: {} }\nremove: [overlay]\n", { load });
     assert.deepEqual(
       compiled.faults.map((fault) => [fault.code, fault.at.line, fault.suggestion]),

@@ -65,7 +65,7 @@ describe("a launch line", () => {
       ],
     ],
     [
-      "goes on from a tee by its name",
+      "continues from a tee by its name",
       "videotestsrc ! tee name=t t. ! queue ! fakesink t. ! print",
       [
         ["videotestsrc", "videotestsrc", {}],
@@ -128,31 +128,25 @@ describe("a launch line", () => {
 describe("a fault in a launch line has its column", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["", "launch:1:1: the line is empty (expected `element ! element ! …`)"],
-    ["! fakesink", "launch:1:1: `!` links two elements, and there is none before it (expected `element ! element`)"],
-    [
-      "videotestsrc ! ! fakesink",
-      "launch:1:16: `!` links two elements, and there is none before it (expected `element ! element`)",
-    ],
-    [
-      "videotestsrc !",
-      "launch:1:14: `!` links two elements, and there is none after it (expected `element ! element`)",
-    ],
+    ["! fakesink", "launch:1:1: no element before `!` (expected `element ! element`)"],
+    ["videotestsrc ! ! fakesink", "launch:1:16: no element before `!` (expected `element ! element`)"],
+    ["videotestsrc !", "launch:1:14: no element after `!` (expected `element ! element`)"],
     [
       "pattern=ball videotestsrc",
-      "launch:1:1: `pattern=ball` belongs to no element (expected an element before its properties)",
+      "launch:1:1: `pattern=ball` has no element before it (expected an element before its properties)",
     ],
     [`filesrc location="a b ! fakesink`, 'launch:1:18: the quote " is not closed (expected another ")'],
     [
       "videotestsrc ! t. ! fakesink",
-      "launch:1:16: `t.` stands between two elements (expected `name. ! element` or `element ! name.`)",
+      "launch:1:16: `t.` is between two elements (expected `name. ! element` or `element ! name.`)",
     ],
     [
       "videotestsrc pattern=ball pattern=snow ! fakesink",
-      'launch:1:27: the property "pattern" is there twice (expected each property once)',
+      'launch:1:27: duplicate property "pattern" (expected each property once)',
     ],
     [
       "videotestsrc ! fakesnk",
-      'launch:1:16: there is no element "fakesnk" (expected a TypeScript element or a GStreamer element that is installed; `windhover inspect` lists them; did you mean "fakesink"?)',
+      'launch:1:16: unknown element "fakesnk" (expected a TypeScript element or an installed GStreamer element; `windhover inspect` lists them; did you mean "fakesink"?)',
     ],
     [
       "videotestsrc num-buffers=many ! fakesink",
@@ -160,11 +154,11 @@ describe("a fault in a launch line has its column", () => {
     ],
     [
       "videotestsrc ! (fakesink)",
-      "launch:1:16: `(fakesink)` makes a bin, which a launch line has not (expected the elements without brackets: `a ! b ! c`)",
+      "launch:1:16: `(fakesink)` is a bin, which is not supported (expected the elements without brackets: `a ! b ! c`)",
     ],
     [
       "bin.( videotestsrc ! fakesink )",
-      "launch:1:1: `bin.(` makes a bin, which a launch line has not (expected the elements without brackets: `a ! b ! c`)",
+      "launch:1:1: `bin.(` is a bin, which is not supported (expected the elements without brackets: `a ! b ! c`)",
     ],
     [
       "gst-launch-1.0 -v videotestsrc ! fakesink",
@@ -172,7 +166,7 @@ describe("a fault in a launch line has its column", () => {
     ],
     [
       "videotestsrc ! fakesink # done",
-      "launch:1:25: `#` begins a comment, which a launch line has not (expected elements, properties and caps only)",
+      "launch:1:25: `#` is a comment, which is not supported (expected elements, properties and caps only)",
     ],
     [
       "filesrc location=a.mp4 ! qtdemux .video_0 ! fakesink",
@@ -180,7 +174,7 @@ describe("a fault in a launch line has its column", () => {
     ],
     [
       "videotestsrc ! video/x-raw(memory:DMABuf) ! fakesink",
-      'launch:1:16: "videotestsrc" gives video/x-raw, but "capsfilter" takes video/x-raw(memory:DMABuf) (expected an element between them that turns one into the other)',
+      'launch:1:16: "videotestsrc" outputs video/x-raw, but "capsfilter" accepts video/x-raw(memory:DMABuf) (expected an element between them that converts one into the other)',
     ],
     [
       "videotestsrc name=a.b ! fakesink",
@@ -188,7 +182,7 @@ describe("a fault in a launch line has its column", () => {
     ],
     [
       "videotestsrc \\\n ! fakesnk",
-      'launch:2:4: there is no element "fakesnk" (expected a TypeScript element or a GStreamer element that is installed; `windhover inspect` lists them; did you mean "fakesink"?)',
+      'launch:2:4: unknown element "fakesnk" (expected a TypeScript element or an installed GStreamer element; `windhover inspect` lists them; did you mean "fakesink"?)',
     ],
   ];
   for (const [line, says] of cases)

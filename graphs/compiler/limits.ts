@@ -1,12 +1,12 @@
-/** Bounds that keep any text, however made, from costing more than a moment and a few megabytes. */
+/** Limits that bound the time and memory of a compilation, whatever the text. */
 export const MAX_TEXT_BYTES = 1_000_000;
-/** Values in a document once its aliases are followed. */
+/** Values in a document with its aliases resolved. */
 export const MAX_VALUES = 50_000;
-/** Words, marks and spaces of YAML in a document. */
+/** YAML tokens in a document. */
 export const MAX_TOKENS = 200_000;
 export const MAX_DEPTH = 64;
 export const MAX_NODES = 1_000;
 export const MAX_EXTENDS = 16;
-/** Characters of one interpolated text, and of all of them in one compilation. */
+/** Characters of one interpolated text, and of all of them in a compilation. */
 export const MAX_TEXT_CHARS = 16_384;
 export const MAX_INTERPOLATED_CHARS = 4_000_000;

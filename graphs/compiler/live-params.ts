@@ -1,12 +1,10 @@
-/** What takes the values of parameters; which of those declared `live` can change while PLAYING, and why others cannot. */
-import type { Chain, GraphDocument } from "./document.ts";
-import { FaultList } from "./fault-list.ts";
-import { type ElementKnowledge, isMutable } from "./mutable.ts";
-import type { ParamValues } from "./params.ts";
-import { Substitution } from "./substitute.ts";
-import { paramOfWhen } from "./when.ts";
+/** Which properties use which parameters, and which parameters declared `live` are mutable while PLAYING. */
 
-/** A property whose value a parameter takes part in; the node as `set` names it. */
+import { listParams, paramOfWhen } from "./apply-params.ts";
+import type { Chain, GraphDocument } from "./document.ts";
+import { type ElementKnowledge, isMutable } from "./properties.ts";
+
+/** A property whose value uses a parameter; the node as `set` names it. */
 export interface ParamUse {
   readonly param: string;
   readonly node: string;
@@ -14,19 +12,13 @@ export interface ParamUse {
   readonly isMutable: boolean;
 }
 
-export interface LiveParams {
+interface LiveParams {
   readonly live: readonly string[];
-  /** Declared live, but something that takes the value is fixed while PLAYING: what, by parameter. */
+  /** Declared live, but used by a property that is not mutable while PLAYING: the reason, by parameter. */
   readonly fixed: Readonly<Record<string, string>>;
 }
 
-export function listParamUses(
-  document: GraphDocument,
-  params: ParamValues,
-  knowledge: ElementKnowledge,
-): readonly ParamUse[] {
-  // Only names are asked for here; what is wrong with the values has been reported.
-  const substitution = new Substitution(params, new FaultList(null));
+export function listParamUses(document: GraphDocument, knowledge: ElementKnowledge): readonly ParamUse[] {
   return listChains(document).flatMap(({ chain, prefix, own }) =>
     chain.steps.flatMap((step) => {
       if (step.kind !== "element") return [];
@@ -34,9 +26,8 @@ export function listParamUses(
       const node = prefix + (step.name?.value ?? element);
       const kind = knowledge.elements.has(element) ? "typescript" : "native";
       return step.properties.flatMap(({ key, value }) =>
-        substitution
-          .apply(value)
-          .params.filter((param) => !own.includes(param))
+        listParams(value)
+          .filter((param) => !own.includes(param))
           .map((param) => ({
             ...{ param, node, property: key },
             isMutable: isMutable({ kind, factory: element }, key, knowledge),
@@ -49,7 +40,7 @@ export function listParamUses(
 export function findLiveParams(document: GraphDocument, uses: readonly ParamUse[]): LiveParams {
   const fixed: Record<string, string> = {};
   for (const { param, node, property } of uses.filter((use) => !use.isMutable))
-    fixed[param] ??= `"${node}" cannot change its property "${property}" while it runs`;
+    fixed[param] ??= `property "${property}" of "${node}" is not mutable while PLAYING`;
   for (const { chain, prefix, own } of listChains(document)) {
     const steps = chain.steps.flatMap((step) =>
       step.kind === "element" ? [{ name: prefix + (step.name?.value ?? step.element), when: step.when }] : [],
@@ -69,7 +60,7 @@ export function findLiveParams(document: GraphDocument, uses: readonly ParamUse[
 interface NamedChain {
   readonly chain: Chain;
   readonly prefix: string;
-  /** Parameters of a slot, which hide those of the graph. */
+  /** Parameters of the slot, which shadow those of the graph. */
   readonly own: readonly string[];
 }
 

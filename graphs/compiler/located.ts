@@ -1,16 +1,18 @@
-/** JSON that remembers where it was written: what every reader of text makes and every check reports against. */
+/** JSON with the position of every value: what the readers of text produce, and what faults refer to. */
 import type { Json } from "../../schemas/json.ts";
+import { describeValue } from "./describe.ts";
+import type { FaultList } from "./fault.ts";
 import type { Position } from "./plan.ts";
 
 export interface LocatedScalar {
   readonly kind: "scalar";
   readonly at: Position;
   readonly value: null | boolean | number | string;
-  /** From a launch line, where everything is text: the type is the property's, not the author's. */
+  /** From a launch line, where every value is text: converted to the type of the property. */
   readonly untyped?: true;
 }
 
-export interface LocatedList {
+interface LocatedList {
   readonly kind: "list";
   readonly at: Position;
   readonly items: readonly Located[];
@@ -45,7 +47,21 @@ export function findEntry(map: LocatedMap, key: string): LocatedEntry | undefine
   return map.entries.find((entry) => entry.key === key);
 }
 
-/** The position of the value at `path`, or of the nearest thing around it that was written. */
+export const describeLocated = (located: Located): string => describeValue(toJson(located));
+
+/** The entries of a map; none for a missing entry. Anything else is a fault. */
+export function readEntries(
+  entry: LocatedEntry | undefined,
+  expected: string,
+  faults: FaultList,
+): readonly LocatedEntry[] {
+  if (entry === undefined) return [];
+  if (entry.value.kind === "map") return entry.value.entries;
+  faults.add("document_shape", entry.value.at, `"${entry.key}" is ${describeLocated(entry.value)}`, { expected });
+  return [];
+}
+
+/** The position of the value at `path`, or of the nearest value around it. */
 export function locate(located: Located, path: readonly string[]): Position {
   const [head, ...rest] = path;
   if (head === undefined) return located.at;
@@ -58,10 +74,9 @@ export function locate(located: Located, path: readonly string[]): Position {
   return inner === undefined ? located.at : locate(inner, rest);
 }
 
-/** Turns `/rules/0/name` (a JSON pointer as ajv gives it) into its keys. */
-export function splitPointer(pointer: string): readonly string[] {
-  return pointer
+/** Splits a JSON pointer such as `/rules/0/name` into its keys. */
+export const splitPointer = (pointer: string): readonly string[] =>
+  pointer
     .split("/")
     .slice(1)
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-}

@@ -1,44 +1,34 @@
-/** What elements read of the frame metadata must have been written on every path that leads to them. */
-import type { AnyElement } from "../../elements/element.ts";
-import type { Registry } from "../../schemas/registry.ts";
-import type { Edge } from "./connect.ts";
+import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
+import { type Edge, groupBy, type Ordered } from "./connect-chains.ts";
 import { listChoices } from "./describe.ts";
-import type { FaultList } from "./fault-list.ts";
-import { losesMetadata } from "./metadata-loss.ts";
-import { groupBy, type Ordered } from "./order.ts";
-import type { Part, ResolvedStep } from "./resolved.ts";
+import type { Part, Resolution, ResolvedStep } from "./resolve-steps.ts";
 
 interface Known {
-  /** Keys that are on every frame here. */
+  /** Keys that every frame has at this point. */
   readonly keys: ReadonlySet<string>;
-  /** Keys that were on frames before, and the part that dropped them. */
+  /** Keys that frames had before, and the element that dropped them. */
   readonly lost: ReadonlyMap<string, Part>;
 }
 
-/** `unknown` after a step that could not be read, which may write anything. */
+/** `unknown` after an unreadable step, which may write anything. */
 export type Available = Known | "unknown";
 
 const NOTHING: Known = { keys: new Set(), lost: new Map() };
 
-export interface MetadataRequest {
-  readonly ordered: Ordered;
-  /** Results of steps walked before, such as the tee a slot hangs on. */
-  readonly given: ReadonlyMap<ResolvedStep, Available>;
-  readonly elements: ReadonlyMap<string, AnyElement>;
-  readonly registry: Registry;
-  readonly faults: FaultList;
-}
-
-export function followMetadata(request: MetadataRequest): ReadonlyMap<ResolvedStep, Available> {
-  const { ordered, given } = request;
+/** `given`: results of earlier steps, such as the tee a slot is attached to. */
+export function followMetadata(
+  ordered: Ordered,
+  given: ReadonlyMap<ResolvedStep, Available>,
+  resolution: Resolution,
+): ReadonlyMap<ResolvedStep, Available> {
   const incoming = groupBy(ordered.edges, (edge) => edge.to);
   const result = new Map(given);
   for (const step of ordered.steps) {
     if (result.has(step)) continue;
     const arriving = meet((incoming.get(step) ?? []).map((edge: Edge) => result.get(edge.from) ?? NOTHING));
-    if (!step.broken) checkReads(step, arriving, request);
+    if (!step.broken) checkReads(step, arriving, resolution);
     const opaque = step.broken && step.definition === null;
-    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, request.registry));
+    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, resolution.registry));
   }
   return result;
 }
@@ -68,7 +58,7 @@ function meet(all: readonly Available[]): Available {
   };
 }
 
-function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: MetadataRequest): void {
+function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: Resolution): void {
   if (arriving === "unknown") return;
   const name = step.name.replace(/^.*\//, "");
   for (const read of step.definition?.reads ?? []) {
@@ -78,13 +68,13 @@ function checkReads(step: ResolvedStep, arriving: Available, { elements, faults 
     const what = wanted.map((key) => `"${key}"`).join(" or ");
     const loser = wanted.map((key) => arriving.lost.get(key)).find((part) => part !== undefined);
     if (loser !== undefined) {
-      const lost = `"${name}" reads ${what}, which "${loser.name}" does not hand on: ${loser.factory} makes new frames without metadata`;
+      const lost = `"${name}" reads ${what}, which "${loser.name}" drops: ${loser.factory} creates new frames without metadata`;
       const expected = `"${name}" before "${loser.name}", or on a branch of a \`tee\` before it`;
       faults.add("missing_metadata", step.at, lost, { expected });
       continue;
     }
     const writers = [...elements.values()].filter((element) => element.writes?.some((key) => wanted.includes(key)));
-    faults.add("missing_metadata", step.at, `"${name}" reads ${what}, which nothing before it writes`, {
+    faults.add("missing_metadata", step.at, `"${name}" reads ${what}, which no element before it writes`, {
       expected:
         writers.length === 0
           ? `an element that writes ${what}`
@@ -92,3 +82,16 @@ function checkReads(step: ResolvedStep, arriving: Available, { elements, faults 
     });
   }
 }
+
+/**
+ * GStreamer elements whose output frames lack the metadata of their input. Filters, converters, encoders, decoders,
+ * payloaders, queues and selectors keep it: their base classes copy it, or they pass the same buffer on. Measured with
+ * every element that accepts raw video. Mixers drop it, as a box of one input is elsewhere in the mixed frame.
+ */
+export const losesMetadata = ({ name, klass, bases }: Pick<FactoryInfo, "name" | "klass" | "bases">): boolean =>
+  NAMES.has(name) || KLASS.test(klass) || bases.some((base) => BASES.has(base));
+
+const BASES = new Set(["GstAggregator", "GstRawBaseParse"]);
+const KLASS = /\b(Compositor|Muxer|Demuxer)\b/;
+/** Not recognisable by base class or klass. */
+const NAMES = new Set(["interlace", "smpte", "videoparse"]);

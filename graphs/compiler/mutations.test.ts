@@ -27,7 +27,7 @@ function assertLocated({ plan, faults }: Compiled, texts: ReadonlyMap<string | n
   assert.equal(plan === null, faults.length > 0);
   for (const { at, message } of faults) {
     const lines = texts.get(at.file)?.split("\n");
-    assert.ok(lines !== undefined, `a fault in a file nobody gave: ${at.file}`);
+    assert.ok(lines !== undefined, `a fault in an unknown file: ${at.file}`);
     const line = lines[at.line - 1];
     assert.ok(line !== undefined, `line ${at.line} of ${lines.length}: ${message}`);
     assert.ok(at.column >= 1 && at.column <= line.length + 1, `column ${at.column} of ${line.length}: ${message}`);
@@ -37,7 +37,7 @@ function assertLocated({ plan, faults }: Compiled, texts: ReadonlyMap<string | n
   assert.equal(new Set(shown).size, shown.length, "a fault is reported twice");
 }
 
-test("the graphs to be damaged are sound", () => {
+test("the original graphs have no faults", () => {
   for (const text of [DETECT, VARIANT]) assert.deepEqual(messagesOf(compileText(text, { load })), []);
   assert.deepEqual(messagesOf(compileLine(LINE)), []);
 });
@@ -75,7 +75,7 @@ test("random text gets faults at places in it", () => {
   );
 });
 
-test("any parameters are taken or refused at a place", () => {
+test("any parameters are accepted or rejected with a position", () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom("model", "confidence", "x", "__proto__", "constructor"), fc.jsonValue()),

@@ -1,24 +1,24 @@
 /** Properties of GStreamer elements, checked against GStreamer's own introspection. */
+
 import type { Json } from "../../schemas/json.ts";
 import type { FactoryInfo, PropertyInfo } from "../../schemas/registry.ts";
 import { suggest } from "../../schemas/suggest.ts";
-import { parseCaps } from "./caps.ts";
-import { checkFields } from "./caps-fields.ts";
+import { type CapsScalar, listScalars, parseCaps } from "./caps.ts";
 import { describeRange, describeValue, listChoices } from "./describe.ts";
 import { listPads, matchesTemplate, type PadProperty, splitPadProperty, suggestPad } from "./pad-names.ts";
 
-export type PropertyVerdict =
-  /** `undefined`: the value says nothing, GStreamer's default stays. */
+type PropertyCheck =
+  /** `undefined`: keep GStreamer's default. */
   | { readonly ok: true; readonly value: Json | undefined }
   | { readonly ok: false; readonly found: string; readonly expected: string; readonly suggestion?: string | undefined };
 
-export interface UnknownProperty {
+interface UnknownProperty {
   readonly message: string;
   readonly expected: string;
   readonly suggestion: string | undefined;
 }
 
-/** `sink_1::xpos` is a property of a pad. */
+/** `sink_1::xpos` names a property of a pad. */
 export function findNativeProperty(factory: FactoryInfo, name: string): PropertyInfo | UnknownProperty {
   const ofPad = splitPadProperty(name);
   if (ofPad !== null) return findPadProperty(factory, ofPad);
@@ -56,15 +56,15 @@ function findPadProperty(factory: FactoryInfo, { pad: name, property }: PadPrope
   };
 }
 
-/** `untyped`: the value is text from a launch line and takes the type of the property. */
-export function checkNativeValue(info: PropertyInfo, given: Json, untyped: boolean): PropertyVerdict {
+/** `untyped`: the value is text from a launch line and is converted to the type of the property. */
+export function checkNativeValue(info: PropertyInfo, given: Json, untyped: boolean): PropertyCheck {
   const value = untyped && typeof given === "string" ? typeText(info, given) : given;
-  const wrong = (expected: string, found = describeValue(value)): PropertyVerdict => {
+  const wrong = (expected: string, found = describeValue(value)): PropertyCheck => {
     const nicks = typeof value === "string" ? (info.values ?? []).map((choice) => choice.nick) : [];
     return { ok: false, found, expected, suggestion: suggest(String(value), nicks) };
   };
-  if (!info.writable) return wrong("it to be left alone", "read-only");
-  if (info.kind === "opaque") return wrong("it to be left alone", `a ${info.gtype}, which cannot be written as text`);
+  if (!info.writable) return wrong("no value", "read-only");
+  if (info.kind === "opaque") return wrong("no value", `a ${info.gtype}, which cannot be written as text`);
   if (given === null) return { ok: true, value: undefined };
   switch (info.kind) {
     case "boolean":
@@ -113,13 +113,13 @@ function typeText(info: PropertyInfo, text: string): Json {
   return text;
 }
 
-/** By nick or by number; the plan has the nick. */
-function checkEnum(info: PropertyInfo, value: Json): PropertyVerdict | null {
+/** By nick or number; the plan has the nick. */
+function checkEnum(info: PropertyInfo, value: Json): PropertyCheck | null {
   const choice = (info.values ?? []).find(({ nick, value: number }) => nick === value || number === value);
   return choice === undefined ? null : { ok: true, value: choice.nick };
 }
 
-function checkFlags(info: PropertyInfo, value: Json): PropertyVerdict | null {
+function checkFlags(info: PropertyInfo, value: Json): PropertyCheck | null {
   const known = info.values ?? [];
   if (typeof value === "number") {
     const covered = known.reduce((bits, flag) => bits | flag.value, 0);
@@ -131,9 +131,44 @@ function checkFlags(info: PropertyInfo, value: Json): PropertyVerdict | null {
   return fits ? { ok: true, value: names.join("+") } : null;
 }
 
-function checkFraction(value: Json): PropertyVerdict | null {
+function checkFraction(value: Json): PropertyCheck | null {
   if (typeof value === "number" && Number.isInteger(value)) return { ok: true, value: `${value}/1` };
   if (typeof value !== "string" || !/^-?\d{1,10}(\/\d{1,10})?$/.test(value)) return null;
   const [numerator, denominator = "1"] = value.split("/");
   return Number(denominator) === 0 ? null : { ok: true, value: `${numerator}/${denominator}` };
+}
+
+/** Fields of caps that have the same type in every element: a value of another type can never match. */
+interface FieldType {
+  readonly types: readonly string[];
+  readonly pattern: RegExp;
+  readonly expected: string;
+}
+
+const WHOLE = { types: ["int", "i", "uint", "u"], pattern: /^([+-]?\d+|0x[\da-f]+|min|max)$/i };
+const FRACTION = { types: ["fraction", "GstFraction"], pattern: /^\d+\/[1-9]\d*$/ };
+
+const FIELDS: Readonly<Record<string, FieldType>> = {
+  width: { ...WHOLE, expected: "a whole number: width=640" },
+  height: { ...WHOLE, expected: "a whole number: height=360" },
+  framerate: { ...FRACTION, expected: "a fraction: framerate=30/1" },
+  "max-framerate": { ...FRACTION, expected: "a fraction: max-framerate=30/1" },
+  "pixel-aspect-ratio": { ...FRACTION, expected: "a fraction: pixel-aspect-ratio=1/1" },
+};
+
+/** Null when all fields have the right type. */
+function checkFields(caps: string): { readonly found: string; readonly expected: string } | null {
+  for (const scalar of listScalars(caps)) {
+    const field = Object.hasOwn(FIELDS, scalar.name) ? FIELDS[scalar.name] : undefined;
+    if (field === undefined || fits(scalar, field)) continue;
+    const found = `${scalar.type === null ? "" : `(${scalar.type})`}${scalar.text}`;
+    return { found: `${scalar.name}=${found}`, expected: field.expected };
+  }
+  return null;
+}
+
+function fits({ type, text }: CapsScalar, field: FieldType): boolean {
+  if (type !== null && !field.types.includes(type)) return false;
+  // With an explicit type GStreamer also reads a whole number as a fraction.
+  return field.pattern.test(text) || (type !== null && /^\d+$/.test(text));
 }

@@ -1,4 +1,4 @@
-/** Names of pads: `video_0` is one of the template `video_%u`, `sink_1::xpos` a property of the pad `sink_1`. */
+/** Pad names: `video_0` matches the template `video_%u`, `sink_1::xpos` is a property of the pad `sink_1`. */
 import type { PadInfo } from "../../schemas/registry.ts";
 import { suggest } from "../../schemas/suggest.ts";
 
@@ -16,12 +16,11 @@ export function matchesTemplate(pad: PadInfo, name: string): boolean {
 /** `video_%u` instead of `video_0`: any pad of that template. */
 export const isTemplate = (name: string): boolean => name.includes("%");
 
-/** There can be any number of such pads. */
+/** A template for any number of pads. */
 export const isNumbered = (pad: PadInfo): boolean => pad.presence !== "always" && pad.name.includes("%");
 
 /**
- * The lowest number that is still free, as GStreamer gives them. Null where the number means something by itself, as in
- * `sink_%d` of mpegtsmux, whose numbers are PIDs.
+ * The lowest free number, as GStreamer would choose. Null where the number has a meaning: `sink_%d` of mpegtsmux is a PID.
  */
 export function numberPad(pad: PadInfo, isUsed: (name: string) => boolean): string | null {
   if (!pad.name.includes("%u")) return null;

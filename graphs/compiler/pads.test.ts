@@ -30,7 +30,7 @@ describe("pads are linked by name", () => {
       ["x264enc. > m.video_3"],
     ],
     [
-      "pads that nobody names get the numbers that are left",
+      "unnamed pads get the free numbers",
       "videotestsrc ! c. videotestsrc ! c.sink_0 videotestsrc ! c. compositor name=c ! fakesink",
       ["videotestsrc. > c.sink_1", "videotestsrc-2. > c.sink_0", "videotestsrc-3. > c.sink_2"],
     ],
@@ -69,7 +69,7 @@ describe("pads are linked by name", () => {
   });
 });
 
-describe("a pad that cannot be had is a fault where it is named", () => {
+describe("an unavailable pad is a fault where it is named", () => {
   const cases: readonly (readonly [string, string])[] = [
     [
       `${DEMUX} d.vdieo_0 ! fakesink`,
@@ -85,19 +85,19 @@ describe("a pad that cannot be had is a fault where it is named", () => {
     ],
     [
       `${DEMUX} d.video_0 ! fakesink d.video_0 ! queue ! fakesink`,
-      'launch:1:74: the output "video_0" of "d" already goes elsewhere (expected a `tee` after it, to send frames two ways)',
+      'launch:1:74: the output "video_0" of "d" is already linked (expected a `tee` after it, to send frames to several elements)',
     ],
     [
       "videotestsrc ! c.sink_1 videotestsrc ! c.sink_1 compositor name=c ! fakesink",
-      'launch:1:40: the input "sink_1" of "c" is already taken (expected another pad, or none named)',
+      'launch:1:40: the input "sink_1" of "c" is already linked (expected another pad, or none named)',
     ],
     [
       "videotestsrc ! x264enc ! m. videotestsrc ! x264enc ! m. flvmux name=m ! fakesink",
-      'launch:1:54: "x264enc-2" gives video/x-h264, but "m" takes audio/mpeg (expected an element between them that turns one into the other)',
+      'launch:1:54: "x264enc-2" outputs video/x-h264, but "m" accepts audio/mpeg (expected an element between them that converts one into the other)',
     ],
     [
       "videotestsrc ! x264enc ! m.audio_0 mp4mux name=m ! fakesink",
-      'launch:1:26: "x264enc" gives video/x-h264, but "m" takes audio/mpeg (expected an element between them that turns one into the other)',
+      'launch:1:26: "x264enc" outputs video/x-h264, but "m" accepts audio/mpeg (expected an element between them that converts one into the other)',
     ],
   ];
   for (const [line, says] of cases) test(line, () => assert.deepEqual(messagesOf(compileLine(line)), [says]));
@@ -139,7 +139,7 @@ describe("properties of pads", () => {
     ],
     [
       "sink_2::xpos=2",
-      "launch:1:56: compositor.sink_2::xpos is for a pad that nothing is linked to (expected a link to c.sink_2, or a pad that is linked: sink_1)",
+      "launch:1:56: compositor.sink_2::xpos is for a pad that is not linked (expected a link to c.sink_2, or a pad that is linked: sink_1)",
     ],
   ];
   for (const [properties, says] of cases)

@@ -1,7 +1,8 @@
-/** Which pad of one element goes to which pad of the next. */
+/** Chooses the source and sink pad of each link, and checks properties of pads (`sink_1::xpos`). */
+
 import type { PadInfo } from "../../schemas/registry.ts";
-import { type Caps, canAgree, intersectCaps, parseCaps } from "./caps.ts";
-import { describeDifference } from "./caps-words.ts";
+import { type Caps, canAgree, describeMismatch, intersectCaps, parseCaps } from "./caps.ts";
+import type { FaultList } from "./fault.ts";
 import {
   isNumbered,
   isTemplate,
@@ -11,35 +12,35 @@ import {
   splitPadProperty,
   suggestPad,
 } from "./pad-names.ts";
-import type { Part } from "./resolved.ts";
+import type { Part, ResolvedStep } from "./resolve-steps.ts";
 
-export interface PadChoice {
+interface PadChoice {
   readonly fromPad: string | null;
   readonly toPad: string | null;
-  /** What can flow over the link. */
+  /** The caps of the link. */
   readonly caps: Caps;
 }
 
-export interface PadRefusal {
+interface PadMismatch {
   readonly message: string;
   readonly expected: string;
   readonly suggestion?: string | undefined;
-  /** The author named a pad on this side that cannot be had. */
+  /** The side on which the author named an unavailable pad. */
   readonly side?: "from" | "to";
 }
 
-/** Which pads are linked. Links are made one after the other. */
+/** The pads in use; links are chosen one after the other. */
 export interface PadUse {
-  /** By part; those that are known by name. */
+  /** Linked pads with a known name, by part. */
   readonly taken: Map<Part, Set<string>>;
-  /** Pads that a link names: not for those that name none. */
+  /** Pads that links name: reserved for those links. */
   readonly named: ReadonlyMap<Part, ReadonlySet<string>>;
 }
 
-export interface PadRequest {
+interface PadRequest {
   readonly from: Part;
   readonly fromPad: string | null;
-  /** What `from` gives, where more is known than its pads say. */
+  /** Output caps of `from`, which may be narrower than its pad templates. */
   readonly flow: Caps;
   readonly to: Part;
   readonly toPad: string | null;
@@ -47,7 +48,7 @@ export interface PadRequest {
   readonly inside?: boolean;
 }
 
-export function choosePads(request: PadRequest, use: PadUse): PadChoice | PadRefusal {
+export function choosePads(request: PadRequest, use: PadUse): PadChoice | PadMismatch {
   const { from, to, flow } = request;
   const sources = candidates(from, "src", request.fromPad, use);
   if ("message" in sources) return sources;
@@ -61,20 +62,21 @@ export function choosePads(request: PadRequest, use: PadUse): PadChoice | PadRef
       return { fromPad: take(from, source, request.fromPad, use), toPad: take(to, sink, request.toPad, use), caps };
     }
   }
-  const gives = unite(sources.map((pad) => givenBy(from, pad, flow)));
-  const takes = unite(sinks.map((pad) => capsOf(to, pad)));
-  const difference = describeDifference(gives, takes);
+  const mismatch = describeMismatch(
+    unite(sources.map((pad) => givenBy(from, pad, flow))),
+    unite(sinks.map((pad) => capsOf(to, pad))),
+  );
   const call = request.inside === true ? (part: Part) => part.factory : calledBy;
   return {
-    message: `"${call(from)}" gives ${difference.gives}, but "${call(to)}" takes ${difference.takes}`,
-    expected: difference.advice,
+    message: `"${call(from)}" outputs ${mismatch.output}, but "${call(to)}" accepts ${mismatch.input}`,
+    expected: mismatch.advice,
   };
 }
 
-/** As the author knows it: without the prefix of an attached slot, and without the part of a composite. */
+/** The author's name: without the prefix of an attached slot and the suffix of a composite's element. */
 const calledBy = (part: Part): string => part.name.split("/").at(-1)?.split(".", 1)[0] ?? "";
 
-/** What stands in for a source while a graph is checked has pads that say nothing of the source. */
+/** `encoded` wins over the pads, which may be those of the test source that a check uses. */
 const givenBy = (part: Part, pad: PadInfo, flow: Caps): Caps =>
   flow === "encoded" ? flow : intersectCaps(flow, capsOf(part, pad));
 
@@ -85,7 +87,7 @@ function unite(all: readonly Caps[]): Caps {
 
 export function capsOf(part: Part, pad: PadInfo): Caps {
   const filter = part.factory === "capsfilter" ? part.properties.caps : undefined;
-  // A dollar sign is left in caps only while checking, where a parameter has no value yet.
+  // In mode `check` a parameter without a value leaves its `$name` in the caps.
   if (typeof filter === "string" && filter.includes("$")) return "any";
   return parseCaps(typeof filter === "string" ? filter : pad.caps) ?? "any";
 }
@@ -95,7 +97,7 @@ function candidates(
   direction: "src" | "sink",
   wanted: string | null,
   use: PadUse,
-): readonly PadInfo[] | PadRefusal {
+): readonly PadInfo[] | PadMismatch {
   const all = part.pads.filter((pad) => pad.direction === direction);
   if (all.length === 0) {
     return direction === "src"
@@ -109,7 +111,7 @@ function candidates(
         };
   }
   const named = wanted === null ? all : all.filter((pad) => matchesTemplate(pad, wanted));
-  if (named.length === 0 && wanted !== null) return refuseName(part, direction, wanted);
+  if (named.length === 0 && wanted !== null) return rejectName(part, direction, wanted);
   const taken = use.taken.get(part);
   const free = named.filter((pad) =>
     isNumbered(pad) ? wanted === null || !taken?.has(wanted) : !taken?.has(pad.name),
@@ -118,17 +120,17 @@ function candidates(
   const which = wanted === null || named.every((pad) => pad.presence === "always") ? "" : ` "${wanted}"`;
   return direction === "src"
     ? {
-        message: `the output${which} of "${calledBy(part)}" already goes elsewhere`,
-        expected: "a `tee` after it, to send frames two ways",
+        message: `the output${which} of "${calledBy(part)}" is already linked`,
+        expected: "a `tee` after it, to send frames to several elements",
       }
     : {
-        message: `the input${which} of "${calledBy(part)}" is already taken`,
+        message: `the input${which} of "${calledBy(part)}" is already linked`,
         expected:
           which === "" ? "an element that takes several inputs, such as `funnel`" : "another pad, or none named",
       };
 }
 
-function refuseName(part: Part, direction: "src" | "sink", wanted: string): PadRefusal {
+function rejectName(part: Part, direction: "src" | "sink", wanted: string): PadMismatch {
   const all = part.pads.filter((pad) => pad.direction === direction);
   const isOther = part.pads.some((pad) => pad.direction !== direction && matchesTemplate(pad, wanted));
   const [side, other] = direction === "src" ? ["output", "input"] : ["input", "output"];
@@ -140,7 +142,7 @@ function refuseName(part: Part, direction: "src" | "sink", wanted: string): PadR
   };
 }
 
-/** The name for the plan: as the author wrote it, the template of a request pad, or one of several; null: any that fits. */
+/** Marks the pad as used; returns its name for the plan: a pad, a request template, or null for any that fits. */
 function take(part: Part, pad: PadInfo, wanted: string | null, use: PadUse): string | null {
   const taken = use.taken.get(part) ?? new Set();
   use.taken.set(part, taken);
@@ -153,9 +155,43 @@ function take(part: Part, pad: PadInfo, wanted: string | null, use: PadUse): str
   return several && pad.presence === "always" ? pad.name : null;
 }
 
-/** Only where other pads of the element have names already, in links or properties: elsewhere GStreamer may number them. */
+/** Null leaves the number to GStreamer, unless links or properties name other pads of the element. */
 function chooseNumber(part: Part, pad: PadInfo, taken: ReadonlySet<string>, use: PadUse): string | null {
   const named = use.named.get(part);
   const isNamed = named !== undefined || Object.keys(part.properties).some((key) => splitPadProperty(key) !== null);
   return isNamed ? numberPad(pad, (name) => taken.has(name) || named?.has(name) === true) : null;
 }
+
+/**
+ * Properties of pads that are not linked, by part. Such request pads would never be created: a fault, unless steps are
+ * missing.
+ */
+export function checkPadProperties(
+  steps: readonly ResolvedStep[],
+  use: PadUse,
+  isPartial: boolean,
+  faults: FaultList,
+): ReadonlyMap<Part, ReadonlySet<string>> {
+  const unlinked = new Map<Part, Set<string>>();
+  for (const step of steps) {
+    for (const part of step.parts) {
+      const taken = use.taken.get(part) ?? new Set<string>();
+      for (const key of Object.keys(part.properties)) {
+        const pad = splitPadProperty(key)?.pad;
+        if (pad === undefined || taken.has(pad) || isAlways(part, pad)) continue;
+        unlinked.set(part, (unlinked.get(part) ?? new Set()).add(key));
+        if (isPartial) continue;
+        const linked = [...taken].filter((name) => !isAlways(part, name));
+        const orLinked = linked.length === 0 ? "" : `, or a pad that is linked: ${linked.join(", ")}`;
+        const found = `${part.factory}.${key} is for a pad that is not linked`;
+        faults.add("bad_property", part.origins[key]?.at ?? step.at, found, {
+          expected: `a link to ${step.name}.${pad}${orLinked}`,
+        });
+      }
+    }
+  }
+  return unlinked;
+}
+
+const isAlways = (part: Part, name: string): boolean =>
+  part.pads.some((pad) => pad.presence === "always" && matchesTemplate(pad, name));

@@ -37,14 +37,14 @@ describe("segments", () => {
     ]);
   };
 
-  test("a chain that hangs on a tee and leads nowhere back is a branch", () => {
+  test("a chain that starts at a tee and does not lead back is a branch", () => {
     assert.deepEqual(segmentsOf("videotestsrc ! tee name=t ! fakesink t. ! queue ! print"), [
       ["main", null, "videotestsrc t fakesink"],
       ["chain-2", "t", "queue print"],
     ]);
   });
 
-  test("chains that hang on a branch belong to it", () => {
+  test("chains that start in a branch belong to it", () => {
     assert.deepEqual(segmentsOf("videotestsrc ! tee name=t t. ! tee name=u ! fakesink u. ! queue ! print"), [
       ["main", null, "videotestsrc t"],
       ["chain-2", "t", "u fakesink queue print"],
@@ -69,7 +69,7 @@ describe("segments", () => {
     ]);
   });
 
-  test("what hangs on a demuxer is main", () => {
+  test("a chain that starts at a demuxer is main", () => {
     assert.deepEqual(segmentsOf("filesrc location=a.mp4 ! qtdemux name=d d.video_0 ! fakesink d. ! queue ! fakesink"), [
       ["main", null, "filesrc d fakesink queue fakesink-2"],
     ]);
@@ -98,7 +98,7 @@ describe("links", () => {
     );
   });
 
-  test("metadata must be there on every path into a join", () => {
+  test("metadata must be written on every path into a join", () => {
     const line = (step: string) => `videotestsrc ! detect ! funnel name=f ! track ! print videotestsrc ! ${step} ! f.`;
     assert.deepEqual(compileLine(line("detect")).faults, []);
     assert.deepEqual(
@@ -107,7 +107,7 @@ describe("links", () => {
     );
   });
 
-  test("metadata is there in branches after a tee, and in slots", () => {
+  test("metadata reaches branches and slots after a tee", () => {
     const text = (step: string) => `graph: g
 chains:
   main: [source, { caps: "video/x-raw,format=I420" }, ${step}, { tee: { name: t } }]
@@ -123,7 +123,7 @@ slots:
 });
 
 describe("slots", () => {
-  test("several attach side by side under names of their own", () => {
+  test("several instances attach side by side", () => {
     const compiled = compileText(DETECT);
     const names = ["1", "2"].map((instance) =>
       compiled.slot("feed", instance, {}).segment?.nodes.map((node) => node.name),
@@ -134,7 +134,7 @@ describe("slots", () => {
     ]);
   });
 
-  test("what cannot be attached says why", () => {
+  test("reports why a slot cannot be attached", () => {
     const compiled = compileText(DETECT);
     const codes = (name: string, instance: string, params = {}) =>
       compiled.slot(name, instance, params).faults.map((fault) => fault.code);
@@ -145,7 +145,7 @@ describe("slots", () => {
     assert.deepEqual(codes("rtsp", "1", { path: "a", speed: 1 }), ["unknown_param"]);
   });
 
-  test("a slot must hang on a tee of main and may not lead back", () => {
+  test("a slot must start at a tee of main and must not lead back", () => {
     const graph = (chain: string) => `graph: g
 chains:
   main: [source, { queue: { name: q } }, { tee: { name: t } }, print]
@@ -162,7 +162,7 @@ slots: { s: { chain: [${chain}] } }
     assert.deepEqual(codes("{ from: t }, queue"), [["not_linkable", 5]]);
   });
 
-  test("a tee that only slots hang on is an end", () => {
+  test("a tee with slots only may end a chain", () => {
     const compiled = compileText(
       "graph: g\nchains: { main: [source, { tee: { name: t } }] }\nslots: { s: { chain: [{ from: t }, print] } }\n",
     );

@@ -1,10 +1,7 @@
-/**
- * What the compiler makes and the runtime runs: plain frozen data. Two plans can be compared, a plan can be printed,
- * and running one needs no further decision.
- */
+/** The plan that the compiler produces and the runtime runs: plain frozen data that can be compared and printed. */
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 
-/** Where in the author's text a thing was written. `file` is null for launch lines; lines and columns count from 1. */
+/** A position in the author's text. `file` is null for launch lines; lines and columns count from 1. */
 export interface Position {
   readonly file: string | null;
   readonly line: number;
@@ -14,36 +11,36 @@ export interface Position {
 export interface PlanNode {
   /** Unique in the plan. Nodes of a composite are `author.suffix`, or `author` alone when there is only one. */
   readonly name: string;
-  /** Name of the step the author wrote, and the element it names. */
+  /** Name of the author's step, and its element. */
   readonly author: string;
   readonly element: string;
   readonly kind: "native" | "typescript";
   /** GStreamer factory; for TypeScript elements the element's name. */
   readonly factory: string;
-  /** kebab-case names, values as the author would write them; only what differs from nothing being said. */
+  /** kebab-case names, values as in a graph; only those that are set. */
   readonly properties: JsonRecord;
-  /** Where each property was written; those that an element's expansion or the compiler set are not in it. */
+  /** Positions of the properties that the author wrote; others come from an expansion or the compiler. */
   readonly origins?: Readonly<Record<string, PropertyOrigin>>;
   readonly at: Position;
 }
 
 export interface PropertyOrigin {
   readonly at: Position;
-  /** Parameters of the graph or slot that the value comes from. */
+  /** Parameters of the graph or slot in the value. */
   readonly params: readonly string[];
 }
 
 export interface PlanLink {
   readonly from: string;
-  /** A pad name or request template (`src_%u`); absent: whichever fits. */
+  /** A pad name or request template (`src_%u`); absent: any that fits. */
   readonly fromPad?: string;
   readonly to: string;
   readonly toPad?: string;
-  /** For pads that appear while running: take the one with these caps. */
+  /** Selects a sometimes pad by its caps. */
   readonly caps?: string;
 }
 
-/** A composite with work to do while the graph runs. */
+/** A composite (bin) with code of its own while the graph runs. */
 export interface PlanDriver {
   readonly author: string;
   readonly element: string;
@@ -51,11 +48,11 @@ export interface PlanDriver {
   readonly properties: JsonRecord;
 }
 
-/** Nodes that come and go together. */
+/** Nodes that are attached and detached together: main, or a branch. */
 export interface PlanSegment {
   /** `main`, the chain's name, or for an attached slot `slot:instance`. */
   readonly name: string;
-  /** The tee it hangs on; null for main. The first of `links` is the one from it. */
+  /** The tee it is attached to; null for main. The first of `links` starts there. */
   readonly tee: string | null;
   readonly nodes: readonly PlanNode[];
   readonly links: readonly PlanLink[];
@@ -68,27 +65,27 @@ export interface GraphPlan {
   readonly file: string | null;
   /** Effective parameters, defaults filled in. */
   readonly params: JsonRecord;
-  /** Those that can change while PLAYING: declared `live`, and so is everything that takes their value. */
+  /** Parameters that are mutable while PLAYING: declared `live`, and used only by mutable properties. */
   readonly liveParams: readonly string[];
-  /** Declared `live`, and why they cannot change while PLAYING. */
+  /** Declared `live`, but not mutable while PLAYING: the reason, by parameter. */
   readonly fixedParams: Readonly<Record<string, string>>;
-  /** Frames come at the pace of the world: late ones may be dropped. */
+  /** Frames arrive in real time; late ones may be dropped. */
   readonly live: boolean;
   readonly source: { readonly uri: string; readonly pace: "realtime" | "fast" } | null;
   readonly main: PlanSegment;
-  /** Chains that hang on a tee of main, in the order written. */
+  /** Chains that start at a tee of main, in the order written. */
   readonly branches: readonly PlanSegment[];
-  /** Slots that can be attached, with the JSON Schema of their parameters. */
+  /** Slots (dynamic branches), with the JSON Schema of their parameters. */
   readonly slots: Readonly<Record<string, JsonRecord>>;
-  /** The tee that each slot hangs on. */
+  /** The tee that each slot is attached to. */
   readonly slotTees: Readonly<Record<string, string>>;
-  /** Factories to prefer over others when GStreamer chooses by itself. */
+  /** Factories that autoplugging prefers. */
   readonly prefer: readonly string[];
-  /** What the graph offers: names of its TypeScript elements and of its slots, sorted. */
+  /** Names of its TypeScript elements and its slots, sorted. */
   readonly offers: readonly string[];
 }
 
-/** One difference between two plans, and what it takes to get from one to the other. */
+/** One step of the change from one plan to another. */
 export type PlanChange =
   | {
       readonly label: "live";

@@ -1,12 +1,13 @@
-/** JSON Schema (2020-12) through ajv, with errors in words. */
+/** JSON Schema (2020-12) with ajv: validation with errors in words, defaults, and text converted to typed values. */
 import { Ajv2020, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { parse } from "yaml";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { OWN_SCHEMAS } from "../../schemas/own-schemas.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { describeSchema, describeValue, listChoices } from "./describe.ts";
 import { splitPointer } from "./located.ts";
 
-export interface SchemaError {
+interface SchemaError {
   /** Keys from the checked value down to the wrong one. */
   readonly path: readonly string[];
   /** The wrong value, in words. */
@@ -16,7 +17,7 @@ export interface SchemaError {
 
 const OPTIONS = { ...OWN_SCHEMAS, allErrors: true, verbose: true, validateFormats: false, logger: false } as const;
 const MAX_CACHED = 1_000;
-/** Errors of one value that are put into words. */
+/** At most this many errors of one value are described. */
 const MAX_ERRORS = 100;
 
 const checker = new Ajv2020(OPTIONS);
@@ -25,7 +26,7 @@ const compiled = new Map<string, ValidateFunction | string>();
 const endless = new WeakMap<ValidateFunction, boolean>();
 const fillers = new WeakMap<object, ValidateFunction>();
 
-export interface SchemaFlaw {
+interface SchemaFlaw {
   /** Keys from the schema down to what is wrong in it. */
   readonly path: readonly string[];
   /** What was found there. */
@@ -50,7 +51,7 @@ const PLAIN: Readonly<Record<string, (value: Json) => boolean>> = {
   anyOf: (value) => Array.isArray(value) && value.length > 0 && value.every(isPlain),
 };
 
-/** Whether it is seen to be well formed without the meta-schema, which takes a tenth of a second to compile. */
+/** A quick check for simple schemas: the meta-schema takes 100 ms to compile. */
 function isPlain(schema: Json): boolean {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return false;
   return Object.entries(schema).every(
@@ -58,13 +59,13 @@ function isPlain(schema: Json): boolean {
   );
 }
 
-/** What is wrong with the schema itself. */
+/** Errors in the schema itself. */
 export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
   const isWellFormed = isPlain(schema) || checker.validateSchema(schema as AnySchema) === true;
   const errors = isWellFormed ? [] : summarise(checker.errors ?? [], schema);
   if (errors.length === 0) {
     const result = compileSchema(schema);
-    // Well formed, and wrong all the same: a pattern that is no regular expression, a reference to nothing.
+    // Well formed but invalid: a pattern that is not a regular expression, a dangling reference.
     if (typeof result === "string") return [{ path: [], found: `wrong: ${result}` }];
     return isEndless(result) ? [ENDLESS] : [];
   }
@@ -74,7 +75,7 @@ export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
   });
 }
 
-/** No errors: the value fits. A schema that cannot be compiled takes everything (`checkSchema` reports it). */
+/** Empty for a valid value. A schema that cannot be compiled accepts every value (`checkSchema` reports it). */
 export function validate(schema: object, value: Json): readonly SchemaError[] {
   const check = compileSchema(schema);
   if (typeof check === "string" || isEndless(check) || check(value)) return [];
@@ -83,7 +84,7 @@ export function validate(schema: object, value: Json): readonly SchemaError[] {
 
 const ENDLESS: SchemaFlaw = { path: [], found: "a reference to itself without end", expected: "a schema that ends" };
 
-/** Whether it refers to itself for the same value, as `{$ref: "#"}` does: checking any value would never end. */
+/** Whether validation would recurse forever, as with `{$ref: "#"}`. */
 function isEndless(check: ValidateFunction): boolean {
   const known = endless.get(check);
   if (known !== undefined) return known;
@@ -100,7 +101,7 @@ function isEndless(check: ValidateFunction): boolean {
   return found;
 }
 
-/** A copy with the schema's defaults wherever the value says nothing. */
+/** A copy with the schema's defaults for missing values. */
 export function fillDefaults(schema: object, value: JsonRecord): JsonRecord {
   let fill = fillers.get(schema);
   if (fill === undefined) {
@@ -130,7 +131,7 @@ function compileSchema(schema: object): ValidateFunction | string {
 }
 
 function summarise(errors: readonly ErrorObject[], root: Json): readonly SchemaError[] {
-  // Below a choice every variant complains; the choice as a whole is what the author wants to know about.
+  // Below `anyOf` every variant fails; only the choice as a whole is reported.
   const choices = errors.filter((error) => error.keyword === "anyOf" || error.keyword === "oneOf");
   const outermost = choices.filter((a) => !choices.some((b) => a !== b && isInside(a, b)));
   const plain = errors.filter(
@@ -194,4 +195,61 @@ function valueAt(root: Json, path: readonly string[]): Json | undefined {
     value = (value as Record<string, Json>)[key];
   }
   return value;
+}
+
+/**
+ * Text from a command line → values of the types that the schema expects. `schema` describes an object, such as
+ * `Compiled.paramSchema`. Values of unknown names stay text; the compiler reports them.
+ */
+export function coerceParams(schema: JsonRecord, given: Readonly<Record<string, string>>): JsonRecord {
+  const properties = schema.properties;
+  const known =
+    properties !== null && typeof properties === "object" && !Array.isArray(properties)
+      ? (properties as JsonRecord)
+      : {};
+  return Object.fromEntries(
+    Object.entries(given).map(([name, text]) => {
+      const property = Object.hasOwn(known, name) ? known[name] : undefined;
+      return [name, property !== null && typeof property === "object" ? coerceText(text, property) : text];
+    }),
+  );
+}
+
+/** The interpretation of the text that fits the schema, or else the one with the clearest error. */
+export function coerceText(text: string, schema: object): Json {
+  const literal = readLiteral(text);
+  const candidates: Json[] = [literal, text];
+  const items = (schema as JsonRecord).items;
+  if (typeof items === "object" && items !== null) {
+    const parts = text === "" ? [] : text.split(",");
+    candidates.push(parts.map((part) => coerceText(part.trim(), items)));
+  }
+  const fitting = candidates.find((candidate) => validate(schema, candidate).length === 0);
+  if (fitting !== undefined) return fitting;
+  return takesText(schema as JsonRecord) ? text : literal;
+}
+
+const takesText = (schema: JsonRecord): boolean => {
+  const type = schema.type;
+  return type === "string" || (Array.isArray(type) && type.includes("string"));
+};
+
+const MAX_LITERAL_CHARS = 10_000;
+
+function readLiteral(text: string): Json {
+  if (/^[[{]/.test(text)) return readJson(text);
+  // YAML's rules for plain scalars, so that a value means the same on the command line and in a graph.
+  if (text.length > MAX_LITERAL_CHARS || !/^[\w.+-]+$/.test(text)) return text;
+  const value: unknown = parse(text, { logLevel: "silent" });
+  const isScalar =
+    value === null || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+  return isScalar ? value : text;
+}
+
+function readJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
 }

@@ -13,7 +13,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { loadRegistry } from "../runtime/registry.ts";
 import { type CompileInput, compile, compileLaunch } from "./compile.ts";
 import { DETECT, messagesOf } from "./compiler.fixture.ts";
-import { gstLaunch } from "./gst-launch.ts";
+import { gstLaunch } from "./plan-to-text.ts";
 
 const FOLDER = new URL("../", import.meta.url);
 const templates = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
@@ -89,17 +89,17 @@ describe("the published schema", () => {
   for (const text of wrong) test(`refuses ${JSON.stringify(text)}`, () => assert.ok(!fits(parse(text))));
 });
 
-test("a size that the picture does not have is a fault of the step that wants it", () => {
+test("a size that does not match is a fault of the step that requires it", () => {
   const line = (between: string) =>
     messagesOf(compileLaunch(`source uri=test:ball ! decode ! stage ! ${between}video/x-raw,width=321 ! print`, input));
   assert.deepEqual(line(""), [
-    'launch:1:41: "stage" gives video/x-raw,width={640,360}, but "capsfilter" takes video/x-raw,width=321 (expected `resize` or `videoscale` before it)',
+    'launch:1:41: "stage" outputs video/x-raw,width={640,360}, but "capsfilter" accepts video/x-raw,width=321 (expected `resize` or `videoscale` before it)',
   ]);
   assert.deepEqual(line("videoscale ! "), []);
   assert.deepEqual(line("resize to=360p ! videoscale ! "), []);
 });
 
-test("GStreamer's own introspection finds what is wrong", () => {
+test("finds faults with GStreamer's introspection", () => {
   const compiled = compileLaunch(
     "videotestsrc patern=ball ! x264enc bitrate=0 tune=zero ! h264parse ! videoconvert ! fakesink",
     input,

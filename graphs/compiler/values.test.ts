@@ -4,9 +4,9 @@ import fc from "fast-check";
 import type { Json } from "../../schemas/json.ts";
 import type { PropertyInfo } from "../../schemas/registry.ts";
 import { editDistance, suggest } from "../../schemas/suggest.ts";
-import { coerceParams, coerceText } from "./coerce.ts";
 import { compileText, DETECT, world } from "./compiler.fixture.ts";
 import { checkNativeValue } from "./native-properties.ts";
+import { coerceParams, coerceText } from "./schema-check.ts";
 
 describe("values of GStreamer properties", () => {
   const infoOf = (factory: string, name: string): PropertyInfo =>
@@ -36,7 +36,7 @@ describe("values of GStreamer properties", () => {
     ["capsfilter", "caps", "video/x-raw,width=640", "video/x-raw,width=640"],
   ];
   for (const [factory, name, given, wanted] of cases) {
-    test(`${factory}.${name} ${wanted === "refused" ? "refuses" : "takes"} ${JSON.stringify(given)}`, () => {
+    test(`${factory}.${name} ${wanted === "refused" ? "rejects" : "accepts"} ${JSON.stringify(given)}`, () => {
       const verdict = checkNativeValue(infoOf(factory, name), given, false);
       assert.deepEqual(verdict.ok ? verdict.value : "refused", wanted);
     });

@@ -60,7 +60,7 @@ function gate(): { promise: Promise<void>; open(): void } {
 
 const FINISHED = { state: "finished", error: null };
 
-test("a stop while the graph is launched anew ends it, and nothing plays on", async () => {
+test("a stop during a relaunch ends the graph, and no pipeline keeps playing", async () => {
   const closing = gate();
   const closed = gate();
   const element = step(() => ({
@@ -81,7 +81,7 @@ test("a stop while the graph is launched anew ends it, and nothing plays on", as
   assert.equal(graph.state, "finished");
 });
 
-test("a cut while the graph is launched anew ends it", async () => {
+test("an abort during a relaunch ends the graph", async () => {
   const closing = gate();
   const closed = gate();
   const cut = new AbortController();
@@ -102,7 +102,7 @@ test("a cut while the graph is launched anew ends it", async () => {
   assert.deepEqual(await graph.ended, FINISHED);
 });
 
-test("a cut while a handler is being made does not wait for it, and closes it when it comes", async () => {
+test("an abort does not wait for a handler that is being created, and closes it later", async () => {
   const asked = gate();
   const made = gate();
   const closed = gate();
@@ -121,7 +121,7 @@ test("a cut while a handler is being made does not wait for it, and closes it wh
   await closed.promise;
 });
 
-test("a driver that is made after a cut is closed", async () => {
+test("closes a driver that is created after an abort", async () => {
   const asked = gate();
   const made = gate();
   const closed = gate();
@@ -149,7 +149,7 @@ test("a driver that is made after a cut is closed", async () => {
   await closed.promise;
 });
 
-test("a slot's driver works while the slot is attached", async () => {
+test("a slot's driver runs while the slot is attached", async () => {
   const log: string[] = [];
   const driven = defineElement({
     name: "driven",
@@ -174,7 +174,7 @@ test("a slot's driver works while the slot is attached", async () => {
   await graph.stop();
 });
 
-test("a slot that could not be detached is still there, and can be detached again", async () => {
+test("a slot that could not be detached stays attached, and can be detached again", async () => {
   const driven = defineElement({
     name: "driven",
     about: "Test: a composite whose driver does not close.",
@@ -196,8 +196,8 @@ test("a slot that could not be detached is still there, and can be detached agai
   await graph.stop();
 });
 
-describe("what does not end by itself", { concurrency: true }, () => {
-  test("a handler that never closes does not keep a graph from ending, and is told of", async () => {
+describe("parts that do not end", { concurrency: true }, () => {
+  test("a handler that never closes does not prevent the end of the graph, and is logged", async () => {
     const events: GraphEvent[] = [];
     const element = step(() => ({ process() {}, close: () => new Promise(() => {}) }));
     const extra = [element, sink];
@@ -209,7 +209,7 @@ describe("what does not end by itself", { concurrency: true }, () => {
     assert.match(warnings.join("\n"), /did not (close|stop) within/);
   });
 
-  test("a stream that does not come to its end is cut off, and that is said", async () => {
+  test("a stream that does not end is cut off and logged", async () => {
     const events: GraphEvent[] = [];
     const element = step(() => ({ process() {}, end: () => new Promise(() => {}) }));
     const extra = [element, sink];
@@ -219,7 +219,7 @@ describe("what does not end by itself", { concurrency: true }, () => {
     await flowing();
     assert.deepEqual(await graph.stop(), FINISHED);
     const warnings = events.flatMap((event) => (event.type === "log" ? [event.message] : []));
-    assert.match(warnings.join("\n"), /cut off: the stream did not come to its end/);
+    assert.match(warnings.join("\n"), /cut off: the stream did not end/);
   });
 });
 
@@ -234,7 +234,7 @@ test("a listener that throws at the end does not keep the pipeline open", async 
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("a state never goes back, however often a paused graph is stopped", async () => {
+test("the state never returns, however often a paused graph is stopped", async () => {
   const states: string[] = [];
   const element = step(() => ({ process() {} }));
   const extra = [element, sink];
@@ -247,7 +247,7 @@ test("a state never goes back, however often a paused graph is stopped", async (
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("an update that throws refuses the change; the graph goes on as it was, and takes the next one", async () => {
+test("an update that throws rejects the change; the graph continues unchanged and accepts the next change", async () => {
   const levels: unknown[] = [];
   const element = step(() => ({
     process() {},
@@ -260,7 +260,7 @@ test("an update that throws refuses the change; the graph goes on as it was, and
   const graph = await start(compiledText(graphText("level: 1"), ...extra), extra);
   await assert.rejects(
     graph.apply(compiledText(graphText("level: 5"), ...extra)),
-    /step refuses level: five is right out/,
+    /step rejects level: five is right out/,
   );
   await flowing();
   await graph.apply(compiledText(graphText("level: 6"), ...extra));
@@ -268,7 +268,7 @@ test("an update that throws refuses the change; the graph goes on as it was, and
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("a branch that cannot be attached again does not stand in the way of later changes", async () => {
+test("a branch that cannot be attached again does not block later changes", async () => {
   let broken = false;
   const picky = defineElement({
     name: "picky",
@@ -290,15 +290,15 @@ test("a branch that cannot be attached again does not stand in the way of later 
   broken = true;
   await assert.rejects(graph.apply(compiledText(graphText("", branch(2)), ...extra)), /out of order/);
   broken = false;
-  const mended = await graph.apply(compiledText(graphText("", branch(3)), ...extra));
-  assert.deepEqual(mended, [{ label: "branch", action: "attach", segment: "extra" }]);
+  const repaired = await graph.apply(compiledText(graphText("", branch(3)), ...extra));
+  assert.deepEqual(repaired, [{ label: "branch", action: "attach", segment: "extra" }]);
   assert.deepEqual(await graph.apply(compiledText(graphText(""), ...extra)), [
     { label: "branch", action: "detach", segment: "extra" },
   ]);
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("attached slots follow the graph: changed with it, launched anew with it, gone when it has them no more", async () => {
+test("attached slots follow the graph: changed and relaunched with it, detached when it lacks them", async () => {
   const element = step(() => ({ process() {} }));
   const extra = [element, sink];
   const slots = (caps: string) =>
@@ -321,7 +321,7 @@ test("attached slots follow the graph: changed with it, launched anew with it, g
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("a graph that is launched anew finalises its files first", async () => {
+test("a relaunch finalises files first", async () => {
   const path = join(folder, "relaunched.mp4");
   const element = step(() => ({ process() {} }));
   const extra = [element, sink];

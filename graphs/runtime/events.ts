@@ -1,4 +1,4 @@
-/** What a running graph tells whoever runs it. */
+/** Events and failures of a running graph. */
 import type { ElementEvent } from "../../elements/element.ts";
 import { framesOf } from "../../elements/source-lines.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -9,7 +9,7 @@ export type GraphState = "starting" | "running" | "paused" | "stopping" | "finis
 export type GraphEvent =
   | { readonly type: "state"; readonly state: GraphState; readonly error?: string }
   | { readonly type: "element"; readonly node: string; readonly event: ElementEvent }
-  /** An expendable slot has failed and is gone. */
+  /** An expendable slot has failed and was detached. */
   | { readonly type: "dropped"; readonly segment: string; readonly reason: string }
   | { readonly type: "changed"; readonly changes: readonly PlanChange[] }
   | {
@@ -20,13 +20,13 @@ export type GraphEvent =
       readonly fields?: JsonRecord;
     };
 
-/** Something in the running graph broke; `node` is the author's name of it. */
+/** A failure of a running graph; `node` is the author's name. */
 export class GraphFailure extends Error {
   override readonly name = "GraphFailure";
   readonly node: string | null;
   /** GStreamer's debug text or the JavaScript stack. */
   readonly debug: string;
-  /** An element declined to start, in words of its own: where in its source is of no interest to a user. */
+  /** An element refused to start with a message of its own; the position in its source is irrelevant to users. */
   readonly isRefusal: boolean;
   constructor(node: string | null, message: string, debug = "", isRefusal = false) {
     super(node === null || node === "" ? message : `${node}: ${message}`);
@@ -35,7 +35,7 @@ export class GraphFailure extends Error {
     this.isRefusal = isRefusal;
   }
 
-  /** Where in our sources a handler threw, innermost first: `at process (elements/x/x.ts:12:7)`. Empty of GStreamer's. */
+  /** Stack frames of a handler's error, innermost first: `at process (elements/x/x.ts:12:7)`. Empty for GStreamer errors. */
   get trace(): readonly string[] {
     return framesOf(this.debug);
   }

@@ -32,14 +32,14 @@ async function run(name: string, handler: Handler, frameLimitMs?: number) {
   return { error, reachedNs: reachedNs as bigint | null, events };
 }
 
-test("a handler that never settles is logged, and ends the graph where there is a limit", async () => {
+test("logs a handler that never settles, and ends the graph at the limit", async () => {
   const { error, events } = await run("stuck-process", { process: () => never }, 200);
   assert.equal(error?.message, "stuck-process: process() did not settle within 0.2 s");
   const warnings = events.flatMap((event) => (event.type === "log" && event.level === "warn" ? [event.message] : []));
-  assert.equal(warnings.filter((text) => /process\(\) has not settled for .* frames wait for it/.test(text)).length, 1);
+  assert.equal(warnings.filter((text) => /process\(\) has not settled for .* it blocks frames/.test(text)).length, 1);
 });
 
-test("an end that never settles does so too", async () => {
+test("does the same for an end() that never settles", async () => {
   const { error } = await run("stuck-end", { process() {}, end: () => never }, 200);
   assert.equal(error?.message, "stuck-end: end() did not settle within 0.2 s");
 });
@@ -65,7 +65,7 @@ for (const [kind, wrap] of [
     assert.equal(reachedNs, (times[3] ?? 0n) + frameNs);
   });
 
-test("what close throws is one error in the log, with its place", async () => {
+test("logs an error of close() once, with its position", async () => {
   const handler: Handler = {
     process() {},
     close() {

@@ -80,7 +80,7 @@ describe("a pad that never appears ends the graph with the pads that did", () =>
     });
 });
 
-test("a branch may begin with an element whose inputs are requested", NO_HANG, async () => {
+test("a branch may begin with an element that has request pads", NO_HANG, async () => {
   const out = join(folder, "branch.out");
   const line = `${pictures("ball")} ! tee name=t t. ! compositor sink_0::alpha=1 ! filesink location=${out}`;
   assert.equal(await run(line), null);

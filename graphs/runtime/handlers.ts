@@ -1,32 +1,32 @@
-/** The handlers of a graph's TypeScript elements: made before the pipeline, closed exactly once, whatever happens. */
+/** Handlers of TypeScript elements: created before the pipeline, closed exactly once, watched for blocked frames. */
+
 import { isDeepStrictEqual } from "node:util";
 import type { AnyElement, Frame, FrameFormat, FrameMetadata, Handler, Services } from "../../elements/element.ts";
 import { framesOf } from "../../elements/source-lines.ts";
 import type { NativeFrame } from "../../native/frame.ts";
 import { describeThrown, type FaultyCall, registerElement } from "../../native/handlers.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { completeProperties } from "../compiler/element-properties.ts";
 import type { PlanNode } from "../compiler/plan.ts";
+import { completeProperties } from "../compiler/properties.ts";
 import { GraphFailure } from "./events.ts";
-import { Latency } from "./latency.ts";
-import { LIMITS, within } from "./limits.ts";
-import { nativeProperties } from "./property-kinds.ts";
+import { LIMITS, withTimeout } from "./limits.ts";
+import { nativeProperties } from "./native-segment.ts";
 
-/** One handler and everything that is promised about it: updates in turn, closed once, each within its limit. */
+/** A handler with its guarantees: serial updates, closed once, each with a timeout. */
 export class BoundHandler {
-  /** Names the handler to the native element. */
+  /** Identifies the handler to the native element. */
   readonly binding: number;
   readonly services: Services;
   readonly handler: Handler;
-  /** Of a sink: the stream time behind the last frame that it has dealt with. */
+  /** Of a sink: the stream time after its last processed frame. */
   reachedNs: bigint | null = null;
-  /** Of a sink in a live graph: from when the picture was taken. */
+  /** Of a sink in a live graph: from capture. */
   readonly latency = new Latency();
   readonly #element: AnyElement;
   #properties: JsonRecord;
   #updating: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
-  /** Calls that have not settled, the oldest first. */
+  /** Pending calls, oldest first. */
   readonly #open = new Set<OpenCall>();
 
   constructor(handler: Handler, element: AnyElement, properties: JsonRecord, services: Services) {
@@ -42,7 +42,7 @@ export class BoundHandler {
     return this.#element.kind === "sink";
   }
 
-  /** The call that frames have been waiting for longest; null while they wait for none. */
+  /** The oldest pending call that blocks frames, or null. */
   get oldestCall(): OpenCall | null {
     const [oldest = null] = this.#open;
     return oldest;
@@ -55,14 +55,14 @@ export class BoundHandler {
     return this.call(
       "process",
       () => this.handler.process(asFrame(frame)),
-      // Not sooner: what it throws on is where to resume.
+      // Only on success: a frame that fails is where to resume.
       () => {
         if (ptsNs !== null) this.reachedNs = ptsNs + (durationNs ?? 1n);
       },
     );
   }
 
-  /** Runs a call that frames wait for. */
+  /** Runs a call that blocks frames. */
   call<T>(name: OpenCall["name"], work: () => T, done: () => void = () => {}): T {
     const result = work();
     if (!isPromise(result)) {
@@ -81,20 +81,20 @@ export class BoundHandler {
     return result;
   }
 
-  /** Rejects when the handler refuses; it then keeps what it had. What it has already is not told again. */
+  /** Rejects when the handler does, which then keeps its old properties. Skipped when nothing changes. */
   update(properties: JsonRecord): Promise<void> {
     const turn = this.#updating.then(async () => {
       const next = completeProperties(this.#element, properties);
       if (isDeepStrictEqual(next, this.#properties)) return;
       const updated = (async () => this.handler.update?.(next as never))();
-      await within(LIMITS.updateMs, "the change was not taken", updated);
+      await withTimeout(LIMITS.updateMs, "the update did not finish", updated);
       this.#properties = next;
     });
     this.#updating = turn.catch(() => {});
     return turn;
   }
 
-  /** Never rejects: what it throws is logged. */
+  /** Never rejects: errors are logged. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -103,7 +103,7 @@ export class BoundHandler {
   async #close(): Promise<void> {
     try {
       const closed = (async () => this.handler.close?.())();
-      await within(LIMITS.closeMs, "it did not settle", closed);
+      await withTimeout(LIMITS.closeMs, "not settled", closed);
     } catch (error) {
       logFault("close", error, this);
     } finally {
@@ -125,7 +125,7 @@ const adapted = new WeakMap<object, BoundHandler>();
 let nextBinding = 1;
 const registered = new Set<string>();
 
-/** Makes GStreamer know the element; once per name. */
+/** Registers the element with GStreamer, once per name. */
 function register(element: AnyElement): void {
   if (element.kind === "composite" || registered.has(element.name)) return;
   registered.add(element.name);
@@ -142,7 +142,7 @@ function register(element: AnyElement): void {
   });
 }
 
-/** What `close` did not do may be missing from what the graph was run for: that is an error, the rest is not. */
+/** A failed `close` is an error, as output may be missing; others are warnings. */
 function logFault(call: FaultyCall, error: unknown, entry: BoundHandler | undefined): void {
   if (entry === undefined) return;
   const at = framesOf(error instanceof Error ? (error.stack ?? "") : "")[0];
@@ -150,12 +150,12 @@ function logFault(call: FaultyCall, error: unknown, entry: BoundHandler | undefi
   entry.services.log[call === "close" ? "error" : "warn"](at === undefined ? message : `${message} ${at}`);
 }
 
-/** Only elements write metadata, and only JSON: the native side carries it without knowing. */
+/** Only elements write metadata, and only JSON; the native side passes it through. */
 const asFrame = (frame: NativeFrame): Frame => frame as NativeFrame & { readonly meta: FrameMetadata };
 
-/** The native side's view of a handler: property names in kebab-case become the definition's own. */
+/** The handler as the native side calls it. */
 function adapt(entry: BoundHandler | undefined, node: string) {
-  if (entry === undefined) throw new Error(`"${node}" was not made by a graph: it has no handler`);
+  if (entry === undefined) throw new Error(`"${node}" was not created by a graph and has no handler`);
   const { handler } = entry;
   const { format, end } = handler;
   const view = {
@@ -172,10 +172,10 @@ function adapt(entry: BoundHandler | undefined, node: string) {
   return view;
 }
 
-/** Nobody throws these on purpose. */
+/** Programming errors; an element refuses to start with other errors. */
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
 
-/** Of what an element threw outside of a frame. */
+/** For an error that an element threw outside of a frame. */
 export function failureOf(node: string | null, thrown: unknown): GraphFailure {
   const isRefusal = thrown instanceof Error && !MISTAKES.some((mistake) => thrown instanceof mistake);
   return new GraphFailure(node, describeThrown(thrown), thrown instanceof Error ? thrown.stack : "", isRefusal);
@@ -185,13 +185,87 @@ export async function createHandler(element: AnyElement, node: PlanNode, service
   if (element.kind === "composite") throw new Error(`"${element.name}" is a composite and has no handler`);
   register(element);
   const properties = completeProperties(element, node.properties);
-  const making = (async () => element.create(properties, services))();
+  const creating = (async () => element.create(properties, services))();
   let handler: Handler;
   try {
-    handler = await within(LIMITS.createMs, `"${node.author}" was not ready`, making);
+    handler = await withTimeout(LIMITS.createMs, `"${node.author}" was not ready`, creating);
   } catch (cause) {
-    making.then((late) => late.close?.()).catch(() => {}); // came too late: nobody wants it any more
+    creating.then((late) => late.close?.()).catch(() => {}); // created after the timeout
     throw failureOf(node.author, cause);
   }
   return new BoundHandler(handler, element, properties, services);
+}
+
+const LATENCY_SAMPLES = 256;
+
+export interface LatencyReading {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** The age of recent frames. */
+class Latency {
+  readonly #ms: number[] = [];
+  #next = 0;
+
+  add(ms: number): void {
+    this.#ms[this.#next % LATENCY_SAMPLES] = ms;
+    this.#next += 1;
+  }
+
+  /** 0 before the first. */
+  read(): LatencyReading {
+    const sorted = [...this.#ms].sort((a, b) => a - b);
+    const at = (part: number): number => Math.round(sorted[Math.floor(part * (sorted.length - 1))] ?? 0);
+    return { p50: at(0.5), p95: at(0.95) };
+  }
+}
+
+interface StuckFrameOptions {
+  /** Fatal after this time; null: never, as a reader of standard output may be slow. */
+  readonly limitMs: number | null;
+  /** By the names of their native nodes. */
+  handlers(): Iterable<readonly [node: string, handler: BoundHandler]>;
+  warn(author: string, message: string): void;
+  fail(node: string, failure: GraphFailure): void;
+}
+
+const CHECKS = 4;
+
+/** Watches for handlers that block frames: logs once per call, and fails after the limit. */
+export class StuckFrames {
+  readonly #options: StuckFrameOptions;
+  readonly #slowMs: number;
+  readonly #timer: NodeJS.Timeout;
+  /** Calls that are already reported. */
+  readonly #warned = new WeakSet<object>();
+  readonly #failed = new WeakSet<object>();
+
+  constructor(options: StuckFrameOptions) {
+    this.#options = options;
+    this.#slowMs = Math.min(LIMITS.slowFrameMs, (options.limitMs ?? Number.POSITIVE_INFINITY) / 2);
+    this.#timer = setInterval(() => this.#check(), Math.min(1_000, this.#slowMs / CHECKS));
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #check(): void {
+    const { limitMs, handlers, warn, fail } = this.#options;
+    for (const [node, handler] of handlers()) {
+      const call = handler.oldestCall;
+      if (call === null) continue;
+      const waitedMs = performance.now() - call.sinceMs;
+      const author = handler.services.node;
+      if (limitMs !== null && waitedMs >= limitMs && !this.#failed.has(call)) {
+        this.#failed.add(call);
+        fail(node, new GraphFailure(author, `${call.name}() did not settle within ${limitMs / 1000} s`));
+      } else if (waitedMs >= this.#slowMs && !this.#warned.has(call)) {
+        this.#warned.add(call);
+        warn(author, `${call.name}() has not settled for ${Math.round(waitedMs / 1000)} s; it blocks frames`);
+      }
+    }
+  }
 }

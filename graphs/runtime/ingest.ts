@@ -1,9 +1,9 @@
-/** One attempt at a live source: a pipeline of its own that feeds an appsrc of the lasting one. */
+/** One connection to a live source: a separate pipeline that feeds an appsrc of the graph's pipeline. */
 import type { Expansion, Ingest } from "../../elements/element.ts";
 import { type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import { LIMITS } from "./limits.ts";
 
-export async function startIngest(lasting: Pipeline, appsrc: string, expansion: Expansion): Promise<Ingest> {
+export async function startIngest(graph: Pipeline, appsrc: string, expansion: Expansion): Promise<Ingest> {
   const pipeline = new Pipeline({ name: `${appsrc}-ingest`, epochNs: 0n });
   let close: Promise<void> | undefined;
   const closeOnce = () => {
@@ -13,18 +13,18 @@ export async function startIngest(lasting: Pipeline, appsrc: string, expansion: 
   try {
     await pipeline.build(toSegment(expansion));
     const last = expansion.nodes.at(-1);
-    if (last === undefined) throw new Error("an ingest needs elements");
-    lasting.relayFrom(appsrc, pipeline, last.suffix);
-    // Its state is not waited for: a camera that hangs must be noticed by the watchdog and not by a time-out in here.
+    if (last === undefined) throw new Error("the expansion of an ingest is empty");
+    graph.relayFrom(appsrc, pipeline, last.suffix);
+    // Does not wait for PLAYING: the watchdog detects a camera that hangs.
     await pipeline.setState("PLAYING", 0);
   } catch (error) {
     await closeOnce().catch(() => {});
     throw error;
   }
   return {
-    idleMs: () => lasting.relayStatus(appsrc).idleMs,
+    idleMs: () => graph.relayStatus(appsrc).idleMs,
     get flowing() {
-      return lasting.relayStatus(appsrc).flowing;
+      return graph.relayStatus(appsrc).flowing;
     },
     ended: watch(pipeline),
     close: closeOnce,
@@ -40,7 +40,7 @@ async function watch(pipeline: Pipeline): Promise<Error | null> {
   return null;
 }
 
-/** GStreamer's own words, and what its debug text adds after the place in the code: the status of a camera's answer. */
+/** GStreamer's message with the detail of its debug text, such as the status of a camera's response. */
 function describeError({ message, debug }: { message: string; debug: string }): string {
   const detail = debug.split("\n")[1]?.trim() ?? "";
   return detail === "" ? message : `${message}: ${detail}`;

@@ -1,89 +1,75 @@
 /**
- * One pipeline of a running graph, from built to closed. A graph that must be relaunched gets a new one.
+ * One pipeline of a running graph, from built to closed. A relaunch creates a new one.
  *
- * Owns: the pipeline, the handlers of its TypeScript nodes and the drivers of its composites. `close` ends them in that
- * order: drivers first (nothing new comes in), then the pipeline, then what handlers it never got to.
+ * Owns the pipeline and its attached segments. `close` ends drivers first (no new input), then the pipeline, then the
+ * handlers that it did not close.
  */
-import type { AnyElement, Driver, DriverServices, ElementEvent, Job, Services } from "../../elements/element.ts";
+import type { DriverServices, Job, OpenServices } from "../../elements/element.ts";
 import { preferFactories } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
-import type { GraphPlan, PlanNode, PlanSegment } from "../compiler/plan.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "../compiler/plan.ts";
+import { AttachedSegment, type SegmentDeps, settleAll } from "./attached-segment.ts";
 import { GraphFailure } from "./events.ts";
-import { type BoundHandler, createHandler, failureOf } from "./handlers.ts";
+import { type BoundHandler, failureOf, type LatencyReading, StuckFrames } from "./handlers.ts";
 import { startIngest } from "./ingest.ts";
-import type { LatencyReading } from "./latency.ts";
-import { LIMITS, within } from "./limits.ts";
-import { findPacedFile, seekWhenReady } from "./position.ts";
-import { Post } from "./post.ts";
-import { encodeProperties, entryOf, toNative } from "./segment.ts";
-import { StuckFrames } from "./stuck-frames.ts";
+import { LIMITS } from "./limits.ts";
+import { encodeProperties, entryOf, toNative } from "./native-segment.ts";
+import type { RunOptions } from "./run-options.ts";
+import { findPacedFile, seekWhenReady } from "./sources.ts";
 
-export interface LaunchHost {
-  emit(node: string, event: ElementEvent): void;
-  log(level: "debug" | "info" | "warn" | "error", node: string, message: string, fields?: JsonRecord): void;
-  print(line: string): Promise<void>;
-  send(node: string, channel: string, message: JsonRecord): Promise<void>;
-  show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
-  /** Whether the graph can do without what that native node belongs to: then its failure does not end it. */
-  spare(node: string, failure: GraphFailure): boolean;
+interface LaunchHost {
+  /** Unix time of the stream's beginning; null: capture time is the time of arrival. */
+  readonly epochNs: bigint | null;
   readonly job: Job;
-  /** Where files begin. */
-  readonly fromNs: bigint;
-  /** How long a handler may keep frames waiting; null: for ever. */
-  readonly frameLimitMs: number | null;
-  /** About to close: the last moment at which the pipeline can be asked anything. */
-  closing(): void;
+  /** Whether the graph continues without the branch of that native node, so that its failure does not end it. */
+  spare(node: string, failure: GraphFailure): boolean;
 }
 
-/** The pipeline turned out to be live, and its plan is for one that is not: it needs another plan. */
+type Level = "debug" | "info" | "warn" | "error";
+
+/** The pipeline turned out to be live, but its plan is not: it needs another plan. */
 export class FoundLive extends Error {
   override readonly name = "FoundLive";
 }
 
-/** A segment in the pipeline, and who works for it. */
-interface Attached {
-  readonly segment: PlanSegment;
-  readonly handlers: ReadonlyMap<string, BoundHandler>;
-  readonly drivers: Driver[];
-  /** Closed when the nodes are gone. */
-  readonly opened: Driver[];
-}
+type Listener = (message: JsonRecord) => void;
+type NodeValues = Record<string, Json | undefined>;
 
 export class Launch {
   readonly pipeline: Pipeline;
-  /** Resolves at the end of the stream or when closed, rejects with what broke. */
+  /** Resolves at the end of the stream or when closed, rejects with the failure. */
   readonly ended: Promise<void>;
   #plan: GraphPlan;
-  readonly #elements: ReadonlyMap<string, AnyElement>;
+  readonly #options: RunOptions;
   readonly #host: LaunchHost;
-  readonly #attached = new Map<string, Attached>();
+  readonly #attached = new Map<string, AttachedSegment>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #stuck: StuckFrames;
   #finish: (failure?: GraphFailure) => void = () => {};
   #playing = false;
-  readonly #post = new Post();
-  readonly #stuck: StuckFrames;
   #closing: Promise<void> | undefined;
-  /** Rejects when the launch is closed: nothing that is under way is waited for then. */
+  /** Rejects when the launch is closed, to abandon pending work. */
   readonly #cut: Promise<never>;
   #cutOff: () => void = () => {};
 
-  constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint | null, host: LaunchHost) {
+  constructor(plan: GraphPlan, options: RunOptions, host: LaunchHost) {
     this.#plan = plan;
-    this.#elements = elements;
+    this.#options = options;
     this.#host = host;
-    this.pipeline = new Pipeline({ name: plan.graph, epochNs });
+    this.pipeline = new Pipeline({ name: plan.graph, epochNs: host.epochNs });
     this.ended = new Promise((resolve, reject) => {
       this.#finish = (failure) => (failure === undefined ? resolve() : reject(failure));
     });
     this.#cut = new Promise((_, reject) => {
       this.#cutOff = () => reject(new Error("the graph was stopped"));
     });
-    this.ended.catch(() => {}); // whoever cares awaits them
+    this.ended.catch(() => {}); // may reject before a caller awaits it
     this.#cut.catch(() => {});
     this.#stuck = new StuckFrames({
-      limitMs: host.frameLimitMs,
+      limitMs: options.frameLimitMs ?? null,
       handlers: () => [...this.#attached.values()].flatMap(({ handlers }) => [...handlers]),
-      warn: (author, message) => host.log("warn", author, message),
+      warn: (author, message) => this.#log("warn", author, message),
       fail: (node, failure) => this.#fail(node, failure),
     });
     void this.#readBus();
@@ -93,16 +79,12 @@ export class Launch {
     return this.#plan;
   }
 
-  /** The plan that the pipeline has been brought to by `set`, `attach` and `detach`; `segments` are all its segments. */
-  adopt(plan: GraphPlan, segments: readonly PlanSegment[]): void {
-    this.#plan = plan;
-    for (const segment of segments) {
-      const attached = this.#attached.get(segment.name);
-      if (attached !== undefined) this.#attached.set(segment.name, { ...attached, segment });
-    }
+  /** Segments in the pipeline, main first. */
+  segments(): readonly PlanSegment[] {
+    return [...this.#attached.values()].map(({ segment }) => segment);
   }
 
-  /** Built and playing, or rejected and closed. `prepare` comes between the two: no frame is missed by what it adds. */
+  /** Resolves when PLAYING; otherwise rejects and is closed. `prepare` runs before the first frame. */
   async start(prepare: () => Promise<void>): Promise<void> {
     try {
       await Promise.race([this.#start(prepare), this.#cut]);
@@ -117,8 +99,9 @@ export class Launch {
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
-    if (this.#host.fromNs > 0n) await this.#goTo(this.#host.fromNs);
-    // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
+    const { fromNs = 0n } = this.#options;
+    if (fromNs > 0n) await this.#seek(fromNs);
+    // A live source cannot preroll: its drivers provide the first data, and need the pipeline PLAYING.
     const { live } = this.plan;
     const isLive = await this.pipeline.setState("PLAYING", live ? 0 : LIMITS.startMs, !live);
     if (isLive && !live) throw new FoundLive();
@@ -126,17 +109,17 @@ export class Launch {
     for (const attached of this.#attached.values()) await this.#drive(attached);
   }
 
-  /** Nothing gets past the pace of the source before it plays: no frame comes from before the position. */
-  async #goTo(positionNs: bigint): Promise<void> {
+  /** No frame passes the pacing of the source before PLAYING, so none comes from before the position. */
+  async #seek(positionNs: bigint): Promise<void> {
     const node = findPacedFile(this.plan);
     if (node === undefined) return;
     await this.pipeline.setState("PAUSED", LIMITS.startMs);
     const over = Promise.race([this.ended, this.#cut]);
     if (await seekWhenReady(this.pipeline, node, positionNs, over)) return;
-    this.#host.log("warn", this.#author(node), "it has no positions to begin at: it begins anew");
+    this.#log("warn", this.#author(node), "source is not seekable; starting at its beginning");
   }
 
-  /** A live source is let go of, since what it shows meanwhile is not wanted; anything else stands still. */
+  /** Live sources disconnect, as frames are not wanted meanwhile; any other pipeline is PAUSED. */
   async pause(): Promise<void> {
     const drivers = this.#pausable();
     if (drivers.length === 0) await this.pipeline.setState("PAUSED");
@@ -149,70 +132,100 @@ export class Launch {
     for (const driver of drivers) driver.resume?.();
   }
 
-  #pausable(): readonly Driver[] {
-    return [...this.#attached.values()].flatMap(({ drivers }) => drivers).filter(({ pause }) => pause !== undefined);
+  #pausable() {
+    return [...this.#attached.values()].flatMap(({ pausable }) => pausable);
   }
 
-  /** How many elements listened. */
+  /** Sends a message to the elements that listen to the channel; returns their number. */
   deliver(channel: string, message: JsonRecord): number {
-    return this.#post.deliver(channel, message);
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    for (const listener of listeners) listener(message);
+    return listeners.size;
   }
 
-  /** Behind the last frame that each TypeScript sink of the graph itself has had; null before the first. */
+  #listen(channel: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  /** After the last frame that every TypeScript sink of the plan has processed; null before the first. */
   positionNs(): bigint | null {
     const positions = this.#sinks().flatMap(({ reachedNs }) => reachedNs ?? []);
     return positions.reduce<bigint | null>((least, at) => (least === null || at < least ? at : least), null);
   }
 
-  /** From when pictures were taken to the first TypeScript sink of the graph itself; null without one. */
+  /** From capture to the first TypeScript sink of the plan; null without one. */
   latencyMs(): LatencyReading | null {
     return this.#sinks()[0]?.latency.read() ?? null;
   }
 
-  /** What is attached comes and goes, and is not the graph itself. */
+  /** Without those of attached slots. */
   #sinks(): readonly BoundHandler[] {
     const own = [this.plan.main, ...this.plan.branches].flatMap(({ name }) => this.#attached.get(name) ?? []);
     return own.flatMap(({ handlers }) => [...handlers.values()]).filter(({ isSink }) => isSink);
   }
 
-  /** Adds a branch to the tee it hangs on; at any time. */
+  /** Attaches a branch to its tee, in any state. */
   async attach(segment: PlanSegment): Promise<void> {
     const entry = entryOf(segment);
     await this.#add(segment, (native) => this.pipeline.addBranch(segment.name, entry, native));
   }
 
-  /** Takes a branch out once its sinks have seen the end. Rejects when it had to be cut off, or is still there. */
+  /** Removes a branch after EOS at its sinks. Rejects when it had to be cut off, or is still attached. */
   async detach(name: string, limitMs: number = LIMITS.branchMs): Promise<void> {
     const attached = this.#attached.get(name);
     if (attached === undefined) throw new Error(`"${name}" is not attached`);
-    await closeDrivers([attached]);
+    await attached.closeDrivers();
     try {
       await this.pipeline.removeBranch(name, limitMs);
     } finally {
       this.#attached.delete(name);
-      await leave(attached);
+      await attached.close();
     }
   }
 
-  /** Segments in the pipeline now, main first. */
-  segments(): readonly PlanSegment[] {
-    return [...this.#attached.values()].map(({ segment }) => segment);
+  /** Applies the changes without a relaunch: properties first, then branches. `branches` are those of the new plan. */
+  async change(plan: GraphPlan, branches: readonly PlanSegment[], changes: readonly PlanChange[]): Promise<void> {
+    const nodes = new Map(this.segments().flatMap((segment) => segment.nodes.map((node) => [node.name, node])));
+    // All values of a node together: its handler gets one update.
+    const values = new Map<string, NodeValues>();
+    for (const change of changes)
+      if (change.label === "live")
+        values.set(change.node, { ...values.get(change.node), [change.property]: change.to });
+    for (const [name, properties] of values) {
+      const node = nodes.get(name);
+      if (node === undefined) continue;
+      await this.#set(node, properties).catch((cause: Error) => {
+        throw new Error(`${node.author} rejects ${Object.keys(properties).join(", ")}: ${cause.message}`, { cause });
+      });
+    }
+    for (const change of changes) {
+      if (change.label !== "branch") continue;
+      const branch = branches.find(({ name }) => name === change.segment);
+      if (change.action === "detach") await this.detach(change.segment);
+      else if (branch !== undefined) await this.attach(branch);
+    }
+    this.#plan = plan;
+    for (const segment of [plan.main, ...branches]) {
+      const attached = this.#attached.get(segment.name);
+      if (attached !== undefined) attached.segment = segment;
+    }
   }
 
-  /** Rejects when the element refuses. */
-  async set(node: PlanNode, values: Readonly<Record<string, JsonRecord[string] | undefined>>): Promise<void> {
+  async #set(node: PlanNode, values: NodeValues): Promise<void> {
     const handler = [...this.#attached.values()].map(({ handlers }) => handlers.get(node.name)).find(Boolean);
     if (handler !== undefined) {
       const all = Object.entries({ ...node.properties, ...values }).filter(([, value]) => value !== undefined);
       await handler.update(Object.fromEntries(all) as JsonRecord);
     }
-    // For TypeScript elements this only keeps what GStreamer shows of them true: the handler has it already.
-    await this.pipeline.set(node.name, encodeProperties(node, this.#elements, values));
+    // For TypeScript elements this only keeps the GObject properties up to date: the handler has the values already.
+    await this.pipeline.set(node.name, encodeProperties(node, this.#options.elements, values));
   }
 
-  /** Asks every source to end; what is on its way still arrives. */
+  /** Sends EOS from every source; frames in the pipeline still arrive. */
   async endOfStream(): Promise<void> {
-    const closing = closeDrivers(this.#attached.values());
+    const closing = this.#closeDrivers();
     await this.pipeline.endOfStream();
     await closing;
   }
@@ -226,133 +239,89 @@ export class Launch {
     this.#cutOff();
     this.#stuck.close();
     try {
-      this.#host.closing();
+      this.#options.onClosing?.(this.pipeline, this.positionNs());
     } catch (error) {
-      this.#host.log("warn", this.plan.graph, `a last reading failed: ${String(error)}`);
+      this.#log("warn", this.plan.graph, `last reading failed: ${String(error)}`);
     }
     const attached = [...this.#attached.values()];
-    const outcomes = await Promise.allSettled([closeDrivers(attached), this.pipeline.close(LIMITS.closeMs)]);
-    const left = await Promise.allSettled(attached.map(leave));
+    const outcomes = await Promise.allSettled([this.#closeDrivers(), this.pipeline.close(LIMITS.closeMs)]);
+    const left = await Promise.allSettled(attached.map((each) => each.close()));
     this.#attached.clear();
     this.#finish();
     for (const outcome of [...outcomes, ...left]) if (outcome.status === "rejected") throw outcome.reason;
   }
 
-  /** Opens what a segment needs, then makes its nodes; all or nothing, also when the launch is closed meanwhile. */
+  async #closeDrivers(): Promise<void> {
+    await settleAll([...this.#attached.values()].map((attached) => attached.closeDrivers()));
+  }
+
+  /** All or nothing, also when the launch is closed meanwhile. */
   async #add(segment: PlanSegment, build: (native: NativeSegment) => Promise<void>): Promise<void> {
-    const opened = await this.#open(segment);
-    const handlers = await this.#createHandlers(segment).catch(async (error) => {
-      await closeAll(opened).catch(() => {});
-      throw error;
-    });
-    const attached: Attached = { segment, handlers, drivers: [], opened };
+    const attached = await AttachedSegment.create(segment, this.#deps);
     try {
       if (this.#closing !== undefined) await this.#cut;
-      await build(toNative(segment, this.#elements, handlers));
+      await build(toNative(segment, this.#options.elements, attached.handlers));
       if (this.#closing !== undefined) await this.#cut;
       this.#attached.set(segment.name, attached);
     } catch (error) {
-      await leave(attached).catch((cause) => this.#host.log("warn", segment.name, String(cause)));
+      await attached.close().catch((cause) => this.#log("warn", segment.name, String(cause)));
       throw error;
     }
     if (this.#playing) await this.#drive(attached);
   }
 
-  async #open(segment: PlanSegment): Promise<Driver[]> {
-    const opened: Driver[] = [];
-    for (const { author, element, properties } of segment.drivers) {
-      const definition = this.#element(element);
-      if (definition.kind !== "composite" || definition.open === undefined) continue;
-      const services = { ...this.#services(author), source: this.plan.source };
-      try {
-        const opening = (async () => definition.open?.(properties, services))();
-        const open = await within(LIMITS.createMs, `"${author}" was not ready`, opening);
-        if (open !== undefined) opened.push(open);
-      } catch (cause) {
-        await closeAll(opened).catch(() => {});
-        throw failureOf(author, cause);
-      }
-    }
-    return opened;
+  #drive(attached: AttachedSegment): Promise<void> {
+    return attached.drive(() => this.#closing !== undefined || !this.#attached.has(attached.segment.name));
   }
 
-  async #createHandlers(segment: PlanSegment): Promise<ReadonlyMap<string, BoundHandler>> {
-    const nodes = segment.nodes.filter((node) => node.kind === "typescript");
-    const made = await Promise.allSettled(
-      nodes.map(
-        async (node) =>
-          [node.name, await createHandler(this.#element(node.element), node, this.#services(node.author))] as const,
-      ),
-    );
-    const handlers = new Map(made.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : [])));
-    const broken = made.find((outcome) => outcome.status === "rejected");
-    if (broken !== undefined) {
-      await closeHandlers(handlers).catch(() => {});
-      throw broken.reason;
-    }
-    return handlers;
-  }
-
-  async #drive({ segment, drivers }: Attached): Promise<void> {
-    for (const { author, element, properties } of segment.drivers) {
-      const definition = this.#element(element);
-      if (definition.kind !== "composite" || definition.drive === undefined) continue;
-      const [first] = segment.nodes.filter((node) => node.author === author);
-      if (first === undefined) continue;
-      const driving = (async () => definition.drive?.(properties, this.#driverServices(author, first.name)))();
-      const driver = await driving.catch((cause) => Promise.reject(failureOf(author, cause)));
-      if (driver === undefined) continue;
-      drivers.push(driver);
-      // Closed while it was being made: what closes drivers has been here already.
-      if (this.#closing !== undefined || !this.#attached.has(segment.name)) await closeDrivers([{ drivers }]);
-    }
-  }
-
-  #element(name: string): AnyElement {
-    const element = this.#elements.get(name);
-    if (element === undefined) throw new Error(`the plan names an element "${name}" that is not loaded`);
-    return element;
-  }
-
-  #services(node: string): Services {
-    const log =
-      (level: "debug" | "info" | "warn" | "error") =>
-      (message: string, fields?: JsonRecord): void =>
-        this.#host.log(level, node, message, fields);
-    return {
-      node,
-      log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
-      emit: (event) => this.#host.emit(node, event),
-      print: (line) => this.#host.print(line),
-      send: (channel, message) => this.#host.send(node, channel, message),
-      listen: (channel, take) => this.#post.listen(channel, take),
-      ...(this.#host.show && {
-        show: (captureNs: bigint, bytes: Uint8Array) => this.#host.show?.(node, captureNs, bytes) ?? false,
-      }),
-      job: this.#host.job,
-    };
-  }
-
-  #driverServices(author: string, appsrc: string): DriverServices {
-    return {
+  readonly #deps: SegmentDeps = {
+    element: (name) => {
+      const element = this.#options.elements.get(name);
+      if (element === undefined) throw new Error(`the plan names an element "${name}" that is not loaded`);
+      return element;
+    },
+    services: (author) => this.#services(author),
+    driverServices: (author, appsrc): DriverServices => ({
       ...this.#services(author),
-      source: this.plan.source,
       fail: (error) => this.#finish(failureOf(author, error)),
       endOfStream: () => this.pipeline.relayEnd(appsrc),
       ingest: (expansion) => startIngest(this.pipeline, appsrc, expansion),
+    }),
+  };
+
+  #services(node: string): OpenServices {
+    const options = this.#options;
+    const log = (level: Level) => (message: string, fields?: JsonRecord) => this.#log(level, node, message, fields);
+    const print = async (line: string) => options.print?.(line);
+    return {
+      node,
+      log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+      emit: (event) => options.onEvent?.({ type: "element", node, event }),
+      print,
+      send: (channel, message) => options.send?.(node, channel, message) ?? print(JSON.stringify(message)),
+      listen: (channel, listener) => this.#listen(channel, listener),
+      ...(options.show && {
+        show: (captureNs: bigint, bytes: Uint8Array) => options.show?.(node, captureNs, bytes) ?? false,
+      }),
+      job: this.#host.job,
+      source: this.plan.source,
     };
   }
 
-  async #readBus(): Promise<void> {
-    for await (const message of this.pipeline.messages()) this.#take(message);
+  #log(level: Level, node: string, message: string, fields?: JsonRecord): void {
+    this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) });
   }
 
-  #take(message: BusMessage): void {
+  async #readBus(): Promise<void> {
+    for await (const message of this.pipeline.messages()) this.#onBusMessage(message);
+  }
+
+  #onBusMessage(message: BusMessage): void {
     if (message.type === "eos") this.#finish();
     else if (message.type === "error")
       this.#fail(message.node, new GraphFailure(this.#author(message.node), message.message, message.debug));
     else if (message.type === "warning")
-      this.#host.log("warn", this.#author(message.node), message.message, { debug: message.debug });
+      this.#log("warn", this.#author(message.node), message.message, { debug: message.debug });
   }
 
   #fail(node: string, failure: GraphFailure): void {
@@ -365,27 +334,4 @@ export class Launch {
     const found = segments.flatMap((segment) => segment.nodes).find((candidate) => candidate.name === node);
     return found?.author ?? node;
   }
-}
-
-/** The nodes are gone: what worked for them and what was opened for them goes too. */
-async function leave({ handlers, opened }: Attached): Promise<void> {
-  await settleAll([closeHandlers(handlers), closeAll(opened)]);
-}
-
-async function closeHandlers(handlers: ReadonlyMap<string, BoundHandler>): Promise<void> {
-  await settleAll([...handlers.values()].map((handler) => handler.close()));
-}
-
-async function closeDrivers(attached: Iterable<Pick<Attached, "drivers">>): Promise<void> {
-  await settleAll([...attached].map(({ drivers }) => closeAll(drivers)));
-}
-
-async function closeAll(drivers: Driver[]): Promise<void> {
-  const closings = drivers.splice(0).map(async (driver) => driver.close());
-  await settleAll(closings.map((closing) => within(LIMITS.closeMs, "a source or file did not close", closing)));
-}
-
-/** All of them, whatever one of them says; rejects with the first that did. */
-async function settleAll(promises: readonly Promise<unknown>[]): Promise<void> {
-  for (const outcome of await Promise.allSettled(promises)) if (outcome.status === "rejected") throw outcome.reason;
 }

@@ -4,7 +4,15 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
 import type { Registry } from "../../schemas/registry.ts";
-import { collector, compiledLaunch, inputWith, makeClip, start, temporaryFolder } from "../../test/graph.fixture.ts";
+import {
+  collector,
+  compiledLaunch,
+  compiledText,
+  inputWith,
+  makeClip,
+  start,
+  temporaryFolder,
+} from "../../test/graph.fixture.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { compileLaunch } from "../compiler/compile.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
@@ -75,7 +83,7 @@ const sendTo = (port: number) =>
 
 const receive = (port: number) => `udpsrc port=${port} caps="${CAPS}" ! rtph264depay ! avdec_h264 ! stage ! collect`;
 
-test("udpsrc: frames carry the time of their arrival, and a limit counts frames and not packets", async () => {
+test("udpsrc: frames have the time of their arrival, and a limit counts frames, not packets", async () => {
   const port = await freePort();
   const { seen, sink } = watchFrames();
   const beganMs = Date.now();
@@ -98,7 +106,7 @@ test("udpsrc: frames carry the time of their arrival, and a limit counts frames 
   }
 });
 
-test("a source that only turns out to be live when it starts gets the plan of a live graph", async () => {
+test("a source that turns out to be live at the start gets the plan of a live graph", async () => {
   const blind: Registry = {
     list: () => registry.list(),
     get(name) {
@@ -122,7 +130,7 @@ test("a source that only turns out to be live when it starts gets the plan of a 
   await sender.stop();
 });
 
-test("a live pipeline that was paused continues with the time of the wall", async () => {
+test("a paused live pipeline continues at wall-clock time", async () => {
   const { seen, watch, sink } = watchFrames();
   const graph = await start(compiledLaunch("videotestsrc is-live=true ! stage ! collect", sink), [sink]);
   await watch.until("frames", () => seen.length > 2);
@@ -162,10 +170,28 @@ test("a file read by filesrc keeps its own time and loses nothing, and a limit c
   assert.deepEqual(await run(7), all.slice(0, 7));
 });
 
-test("a stream that is over before anything else has happened still ends", async () => {
+test("an empty stream ends", async () => {
   for (let run = 0; run < 15; run += 1) {
     const line = `source uri="test:ball?width=16&height=16&frames=1" ! decode ! encode ! record path="${folder}/short.mp4"`;
     const graph = await start(compiledLaunch(line), []);
     assert.deepEqual(await graph.ended, { state: "finished", error: null });
   }
+});
+
+test("plays a looped file past its end, with rising times", async () => {
+  const file = await makeClip(folder, 40);
+  const times: bigint[] = [];
+  const enough = new Watch();
+  const collect = collector((frame) => {
+    times.push(frame.ptsNs ?? 0n);
+    enough.look();
+  });
+  const text = `graph: looped\nchains: { main: [{ source: { uri: "${file}", loop: true } }, decode, collect] }\n`;
+  const graph = await start(compiledText(text, collect), [collect]);
+  await enough.until("100 frames of a file of 40", () => times.length >= 100);
+  assert.deepEqual(await graph.stop(), { state: "finished", error: null });
+  assert.ok(
+    times.every((ns, i) => i === 0 || ns > (times[i - 1] ?? 0n)),
+    times.join(" "),
+  );
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
 import { collector, compiledLaunch, inputWith, start } from "../../test/graph.fixture.ts";
-import { losesMetadata } from "../compiler/metadata-loss.ts";
+import { losesMetadata } from "../compiler/metadata.ts";
 
 const mark = defineElement({
   name: "mark",
@@ -23,7 +23,7 @@ const ELEMENTS = [
 
 for (const words of ELEMENTS) {
   const name = words.split(" ", 1).join();
-  test(`${name} hands metadata on or drops it, as the compiler says`, async () => {
+  test(`${name} keeps or drops metadata as the compiler assumes`, async () => {
     const factory = inputWith().registry.get(name) ?? assert.fail(`no ${name}`);
     let seen = 0;
     let kept = 0;

@@ -5,10 +5,10 @@ import { collector, compiledText, inputWith, start } from "../../test/graph.fixt
 import { Watch } from "../../test/watch.fixture.ts";
 import { diffPlans } from "../compiler/diff.ts";
 import type { GraphDocument } from "../compiler/document.ts";
-import { explain } from "../compiler/explain.ts";
-import { propertiesOfFactory } from "../compiler/inspect/property.ts";
+import { propertiesOfFactory } from "../compiler/inspect.ts";
 import { findLiveParams, listParamUses } from "../compiler/live-params.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
+import { explain } from "../compiler/plan-to-text.ts";
 
 const knowledge = inputWith();
 const at = { file: null, line: 1, column: 1 };
@@ -54,7 +54,7 @@ test("inspect, live_params and a change of the running graph agree on every prop
       change.label === "live" ? [change.property] : [],
     );
     const document = documentOf(factory, names);
-    const uses = listParamUses(document, { values: {}, unknown: new Set(names) }, knowledge);
+    const uses = listParamUses(document, knowledge);
     const listed = findLiveParams(document, uses);
     const inspected = shown.filter((property) => property.live).map(({ name }) => name);
     assert.deepEqual([...changed].sort(), [...inspected].sort(), factory);
@@ -105,7 +105,7 @@ test("controllable properties change the pixels of the frames that follow, in th
   await graph.stop();
 });
 
-test("a parameter declared live is shown as live only where everything that takes it is mutable while PLAYING", () => {
+test("a live parameter is shown as live only if all properties that use it are mutable while PLAYING", () => {
   const sink = collector(() => {});
   const { plan } = compiledText(
     `
@@ -127,10 +127,10 @@ slots:
   );
   assert.deepEqual(plan?.liveParams, ["size"]);
   assert.deepEqual(plan?.fixedParams, {
-    file: '"b/filesink" cannot change its property "location" while it runs',
+    file: 'property "location" of "b/filesink" is not mutable while PLAYING',
     draw: '`when:` of "a" depends on it',
   });
   const text = plan === null ? "" : explain(plan);
   assert.match(text, /size = 3 {2}\(live\)/);
-  assert.match(text, /file = "a" {2}\(not live: "b\/filesink" cannot change its property "location"/);
+  assert.match(text, /file = "a" {2}\(not live: property "location" of "b\/filesink" is not mutable/);
 });

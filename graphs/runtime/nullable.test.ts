@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
 import { inputWith, start } from "../../test/graph.fixture.ts";
-import { coerceParams } from "../compiler/coerce.ts";
 import { type Compiled, compile } from "../compiler/compile.ts";
 import { formatFault } from "../compiler/fault.ts";
+import { coerceParams } from "../compiler/schema-check.ts";
 
-const told: string[] = [];
+const received: string[] = [];
 
 const sieve = defineElement({
   name: "sieve",
@@ -22,8 +22,8 @@ const sieve = defineElement({
     every: Type.Union([Type.Literal("auto"), Type.Integer({ minimum: 1 })], { default: "auto" }),
   }),
   create(properties) {
-    told.push(JSON.stringify(properties));
-    return { process() {}, update: (next) => void told.push(JSON.stringify(next)) };
+    received.push(JSON.stringify(properties));
+    return { process() {}, update: (next) => void received.push(JSON.stringify(next)) };
   },
 });
 
@@ -56,7 +56,7 @@ test("null, a number and null again reach the running element", async () => {
   }
   await graph.stop();
   assert.deepEqual(labels, [["live", "live"], ["live", "live"], ["live"]]);
-  assert.deepEqual(told, [
+  assert.deepEqual(received, [
     '{"mesh":null,"pick":[],"every":"auto"}',
     '{"mesh":0.25,"pick":["cat","dog"],"every":"auto"}',
     '{"mesh":null,"pick":[],"every":"auto"}',
@@ -69,13 +69,13 @@ for (const [words, message] of [
   [{ mesh: "much" }, /"mesh" is "much" .*a number from 0 to 1 or null/],
   [{ every: "0" }, /"every" is 0 .*"auto" or a whole number of at least 1/],
 ] as const)
-  test(`${JSON.stringify(words)} is refused with what is expected`, () => {
+  test(`${JSON.stringify(words)} is rejected with the expected value`, () => {
     const [fault, ...more] = compiled(words).faults;
     assert.equal(more.length, 0);
     assert.match(fault === undefined ? "no fault" : formatFault(fault), message);
   });
 
-test("a number of frames is taken where a word is too", () => {
+test("accepts a number of frames besides a word", () => {
   const { plan, faults } = compiled({ every: "3" });
   assert.deepEqual(faults, []);
   assert.equal(plan?.main.nodes.find(({ element }) => element === "sieve")?.properties.every, 3);

@@ -1,4 +1,4 @@
-/** The registry of this machine's GStreamer, as the compiler wants it: described on demand, each factory once. */
+/** The local GStreamer registry for the compiler. Factories are described on demand, each once. */
 import { describeFactory, listFactories } from "../../native/gstreamer.ts";
 import type { FactoryInfo, FactorySummary, Registry } from "../../schemas/registry.ts";
 

@@ -12,7 +12,7 @@ import { StatsReader } from "./stats.ts";
 
 const folder = temporaryFolder();
 
-/** Tells the test about its life. */
+/** Reports its calls to the test. */
 function diary(log: string[], create?: () => void) {
   return defineElement({
     name: "diary",
@@ -51,7 +51,7 @@ chains:
   data: [{ from: frames }, stage, collect]
 ${branches}`;
 
-test("a live property reaches the element without a frame lost, several as one update", async () => {
+test("sets a live property without losing a frame, several as one update", async () => {
   const log: string[] = [];
   const times: bigint[] = [];
   const watch = new Watch();
@@ -84,7 +84,7 @@ test("a live property reaches the element without a frame lost, several as one u
   );
 });
 
-test("a chain on a tee that is added, changed and removed is a branch change", async () => {
+test("adding, changing and removing a chain at a tee are branch changes", async () => {
   const log: string[] = [];
   const watch = new Watch();
   let frames = 0;
@@ -115,7 +115,7 @@ test("a chain on a tee that is added, changed and removed is a branch change", a
   assert.deepEqual(await graph.stop(), { state: "finished", error: null });
 });
 
-test("anything else in main is a relaunch, with the reason told before and after", async () => {
+test("any other change of main is a relaunch, with the reason before and after", async () => {
   const log: string[] = [];
   const events: GraphEvent[] = [];
   const watch = new Watch();
@@ -146,7 +146,7 @@ test("anything else in main is a relaunch, with the reason told before and after
   );
 });
 
-test("ids of objects go on above those given before a relaunch, whichever element asks", async () => {
+test("object ids continue after a relaunch, for every element", async () => {
   const ids: number[] = [];
   const registering = defineElement({
     name: "diary",
@@ -168,7 +168,7 @@ test("ids of objects go on above those given before a relaunch, whichever elemen
   assert.deepEqual(ids, [41, 42]);
 });
 
-test("an element that cannot be made fails the start and leaves the others closed", async () => {
+test("an element that cannot be created fails the start, and the others are closed", async () => {
   const log: string[] = [];
   const broken = defineElement({
     ...collector(() => {}),
@@ -197,7 +197,7 @@ test("an error in a handler ends the graph with the element's name, the text and
   assert.match(error?.debug ?? "", /running-graph\.test\.ts/);
 });
 
-test("a slot with wrong parameters is refused with its faults and changes nothing", async () => {
+test("a slot with wrong parameters is rejected with its faults and changes nothing", async () => {
   const sink = collector(() => {});
   const text = `${graphText("{}")}slots:
   file:
@@ -213,7 +213,7 @@ test("a slot with wrong parameters is refused with its faults and changes nothin
   await assert.rejects(graph.attach("file", { path: "x" }), /the graph is finished/);
 });
 
-test("a recording slot that is detached leaves a file that plays", async () => {
+test("a detached recording slot leaves a file that plays", async () => {
   const watch = new Watch();
   let frames = 0;
   const sink = collector(() => {
@@ -257,7 +257,7 @@ test("the same clip at pace fast gives the same lines twice", async () => {
   assert.deepEqual(await run(), first);
 });
 
-test("a paused graph stands still and goes on where it stopped", async () => {
+test("a paused graph stops and continues at its position", async () => {
   const times: bigint[] = [];
   const watch = new Watch();
   const sink = collector((frame) => {
@@ -283,7 +283,7 @@ test("a paused graph stands still and goes on where it stopped", async () => {
   );
 });
 
-test("stats count every step, time it, and know what a queue holds", async () => {
+test("stats count and time every step, with the level of queues", async () => {
   const watch = new Watch();
   let seen = 0;
   const sink = collector(() => {
@@ -311,12 +311,12 @@ test("stats count every step, time it, and know what a queue holds", async () =>
   assert.equal(reading.find(({ step }) => step === "stage")?.capacity, 5);
   const rateAfter = (ms: number): number | undefined => reader.read(performance.now() + ms)[3]?.fps;
   assert.equal(reading[3]?.fps, 0);
-  assert.equal(rateAfter(100), 0, "too soon to tell");
+  assert.equal(rateAfter(100), 0, "the interval is too short");
   const looked = seen;
   await watch.until("more frames", () => seen >= looked + 3);
-  const told = rateAfter(1000) ?? 0;
-  assert.ok(told > 0);
+  const rate = rateAfter(1000) ?? 0;
+  assert.ok(rate > 0);
   await watch.until("still more frames", () => seen >= looked + 6);
-  assert.equal(rateAfter(1100), told, "another who looks right after sees the same");
+  assert.equal(rateAfter(1100), rate, "a second reader gets the same rate");
   assert.deepEqual(await graph.stop(), { state: "finished", error: null });
 });

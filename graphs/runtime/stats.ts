@@ -1,4 +1,4 @@
-/** Numbers of a running graph, per step as its author wrote it. */
+/** Statistics of a running graph for each step of its author. */
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { PlanSegment } from "../compiler/plan.ts";
 import type { RunningGraph } from "./running-graph.ts";
@@ -8,31 +8,28 @@ export interface StepStats {
   readonly step: string;
   readonly element: string;
   readonly kind: "native" | "typescript";
-  /** Frames since the start, and per second over the time since a reading that is half a second old at least. */
+  /** Frames since the start, and the rate since a reading at least half a second ago. */
   readonly frames: number;
   readonly fps: number;
-  /** From the step's input to its output, over the last frames; 0 where it has only one of them. */
+  /** From the step's input to its output, over recent frames; 0 for sources and sinks. */
   readonly meanMs: number;
   readonly p95Ms: number;
-  /** Of queues: frames waiting, and how many may. */
+  /** Of queues: their level and size in frames. */
   readonly queued: number | null;
   readonly capacity: number | null;
   readonly dropped: number;
 }
 
-/** Over less, a rate says little: two who look at one graph would each see what came since the other looked. */
-const LEAST_MS = 500;
+/** Readings of several clients share the counters; a rate over less time would be noise. */
+const MIN_INTERVAL_MS = 500;
 
-interface Step {
-  readonly segment: string;
-  readonly name: string;
-  readonly element: string;
-  readonly kind: "native" | "typescript";
+/** With its first and last native node. */
+type Step = Pick<StepStats, "segment" | "step" | "element" | "kind"> & {
   readonly first: string;
   readonly last: string;
-}
+};
 
-/** Meters every step. Costs a probe a pad, so it is made only when somebody wants to look. */
+/** Meters every step. Costs a probe per pad, so create it on demand. */
 export class StatsReader {
   readonly #graph: RunningGraph;
   #pipeline: Pipeline | null = null;
@@ -44,42 +41,30 @@ export class StatsReader {
     this.#meter();
   }
 
-  /** Readings in the order of the graph. Steps of branches that came since the last reading start at zero. */
+  /** In graph order. Steps of branches that were attached since the last reading start at zero. */
   read(nowMs = performance.now()): readonly StepStats[] {
     const steps = this.#meter();
-    const readings = this.#graph.pipeline.meters(steps.map((step) => step.name));
-    return steps.flatMap((step) => {
-      const reading = readings[step.name];
+    const readings = this.#graph.pipeline.meters(steps.map(({ step }) => step));
+    return steps.flatMap(({ first: _, last: __, ...step }) => {
+      const reading = readings[step.step];
       if (reading === undefined) return [];
+      const { meanMs, p95Ms, queued = null, capacity = null, dropped } = reading;
       const frames = Math.max(reading.in, reading.out);
-      return [
-        {
-          segment: step.segment,
-          step: step.name,
-          element: step.element,
-          kind: step.kind,
-          frames,
-          fps: this.#rate(step.name, frames, nowMs),
-          meanMs: reading.meanMs,
-          p95Ms: reading.p95Ms,
-          queued: reading.queued ?? null,
-          capacity: reading.capacity ?? null,
-          dropped: reading.dropped,
-        },
-      ];
+      const fps = this.#rate(step.step, frames, nowMs);
+      return [{ ...step, frames, fps, meanMs, p95Ms, queued, capacity, dropped }];
     });
   }
 
   #rate(step: string, frames: number, nowMs: number): number {
     const before = this.#before.get(step);
     const passedMs = before === undefined ? 0 : nowMs - before.atMs;
-    if (before !== undefined && passedMs < LEAST_MS) return before.fps;
+    if (before !== undefined && passedMs < MIN_INTERVAL_MS) return before.fps;
     const fps = before === undefined ? 0 : ((frames - before.frames) * 1000) / passedMs;
     this.#before.set(step, { frames, atMs: nowMs, fps });
     return fps;
   }
 
-  /** Adds meters for steps that have none yet; after a relaunch that is all of them. */
+  /** Adds meters for new steps; for all steps after a relaunch. */
   #meter(): readonly Step[] {
     const { pipeline } = this.#graph;
     if (pipeline !== this.#pipeline) {
@@ -88,31 +73,22 @@ export class StatsReader {
       this.#before.clear();
     }
     const steps = this.#graph.segments().flatMap(stepsOf);
-    const names = new Set(steps.map((step) => step.name));
+    const names = new Set(steps.map(({ step }) => step));
     for (const name of this.#metered) if (!names.has(name)) this.#metered.delete(name);
-    for (const step of steps) {
-      if (this.#metered.has(step.name)) continue;
-      pipeline.meter(step.name, step.first, step.last);
-      this.#metered.add(step.name);
+    for (const { step, first, last } of steps) {
+      if (this.#metered.has(step)) continue;
+      pipeline.meter(step, first, last);
+      this.#metered.add(step);
     }
     return steps;
   }
 }
 
-export function stepsOf(segment: PlanSegment): readonly Step[] {
+function stepsOf(segment: PlanSegment): readonly Step[] {
   const steps = new Map<string, Step>();
-  for (const node of segment.nodes) {
-    const known = steps.get(node.author);
-    if (known !== undefined) steps.set(node.author, { ...known, last: node.name });
-    else
-      steps.set(node.author, {
-        segment: segment.name,
-        name: node.author,
-        element: node.element,
-        kind: node.kind,
-        first: node.name,
-        last: node.name,
-      });
+  for (const { name, author, element, kind } of segment.nodes) {
+    const first = steps.get(author)?.first ?? name;
+    steps.set(author, { segment: segment.name, step: author, element, kind, ...steps.get(author), first, last: name });
   }
   return [...steps.values()];
 }

@@ -1,13 +1,16 @@
-/** HLS behind HTTP as the server has it, a publisher that keeps its pace, and a viewer that follows the standard. */
+/** HLS behind HTTP, a real-time publisher, and a viewer that follows the standard. */
+
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import type { Clip } from "../../media/mp4/clip.fixture.ts";
-import type { Unit } from "../../media/unit.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
+import { StreamRejected } from "../errors.ts";
 import { LIMITS } from "../hub.fixture.ts";
-import { type Publication, StreamRefusal, Streams } from "../streams.ts";
+import type { Publication } from "../live-stream.ts";
+import { Streams } from "../streams.ts";
 import { Hls } from "./hls.ts";
 import { checkPlaylist, checkSuccession, type ReadPlaylist, readPlaylist } from "./read-playlist.fixture.ts";
 
@@ -32,7 +35,7 @@ export class TestHls {
       this.hls
         .answer(names.slice(0, -1).join("/"), names.at(-1) ?? "", url.searchParams, aborter.signal)
         .catch((error: unknown) => {
-          if (!(error instanceof StreamRefusal)) throw error;
+          if (!(error instanceof StreamRejected)) throw error;
           return { status: error.kind === "not_live" ? 404 : 503, headers: {}, body: error.message };
         })
         .then(({ status, headers, body }) => response.writeHead(status, headers).end(body));
@@ -59,7 +62,7 @@ export class TestHls {
     return this.streams.publish(PATH, "rtsp", null);
   }
 
-  /** Somebody watches from the first picture on, and all of it has come. */
+  /** A viewer watches from the first picture, and the whole clip has been published. */
   async play(clip: Pick<Clip, "tracks" | "units">): Promise<Publication> {
     const publication = await this.#begin(clip);
     for (const unit of clip.units.slice(1)) publication.write(unit);
@@ -81,7 +84,7 @@ export class TestHls {
 
   async #begin({ tracks, units }: Pick<Clip, "tracks" | "units">): Promise<Publication> {
     const publication = this.publish();
-    publication.begin(tracks);
+    publication.setTracks(tracks);
     for (const unit of units.slice(0, 1)) publication.write({ ...unit, captureMs: Date.now() });
     await this.read("index.m3u8");
     return publication;
@@ -112,7 +115,7 @@ export class TestHls {
 }
 
 /** As they would come from a camera: each when it has been taken, with the time of now. */
-async function feed(publication: Publication, units: readonly Unit[]): Promise<void> {
+async function feed(publication: Publication, units: readonly AccessUnit[]): Promise<void> {
   const startedAt = performance.now();
   for (const unit of units) {
     const earlyMs = unit.dtsUs / 1000 - (performance.now() - startedAt);

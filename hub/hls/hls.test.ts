@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { hashPictures, toByteStream } from "../../media/mp4/decode.fixture.ts";
-import type { Unit } from "../../media/unit.ts";
 import { PATH, TestHls, Viewer } from "./hls.fixture.ts";
 
 const clip = makeClip({ seconds: 4, bFrames: 2, hasAudio: true });
 const small = makeClip({ seconds: 2, size: "160x90" });
 const long = makeClip({ seconds: 15, fps: 10, gop: 150, size: "64x64" });
-const later = (units: readonly Unit[], byUs: number): Unit[] =>
+const later = (units: readonly AccessUnit[], byUs: number): AccessUnit[] =>
   units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + byUs, ptsUs: unit.ptsUs + byUs }));
 const run = promisify(execFile);
 
-describe("what viewers see", () => {
+describe("playback", () => {
   test("one that follows the standard gets every picture, soon, and playlists that keep their promises", async (t) => {
     const hls = await TestHls.open(t);
     const { over } = await hls.stream(clip);
@@ -64,10 +64,10 @@ describe("what viewers see", () => {
     assert.ok(shown > clip.pictures / 4 && shown <= clip.pictures, `${shown} pictures`);
   });
 
-  test("one that comes in the middle begins with a key picture, as it was when that was taken", async (t) => {
+  test("a late viewer starts with a keyframe, with its capture time", async (t) => {
     const hls = await TestHls.open(t);
     const publication = hls.publish();
-    publication.begin(clip.tracks);
+    publication.setTracks(clip.tracks);
     for (const unit of clip.units.slice(0, 200)) publication.write(unit);
     await hls.read("index.m3u8");
     for (const unit of clip.units.slice(200)) publication.write(unit);
@@ -94,7 +94,7 @@ describe("what viewers see", () => {
     assert.ok((await hls.read(segment?.uri ?? "")).length > 1000);
   });
 
-  test("the first playlist tells what a player must know", async (t) => {
+  test("the first playlist has all required tags", async (t) => {
     const hls = await TestHls.open(t);
     await hls.play(clip);
     const text = (await hls.read("index.m3u8")).toString();
@@ -106,7 +106,7 @@ describe("streams that are not like others", () => {
   test("a group of pictures of 15 s still gives parts at once, and segments of limited length", async (t) => {
     const hls = await TestHls.open(t);
     const publication = hls.publish();
-    publication.begin(long.tracks);
+    publication.setTracks(long.tracks);
     const viewer = new Viewer();
     for (const unit of long.units.slice(0, 30)) publication.write(unit);
     const watching = viewer.watch(hls);
@@ -125,10 +125,10 @@ describe("streams that are not like others", () => {
     assert.equal(hashPictures(Buffer.concat(viewer.media)).length, long.pictures);
   });
 
-  test("other tracks come after a discontinuity, with their own init segment", async (t) => {
+  test("new tracks follow a discontinuity, with their own init segment", async (t) => {
     const hls = await TestHls.open(t);
     const publication = await hls.play(clip);
-    publication.begin(small.tracks);
+    publication.setTracks(small.tracks);
     for (const unit of later(small.units, 5_000_000)) publication.write(unit);
     const { segments } = await hls.playlist();
     const changes = segments.filter(({ isDiscontinuous }) => isDiscontinuous);
@@ -139,7 +139,7 @@ describe("streams that are not like others", () => {
     assert.deepEqual(hashPictures(Buffer.concat(media)), hashPictures(toByteStream(small.units.slice(0, 30))));
   });
 
-  test("a publisher that goes ends the list for those who watch, is not there for others, and may come back", async (t) => {
+  test("the end of a publication ends the playlist of viewers, is 404 for others, and it can be published again", async (t) => {
     const hls = await TestHls.open(t);
     const first = await hls.play(clip);
     const before = await hls.playlist();
@@ -160,11 +160,11 @@ describe("streams that are not like others", () => {
   });
 });
 
-describe("what is bounded", () => {
-  test("nothing is made before somebody asks, and nothing once nobody has asked for a while", async (t) => {
+describe("limits", () => {
+  test("generates segments from the first request until no request has come for a while", async (t) => {
     const hls = await TestHls.open(t, { hlsIdleMs: 50 });
     const publication = hls.publish();
-    publication.begin(clip.tracks);
+    publication.setTracks(clip.tracks);
     for (const unit of clip.units) publication.write(unit);
     assert.equal(hls.readers, 0);
     assert.equal((await hls.fetch("zz_part0.mp4")).status, 404);
@@ -200,7 +200,7 @@ describe("what is bounded", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("rejections", () => {
   test("nonsense is answered with words", async (t) => {
     const hls = await TestHls.open(t);
     assert.equal((await hls.fetch("index.m3u8")).status, 404);
@@ -227,7 +227,7 @@ describe("what is refused", () => {
     }
   });
 
-  test("what may be kept by the viewer's cache is said, and errors are not kept", async (t) => {
+  test("sets cache lifetimes, and never for errors", async (t) => {
     const hls = await TestHls.open(t);
     await hls.play(clip);
     const { segments, hint } = await hls.playlist();
@@ -240,7 +240,7 @@ describe("what is refused", () => {
     assert.equal(await kept(`${hint}`.replace(/part\d+/, "part99999")), "no-store");
   });
 
-  test("a part that was hinted at is given as soon as it is there", async (t) => {
+  test("answers a request for the hinted part as soon as it exists", async (t) => {
     const hls = await TestHls.open(t);
     const publication = await hls.play({ ...clip, units: clip.units.slice(0, 250) });
     const { hint } = await hls.playlist();

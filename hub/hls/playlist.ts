@@ -1,29 +1,29 @@
-/** The playlists of HLS (RFC 8216 and its second edition, draft-pantos-hls-rfc8216bis), as text. */
+/** Writes HLS playlists (RFC 8216 and its second edition, draft-pantos-hls-rfc8216bis). */
+
+import type { AudioTrack } from "../../media/access-unit.ts";
 import { codecName } from "../../media/h264/sps.ts";
-import type { AudioTrack } from "../../media/unit.ts";
 import type { InitSegment, Part, Segment, Window } from "./window.ts";
 
 export const MULTIVARIANT_PLAYLIST = "index.m3u8";
 export const MEDIA_PLAYLIST = "video.m3u8";
 
-/** Older segments are listed without their parts. */
+/** Older segments are listed without parts. */
 const TARGETS_WITH_PARTS = 3;
 /** draft 4.4.3.8: at least three times the longest part. */
-const HELD_BACK_PARTS = 3;
-/** Before anything is known of it. */
-const USUAL_BITRATE = 4_000_000;
-/** The next segment may have more. */
+const HOLD_BACK_PARTS = 3;
+/** Before it is measured. */
+const DEFAULT_BITRATE = 4_000_000;
+/** The next segment may be larger. */
 const BITRATE_MARGIN = 1.2;
 const VERSION = 9;
 
-export const nameInit = ({ name }: Window, { number }: InitSegment): string => `${name}_init${number}.mp4`;
-export const namePart = ({ name }: Window, number: number): string => `${name}_part${number}.mp4`;
-export const nameSegment = ({ name }: Window, number: number): string => `${name}_seg${number}.mp4`;
+const fileName = ({ name }: Window, kind: "init" | "part" | "seg", number: number): string =>
+  `${name}_${kind}${number}.mp4`;
 
-/** `query`: begins with a question mark, or is empty; every address has it. */
+/** `query`: empty, or starts with a question mark; appended to every URI. */
 export function writeMultivariant(window: Window, init: InitSegment, query: string): string {
   const { video, audio } = init.tracks;
-  const bandwidth = Math.ceil((window.peakBitrate || USUAL_BITRATE) * BITRATE_MARGIN);
+  const bandwidth = Math.ceil((window.peakBitrate || DEFAULT_BITRATE) * BITRATE_MARGIN);
   const codecs = [codecName(video.sps), ...(audio === null ? [] : [audioCodecName(audio)])].join(",");
   return toText([
     "#EXTM3U",
@@ -33,12 +33,12 @@ export function writeMultivariant(window: Window, init: InitSegment, query: stri
   ]);
 }
 
-/** The window must be ready. */
+/** Requires `window.isReady`. */
 export function writeMedia(window: Window, query: string): string {
   const { segmentSeconds, partUs } = window.targets;
   const segments = window.listed();
   const discontinuities = window.countDiscontinuities();
-  const holdBack = `PART-HOLD-BACK=${seconds(HELD_BACK_PARTS * partUs)}`;
+  const holdBack = `PART-HOLD-BACK=${seconds(HOLD_BACK_PARTS * partUs)}`;
   return toText([
     "#EXTM3U",
     `#EXT-X-VERSION:${VERSION}`,
@@ -50,7 +50,7 @@ export function writeMedia(window: Window, query: string): string {
     ...writeSegments(window, segments, query),
     window.isEnded
       ? "#EXT-X-ENDLIST"
-      : `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${namePart(window, window.nextPart)}${query}"`,
+      : `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${fileName(window, "part", window.nextPart)}${query}"`,
   ]);
 }
 
@@ -61,20 +61,20 @@ function writeSegments(window: Window, done: readonly Segment[], query: string):
   const withPartsUs = TARGETS_WITH_PARTS * window.targets.segmentSeconds * 1e6;
   for (const segment of [...done, ...(window.growing === null ? [] : [window.growing])]) {
     if (segment.isDiscontinuous) lines.push("#EXT-X-DISCONTINUITY");
-    if (segment.init !== init) lines.push(`#EXT-X-MAP:URI="${nameInit(window, segment.init)}${query}"`);
+    if (segment.init !== init) lines.push(`#EXT-X-MAP:URI="${fileName(window, "init", segment.init.number)}${query}"`);
     init = segment.init;
     lines.push(`#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.captureMs).toISOString()}`);
     if (leftUs <= withPartsUs) for (const part of segment.parts) lines.push(writePart(window, part, query));
     leftUs -= segment.durationUs;
     if (segment === window.growing) break;
-    lines.push(`#EXTINF:${seconds(segment.durationUs)},`, `${nameSegment(window, segment.number)}${query}`);
+    lines.push(`#EXTINF:${seconds(segment.durationUs)},`, `${fileName(window, "seg", segment.number)}${query}`);
   }
   return lines;
 }
 
 function writePart(window: Window, { number, durationUs, hasKey }: Part, query: string): string {
   const independent = hasKey ? ",INDEPENDENT=YES" : "";
-  return `#EXT-X-PART:DURATION=${seconds(durationUs)},URI="${namePart(window, number)}${query}"${independent}`;
+  return `#EXT-X-PART:DURATION=${seconds(durationUs)},URI="${fileName(window, "part", number)}${query}"${independent}`;
 }
 
 /** RFC 6381: `mp4a.40.2`. */

@@ -1,4 +1,4 @@
-/** Reads a media playlist back, and holds it against what the standard demands. */
+/** Reads a media playlist and checks it against the standard. */
 import assert from "node:assert/strict";
 
 export interface ReadPart {
@@ -66,7 +66,7 @@ export function readPlaylist(text: string): ReadPlaylist {
   };
 }
 
-/** draft-pantos-hls-rfc8216bis: what must be so in any one of them. */
+/** draft-pantos-hls-rfc8216bis: requirements for every playlist. */
 export function checkPlaylist(playlist: ReadPlaylist): void {
   const { text, target, partTarget, holdBack, segments, hint, isEnded } = playlist;
   assert.match(text, /^#EXTM3U\n/);
@@ -84,7 +84,7 @@ export function checkPlaylist(playlist: ReadPlaylist): void {
   }
 }
 
-/** What must be so of one that follows another. */
+/** Requirements for a playlist update. */
 export function checkSuccession(before: ReadPlaylist, after: ReadPlaylist): void {
   assert.equal(after.target, before.target);
   assert.equal(after.partTarget, before.partTarget);

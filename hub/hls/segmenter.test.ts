@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import type { AccessUnit } from "../../media/access-unit.ts";
+import { findBox } from "../../media/mp4/box.ts";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
-import { findBox } from "../../media/mp4/read-boxes.ts";
-import { readMoof } from "../../media/mp4/read-fragment.ts";
-import type { Unit } from "../../media/unit.ts";
+import { readMoof } from "../../media/mp4/fragment.ts";
 import { writeMedia } from "./playlist.ts";
 import { checkPlaylist, checkSuccession, type ReadPlaylist, readPlaylist } from "./read-playlist.fixture.ts";
 import { Segmenter } from "./segmenter.ts";
@@ -17,7 +17,7 @@ interface Step {
   readonly stepMs: number;
   readonly isKey: boolean;
   readonly bytes: number;
-  /** The tracks are told again before it. */
+  /** The tracks are set again before it. */
   readonly isTurn: boolean;
 }
 
@@ -42,20 +42,27 @@ function play(steps: readonly Step[]) {
     }
     if (window.isReady) playlists.push(readPlaylist(writeMedia(window, "")));
   });
-  segmenter.begin(tracks);
+  segmenter.setTracks(tracks);
   let dtsUs = 0;
   for (const [i, { stepMs, isKey, bytes, isTurn }] of steps.entries()) {
-    if (isTurn) segmenter.begin({ ...tracks });
+    if (isTurn) segmenter.setTracks({ ...tracks });
     const parts = [new Uint8Array(bytes).fill(1)];
-    const unit: Unit = { kind: "video", dtsUs, ptsUs: dtsUs, captureMs: i, isKey: isKey || isTurn || i === 0, parts };
-    segmenter.take(unit);
+    const unit: AccessUnit = {
+      kind: "video",
+      dtsUs,
+      ptsUs: dtsUs,
+      captureMs: i,
+      isKey: isKey || isTurn || i === 0,
+      parts,
+    };
+    segmenter.push(unit);
     dtsUs += stepMs * 1000;
   }
   segmenter.end();
   return { window, playlists, pictures: [...pictures.values()].reduce((sum, count) => sum + count, 0) };
 }
 
-describe("whatever a publisher sends", () => {
+describe("irregular publishers", () => {
   test("playlists keep their promises", () => {
     fc.assert(
       fc.property(fc.array(stepOf(100), { minLength: 50, maxLength: 400 }), (steps) => {
@@ -71,7 +78,7 @@ describe("whatever a publisher sends", () => {
     );
   });
 
-  test("segments are neither longer nor more than they may be, whatever the pace", () => {
+  test("limits duration and number of segments at any pace", () => {
     fc.assert(
       fc.property(fc.array(stepOf(5000), { minLength: 20, maxLength: 300 }), (steps) => {
         const { window, playlists } = play(steps);
@@ -97,7 +104,7 @@ describe("whatever a publisher sends", () => {
   });
 });
 
-test("segments begin with key pictures, which are not cut to pieces where there are many", () => {
+test("segments start with keyframes, and frequent keyframes do not shorten them", () => {
   const steps = (gop: number) =>
     Array.from({ length: 200 }, (_, i) => ({ stepMs: 40, isKey: i % gop === 0, bytes: 10, isTurn: false }));
   const durations = (gop: number) =>

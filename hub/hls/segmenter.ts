@@ -1,44 +1,45 @@
 /**
- * Makes parts and segments of a stream. A segment begins with a key picture, unless the next one is too long in coming:
- * then it begins with any, and its parts say so.
+ * Cuts a stream into parts and segments. A segment starts with a keyframe, unless the next one is too late: then it starts
+ * with any picture, and its parts are not marked as independent.
  */
+
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { Fragmenter } from "../../media/mp4/fragmenter.ts";
 import { writeInitSegment } from "../../media/mp4/init-segment.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
-import type { Reader } from "../streams.ts";
+import type { Reader } from "../live-stream.ts";
 import type { Window } from "./window.ts";
 
-const SHORTEST_SEGMENT_US = 1_000_000;
-/** A picture that lasts longer is a publisher that paused: players skip the gap instead of falling behind. */
-const LONGEST_PICTURE_US = 2_000_000;
+const MIN_SEGMENT_US = 1_000_000;
+/** A longer step is a paused publisher: players skip the gap instead of falling behind. */
+const MAX_PICTURE_US = 2_000_000;
 
 export class Segmenter implements Reader {
   readonly #window: Window;
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
   #fragmenter: Fragmenter | null = null;
-  #waitsForKey = true;
-  /** Of the first picture of the segment. */
+  #needsKey = true;
+  /** Of the segment's first picture. */
   #captureMs = 0;
 
-  /** `changed` is called when the window has more. */
-  constructor(window: Window, changed: () => void) {
+  /** `onChange`: the window has a new part or segment, or has ended. */
+  constructor(window: Window, onChange: () => void) {
     this.#window = window;
-    this.#changed = changed;
+    this.#onChange = onChange;
   }
 
-  begin(tracks: Tracks): void {
+  setTracks(tracks: Tracks): void {
     this.#finish();
     this.#window.setInit(writeInitSegment(tracks), tracks);
-    this.#fragmenter = new Fragmenter(tracks, { longestUs: LONGEST_PICTURE_US });
-    this.#waitsForKey = true;
+    this.#fragmenter = new Fragmenter(tracks, { maxSampleUs: MAX_PICTURE_US });
+    this.#needsKey = true;
   }
 
-  take(unit: Unit): void {
+  push(unit: AccessUnit): void {
     const fragmenter = this.#fragmenter;
     if (fragmenter === null) return;
-    if (this.#waitsForKey) {
+    if (this.#needsKey) {
       if (unit.kind === "audio" || !unit.isKey) return;
-      this.#waitsForKey = false;
+      this.#needsKey = false;
       this.#captureMs = unit.captureMs;
     }
     fragmenter.add(unit);
@@ -48,39 +49,39 @@ export class Segmenter implements Reader {
       this.#cut(fragmenter);
       this.#window.endSegment(unit.isKey);
       this.#captureMs = unit.captureMs;
-      this.#changed();
-    } else if (fragmenter.readyUs + fragmenter.stepUs > this.#window.longestPartUs) {
+      this.#onChange();
+    } else if (fragmenter.readyUs + fragmenter.stepUs > this.#window.maxPartUs) {
       this.#cut(fragmenter);
-      this.#changed();
+      this.#onChange();
     }
   }
 
   end(): void {
     this.#finish();
     this.#window.end();
-    this.#changed();
+    this.#onChange();
   }
 
-  /** This picture is not in it any more. */
-  #endsSegment(unit: Unit, { readyUs, stepUs, bytes }: Fragmenter): boolean {
-    const { growing, longestSegmentUs, largestSegmentBytes } = this.#window;
+  /** Whether the segment ends before this picture. */
+  #endsSegment(unit: AccessUnit, { readyUs, stepUs, bytes }: Fragmenter): boolean {
+    const { growing, maxSegmentUs, maxSegmentBytes } = this.#window;
     const durationUs = (growing?.durationUs ?? 0) + readyUs;
-    if (unit.isKey && durationUs >= SHORTEST_SEGMENT_US) return true;
-    // The picture before this one is in it, this one would not fit.
-    if (durationUs > 0 && durationUs + stepUs > longestSegmentUs) return true;
-    return (growing?.bytes ?? 0) + bytes > largestSegmentBytes;
+    if (unit.isKey && durationUs >= MIN_SEGMENT_US) return true;
+    // The previous picture is in it, this one would not fit.
+    if (durationUs > 0 && durationUs + stepUs > maxSegmentUs) return true;
+    return (growing?.bytes ?? 0) + bytes > maxSegmentBytes;
   }
 
-  /** The picture before this one lasted longer than was to be expected: it is for the next part. */
+  /** The previous picture lasted longer than expected: it moves to the next part. */
   #keepPartShort(fragmenter: Fragmenter): void {
     const { readyUs, stepUs } = fragmenter;
-    if (readyUs <= this.#window.longestPartUs || stepUs >= readyUs) return;
+    if (readyUs <= this.#window.maxPartUs || stepUs >= readyUs) return;
     this.#cut(fragmenter, 1);
-    this.#changed();
+    this.#onChange();
   }
 
-  #cut(fragmenter: Fragmenter, except = 0): void {
-    const part = fragmenter.cut(except);
+  #cut(fragmenter: Fragmenter, keepPictures = 0): void {
+    const part = fragmenter.cut(keepPictures);
     if (part !== null) this.#window.addPart(part, this.#captureMs);
   }
 

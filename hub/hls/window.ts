@@ -1,19 +1,19 @@
 /**
- * The newest segments of a stream, made of parts, the last of them perhaps still growing. What is too old or too much
- * goes. Playlists are written from it, files answered out of it.
+ * The newest segments of a stream, each made of parts; the last one may still grow. Segments beyond the time and byte limits
+ * are dropped. Playlists and files are served from it.
  */
+import type { Tracks } from "../../media/access-unit.ts";
 import type { Fragment } from "../../media/mp4/fragmenter.ts";
-import type { Tracks } from "../../media/unit.ts";
 
 export interface Part {
   readonly number: number;
   readonly data: Buffer;
   readonly durationUs: number;
-  /** Decoding may begin in it. */
+  /** Contains a keyframe. */
   readonly hasKey: boolean;
 }
 
-/** What decoders must know first; another one when the tracks change. */
+/** Changes with the tracks. */
 export interface InitSegment {
   readonly number: number;
   readonly data: Buffer;
@@ -21,10 +21,10 @@ export interface InitSegment {
 }
 
 export interface Segment {
-  /** Its media sequence number. */
+  /** Media sequence number. */
   readonly number: number;
   readonly init: InitSegment;
-  /** Other tracks than those of the segment before it. */
+  /** The tracks differ from those of the previous segment. */
   readonly isDiscontinuous: boolean;
   readonly captureMs: number;
   readonly parts: readonly Part[];
@@ -32,7 +32,7 @@ export interface Segment {
   readonly bytes: number;
 }
 
-/** Promised in every playlist, and never changed. */
+/** Stated in every playlist; must never change. */
 export interface Targets {
   readonly segmentSeconds: number;
   readonly partUs: number;
@@ -41,22 +41,22 @@ export interface Targets {
 type Growing = { -readonly [K in keyof Segment]: Segment[K] } & { parts: Part[] };
 
 /**
- * Six pictures at 30 a second or five at 25 are 0.2 s; what times lose on their way by being rounded must fit too, and
- * parts shorter than 85 % of the target are not allowed.
+ * Six pictures at 30 fps or five at 25 fps last 0.2 s; rounded timestamps must fit too, and parts shorter than 85 % of the
+ * target are not allowed.
  */
 const PART_US = 220_000;
-const SHORTEST_TARGET_S = 4;
-const LONGEST_TARGET_S = 12;
-/** For a viewer who waits for the first segment, which the stream's own pace would give too late. */
-const HURRIED_US = 4_000_000;
-/** Listed, and kept for those who have an older playlist: in target durations. */
+const MIN_TARGET_S = 4;
+const MAX_TARGET_S = 12;
+/** Limit of the first segment while a viewer waits for it. */
+const FIRST_SEGMENT_US = 4_000_000;
+/** In target durations: listed, and kept for viewers with an older playlist. */
 const LISTED_TARGETS = 3;
 const KEPT_TARGETS = 2 * LISTED_TARGETS;
 
 export class Window {
-  /** In the name of every file, so that no cache takes one of an earlier window for it. */
+  /** Part of every file name, so that caches do not confuse files of different windows. */
   readonly name: string;
-  readonly #mostBytes: () => number;
+  readonly #maxBytes: () => number;
   #done: Segment[] = [];
   #growing: Growing | null = null;
   #init: InitSegment | null = null;
@@ -64,19 +64,19 @@ export class Window {
   #nextPart = 0;
   #bytes = 0;
   #targets: Targets | null = null;
-  #lostDiscontinuities = 0;
-  #longestPartUs = PART_US;
-  /** Every segment has ended before a key picture. */
+  #droppedDiscontinuities = 0;
+  #maxPartUs = PART_US;
+  /** Every segment ended before a keyframe. */
   #isRegular = true;
   #isEnded = false;
-  /** Somebody waits for the first playlist. */
+  /** A viewer waits for the first playlist. */
   isWanted = false;
 
-  /** `firstNumber`: higher than every one that an earlier window of this stream gave. */
-  constructor(firstNumber: number, mostBytes: () => number) {
+  /** `firstNumber`: higher than all numbers of earlier windows of this stream. */
+  constructor(firstNumber: number, maxBytes: () => number) {
     this.name = firstNumber.toString(36);
     this.#nextSegment = firstNumber;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   get init(): InitSegment | null {
@@ -87,64 +87,63 @@ export class Window {
     return this.#growing;
   }
 
-  /** The number of the segment that is growing, or will next. */
+  /** Number of the growing segment, or of the next one. */
   get growingNumber(): number {
     return this.#growing?.number ?? this.#nextSegment;
   }
 
-  /** The part that comes next has this number. */
+  /** Number of the next part. */
   get nextPart(): number {
     return this.#nextPart;
   }
 
-  /** Nothing more comes. */
+  /** The stream has ended. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** There is something to list. */
+  /** At least one segment is complete. */
   get isReady(): boolean {
     return this.#done.length > 0;
   }
 
-  /** A segment must not become longer. */
-  get longestSegmentUs(): number {
+  get maxSegmentUs(): number {
     if (this.#targets !== null) return this.#targets.segmentSeconds * 1e6;
-    return this.isWanted && !this.isReady ? HURRIED_US : LONGEST_TARGET_S * 1e6;
+    return this.isWanted && !this.isReady ? FIRST_SEGMENT_US : MAX_TARGET_S * 1e6;
   }
 
-  get longestPartUs(): number {
+  get maxPartUs(): number {
     return this.#targets?.partUs ?? PART_US;
   }
 
-  /** Nor larger: some must be left to list. */
-  get largestSegmentBytes(): number {
-    return this.#mostBytes() / 8;
+  /** Several segments must fit. */
+  get maxSegmentBytes(): number {
+    return this.#maxBytes() / 8;
   }
 
-  /** Bits a second, of the segment that has the most. */
+  /** The highest bit rate of a segment. */
   get peakBitrate(): number {
     const segments = this.#growing === null ? this.#done : [...this.#done, this.#growing];
     const rates = segments.map(({ bytes, durationUs }) => (durationUs === 0 ? 0 : (bytes * 8e6) / durationUs));
     return Math.ceil(Math.max(0, ...rates));
   }
 
-  /** Of when they are first asked for: from then on they are kept. */
+  /** Fixed by the first call. */
   get targets(): Targets {
-    this.#targets ??= this.#promise();
+    this.#targets ??= this.#chooseTargets();
     return this.#targets;
   }
 
-  /** Those that are whole and listed, the oldest first. */
+  /** Complete segments in the playlist, oldest first. */
   listed(): readonly Segment[] {
     const first = this.#findFrom(LISTED_TARGETS);
     return this.#done.slice(first);
   }
 
-  /** Discontinuities before the first one that is listed. */
+  /** Discontinuities before the first listed segment. */
   countDiscontinuities(): number {
     const unlisted = this.#done.slice(0, this.#findFrom(LISTED_TARGETS));
-    return this.#lostDiscontinuities + unlisted.filter(({ isDiscontinuous }) => isDiscontinuous).length;
+    return this.#droppedDiscontinuities + unlisted.filter(({ isDiscontinuous }) => isDiscontinuous).length;
   }
 
   findSegment(number: number): Segment | null {
@@ -165,12 +164,12 @@ export class Window {
     return inits.find((init) => init?.number === number) ?? null;
   }
 
-  /** What comes now is made so; the segment before it must have ended. */
+  /** For the next segments; the previous one must have ended. */
   setInit(data: Buffer, tracks: Tracks): void {
     this.#init = { number: (this.#init?.number ?? -1) + 1, data, tracks };
   }
 
-  /** `captureMs`: of its first picture. */
+  /** `captureMs`: of the first picture. */
   addPart({ data, durationUs, hasKey }: Fragment, captureMs: number): void {
     if (this.#init === null) return;
     const growing = this.#growing ?? this.#beginSegment(this.#init, captureMs);
@@ -178,7 +177,7 @@ export class Window {
     growing.durationUs += durationUs;
     growing.bytes += data.length;
     this.#bytes += data.length;
-    this.#longestPartUs = Math.max(this.#longestPartUs, durationUs);
+    this.#maxPartUs = Math.max(this.#maxPartUs, durationUs);
   }
 
   endSegment(isBeforeKey: boolean): void {
@@ -202,30 +201,30 @@ export class Window {
     return this.#growing;
   }
 
-  #promise(): Targets {
+  #chooseTargets(): Targets {
     const longestUs = Math.max(0, ...this.#done.map(({ durationUs }) => durationUs));
-    // Twice what was seen: not every group of pictures is as long as the first. Where none has ended yet, anything can come.
-    const seconds = this.#isRegular ? 2 * Math.ceil(longestUs / 1e6) : LONGEST_TARGET_S;
+    // Twice the longest so far: GOPs differ in length. If a segment ended without a keyframe, the GOP length is unknown.
+    const seconds = this.#isRegular ? 2 * Math.ceil(longestUs / 1e6) : MAX_TARGET_S;
     return {
-      segmentSeconds: Math.min(Math.max(seconds, SHORTEST_TARGET_S), LONGEST_TARGET_S),
-      partUs: Math.ceil(this.#longestPartUs / 1000) * 1000,
+      segmentSeconds: Math.min(Math.max(seconds, MIN_TARGET_S), MAX_TARGET_S),
+      partUs: Math.ceil(this.#maxPartUs / 1000) * 1000,
     };
   }
 
   #trim(): void {
     const drop = (): void => {
-      const gone = this.#done.shift();
-      if (gone === undefined) return;
-      this.#bytes -= gone.bytes;
-      if (gone.isDiscontinuous) this.#lostDiscontinuities += 1;
+      const dropped = this.#done.shift();
+      if (dropped === undefined) return;
+      this.#bytes -= dropped.bytes;
+      if (dropped.isDiscontinuous) this.#droppedDiscontinuities += 1;
     };
     for (let extra = this.#findFrom(KEPT_TARGETS); extra > 0; extra--) drop();
-    while (this.#bytes > this.#mostBytes() && this.#done.length > 1) drop();
+    while (this.#bytes > this.#maxBytes() && this.#done.length > 1) drop();
   }
 
-  /** The first of the fewest newest segments that last so many target durations together. */
+  /** Index of the first of the newest segments that together last `targets` target durations. */
   #findFrom(targets: number): number {
-    const seconds = this.#targets?.segmentSeconds ?? LONGEST_TARGET_S;
+    const seconds = this.#targets?.segmentSeconds ?? MAX_TARGET_S;
     let missingUs = targets * seconds * 1e6;
     let first = this.#done.length;
     while (first > 0 && missingUs > 0) missingUs -= this.#done[--first]?.durationUs ?? 0;

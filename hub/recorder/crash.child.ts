@@ -1,6 +1,6 @@
 /**
  * A process that records at the pace of a publisher, to be killed. Arguments: the folder, and perhaps how large a file
- * may become. Tells by its channel what it has recorded from: `{ fedUs }`, and what the recorder tells.
+ * may become. Reports over IPC how much it has recorded, `{ fedUs }`, and the messages of the recorder.
  */
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +19,7 @@ const recorder = new Recorder({
   segmentSeconds: 600,
   reserveBytes: 0,
   readerBytes: 2 ** 24,
-  tell: send,
+  notify: send,
   log: () => {},
 });
 
@@ -28,12 +28,12 @@ if (fileBytes !== undefined) {
   process.on("SIGXFSZ", () => {});
   execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${fileBytes}`]);
 }
-recorder.begin(clip.tracks);
+recorder.setTracks(clip.tracks);
 const startedAt = performance.now();
 for (const unit of clip.units) {
   const earlyMs = unit.dtsUs / 1000 - (performance.now() - startedAt);
   if (earlyMs > 0 && fileBytes === undefined) await sleep(earlyMs);
-  recorder.take(unit);
+  recorder.push(unit);
   if (unit.kind === "video") send({ fedUs: unit.dtsUs });
 }
 recorder.end();

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets } from "../../media/mp4/decode.fixture.ts";
-import { findIntact, type Intact } from "../../media/mp4/find-intact.ts";
+import { findIntact, type Intact } from "../../media/mp4/fragment-index.ts";
 import { runChild } from "../../test/child.fixture.ts";
 import { makeFolder, TestRecording } from "./recorder.fixture.ts";
 import { type RepairOptions, repairRecordings } from "./repair.ts";
@@ -26,8 +26,8 @@ async function record(folder: string, isEnough: (said: Said) => boolean, ...more
   });
   const [code, signal] = await once(child, "exit");
   const fedUs = Math.max(...said.map((message) => (message.type === undefined ? message.fedUs : 0)));
-  const told = said.flatMap((message) => (message.type === "segment" ? [message.segment] : []));
-  return { fedUs, told, said, exit: signal ?? code };
+  const reported = said.flatMap((message) => (message.type === "segment" ? [message.segment] : []));
+  return { fedUs, reported, said, exit: signal ?? code };
 }
 
 async function inspect(name: string): Promise<Intact> {
@@ -41,8 +41,15 @@ async function inspect(name: string): Promise<Intact> {
 
 async function repair(folder: string, options: Partial<RepairOptions> = {}): Promise<RecordingMessage[]> {
   const messages: RecordingMessage[] = [];
-  const tell = (message: RecordingMessage) => messages.push(message);
-  await repairRecordings({ folder, isActive: () => false, isUntold: () => false, tell, log: () => {}, ...options });
+  const notify = (message: RecordingMessage) => messages.push(message);
+  await repairRecordings({
+    folder,
+    isActive: () => false,
+    isUnreported: () => false,
+    notify,
+    log: () => {},
+    ...options,
+  });
   return messages;
 }
 
@@ -56,13 +63,13 @@ describe("a recorder that is killed", () => {
   for (const killUs of [1_300_000, 2_430_000]) {
     test(`after ${killUs / 1e6} s, it has lost less than a second`, async (t: TestContext) => {
       const folder = await makeFolder(t);
-      const { fedUs, told, exit } = await record(folder, (said) => said.type === undefined && said.fedUs >= killUs);
+      const { fedUs, reported, exit } = await record(folder, (said) => said.type === undefined && said.fedUs >= killUs);
       assert.equal(exit, "SIGKILL");
       const file = join(folder, "one", "0.mp4");
       const { bytes, durationUs, fragments } = await inspect(file);
       t.diagnostic(`lost ${Math.round((fedUs - durationUs) / 1000)} ms`);
       assert.ok(fedUs - durationUs < 1_000_000, `${durationUs} of ${fedUs} microseconds are there`);
-      assert.ok(bytes >= (told.at(-1)?.bytes ?? Number.POSITIVE_INFINITY), "what was told to be safe is there");
+      assert.ok(bytes >= (reported.at(-1)?.bytes ?? Number.POSITIVE_INFINITY), "what was reported as written is there");
       const pictures = fragments.reduce((sum, fragment) => sum + fragment.pictures, 0);
       checkPlays(file, pictures);
 
@@ -81,17 +88,17 @@ describe("a recorder that is killed", () => {
         durationMs: durationUs / 1000,
         bytes: size,
       });
-      assert.equal(repaired?.startedAtMs, told[0]?.startedAtMs);
+      assert.equal(repaired?.startedAtMs, reported[0]?.startedAtMs);
       checkPlays(file, pictures);
       assert.deepEqual(await repair(folder), [], "nothing is left to repair");
     });
   }
 
-  test("what a fragment that is half written has is cut off", async (t) => {
+  test("truncates an incomplete fragment", async (t) => {
     const { recorder, folder, file } = await TestRecording.open(t).then((made) => ({ ...made, file: made.file(0) }));
     const clip = makeClip({ seconds: 2 });
-    recorder.begin(clip.tracks);
-    for (const unit of clip.units) recorder.take(unit);
+    recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recorder.push(unit);
     recorder.end();
     await recorder.done;
     const { bytes, fragments } = await inspect(file);
@@ -104,41 +111,45 @@ describe("a recorder that is killed", () => {
   });
 });
 
-test("a disk that takes no more ends a recording, and what it took plays", async (t) => {
+test("a full disk ends the recording, and the written part is playable", async (t) => {
   const folder = await makeFolder(t);
-  const { said, told, exit } = await record(folder, () => false, "150000");
+  const { said, reported, exit } = await record(folder, () => false, "150000");
   assert.equal(exit, 0);
   const ends = said.filter(({ type }) => type === "recorded");
   assert.equal(ends.length, 1);
   assert.match((ends[0] as { detail: string }).detail, /^the recording could not be written \(EFBIG\)$/);
   const file = join(folder, "one", "0.mp4");
-  assert.equal(told.at(-1)?.bytes, statSync(file).size);
+  assert.equal(reported.at(-1)?.bytes, statSync(file).size);
   assert.equal(hashPictures(file).length, probePackets(file).filter(({ codec_type }) => codec_type === "video").length);
 });
 
-describe("what is repaired", () => {
-  test("files that were finished are told too, of recordings that the server does not know all of", async (t) => {
+describe("repair", () => {
+  test("reports finished files of recordings that the server lacks reports of", async (t) => {
     const { recorder, folder, file, segments } = await TestRecording.open(t).then((made) => ({
       ...{ recorder: made.recorder, folder: made.folder, file: made.file(0) },
       segments: () => made.segments,
     }));
     const clip = makeClip({ seconds: 2 });
-    recorder.begin(clip.tracks);
-    for (const unit of clip.units) recorder.take(unit);
+    recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recorder.push(unit);
     recorder.end();
     await recorder.done;
     const before = readFileSync(file);
     assert.deepEqual(await repair(folder), [], "nothing to repair");
-    const told = await repair(folder, { isUntold: () => true });
+    const reported = await repair(folder, { isUnreported: () => true });
     assert.deepEqual(
-      told.map(({ type }) => type),
+      reported.map(({ type }) => type),
       ["segment", "recorded"],
     );
-    assert.deepEqual(told[0]?.type === "segment" && told[0].segment, segments().at(-1), "as its writer told it");
+    assert.deepEqual(
+      reported[0]?.type === "segment" && reported[0].segment,
+      segments().at(-1),
+      "as its writer reported it",
+    );
     assert.ok(readFileSync(file).equals(before), "it is left as it is");
   });
 
-  test("files that are nothing go, and folders that have nothing; others stay", async (t) => {
+  test("removes empty files and folders, and keeps others", async (t) => {
     const folder = await makeFolder(t);
     const write = (recording: string, name: string, content: string) => {
       mkdirSync(join(folder, recording), { recursive: true });
@@ -156,7 +167,7 @@ describe("what is repaired", () => {
     assert.deepEqual(left, ["foreign/notes.txt", "active/0.mp4", "file"]);
   });
 
-  test("a folder that is not there is nothing to repair", async () => {
+  test("a missing folder needs no repair", async () => {
     assert.deepEqual(await repair("/nowhere/at/all"), []);
   });
 });

@@ -1,4 +1,4 @@
-/** A recorder with everything it told, and its files. */
+/** A recorder with all of its messages and files. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export class TestRecording {
       segmentSeconds: 600,
       reserveBytes: 0,
       readerBytes: 64 * 2 ** 20,
-      tell: (message) => this.#note(message),
+      notify: (message) => this.#note(message),
       log: (level, message, fields) => this.log.push(`${level}: ${message} ${JSON.stringify(fields)}`),
       ...options,
     });
@@ -33,7 +33,7 @@ export class TestRecording {
     return new TestRecording(await makeFolder(t), options);
   }
 
-  /** The last that was told of each, in their order. */
+  /** The last report of each file, in order. */
   get segments(): RecordedSegment[] {
     const byIndex = new Map<number, RecordedSegment>();
     for (const message of this.messages) {

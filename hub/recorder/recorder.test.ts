@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { describe, test } from "node:test";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { CAPTURED_MS, makeClip } from "../../media/mp4/clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets, toByteStream } from "../../media/mp4/decode.fixture.ts";
-import { findIntact } from "../../media/mp4/find-intact.ts";
-import type { Unit } from "../../media/unit.ts";
+import { findIntact } from "../../media/mp4/fragment-index.ts";
 import { TestRecording } from "./recorder.fixture.ts";
 
 const clip = makeClip({ seconds: 6, bFrames: 2, hasAudio: true });
 const other = makeClip({ seconds: 2, size: "160x90" });
-const isPicture = ({ kind }: Unit): boolean => kind === "video";
+const isPicture = ({ kind }: AccessUnit): boolean => kind === "video";
 
-describe("what is recorded", () => {
-  test("every picture and every sound is in one of the files, each of which begins with a key picture", async (t) => {
+describe("recording", () => {
+  test("records every picture and audio frame, in files that start with a keyframe", async (t) => {
     const recording = await TestRecording.open(t, { segmentSeconds: 2 });
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
     assert.deepEqual(await recording.files(), ["0.mp4", "1.mp4", "2.mp4"]);
@@ -32,10 +32,10 @@ describe("what is recorded", () => {
     assert.equal(recording.detail, null);
   });
 
-  test("what is told of a file is what is in it", async (t) => {
+  test("reports what the file contains", async (t) => {
     const recording = await TestRecording.open(t, { segmentSeconds: 4 });
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
     assert.deepEqual(
@@ -53,8 +53,8 @@ describe("what is recorded", () => {
 
   test("one can seek to any picture of it", async (t) => {
     const recording = await TestRecording.open(t);
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
     const file = recording.file(0);
@@ -71,10 +71,10 @@ describe("what is recorded", () => {
 
   test("a pause of the publisher is as long in the file", async (t) => {
     const recording = await TestRecording.open(t);
-    recording.recorder.begin(other.tracks);
+    recording.recorder.setTracks(other.tracks);
     for (const unit of other.units) {
       const lateUs = unit.dtsUs >= 1_000_000 ? 3_000_000 : 0;
-      recording.recorder.take({ ...unit, dtsUs: unit.dtsUs + lateUs, ptsUs: unit.ptsUs + lateUs });
+      recording.recorder.push({ ...unit, dtsUs: unit.dtsUs + lateUs, ptsUs: unit.ptsUs + lateUs });
     }
     recording.recorder.end();
     await recording.recorder.done;
@@ -85,11 +85,11 @@ describe("what is recorded", () => {
 
   test("other tracks are another file", async (t) => {
     const recording = await TestRecording.open(t);
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units.slice(0, 100)) recording.recorder.take(unit);
-    recording.recorder.begin(other.tracks);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units.slice(0, 100)) recording.recorder.push(unit);
+    recording.recorder.setTracks(other.tracks);
     for (const unit of other.units)
-      recording.recorder.take({ ...unit, dtsUs: unit.dtsUs + 9e6, ptsUs: unit.ptsUs + 9e6 });
+      recording.recorder.push({ ...unit, dtsUs: unit.dtsUs + 9e6, ptsUs: unit.ptsUs + 9e6 });
     recording.recorder.end();
     await recording.recorder.done;
     assert.deepEqual(hashPictures(recording.file(0)), hashPictures(toByteStream(clip.units.slice(0, 100))));
@@ -97,40 +97,40 @@ describe("what is recorded", () => {
     assert.equal(Number(probePackets(recording.file(1))[0]?.dts_time), 0);
   });
 
-  test("a file that is being written is whole up to what was told", async (t) => {
+  test("a growing file is intact up to the last report", async (t) => {
     const recording = await TestRecording.open(t);
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units.slice(0, 200)) recording.recorder.take(unit);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units.slice(0, 200)) recording.recorder.push(unit);
     await recording.until(() => recording.segments.length > 0);
-    const [told] = recording.segments;
+    const [reported] = recording.segments;
     const file = await open(recording.file(0));
     const { bytes, durationUs } = await findIntact(file);
     await file.close();
-    assert.ok(bytes >= (told?.bytes ?? Number.POSITIVE_INFINITY));
-    assert.ok(durationUs / 1000 >= (told?.durationMs ?? Number.POSITIVE_INFINITY));
+    assert.ok(bytes >= (reported?.bytes ?? Number.POSITIVE_INFINITY));
+    assert.ok(durationUs / 1000 >= (reported?.durationMs ?? Number.POSITIVE_INFINITY));
     recording.recorder.end();
     await recording.recorder.done;
   });
 
-  test("one picture that nothing follows is on the disk while its stream is still on", async (t) => {
+  test("writes a single picture while its stream is live", async (t) => {
     const recording = await TestRecording.open(t);
-    recording.recorder.begin(other.tracks);
-    for (const unit of other.units.slice(0, 1)) recording.recorder.take(unit);
+    recording.recorder.setTracks(other.tracks);
+    for (const unit of other.units.slice(0, 1)) recording.recorder.push(unit);
     await recording.until(() => recording.segments.length > 0);
     assert.equal(hashPictures(recording.file(0)).length, 1);
-    for (const unit of other.units.slice(1)) recording.recorder.take(unit);
+    for (const unit of other.units.slice(1)) recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
     assert.deepEqual(hashPictures(recording.file(0)), hashPictures(toByteStream(other.units)));
   });
 });
 
-describe("what is not recorded", () => {
-  test("a recording without a picture leaves nothing behind", async (t) => {
+describe("errors", () => {
+  test("a recording without pictures leaves no files", async (t) => {
     const recording = await TestRecording.open(t);
-    recording.recorder.begin(clip.tracks);
+    recording.recorder.setTracks(clip.tracks);
     for (const unit of clip.units.filter(({ isKey, kind }) => !isKey || kind === "audio"))
-      recording.recorder.take(unit);
+      recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
     assert.throws(() => statSync(`${recording.folder}/one`), { code: "ENOENT" });
@@ -140,32 +140,32 @@ describe("what is not recorded", () => {
 
   test("a disk with too little room ends it with a reason", async (t) => {
     const recording = await TestRecording.open(t, { reserveBytes: Number.MAX_SAFE_INTEGER });
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recording.recorder.push(unit);
     await recording.recorder.done;
-    assert.match(recording.detail ?? "", /^the disk has \d+ MB free, \d+ MB must be left$/);
+    assert.match(recording.detail ?? "", /^the disk has \d+ MB free, but \d+ MB must stay free/);
     assert.deepEqual(await recording.files(), []);
     recording.recorder.end();
   });
 
   test("a folder that cannot be written to ends it with a reason that does not name it", async (t) => {
     const recording = await TestRecording.open(t, { folder: "/dev/null/recordings" });
-    recording.recorder.begin(clip.tracks);
-    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recording.recorder.push(unit);
     await recording.recorder.done;
     assert.match(recording.detail ?? "", /^the recording could not be written \([A-Z]+\)$/);
   });
 
-  test("a disk that is too slow costs pictures up to a key picture, and that is said", async (t) => {
+  test("a slow disk loses pictures up to a keyframe, and logs it", async (t) => {
     const short = makeClip({ seconds: 4, gop: 15 });
     const recording = await TestRecording.open(t, { readerBytes: 60_000 });
-    recording.recorder.begin(short.tracks);
-    // Nothing can be written while this goes on.
+    recording.recorder.setTracks(short.tracks);
+    // The event loop is blocked: nothing can be written.
     const [first, second] = [short.units.slice(0, 90), short.units.slice(90)];
-    for (const unit of first) recording.recorder.take(unit);
+    for (const unit of first) recording.recorder.push(unit);
     await recording.until(() => recording.segments.length > 0);
     await recording.until(() => (recording.segments[0]?.durationMs ?? 0) > 0);
-    for (const unit of second) recording.recorder.take(unit);
+    for (const unit of second) recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
     assert.ok(recording.recorder.missed > 0);
@@ -176,21 +176,21 @@ describe("what is not recorded", () => {
       const before = Number(packets[i - 1]?.dts_time ?? dts_time);
       if (Number(dts_time) - before > 0.05) assert.equal(flags[0], "K", `what follows the gap at ${before} s`);
     }
-    assert.ok(recording.log.some((line) => line.startsWith("warn: the disk is too slow")));
+    assert.ok(recording.log.some((line) => line.startsWith("warn: disk too slow")));
     assert.equal(recording.detail, null);
   });
 
-  test("a name that leads out of the folder is refused", async (t) => {
+  test("rejects names that lead out of the folder", async (t) => {
     for (const name of ["../other", "a/b", "", ".", ".."]) {
-      await assert.rejects(TestRecording.open(t, { recording: name }), /cannot be called/);
+      await assert.rejects(TestRecording.open(t, { recording: name }), /invalid recording name/);
     }
   });
 
   test("files of the same name are never written over", async (t) => {
     const first = await TestRecording.open(t);
     const record = async ({ recorder }: TestRecording) => {
-      recorder.begin(other.tracks);
-      for (const unit of other.units) recorder.take(unit);
+      recorder.setTracks(other.tracks);
+      for (const unit of other.units) recorder.push(unit);
       recorder.end();
       await recorder.done;
     };

@@ -1,40 +1,39 @@
 /**
- * Records a stream: fragmented MP4 in files that begin with key pictures, written in fragments of half a second, so that
- * a crash at any moment costs less than a second. A disk that is too slow costs pictures, never the stream.
+ * Records a stream as fragmented MP4: files start with a keyframe, fragments last half a second, so that a crash loses less
+ * than a second. A slow disk loses pictures and never blocks the stream.
  */
-import { Fragmenter } from "../../media/mp4/fragmenter.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
-import { describeFault, guardBy } from "../guard.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
+import { type Fragment, Fragmenter } from "../../media/mp4/fragmenter.ts";
+import { describeBug, guardBy, INTERNAL_ERROR } from "../errors.ts";
+import type { Reader } from "../live-stream.ts";
 import type { Log } from "../log.ts";
-import type { Reader } from "../streams.ts";
-import { Disk } from "./disk.ts";
-import { type RecordingMessage, type SegmentStart, Writer } from "./writer.ts";
+import { Disk, type RecordingMessage, type SegmentStart, Writer } from "./writer.ts";
 
 export interface RecorderOptions {
-  /** Its name, which becomes that of its folder. */
+  /** Name of the recording and of its folder. */
   readonly recording: string;
   /** Of the stream. */
   readonly path: string;
-  /** Of all recordings: `<folder>/<recording>/<index>.mp4`. */
+  /** Root of all recordings: `<folder>/<recording>/<index>.mp4`. */
   readonly folder: string;
   readonly segmentSeconds: number;
   readonly reserveBytes: number;
-  /** Bytes that may wait for the disk. */
+  /** Bytes that may be queued for the disk. */
   readonly readerBytes: number;
-  readonly tell: (message: RecordingMessage) => void;
+  readonly notify: (message: RecordingMessage) => void;
   readonly log: Log;
 }
 
 const FRAGMENT_US = 500_000;
-/** A key picture begins a fragment, so that one can seek to it, if the last one that did is so long ago. */
+/** A keyframe starts a fragment, to seek to, if the last one that did is this old. */
 const KEY_FRAGMENT_US = 250_000;
-/** Sound alone ends a fragment: there are no pictures. */
-const SOUND_FRAGMENT_US = 900_000;
-/** What has been held for so long is written, even if its duration is not known yet. */
+/** Ends a fragment if there is only audio. */
+const AUDIO_FRAGMENT_US = 900_000;
+/** Units held this long are written, even if the duration of the last one is not known. */
 const HOLD_MS = 700;
 const HOLD_CHECK_MS = 150;
-/** Sound that comes later than its pictures by more is lost where a new file begins. */
-const LATE_SOUND_US = 1_000_000;
+/** Audio later than its pictures by more is lost at the start of a new file. */
+const LATE_AUDIO_US = 1_000_000;
 const NAME = /^[A-Za-z0-9_-]+$/;
 
 export class Recorder implements Reader {
@@ -43,29 +42,28 @@ export class Recorder implements Reader {
   readonly #holdTimer: NodeJS.Timeout;
   #tracks: Tracks | null = null;
   #fragmenter: Fragmenter | null = null;
-  /** Of the file that is being made; null once its first fragment has been given away. */
+  /** Of the current file; null once its first fragment is queued. */
   #start: SegmentStart | null = null;
   #segmentUs = 0;
-  /** Of the picture that the last fragment to begin with a key picture began with. */
+  /** DTS of the last keyframe that started a fragment. */
   #keyUs = 0;
-  #heldSince = 0;
-  #waitsForKey = true;
+  #heldSinceMs = 0;
+  #needsKey = true;
   #missed = 0;
-  #missedTold = 0;
-  #isOver = false;
+  #loggedMissed = 0;
+  #isEnded = false;
 
-  /** Throws where the name could lead out of the folder. */
+  /** Throws if the name could lead out of the folder. */
   constructor(options: RecorderOptions) {
-    if (!NAME.test(options.recording)) throw new Error(`a recording cannot be called ${options.recording}`);
+    if (!NAME.test(options.recording)) throw new Error(`invalid recording name ${options.recording}`);
     this.#options = options;
-    const disk = new Disk(options.folder, options.reserveBytes);
-    this.#writer = new Writer({ ...options, disk });
+    this.#writer = new Writer({ ...options, disk: new Disk(options.folder, options.reserveBytes) });
     const guard = guardBy((error) => {
-      options.log("error", "a recording failed", { path: options.path, error: describeFault(error) });
-      this.stop("a fault of the media server");
+      options.log("error", "recording failed", { path: options.path, error: describeBug(error) });
+      this.stop(INTERNAL_ERROR);
     });
     this.#holdTimer = setInterval(
-      guard(() => this.#letHeldGo()),
+      guard(() => this.#writeHeld()),
       HOLD_CHECK_MS,
     );
     this.#holdTimer.unref();
@@ -76,104 +74,101 @@ export class Recorder implements Reader {
     return this.#missed;
   }
 
-  /** Everything is on the disk and told. */
+  /** Resolves when everything is written and reported. */
   get done(): Promise<void> {
     return this.#writer.done;
   }
 
-  begin(tracks: Tracks): void {
-    this.#give(this.#fragmenter?.drain() ?? null);
+  setTracks(tracks: Tracks): void {
+    this.#write(this.#fragmenter?.drain() ?? null);
     this.#fragmenter = null;
     this.#tracks = tracks;
-    this.#waitsForKey = true;
+    this.#needsKey = true;
   }
 
-  take(unit: Unit): void {
-    if (this.#isOver || this.#tracks === null) return;
+  push(unit: AccessUnit): void {
+    if (this.#isEnded || this.#tracks === null) return;
     if (this.#writer.failure !== null) {
       this.stop(this.#writer.failure);
       return;
     }
-    if (unit.kind === "video" ? !this.#admitPicture(unit, this.#tracks) : this.#waitsForKey) return;
+    if (unit.kind === "video" ? !this.#acceptPicture(unit, this.#tracks) : this.#needsKey) return;
     const fragmenter = this.#fragmenter;
     if (fragmenter === null) return;
-    if (fragmenter.isEmpty) this.#heldSince = performance.now();
+    if (fragmenter.isEmpty) this.#heldSinceMs = performance.now();
     fragmenter.add(unit);
     if (!this.#isDue(unit, fragmenter)) return;
-    this.#heldSince = performance.now();
-    this.#give(fragmenter.cut());
+    this.#heldSinceMs = performance.now();
+    this.#write(fragmenter.cut());
   }
 
   end(): void {
     this.stop(null);
   }
 
-  /** `detail`: why, if not because its stream stopped. */
+  /** `detail`: the reason, unless the stream has ended. */
   stop(detail: string | null): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     clearInterval(this.#holdTimer);
-    this.#give(this.#fragmenter?.drain() ?? null);
+    this.#write(this.#fragmenter?.drain() ?? null);
     this.#fragmenter = null;
-    this.#tellMissed();
+    this.#logMissed();
     this.#writer.end(detail);
   }
 
-  /** False: it is left out. */
-  #admitPicture(unit: Unit, tracks: Tracks): boolean {
-    if (this.#waitsForKey) {
-      const isReady = unit.isKey && this.#writer.waitingBytes <= this.#options.readerBytes / 2;
-      if (!isReady) {
+  /** False: the picture is dropped. */
+  #acceptPicture(unit: AccessUnit, tracks: Tracks): boolean {
+    if (this.#needsKey) {
+      if (!unit.isKey || this.#writer.queuedBytes > this.#options.readerBytes / 2) {
         if (this.#fragmenter !== null) this.#missed += 1;
         return false;
       }
-      this.#waitsForKey = false;
-      this.#tellMissed();
+      this.#needsKey = false;
+      this.#logMissed();
     }
     const isFull = unit.dtsUs - this.#segmentUs >= this.#options.segmentSeconds * 1e6;
-    if (this.#fragmenter === null || (unit.isKey && isFull)) this.#beginSegment(unit, tracks);
+    if (this.#fragmenter === null || (unit.isKey && isFull)) this.#startSegment(unit, tracks);
     return true;
   }
 
-  #isDue(unit: Unit, { readyUs, readySoundUs }: Fragmenter): boolean {
+  #isDue(unit: AccessUnit, { readyUs, readyAudioUs }: Fragmenter): boolean {
     if (unit.kind === "video" && unit.isKey && unit.dtsUs - this.#keyUs >= KEY_FRAGMENT_US) {
       this.#keyUs = unit.dtsUs;
       return true;
     }
-    return readyUs >= FRAGMENT_US || readySoundUs >= SOUND_FRAGMENT_US;
+    return readyUs >= FRAGMENT_US || readyAudioUs >= AUDIO_FRAGMENT_US;
   }
 
-  #beginSegment(key: Unit, tracks: Tracks): void {
+  #startSegment(key: AccessUnit, tracks: Tracks): void {
     const before = this.#fragmenter;
-    this.#give(before?.finish(key) ?? null);
-    const nextSoundUs = before?.nextSoundUs ?? key.dtsUs;
-    const zeroUs = Math.min(key.dtsUs, Math.max(nextSoundUs, key.dtsUs - LATE_SOUND_US));
+    this.#write(before?.finish(key) ?? null);
+    const nextAudioUs = before?.nextAudioUs ?? key.dtsUs;
+    const zeroUs = Math.min(key.dtsUs, Math.max(nextAudioUs, key.dtsUs - LATE_AUDIO_US));
     this.#fragmenter = new Fragmenter(tracks, { zeroUs });
-    // The file begins before its first picture is shown: where pictures are reordered, or sound comes first.
+    // With B-frames or earlier audio, the file starts before its first picture is displayed.
     this.#start = { tracks, startedAtMs: Math.round(key.captureMs - (key.ptsUs - zeroUs) / 1000) };
     this.#segmentUs = key.dtsUs;
     this.#keyUs = key.dtsUs;
   }
 
-  #give(fragment: ReturnType<Fragmenter["cut"]>): void {
+  #write(fragment: Fragment | null): void {
     if (fragment === null) return;
     this.#writer.write(fragment, this.#start);
     this.#start = null;
-    if (this.#writer.waitingBytes > this.#options.readerBytes) this.#waitsForKey = true;
+    if (this.#writer.queuedBytes > this.#options.readerBytes) this.#needsKey = true;
   }
 
-  #letHeldGo(): void {
+  #writeHeld(): void {
     if (this.#fragmenter === null || this.#fragmenter.isEmpty) return;
-    if (performance.now() - this.#heldSince >= HOLD_MS) this.#give(this.#fragmenter.drain());
+    if (performance.now() - this.#heldSinceMs >= HOLD_MS) this.#write(this.#fragmenter.drain());
   }
 
-  #tellMissed(): void {
-    if (this.#missed === this.#missedTold) return;
-    this.#options.log("warn", "the disk is too slow: pictures are missing in a recording", {
-      path: this.#options.path,
-      recording: this.#options.recording,
-      pictures: this.#missed - this.#missedTold,
-    });
-    this.#missedTold = this.#missed;
+  #logMissed(): void {
+    const pictures = this.#missed - this.#loggedMissed;
+    if (pictures === 0) return;
+    this.#loggedMissed = this.#missed;
+    const { path, recording } = this.#options;
+    this.#options.log("warn", "disk too slow: recording lost pictures", { path, recording, pictures });
   }
 }

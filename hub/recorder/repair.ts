@@ -1,36 +1,35 @@
 /**
- * Files that were being written when the hub was killed: what is not whole is cut off, the index is written, and what is
- * left is told as if it had been finished. One without a whole fragment goes. Of recordings that the server knows too
- * little of, files that were finished are told as well.
+ * Repairs files that were being written when the hub was killed: truncates them to their intact part, writes the index, and
+ * reports them as finished. Removes files without an intact fragment. For recordings that the server lacks reports of, it
+ * also reports finished files.
  */
+
 import { type FileHandle, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findIntact, type Intact } from "../../media/mp4/find-intact.ts";
-import { findRandomAccess } from "../../media/mp4/random-access.ts";
-import { findBox } from "../../media/mp4/read-boxes.ts";
+import { findBox } from "../../media/mp4/box.ts";
+import { findIntact, findRandomAccess, type Intact, readAt } from "../../media/mp4/fragment-index.ts";
 import type { RecordedSegment } from "../../schemas/hub.ts";
 import type { Log } from "../log.ts";
-import { explain } from "./disk.ts";
 import { type Label, readLabel, SegmentFile } from "./segment-file.ts";
-import type { RecordingMessage } from "./writer.ts";
+import { explainDiskError, type RecordingMessage } from "./writer.ts";
 
 export interface RepairOptions {
-  /** Of all recordings. */
+  /** Root of all recordings. */
   readonly folder: string;
-  /** It is being recorded now, and whole. */
+  /** The recording is in progress and not damaged. */
   readonly isActive: (recording: string) => boolean;
-  /** All of its files are told, and not just those that had to be repaired. */
-  readonly isUntold: (recording: string) => boolean;
-  readonly tell: (message: RecordingMessage) => void;
+  /** Report all files of the recording, not only repaired ones. */
+  readonly isUnreported: (recording: string) => boolean;
+  readonly notify: (message: RecordingMessage) => void;
   readonly log: Log;
 }
 
 const FILE_NAME = /^(\d+)\.mp4$/;
-const MOST_HEAD_BYTES = 65_536;
+const MAX_HEAD_BYTES = 65_536;
 const TAIL_BYTES = 64;
 
-/** Never rejects: what cannot be repaired is logged and left. */
-export async function repairRecordings({ folder, isActive, isUntold, tell, log }: RepairOptions): Promise<void> {
+/** Never rejects: files that cannot be repaired are logged and left. */
+export async function repairRecordings({ folder, isActive, isUnreported, notify, log }: RepairOptions): Promise<void> {
   for (const recording of await list(folder)) {
     if (isActive(recording)) continue;
     let last: RecordedSegment | null = null;
@@ -38,25 +37,25 @@ export async function repairRecordings({ folder, isActive, isUntold, tell, log }
       const index = FILE_NAME.exec(name)?.[1];
       if (index === undefined) continue;
       try {
-        const found = await repairFile(join(folder, recording, name), isUntold(recording));
+        const found = await repairFile(join(folder, recording, name), isUnreported(recording));
         if (found === null) continue;
         last = { recording, index: Number(index), ...found };
-        tell({ type: "segment", segment: last });
+        notify({ type: "segment", segment: last });
       } catch (error) {
-        log("warn", "a recording could not be repaired", { recording, index: Number(index), detail: explain(error) });
+        log("warn", "recording repair failed", { recording, index: Number(index), detail: explainDiskError(error) });
       }
     }
     await rmdir(join(folder, recording)).catch(() => {});
     if (last === null) continue;
     const stoppedAtMs = last.startedAtMs + last.durationMs;
-    tell({ type: "recorded", recording, stoppedAtMs, detail: "the media server was restarted" });
+    notify({ type: "recorded", recording, stoppedAtMs, detail: "the media server was restarted" });
   }
 }
 
-/** Null: there is nothing to be done or told, or nothing left. */
+/** Null: nothing to repair or report, or the file was removed. */
 async function repairFile(
   name: string,
-  isUntold: boolean,
+  isUnreported: boolean,
 ): Promise<Omit<RecordedSegment, "recording" | "index"> | null> {
   const file = await open(name, "r+");
   let isOurs = true;
@@ -64,7 +63,7 @@ async function repairFile(
     const { size } = await file.stat();
     const tail = await readAt(file, Math.max(size - TAIL_BYTES, 0), TAIL_BYTES);
     const isFinished = findRandomAccess(tail, size) !== null;
-    if (isFinished && !isUntold) return null;
+    if (isFinished && !isUnreported) return null;
     const intact = await findIntact(file);
     if (intact.bytes === 0) await rm(name, { force: true });
     const head = await readHead(file, intact);
@@ -80,20 +79,14 @@ async function repairFile(
   }
 }
 
-/** Everything before the first fragment. Null where it is not one of ours. */
+/** Reads everything before the first fragment. Null unless the hub wrote the file. */
 async function readHead(file: FileHandle, { fragments }: Intact): Promise<{ label: Label; bytes: Buffer } | null> {
   const length = fragments[0]?.offset ?? 0;
-  if (length === 0 || length > MOST_HEAD_BYTES) return null;
+  if (length === 0 || length > MAX_HEAD_BYTES) return null;
   const bytes = await readAt(file, 0, length);
   const content = findBox(bytes, "uuid");
   const label = content === null ? null : readLabel(content);
   return label === null ? null : { label, bytes };
-}
-
-async function readAt(file: FileHandle, at: number, bytes: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(bytes);
-  const { bytesRead } = await file.read(buffer, 0, bytes, at);
-  return buffer.subarray(0, bytesRead);
 }
 
 const byNumber = new Intl.Collator("en", { numeric: true }).compare;

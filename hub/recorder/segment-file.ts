@@ -1,29 +1,28 @@
 /**
- * One file of a recording: a head, fragments, each by one write, and at the end a list of where one may seek to. Whatever
- * is on the disk at any moment plays up to its last whole fragment.
+ * One file of a recording: init segment and label, fragments with one write each, and a random access index at the end. The
+ * file is playable up to its last whole fragment at any moment.
  */
-import { type FileHandle, open, rm } from "node:fs/promises";
-import { writeBox } from "../../media/mp4/box.ts";
-import { patchDuration } from "../../media/mp4/duration.ts";
-import { type Intact, type IntactFragment, spanOf } from "../../media/mp4/find-intact.ts";
-import type { Fragment } from "../../media/mp4/fragmenter.ts";
-import { writeInitSegment } from "../../media/mp4/init-segment.ts";
-import { writeRandomAccess } from "../../media/mp4/random-access.ts";
-import type { Tracks } from "../../media/unit.ts";
 
-/** What it is, for whoever finds it after a crash. */
+import { type FileHandle, open, rm } from "node:fs/promises";
+import type { Tracks } from "../../media/access-unit.ts";
+import { writeBox } from "../../media/mp4/box.ts";
+import { type Intact, type IntactFragment, spanOf, writeRandomAccess } from "../../media/mp4/fragment-index.ts";
+import type { Fragment } from "../../media/mp4/fragmenter.ts";
+import { patchDuration, writeInitSegment } from "../../media/mp4/init-segment.ts";
+
+/** Identifies the file after a crash. */
 export interface Label {
   readonly path: string;
   readonly startedAtMs: number;
 }
 
-/** Of the box that holds the label: made up once, for this alone. */
+/** Type of the box with the label. */
 const LABEL_UUID = Buffer.from("d8b1d7d24f2c4a3b9c16a7e1f3b05c42", "hex");
 
 export class SegmentFile {
   readonly #file: FileHandle;
   readonly #head: Buffer;
-  /** Those that begin with a key picture, and the newest. */
+  /** Those that start with a keyframe, and the newest. */
   readonly #fragments: IntactFragment[] = [];
   #endUs = 0;
   #bytes: number;
@@ -35,7 +34,7 @@ export class SegmentFile {
     for (const fragment of fragments) this.#remember(fragment);
   }
 
-  /** Rejects where there is such a file, and leaves none behind where it cannot be written. */
+  /** Rejects if the file exists. Removes the file if it cannot be written. */
   static async create(name: string, tracks: Tracks, label: Label, first: Fragment): Promise<SegmentFile> {
     const head = Buffer.concat([writeInitSegment(tracks), writeLabel(label)]);
     const file = await open(name, "wx");
@@ -51,7 +50,7 @@ export class SegmentFile {
     return segment;
   }
 
-  /** One that its writer did not finish. What is not whole must have been cut off. */
+  /** Continues a file that its writer did not finish, truncated to its intact part. */
   static resume(file: FileHandle, head: Buffer, intact: Intact): SegmentFile {
     return new SegmentFile(file, head, intact);
   }
@@ -64,50 +63,51 @@ export class SegmentFile {
     return spanOf(this.#fragments) / 1000;
   }
 
-  /** When it rejects, the file is as it was. */
+  /** If it rejects, the file is unchanged. */
   async append(fragment: Fragment): Promise<void> {
-    const before = this.#bytes;
-    try {
-      await this.#write(fragment.data);
-    } catch (error) {
-      this.#bytes = before;
-      await this.#file.truncate(before).catch(() => {});
-      throw error;
-    }
+    await this.#undoOnError(() => this.#write(fragment.data));
     this.#rememberWritten(fragment);
   }
 
-  /** Closes it in any case. */
+  /** Closes the file in any case. */
   async finish(): Promise<void> {
-    const before = this.#bytes;
     try {
-      for (const { at, bytes } of patchDuration(this.#head, this.#endUs / 1000)) {
-        await this.#file.write(bytes, 0, bytes.length, at);
-      }
-      await this.#write(writeRandomAccess(this.#fragments));
-      await this.#file.datasync();
-    } catch (error) {
-      this.#bytes = before;
-      await this.#file.truncate(before).catch(() => {});
-      throw error;
+      await this.#undoOnError(async () => {
+        for (const { at, bytes } of patchDuration(this.#head, this.#endUs / 1000)) {
+          await this.#file.write(bytes, 0, bytes.length, at);
+        }
+        await this.#write(writeRandomAccess(this.#fragments));
+        await this.#file.datasync();
+      });
     } finally {
       await this.#file.close();
     }
   }
 
-  #rememberWritten({ data, ...told }: Fragment): void {
-    this.#remember({ ...told, offset: this.#bytes - data.length, bytes: data.length });
+  async #undoOnError(work: () => Promise<void>): Promise<void> {
+    const before = this.#bytes;
+    try {
+      await work();
+    } catch (error) {
+      this.#bytes = before;
+      await this.#file.truncate(before).catch(() => {});
+      throw error;
+    }
+  }
+
+  #rememberWritten({ data, ...times }: Fragment): void {
+    this.#remember({ ...times, offset: this.#bytes - data.length, bytes: data.length });
   }
 
   #remember(fragment: IntactFragment): void {
     this.#endUs = Math.max(this.#endUs, fragment.endUs);
-    // Sound alone tells nothing of the pictures' times.
+    // Audio alone does not count for the duration.
     if (fragment.pictures === 0) return;
     if (this.#fragments.at(-1)?.isKey === false) this.#fragments.pop();
     this.#fragments.push(fragment);
   }
 
-  /** One call of the system, but for a disk that is full, which takes a part and then refuses. */
+  /** One system call, except on a full disk, which accepts a part and then fails. */
   async #write(data: Buffer): Promise<void> {
     let at = 0;
     while (at < data.length) {
@@ -120,7 +120,7 @@ export class SegmentFile {
 
 const writeLabel = (label: Label): Buffer => writeBox("uuid", LABEL_UUID, Buffer.from(JSON.stringify(label)));
 
-/** `content`: of a box `uuid`. Null where it is not ours. */
+/** Reads the content of a `uuid` box. Null unless it is a label. */
 export function readLabel(content: Buffer): Label | null {
   if (!content.subarray(0, 16).equals(LABEL_UUID)) return null;
   try {

@@ -1,13 +1,12 @@
 /**
- * Writes the files of one recording, one step after the other, and tells what is safe. Whoever fills it never waits; how
- * much waits for the disk is for them to look at. What cannot be written ends the recording, and nothing else.
+ * Writes the files of one recording in a serial queue and reports what is on disk. Callers never wait, and check
+ * `queuedBytes` themselves. A write error ends only this recording.
  */
-import { mkdir, readdir, rmdir } from "node:fs/promises";
+import { mkdir, readdir, rmdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import type { Tracks } from "../../media/access-unit.ts";
 import type { Fragment } from "../../media/mp4/fragmenter.ts";
-import type { Tracks } from "../../media/unit.ts";
 import type { HubMessage } from "../../schemas/hub.ts";
-import { type Disk, explain } from "./disk.ts";
 import { SegmentFile } from "./segment-file.ts";
 
 export type RecordingMessage = Extract<HubMessage, { type: "segment" | "recorded" }>;
@@ -16,101 +15,97 @@ export interface WriterOptions {
   readonly recording: string;
   /** Of the stream. */
   readonly path: string;
-  /** Of all recordings. */
+  /** Root of all recordings. */
   readonly folder: string;
   readonly disk: Disk;
-  readonly tell: (message: RecordingMessage) => void;
+  readonly notify: (message: RecordingMessage) => void;
 }
 
-/** What a file begins with. */
+/** What a file starts with. */
 export interface SegmentStart {
   readonly tracks: Tracks;
   readonly startedAtMs: number;
 }
 
-const TELL_MS = 900;
+const NOTIFY_MS = 900;
+const DISK_CHECK_MS = 1000;
 const FILE_NAME = /^(\d+)\.mp4$/;
 
 export class Writer {
   readonly #options: WriterOptions;
   readonly #folder: string;
-  readonly #done: Promise<void>;
+  /** Resolves when everything is written and reported. */
+  readonly done: Promise<void>;
   #resolveDone = () => {};
-  #steps = Promise.resolve();
-  #waitingBytes = 0;
+  #queue = Promise.resolve();
+  #queuedBytes = 0;
   #isEnded = false;
   #failure: string | null = null;
   #open: { readonly file: SegmentFile; readonly index: number; readonly start: SegmentStart } | null = null;
   #nextIndex: number | null = null;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #notifiedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#folder = join(options.folder, options.recording);
-    this.#done = new Promise((resolve) => {
+    this.done = new Promise((resolve) => {
       this.#resolveDone = resolve;
     });
-    this.#step(async () => {
+    this.#enqueue(async () => {
       await mkdir(options.folder, { recursive: true });
     });
   }
 
-  /** Given and not written yet. */
-  get waitingBytes(): number {
-    return this.#waitingBytes;
+  get queuedBytes(): number {
+    return this.#queuedBytes;
   }
 
-  /** Why nothing is written any more. */
+  /** Why writing has stopped. */
   get failure(): string | null {
     return this.#failure;
   }
 
-  /** Everything is written and told. */
-  get done(): Promise<void> {
-    return this.#done;
-  }
-
-  /** `start`: a new file begins with it. */
+  /** `start`: the fragment starts a new file. */
   write(fragment: Fragment, start: SegmentStart | null): void {
     if (this.#isEnded) return;
     const bytes = fragment.data.length;
-    this.#waitingBytes += bytes;
-    this.#step(async () => {
-      this.#waitingBytes -= bytes;
+    this.#queuedBytes += bytes;
+    this.#enqueue(async () => {
+      this.#queuedBytes -= bytes;
       if (this.#failure !== null) return;
       await this.#options.disk.check();
-      if (start !== null) await this.#begin(start, fragment);
+      if (start !== null) await this.#startFile(start, fragment);
       else await this.#open?.file.append(fragment);
-      this.#tellSegment(start !== null);
+      this.#notifySegment(start !== null);
     });
   }
 
-  /** `detail`: why, if not because its stream stopped. */
+  /** `detail`: the reason, unless the stream has ended. */
   end(detail: string | null): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#step(async () => {
+    this.#enqueue(async () => {
       if (this.#failure !== null) return;
-      await this.#finish();
+      await this.#finishFile();
       this.#conclude(detail);
     });
   }
 
-  #step(work: () => Promise<void>): void {
-    this.#steps = this.#steps.then(work).catch((error) => this.#fail(explain(error)));
+  #enqueue(work: () => Promise<void>): void {
+    this.#queue = this.#queue.then(work).catch((error) => this.#fail(explainDiskError(error)));
   }
 
-  /** What was written is kept. */
+  /** Keeps what is written. */
   async #fail(detail: string): Promise<void> {
     this.#failure = detail;
     this.#isEnded = true;
-    await this.#finish().catch(() => {});
+    await this.#finishFile().catch(() => {});
     this.#conclude(detail);
   }
 
-  async #begin(start: SegmentStart, first: Fragment): Promise<void> {
-    await this.#finish();
-    const index = await this.#findIndex();
+  async #startFile(start: SegmentStart, first: Fragment): Promise<void> {
+    await this.#finishFile();
+    const index = this.#nextIndex ?? (await this.#findIndex());
     const name = join(this.#folder, `${index}.mp4`);
     const label = { path: this.#options.path, startedAtMs: start.startedAtMs };
     const file = await SegmentFile.create(name, start.tracks, label, first);
@@ -119,38 +114,75 @@ export class Writer {
   }
 
   async #findIndex(): Promise<number> {
-    if (this.#nextIndex !== null) return this.#nextIndex;
     await mkdir(this.#folder, { recursive: true });
-    const taken = (await readdir(this.#folder)).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? -1));
-    return Math.max(-1, ...taken) + 1;
+    const used = (await readdir(this.#folder)).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? -1));
+    return Math.max(-1, ...used) + 1;
   }
 
-  async #finish(): Promise<void> {
+  async #finishFile(): Promise<void> {
     const open = this.#open;
     if (open === null) {
-      // Empty recordings leave nothing behind. With a file in it, it stays.
+      // Removes the folder of an empty recording; a folder with files stays.
       await rmdir(this.#folder).catch(() => {});
       return;
     }
     try {
       await open.file.finish();
     } finally {
-      this.#tellSegment(true);
+      this.#notifySegment(true);
       this.#open = null;
     }
   }
 
-  #tellSegment(isDue: boolean): void {
-    if (this.#open === null || (!isDue && performance.now() - this.#toldAt < TELL_MS)) return;
-    this.#toldAt = performance.now();
+  #notifySegment(isDue: boolean): void {
+    if (this.#open === null || (!isDue && performance.now() - this.#notifiedAtMs < NOTIFY_MS)) return;
+    this.#notifiedAtMs = performance.now();
     const { file, index, start } = this.#open;
-    const { recording, path, tell } = this.#options;
+    const { recording, path, notify } = this.#options;
     const { bytes, durationMs } = file;
-    tell({ type: "segment", segment: { recording, path, index, startedAtMs: start.startedAtMs, durationMs, bytes } });
+    notify({ type: "segment", segment: { recording, path, index, startedAtMs: start.startedAtMs, durationMs, bytes } });
   }
 
   #conclude(detail: string | null): void {
-    this.#options.tell({ type: "recorded", recording: this.#options.recording, stoppedAtMs: Date.now(), detail });
+    this.#options.notify({ type: "recorded", recording: this.#options.recording, stoppedAtMs: Date.now(), detail });
     this.#resolveDone();
   }
+}
+
+/** The message is the reason that the user gets. */
+class DiskFull extends Error {}
+
+export class Disk {
+  readonly #folder: string;
+  readonly #reserveBytes: number;
+  readonly #now: () => number;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(folder: string, reserveBytes: number, now = () => performance.now()) {
+    this.#folder = folder;
+    this.#reserveBytes = reserveBytes;
+    this.#now = now;
+  }
+
+  /** Checks about once per second; rejects with `DiskFull`. */
+  async check(): Promise<void> {
+    if (this.#now() - this.#checkedAtMs < DISK_CHECK_MS) return;
+    this.#checkedAtMs = this.#now();
+    const { bavail, bsize } = await statfs(this.#folder);
+    const free = bavail * bsize;
+    if (free >= this.#reserveBytes) return;
+    throw new DiskFull(
+      `the disk has ${toMegabytes(free)} free, but ${toMegabytes(this.#reserveBytes)} must stay free: delete recordings`,
+    );
+  }
+}
+
+const toMegabytes = (bytes: number): string => `${Math.floor(bytes / 1e6)} MB`;
+
+/** Without file names. */
+export function explainDiskError(error: unknown): string {
+  if (error instanceof DiskFull) return error.message;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "ENOSPC" || code === "EDQUOT") return "the disk is full";
+  return `the recording could not be written${code === "" ? "" : ` (${code})`}`;
 }

@@ -1,4 +1,4 @@
-/** What others publish arrives as it was sent: ffmpeg, GStreamer's two sinks. */
+/** Streams of ffmpeg and of both GStreamer sinks arrive unchanged. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codecName } from "../../media/h264/sps.ts";
@@ -37,7 +37,7 @@ function assertSame({ units, tracks }: Taken, sent: readonly Packet[], keepsDts:
   const plain = (packets: readonly Packet[]) =>
     only(packets, "video").map((packet) => (keepsDts ? packet : { ...packet, dtsMs: null }));
   assert.deepEqual(plain(came), plain(sent));
-  // Sound before the first picture is left out, which is at most a frame.
+  // Audio before the first picture, at most one frame, is dropped.
   const digests = (packets: readonly Packet[]) => only(packets, "audio").map(({ digest }) => digest);
   const [soundCame, soundSent] = [digests(came), digests(sent)];
   assert.ok(soundCame.length >= soundSent.length - 1, `${soundCame.length} of ${soundSent.length} frames of sound`);
@@ -58,7 +58,7 @@ for (const [client, publish] of Object.entries(CLIENTS)) {
     assert.equal(taken.reason, "the publisher ended the stream");
   });
 
-  test(`${client}: B-frames and sound arrive, below a path of several segments`, async () => {
+  test(`${client}: delivers B-frames and audio, on a path of several segments`, async () => {
     const path = `user/${client}/over/there`;
     const { code, output } = await publish(rich, ingest.url(path), true);
     assert.equal(code, 0, output);
@@ -68,7 +68,7 @@ for (const [client, publish] of Object.entries(CLIENTS)) {
     assert.deepEqual([video.reorders, audio?.sampleRate, audio?.channels], [true, 44_100, 1]);
   });
 
-  test(`${client}: no key, a wrong key and another user's path are refused, and nothing arrives`, async () => {
+  test(`${client}: rejects a missing key, an invalid key and another user's path`, async () => {
     for (const [path, key, words] of [
       [`user/${client}-none`, null, "a valid key is needed"],
       [`user/${client}-wrong`, "wh_1_wrong", "a valid key is needed"],
@@ -76,7 +76,7 @@ for (const [client, publish] of Object.entries(CLIENTS)) {
     ] as const) {
       const { code, output } = await publish(plain, ingest.url(path, key), false);
       assert.notEqual(code, 0, path);
-      // librtmp says nothing of what it was told.
+      // librtmp does not print the status.
       if (client !== "rtmpsink") assert.ok(output.includes(words), output);
       assert.equal(ingest.questions.at(-1)?.path, path);
       assert.equal(

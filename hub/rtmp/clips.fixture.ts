@@ -1,9 +1,10 @@
-/** Short streams in FLV files, and what is in them packet by packet. */
+/** Short streams in FLV files, and their packets. */
+
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { NAL, nalType } from "../../media/h264/nal.ts";
-import type { Unit } from "../../media/unit.ts";
 import { ffmpeg, testFolder } from "./rtmp.fixture.ts";
 
 export interface ClipOptions {
@@ -13,7 +14,7 @@ export interface ClipOptions {
   readonly hasSound?: boolean;
 }
 
-/** 25 pictures a second, a key picture every 12. */
+/** 25 pictures a second, a keyframe every 12. */
 export async function makeFlv({
   frames = 50,
   size = "160x120",
@@ -29,7 +30,7 @@ export async function makeFlv({
   return file;
 }
 
-/** Of one picture or frame of sound: milliseconds since the first picture is shown, and a digest of its bytes. */
+/** One picture or audio frame: milliseconds since the first displayed picture, and a digest of its bytes. */
 export interface Packet {
   readonly kind: "video" | "audio";
   readonly dtsMs: number;
@@ -52,7 +53,7 @@ export async function readPackets(file: string): Promise<Packet[]> {
 }
 
 /** Units as FLV would hold them: lengths in front of NAL units, SPS and PPS apart. */
-export function toPackets(units: readonly Unit[]): Packet[] {
+export function toPackets(units: readonly AccessUnit[]): Packet[] {
   const packets = units.map((unit): Packet => {
     const body = unit.kind === "audio" ? Buffer.concat(unit.parts) : joinNals(unit.parts);
     const digest = createHash("md5").update(body).digest("hex");

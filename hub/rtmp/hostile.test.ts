@@ -1,11 +1,11 @@
-/** Those who mean it badly, or do not speak RTMP. */
+/** Hostile clients, and clients of other protocols. */
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { setInterval as every } from "node:timers/promises";
-import { writeChunks } from "../../media/rtmp/chunk-writer.ts";
-import { makeCommand, makeEvent } from "../../media/rtmp/command.ts";
-import { EVENT, MESSAGE } from "../../media/rtmp/message.ts";
+import { writeChunks } from "../../media/rtmp/chunks.ts";
+import { EVENT, MESSAGE, makeCommand, makeEvent } from "../../media/rtmp/message.ts";
 import { makeFlv } from "./clips.fixture.ts";
 import { RawClient, readTags } from "./raw-client.fixture.ts";
 import { KEY, openSocket, TestIngest } from "./rtmp.fixture.ts";
@@ -28,7 +28,7 @@ test("garbage after the handshake is closed", async () => {
   await client.closed;
 });
 
-test("whoever does not get to publishing is closed: silent, half a handshake, a byte at a time, connected only", async () => {
+test("closes connections that do not publish: silent, half a handshake, a byte at a time, connected only", async () => {
   const silent = await openSocket(hasty.port);
   const half = await openSocket(hasty.port);
   half.socket.write(Buffer.concat([Buffer.of(3), Buffer.alloc(100)]));
@@ -43,7 +43,7 @@ test("whoever does not get to publishing is closed: silent, half a handshake, a 
   await hasty.until(() => hasty.connections.count === 0);
 });
 
-test("much before publishing is closed, though nothing of it is kept", async () => {
+test("closes a client that sends much before publishing", async () => {
   const client = await RawClient.open(ingest);
   client.command("connect", { app: "user" });
   client.socket.write(
@@ -74,7 +74,7 @@ test("commands out of order are closed, unknown ones are passed over", async () 
   client.socket.destroy();
 });
 
-test("playing is refused in words", async () => {
+test("rejects play with a reason", async () => {
   const client = await RawClient.open(ingest);
   client.command("connect", { app: "user" });
   client.command("createStream", null);
@@ -82,7 +82,7 @@ test("playing is refused in words", async () => {
   await client.closed;
   const [[code, description] = []] = client.statuses();
   assert.equal(code, "NetStream.Play.Failed");
-  assert.match(String(description), /play them by RTSP, HLS or WebRTC/);
+  assert.match(String(description), /play by RTSP, HLS or WebRTC/);
 });
 
 test("paths that no stream can have are refused before anybody is asked", async () => {
@@ -114,16 +114,16 @@ test("publishing twice on one connection is closed", async () => {
   );
 });
 
-test("whoever asks for answers and does not read them is closed", async () => {
+test("closes a client that does not read responses", async () => {
   const client = await RawClient.publishing(ingest, "user/deaf");
   await ingest.until(() => client.statuses().length > 0);
   client.socket.pause();
   const pings = Buffer.concat(Array<Buffer>(20_000).fill(Buffer.concat(writeChunks(makeEvent(EVENT.pingRequest, 1)))));
   while (!client.socket.destroyed) await new Promise((resolve) => client.socket.write(pings, resolve));
-  assert.ok(ingest.said.some((line) => line.includes("it does not read what it is answered")));
+  assert.ok(ingest.said.some((line) => line.includes("the client does not read responses")));
 });
 
-test("pings are answered, and what comes is acknowledged as often as wished", async () => {
+test("answers pings, and acknowledges input at the requested interval", async () => {
   const [config, ...pictures] = readTags(await makeFlv({ frames: 5 }));
   assert.ok(config !== undefined);
   const client = await RawClient.publishing(ingest, "user/polite");

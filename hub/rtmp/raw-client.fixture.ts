@@ -1,11 +1,19 @@
 /** A client that says whatever a test wants, in the order it wants. */
+
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { AmfValue } from "../../media/rtmp/amf0.ts";
-import { ChunkReader } from "../../media/rtmp/chunk-reader.ts";
-import { type OutgoingMessage, writeChunks } from "../../media/rtmp/chunk-writer.ts";
-import { type Command, makeCommand, makeControl, readCommand } from "../../media/rtmp/command.ts";
-import { CHUNK_STREAM, MESSAGE, type Message } from "../../media/rtmp/message.ts";
+import { ChunkReader, writeChunks } from "../../media/rtmp/chunks.ts";
+import {
+  CHUNK_STREAM,
+  type Command,
+  MESSAGE,
+  type Message,
+  makeCommand,
+  makeControl,
+  type OutgoingMessage,
+  readCommand,
+} from "../../media/rtmp/message.ts";
 import { KEY, openSocket, type TestIngest } from "./rtmp.fixture.ts";
 
 const HANDSHAKE_BYTES = 1 + 2 * 1536;
@@ -86,7 +94,7 @@ export class RawClient {
       .map(readCommand);
   }
 
-  /** Code and description of every status it was told. */
+  /** Code and description of every status received. */
   statuses(): [code: unknown, description: unknown][] {
     return this.answers()
       .filter(({ name }) => name === "onStatus")

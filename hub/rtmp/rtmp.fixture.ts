@@ -1,4 +1,5 @@
-/** The RTMP server as the hub has it, with a doorman that knows one key, and everything that is published taken down. */
+/** An RTMP server with an access client that accepts one key; records everything that is published. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,12 +8,13 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
-import { Connections } from "../connections.ts";
-import { type Question, Refused } from "../doorman.ts";
+import { Connections, type TcpPort } from "../connections.ts";
+import { StreamRejected } from "../errors.ts";
+import type { AccessRequest } from "../server-channel.ts";
 import { Streams } from "../streams.ts";
-import { openRtmp, type RtmpServer } from "./rtmp-server.ts";
+import { openRtmp } from "./session.ts";
 
 export const KEY = "wh_1_secret";
 
@@ -29,28 +31,28 @@ const LIMITS: HubSettings["limits"] = {
   ...{ cacheBytes: 2 ** 25, keyBytes: 2 ** 30, hlsIdleMs: 1000, hlsBytes: 2 ** 25, connectMs: 1000, verdictMs: 5000 },
 };
 
-/** One publication, from its first key unit to its end. */
+/** One publication, from its first keyframe to its end. */
 export interface Taken {
   readonly path: string;
   readonly tracks: Tracks[];
-  readonly units: Unit[];
+  readonly units: AccessUnit[];
   reason: string | null;
 }
 
 export class TestIngest {
   readonly taken: Taken[] = [];
-  readonly questions: Question[] = [];
+  readonly questions: AccessRequest[] = [];
   readonly said: string[] = [];
   readonly limits: HubSettings["limits"];
   readonly streams: Streams;
   readonly connections: Connections;
-  /** Who is let in: owners of the key, below `user/`. Tests may put another in its place. */
-  authorize = async (question: Question): Promise<{ recording: string | null }> => {
-    if (question.secret !== KEY) throw new Refused({ kind: "unauthorized", detail: "a valid key is needed" });
-    if (!question.path.startsWith("user/")) throw new Refused({ kind: "forbidden", detail: "only below /user/" });
+  /** Accepts the key below `user/`. Tests may replace it. */
+  authorize = async (question: AccessRequest): Promise<{ recording: string | null }> => {
+    if (question.secret !== KEY) throw new StreamRejected("unauthorized", "a valid key is needed");
+    if (!question.path.startsWith("user/")) throw new StreamRejected("forbidden", "only below /user/");
     return { recording: null };
   };
-  #server: RtmpServer | null = null;
+  #server: TcpPort | null = null;
   #changed: () => void = () => {};
 
   private constructor(limits: HubSettings["limits"]) {
@@ -69,14 +71,14 @@ export class TestIngest {
       ingest.said.push(`${level} ${message} ${JSON.stringify(fields)}`);
       ingest.#changed();
     };
-    const doorman = {
-      authorize: (question: Question) => {
+    const access = {
+      authorize: (question: AccessRequest) => {
         ingest.questions.push(question);
         return ingest.authorize(question);
       },
     };
     const place = { host: "127.0.0.1", port: 0 };
-    ingest.#server = await openRtmp({ ...place, settings: { limits: all }, streams, doorman, connections, log });
+    ingest.#server = await openRtmp({ ...place, settings: { limits: all }, streams, access, connections, log });
     after(() => ingest.close());
     return ingest;
   }
@@ -119,8 +121,8 @@ export class TestIngest {
     const taken: Taken = { path, tracks: [], units: [], reason: null };
     this.taken.push(taken);
     this.streams.read(path, {
-      begin: (tracks) => void taken.tracks.push(tracks),
-      take: (unit) => {
+      setTracks: (tracks) => void taken.tracks.push(tracks),
+      push: (unit) => {
         taken.units.push(unit);
         this.#changed();
       },

@@ -1,186 +1,254 @@
 /**
- * One connection of a publisher: handshake, commands, leave to publish, pictures. Until it has leave, not one byte of its
- * media is kept; while leave is asked for, nothing is read from it at all.
+ * One RTMP connection of a publisher: accept → handshake → commands → authorize → publish → close. Until it is authorized,
+ * none of its media is buffered; while authorization is pending, nothing is read from the socket.
  */
 import type { Socket } from "node:net";
-import { MediaFault } from "../../media/fault.ts";
-import { ChunkReader } from "../../media/rtmp/chunk-reader.ts";
-import { type OutgoingMessage, writeChunks } from "../../media/rtmp/chunk-writer.ts";
-import { makeControl, makeEvent, makeStatus, readCommand, readEvent, type Status } from "../../media/rtmp/command.ts";
+import { MediaError } from "../../media/access-unit.ts";
+import { ChunkReader, writeChunks } from "../../media/rtmp/chunks.ts";
 import { Handshake } from "../../media/rtmp/handshake.ts";
-import { EVENT, MESSAGE, type Message } from "../../media/rtmp/message.ts";
+import {
+  answerPing,
+  type Command,
+  EVENT,
+  MESSAGE,
+  type Message,
+  makeCommand,
+  makeControl,
+  makeEvent,
+  makeStatus,
+  type OutgoingMessage,
+  readCommand,
+  type Status,
+} from "../../media/rtmp/message.ts";
 import { plainAddress } from "../../schemas/client-origin.ts";
-import type { HubSettings } from "../../schemas/hub.ts";
-import type { Connections } from "../connections.ts";
-import { type Doorman, Refused } from "../doorman.ts";
-import { guardBy } from "../guard.ts";
-import { Intake, IntakeFault } from "../intake.ts";
+import { type ListenOptions, openTcpPort, type SessionDeps, type TcpPort } from "../connections.ts";
+import { describeBug, guardBy, INTERNAL_ERROR, type RejectionKind, StreamRejected } from "../errors.ts";
+import { Ingest } from "../ingest.ts";
+import type { Publication } from "../live-stream.ts";
 import type { Log } from "../log.ts";
-import { type Publication, StreamRefusal, type Streams } from "../streams.ts";
-import { type Answers, answerCommand } from "./commands.ts";
-import { Publishing, WrongCodec } from "./publishing.ts";
-import { BAD_ADDRESS, describeRefusal } from "./refusal.ts";
-import { readStreamAddress, type StreamAddress } from "./stream-address.ts";
+import { type RtmpConnect, readStreamAddress, type StreamAddress } from "../path.ts";
+import { RtmpToStream } from "./to-stream.ts";
 
-export interface RtmpParts {
-  readonly settings: Pick<HubSettings, "limits">;
-  readonly streams: Streams;
-  readonly doorman: Pick<Doorman, "authorize">;
-  readonly connections: Connections;
-  readonly log: Log;
-}
+/** Rejects if it cannot listen. */
+export const openRtmp = (options: ListenOptions): Promise<TcpPort> =>
+  openTcpPort("rtmp", options, (socket) => new RtmpSession(socket, options));
 
 const CHUNK_STREAMS = 64;
 const COMMAND_BYTES = 64 * 1024;
-/** A tag around the picture. */
+/** Overhead of a video message besides the picture. */
 const TAG_BYTES = 1024;
-/** Of everything that comes before leave is asked for: a handshake and a few commands. */
+/** Limit before publishing: a handshake and a few commands. */
 const HELLO_BYTES = 256 * 1024;
-/** Our answers are small: with so much waiting, nobody reads them. */
+/** Responses are small: with more queued, the client does not read. */
 const UNREAD_BYTES = 64 * 1024;
-/** Bytes received between two acknowledgements, unless the publisher wants them more often; but never more often than the least. */
+/** Bytes between two acknowledgements. Publishers can ask for a smaller window, down to the minimum. */
 const WINDOW_BYTES = 2_500_000;
-const LEAST_WINDOW_BYTES = 64 * 1024;
-/** To read our last words; then the connection is cut. */
-const LEAVE_MS = 2000;
+const MIN_WINDOW_BYTES = 64 * 1024;
+/** Time for the client to read the last response. */
+const CLOSE_MS = 2000;
+/** A publisher sends about six, for any duration. */
+const MAX_COMMANDS = 100;
+const MAX_TEXT_CHARS = 2048;
+/** Every connection has one stream. */
+const STREAM_ID = 1;
+/** Limit type of `peerBandwidth`. */
+const DYNAMIC = 2;
 
-export class RtmpSession {
+/** Require `connect`. */
+const COMMANDS = new Set([
+  ...["releaseStream", "FCPublish", "createStream", "publish", "FCUnpublish", "closeStream", "deleteStream"],
+  ...["play", "play2"],
+]);
+
+const STATUS_CODES: Readonly<Record<RejectionKind, string>> = {
+  unauthorized: "NetStream.Publish.Denied",
+  slow_down: "NetStream.Publish.Denied",
+  forbidden: "NetStream.Publish.Denied",
+  unknown: "NetStream.Publish.BadName",
+  busy: "NetStream.Publish.BadName",
+  not_live: "NetStream.Publish.BadName",
+  too_many: "NetStream.Failed",
+  unavailable: "NetStream.Failed",
+};
+
+class RtmpSession {
   readonly #socket: Socket;
-  readonly #parts: RtmpParts;
+  readonly #deps: SessionDeps;
   readonly #address: string;
   readonly #reader: ChunkReader;
-  readonly #answers: Answers;
   #handshake: Handshake | null;
   #timer: NodeJS.Timeout;
-  #isAsking = false;
-  #isLeaving = false;
+  /** Null before `connect`. */
+  #connected: RtmpConnect | null = null;
+  #commands = 0;
+  #isAuthorizing = false;
+  #isClosing = false;
   #streamId = 0;
   #publication: Publication | null = null;
-  #publishing: Publishing | null = null;
+  #toStream: RtmpToStream | null = null;
   #received = 0;
   #acknowledged = 0;
   #window = WINDOW_BYTES;
 
-  constructor(socket: Socket, parts: RtmpParts) {
-    const { helloMs, unitBytes } = parts.settings.limits;
+  constructor(socket: Socket, deps: SessionDeps) {
+    const { helloMs, unitBytes } = deps.settings.limits;
     this.#socket = socket;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#address = plainAddress(socket.remoteAddress ?? "");
     const mediaBytes = unitBytes + TAG_BYTES;
     this.#reader = new ChunkReader({ chunkStreams: CHUNK_STREAMS, commandBytes: COMMAND_BYTES, mediaBytes });
     this.#handshake = new Handshake("server", (bytes) => socket.write(bytes));
-    this.#answers = {
-      connected: null,
-      commands: 0,
-      write: (message) => this.#write(message),
-      publish: (streamId, name) => this.#ask(streamId, name),
-      refuse: (streamId, status) => this.#refuse(streamId, status),
-      finish: (streamId) => this.#finish(streamId),
-    };
-    this.#timer = setTimeout(() => this.#cut(`it did not publish within ${helloMs / 1000} s`), helloMs);
-    socket.setNoDelay(true);
+    this.#timer = setTimeout(() => this.#cut(`the client did not publish within ${helloMs / 1000} s`), helloMs);
     const guard = guardBy((error) => this.#fail(error));
     socket.on(
       "data",
       guard((bytes: Buffer) => this.#receive(bytes)),
     );
-    // What is wrong is told by the end that follows.
+    // The "close" event follows.
     socket.on("error", () => {});
     socket.on(
       "close",
-      guard(() => this.#close("the publisher's connection was closed")),
+      guard(() => this.#end("the publisher closed the connection")),
     );
   }
 
-  /** At once. */
+  /** Closes immediately. */
   close(reason: string): void {
-    this.#close(reason);
+    this.#end(reason);
     this.#socket.destroy();
   }
 
   #receive(bytes: Buffer): void {
-    if (this.#isLeaving) return;
+    if (this.#isClosing) return;
     this.#received += bytes.length;
     if (this.#publication === null && this.#received > HELLO_BYTES) {
-      throw new MediaFault(`${HELLO_BYTES} bytes came, and nothing is published`);
+      throw new MediaError(`received ${HELLO_BYTES} bytes without a stream being published`);
     }
     const rest = this.#handshake === null ? bytes : this.#handshake.push(bytes);
     if (rest === null) return;
     this.#handshake = null;
     this.#acknowledge();
     this.#reader.push(rest);
-    this.#readOn();
+    this.#readMessages();
   }
 
-  #readOn(): void {
-    while (!this.#isAsking && !this.#isLeaving) {
+  #readMessages(): void {
+    while (!this.#isAuthorizing && !this.#isClosing) {
       const message = this.#reader.next();
       if (message === null) return;
-      this.#take(message);
+      this.#handle(message);
     }
   }
 
-  #take(message: Message): void {
+  #handle(message: Message): void {
     switch (message.type) {
       case MESSAGE.video:
       case MESSAGE.audio:
-        this.#publishing?.take(message);
+        this.#toStream?.push(message);
         return;
       case MESSAGE.command:
       case MESSAGE.commandAmf3:
-        answerCommand(readCommand(message), message.streamId, this.#answers);
+        this.#handleCommand(readCommand(message), message.streamId || STREAM_ID);
         return;
       case MESSAGE.windowSize:
-        if (message.body.length >= 4) this.#window = Math.max(message.body.readUInt32BE(0), LEAST_WINDOW_BYTES);
+        if (message.body.length >= 4) this.#window = Math.max(message.body.readUInt32BE(0), MIN_WINDOW_BYTES);
         return;
       case MESSAGE.userControl: {
-        const event = readEvent(message);
-        if (event?.event === EVENT.pingRequest) this.#write(makeEvent(EVENT.pingResponse, event.value));
+        const pong = answerPing(message);
+        if (pong !== null) this.#write(pong);
         return;
       }
     }
   }
 
-  #ask(streamId: number, name: string): void {
-    if (this.#publication !== null) throw new MediaFault("it publishes twice");
-    const { connected } = this.#answers;
-    const address = connected === null ? null : readStreamAddress(connected, name);
+  /** Unknown commands are ignored: clients send more than they need. */
+  #handleCommand(command: Command, streamId: number): void {
+    const { name, transaction, args } = command;
+    if (++this.#commands > MAX_COMMANDS) throw new MediaError(`more than ${MAX_COMMANDS} commands`);
+    if (this.#connected === null && COMMANDS.has(name)) throw new MediaError(`received ${name} before connect`);
+    switch (name) {
+      case "connect":
+        this.#connect(command);
+        return;
+      case "releaseStream":
+      case "FCPublish":
+        if (transaction > 0) this.#write(makeCommand(0, "_result", transaction, null, null));
+        if (name === "FCPublish") {
+          const status = { level: "status", code: "NetStream.Publish.Start", description: "continue with publish" };
+          this.#write(makeCommand(0, "onFCPublish", 0, null, status));
+        }
+        return;
+      case "createStream":
+        this.#write(makeCommand(0, "_result", transaction, null, STREAM_ID));
+        return;
+      case "publish":
+        this.#requestPublish(streamId, readText(args[0]));
+        return;
+      case "FCUnpublish":
+      case "closeStream":
+      case "deleteStream":
+        this.#unpublish(streamId);
+        return;
+      case "play":
+      case "play2": {
+        const description = "RTMP is for publishing only: play by RTSP, HLS or WebRTC";
+        this.#reject(streamId, { level: "error", code: "NetStream.Play.Failed", description });
+      }
+    }
+  }
+
+  #connect({ transaction, object }: Command): void {
+    if (this.#connected !== null) throw new MediaError("received a second connect");
+    const { app, tcUrl } = object ?? {};
+    this.#connected = { app: readText(app), tcUrl: readText(tcUrl) };
+    this.#write(makeControl(MESSAGE.windowSize, WINDOW_BYTES));
+    this.#write(makeControl(MESSAGE.peerBandwidth, WINDOW_BYTES, [DYNAMIC]));
+    const server = { fmsVer: "FMS/3,0,1,123", capabilities: 31 };
+    const code = "NetConnection.Connect.Success";
+    const status = { level: "status", code, description: "connected", objectEncoding: 0 };
+    this.#write(makeCommand(0, "_result", transaction, server, status));
+  }
+
+  #requestPublish(streamId: number, name: string): void {
+    if (this.#publication !== null) throw new MediaError("received a second publish");
+    const address = this.#connected === null ? null : readStreamAddress(this.#connected, name);
     if (address === null) {
-      this.#refuse(streamId, BAD_ADDRESS);
+      const description = "expected the address rtmp://host/<username>/<path>, of letters, digits and ._~-";
+      this.#reject(streamId, { level: "error", code: STATUS_CODES.unknown, description });
       return;
     }
-    this.#isAsking = true;
+    this.#isAuthorizing = true;
     this.#socket.pause();
     clearTimeout(this.#timer);
     this.#publish(streamId, address).catch((error: unknown) => {
-      if (error instanceof Refused || error instanceof StreamRefusal) {
-        this.#refuse(streamId, describeRefusal(error), address.path);
-      } else this.#fail(error);
+      if (!(error instanceof StreamRejected)) this.#fail(error);
+      else {
+        const status = { level: "error", code: STATUS_CODES[error.kind], description: error.message } as const;
+        this.#reject(streamId, status, address.path);
+      }
     });
   }
 
   async #publish(streamId: number, { path, secret }: StreamAddress): Promise<void> {
-    const question = { action: "publish", protocol: "rtmp", path, secret, address: this.#address } as const;
-    const { recording } = await this.#parts.doorman.authorize(question);
-    if (this.#isLeaving || this.#socket.destroyed) return;
-    this.#begin(streamId, this.#parts.streams.publish(path, "rtmp", recording));
-  }
-
-  #begin(streamId: number, publication: Publication): void {
+    const { access, streams, settings } = this.#deps;
+    const request = { action: "publish", protocol: "rtmp", path, secret, address: this.#address } as const;
+    const { recording } = await access.authorize(request);
+    if (this.#isClosing || this.#socket.destroyed) return;
+    const publication = streams.publish(path, "rtmp", recording);
     this.#streamId = streamId;
     this.#publication = publication;
-    this.#publishing = new Publishing(new Intake(publication, this.#parts.settings.limits));
-    this.#publishing.onSoundLeftOut = (reason) =>
-      this.#log("warn", `rtmp: sound is left out: ${reason}`, { path: publication.path });
+    this.#toStream = new RtmpToStream(new Ingest(publication, settings.limits), (reason) =>
+      this.#log("warn", `rtmp audio dropped: ${reason}`, { path }),
+    );
     void publication.ended.then((description) => {
-      this.#refuse(streamId, { level: "error", code: "NetStream.Publish.Rejected", description });
+      this.#reject(streamId, { level: "error", code: "NetStream.Publish.Rejected", description });
     });
     this.#write(makeEvent(EVENT.streamBegin, streamId));
-    const description = `${publication.path} is published`;
+    const description = `${path} is published`;
     this.#write(makeStatus(streamId, { level: "status", code: "NetStream.Publish.Start", description }));
-    this.#isAsking = false;
-    this.#reader.takesMedia = true;
-    this.#readOn();
+    this.#isAuthorizing = false;
+    this.#reader.readsMedia = true;
+    this.#readMessages();
     this.#socket.resume();
   }
 
@@ -191,59 +259,57 @@ export class RtmpSession {
   }
 
   #write(message: OutgoingMessage): void {
-    if (this.#isLeaving) return;
-    if (this.#socket.writableLength > UNREAD_BYTES) throw new MediaFault("it does not read what it is answered");
+    if (this.#isClosing) return;
+    if (this.#socket.writableLength > UNREAD_BYTES) throw new MediaError("the client does not read responses");
     this.#socket.write(Buffer.concat(writeChunks(message)));
   }
 
-  #refuse(streamId: number, status: Status, path = this.#publication?.path): void {
-    if (this.#isLeaving) return;
-    this.#parts.connections.refuse();
-    this.#log("info", `rtmp: a publisher is refused: ${status.description}`, { path });
+  /** Sends the status and closes, after the client could read it. */
+  #reject(streamId: number, status: Status, path = this.#publication?.path): void {
+    if (this.#isClosing) return;
+    this.#deps.connections.countRejected();
+    this.#log("info", `rtmp publisher rejected: ${status.description}`, { path });
     this.#socket.write(Buffer.concat(writeChunks(makeStatus(streamId, status))));
-    this.#leave(status.description);
-  }
-
-  /** Whoever says that it is over goes by itself: rtmp2sink calls it an error when we go first. */
-  #finish(streamId: number): void {
-    const description = "the stream is over";
-    this.#write(makeStatus(streamId, { level: "status", code: "NetStream.Unpublish.Success", description }));
-    this.#close("the publisher ended the stream");
-    this.#timer = setTimeout(() => this.#socket.destroy(), LEAVE_MS);
-  }
-
-  #fail(error: unknown): void {
-    const isTheirs = error instanceof WrongCodec || error instanceof MediaFault || error instanceof IntakeFault;
-    if (!isTheirs) {
-      this.#log("error", "rtmp: a fault of the media server", { error: error instanceof Error ? error.stack : error });
-    }
-    const reason = isTheirs ? error.message : "a fault of the media server";
-    // Strangers get no answer: whoever publishes is told what to mend.
-    if (this.#publication === null) this.#cut(reason);
-    else this.#refuse(this.#streamId, { level: "error", code: "NetStream.Publish.Rejected", description: reason });
-  }
-
-  /** The other side may read what was said; what it says is not heard any more. */
-  #leave(reason: string): void {
-    if (this.#isLeaving) return;
-    this.#close(reason);
-    this.#timer = setTimeout(() => this.#socket.destroy(), LEAVE_MS);
+    this.#end(status.description);
+    this.#timer = setTimeout(() => this.#socket.destroy(), CLOSE_MS);
     this.#socket.resume().end();
   }
 
+  /** The client closes the connection: rtmp2sink reports an error if the server does. */
+  #unpublish(streamId: number): void {
+    const description = "the stream has ended";
+    this.#write(makeStatus(streamId, { level: "status", code: "NetStream.Unpublish.Success", description }));
+    this.#end("the publisher ended the stream");
+    this.#timer = setTimeout(() => this.#socket.destroy(), CLOSE_MS);
+  }
+
+  #fail(error: unknown): void {
+    const isTheirs = error instanceof MediaError;
+    if (!isTheirs) this.#log("error", "rtmp session failed", { error: describeBug(error) });
+    const reason = isTheirs ? error.message : INTERNAL_ERROR;
+    // Only authorized publishers get a reason.
+    if (this.#publication === null) this.#cut(reason);
+    else this.#reject(this.#streamId, { level: "error", code: "NetStream.Publish.Rejected", description: reason });
+  }
+
   #cut(reason: string): void {
-    if (!this.#isLeaving) this.#log("debug", `rtmp: a connection is cut: ${reason}`, {});
+    if (!this.#isClosing) this.#log("debug", `rtmp connection closed: ${reason}`, {});
     this.close(reason);
   }
 
-  #close(reason: string): void {
+  /** From here on, input is ignored. */
+  #end(reason: string): void {
     clearTimeout(this.#timer);
-    this.#isLeaving = true;
+    this.#isClosing = true;
     this.#publication?.close(reason);
-    this.#publishing = null;
+    this.#toStream = null;
   }
 
   #log(level: Parameters<Log>[0], message: string, fields: Record<string, unknown>): void {
-    this.#parts.log(level, message, { address: this.#address, ...fields });
+    this.#deps.log(level, message, { address: this.#address, ...fields });
   }
+}
+
+function readText(value: unknown): string {
+  return typeof value === "string" && value.length <= MAX_TEXT_CHARS ? value : "";
 }

@@ -1,8 +1,9 @@
-/** What is published by RTMP is played by RTSP, picture for picture. */
+/** RTSP players get every picture of an RTMP publisher. */
+
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertPlayed, countSounds, digestPictures, makeClip, players } from "../rtsp/clients.fixture.ts";
-import { openRtsp } from "../rtsp/rtsp-server.ts";
+import { openRtsp } from "../rtsp/connection.ts";
 import { ffmpeg, KEY, TestIngest } from "./rtmp.fixture.ts";
 
 const KEY_EVERY = 12;
@@ -10,12 +11,12 @@ const ingest = await TestIngest.open();
 const { streams, connections, limits } = ingest;
 const rtsp = await openRtsp({
   ...{ host: "127.0.0.1", port: 0, settings: { limits }, streams, connections },
-  doorman: { authorize: (question) => ingest.authorize(question) },
+  access: { authorize: (question) => ingest.authorize(question) },
   log: () => {},
 });
 after(() => rtsp.close());
 
-test("B-frames and sound go through", async () => {
+test("passes B-frames and audio on", async () => {
   const clip = await makeClip({ seconds: 4, bFrames: 2, hasSound: true, keyEvery: KEY_EVERY });
   const published = ffmpeg("-re", "-i", clip, "-c", "copy", "-f", "flv", ingest.url("user/through"));
   await ingest.until(() => ingest.taken[0]);

@@ -128,17 +128,17 @@ async function readDigests(file: string): Promise<string[]> {
   return rows.map((row) => row.split(",").at(-1)?.trim() ?? "");
 }
 
-/** How many frames of sound there are until the stream ends. */
+/** Audio frames up to the end of the stream. */
 export async function countSounds(url: string, way: Way): Promise<number> {
   const args = ["-rtsp_transport", way, "-i", url, ..."-map 0:a -c copy -f framemd5 -".split(" ")];
   return (await ffmpeg(...args).output).split("\n").filter((line) => /^0,/.test(line)).length;
 }
 
-/** What was played is part of the source, from a key picture on, bit for bit and without a gap. Tells where it ended. */
+/** The played pictures are part of the source, from a keyframe, identical and without a gap. Returns where they end. */
 export function assertPlayed(played: readonly string[], source: readonly string[], keyEvery: number): number {
   const places = played.map((digest) => source.indexOf(digest));
   const [first = -1] = places;
-  assert.equal(first % keyEvery, 0, `it began with picture ${first}, which is no key picture`);
+  assert.equal(first % keyEvery, 0, `it started with picture ${first}, which is not a keyframe`);
   assert.deepEqual(
     places,
     places.map((_, i) => first + i),

@@ -76,7 +76,7 @@ describe("real clients", { concurrency: 2 }, () => {
     }
   });
 
-  test("B-frames come out in the order of showing, sound comes along, the key may be in the query", async () => {
+  test("plays B-frames in display order, with audio, with the key in the query", async () => {
     const clip = await makeClip({ bFrames: 2, hasSound: true });
     const source = await digestPictures(clip);
     const path = "owner/b";

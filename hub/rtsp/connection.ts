@@ -1,116 +1,142 @@
-/** One connection: takes requests one after the other, answers them, and hands packets on. */
+/** RTSP (RFC 2326) over TCP: accepts connections, answers the requests of each in order, and passes its packets on. */
 import type { Socket } from "node:net";
-import { RtspFault, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
-import { MessageReader } from "../../media/rtsp/message-reader.ts";
-import { guardBy } from "../guard.ts";
-import { readPath } from "../path.ts";
-import { Client } from "./client.ts";
-import { type RequestRefusal, toRefusal } from "./refusal.ts";
-import { readRequestUrl } from "./request-url.ts";
-import type { RtspContext } from "./rtsp-server.ts";
+import { MessageReader, RtspError, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
+import { type ListenOptions, openTcpPort, type TcpPort } from "../connections.ts";
+import { guardBy, type RejectionKind, StatusError, StreamRejected } from "../errors.ts";
+import { readPath, readRequestUrl } from "../path.ts";
+import { type RtspDeps, Session } from "./session.ts";
 
-/** Nobody tries so many keys on one connection by mistake. */
-const MOST_WRONG_KEYS = 5;
-/** Answers that are not read: whoever lets more wait only asks. */
-const ANSWER_BYTES = 65_536;
-/** What was said last may still be read. */
-const FAREWELL_MS = 2000;
+const SESSION_SECONDS = 60;
+const REPORT_MS = 5000;
+const TICK_MS = 250;
+/** No client presents more invalid keys on one connection by mistake. */
+const MAX_INVALID_KEYS = 5;
+/** With more unread responses, the client only sends. */
+const UNREAD_BYTES = 65_536;
+/** Time for the client to read the last response. */
+const CLOSE_MS = 2000;
 
-export class Connection {
-  readonly #parts: RtspContext;
+/** RTSP has no "conflict": a busy path is forbidden, and a reached limit is too little bandwidth. */
+const STATUS: Readonly<Record<RejectionKind, number>> = {
+  ...{ unauthorized: 401, slow_down: 403, forbidden: 403, unknown: 404, unavailable: 503 },
+  ...{ busy: 403, not_live: 404, too_many: 453 },
+};
+
+/** Rejects if it cannot listen. */
+export async function openRtsp(
+  options: ListenOptions & Partial<Pick<RtspDeps, "sessionSeconds" | "reportMs">>,
+): Promise<TcpPort> {
+  const deps = { sessionSeconds: SESSION_SECONDS, reportMs: REPORT_MS, ...options };
+  const connections = new Set<Connection>();
+  const server = await openTcpPort("rtsp", options, (socket) => {
+    const connection = new Connection(deps, socket);
+    connections.add(connection);
+    socket.once("close", () => connections.delete(connection));
+    return connection;
+  });
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    for (const connection of connections) connection.tick(nowMs);
+  }, TICK_MS);
+  return {
+    port: server.port,
+    close() {
+      clearInterval(timer);
+      return server.close();
+    },
+  };
+}
+
+class Connection {
+  readonly #deps: RtspDeps;
   readonly #socket: Socket;
   readonly #address: string;
-  readonly #client: Client;
+  readonly #session: Session;
   readonly #reader = new MessageReader();
   readonly #guard = guardBy((error) => this.#fail(error));
-  readonly #since = performance.now();
-  #heardAtMs = performance.now();
+  readonly #openedAtMs = performance.now();
+  #activeAtMs = performance.now();
   #isBusy = false;
-  /** Not null: no more is read, and it is closed then at the latest. */
+  /** Not null: nothing more is read, and the socket is destroyed at this time at the latest. */
   #closeAtMs: number | null = null;
-  /** Not null: the stream is over, and the client may say good-bye until then. */
+  /** Not null: the stream has ended, and the client may close until this time. */
   #leaveAtMs: number | null = null;
-  #wrongKeys = 0;
+  #invalidKeys = 0;
 
-  constructor(parts: RtspContext, socket: Socket, address: string) {
-    this.#parts = parts;
+  constructor(deps: RtspDeps, socket: Socket) {
+    this.#deps = deps;
     this.#socket = socket;
-    this.#address = address;
-    this.#client = new Client(parts, socket, address, {
-      heard: () => {
-        this.#heardAtMs = performance.now();
+    this.#address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+    this.#session = new Session(deps, socket, this.#address, {
+      touch: () => {
+        this.#activeAtMs = performance.now();
       },
-      end: (reason, how) => this.#end(reason, how),
+      end: (reason, how) => {
+        if (how === "cut") this.#cut(reason);
+        else if (how === "finish") this.close(reason);
+        else this.#leaveAtMs ??= performance.now() + CLOSE_MS;
+      },
       over: () => {
         this.#leaveAtMs = null;
       },
     });
-    socket.setNoDelay(true);
-    const guard = this.#guard;
     socket.on("data", (chunk) => {
       if (this.#closeAtMs !== null) return;
       this.#reader.push(chunk);
-      this.#pump();
+      this.#readItems();
     });
     socket.on(
       "drain",
-      guard(() => this.#client.drained()),
+      this.#guard(() => this.#session.handleDrain()),
     );
-    // What went wrong is of no use to anybody; that it is closed is told by the next event.
+    // The "close" event follows.
     socket.on("error", () => {});
     socket.on(
       "close",
-      guard(() => this.#client.close("the connection was closed")),
+      this.#guard(() => this.#session.close("the connection was closed")),
     );
   }
 
   readonly tick = this.#guard((nowMs: number): void => {
+    const { settings, sessionSeconds } = this.#deps;
     if (this.#closeAtMs !== null) {
       if (nowMs > this.#closeAtMs) this.#socket.destroy();
-      return;
-    }
-    if (!this.#client.isAdmitted && nowMs - this.#since > this.#parts.settings.limits.helloMs) {
-      this.#cut("nobody was let in in time");
-    } else if (this.#client.mustBeHeard && nowMs - this.#heardAtMs > this.#parts.sessionSeconds * 1000) {
-      this.finish(`nothing was heard for ${this.#parts.sessionSeconds} s`);
+    } else if (!this.#session.isAuthorized && nowMs - this.#openedAtMs > settings.limits.helloMs) {
+      this.#cut("the client was not authorized in time");
+    } else if (this.#session.needsKeepAlive && nowMs - this.#activeAtMs > sessionSeconds * 1000) {
+      this.close(`the client sent nothing for ${sessionSeconds} s`);
     } else if (this.#leaveAtMs !== null && nowMs > this.#leaveAtMs) {
-      this.finish("the stream is over");
-    } else this.#client.tick(nowMs);
+      this.close("the stream has ended");
+    } else this.#session.tick(nowMs);
   });
 
-  /** Closes it when what was written has been read, or a little later. */
-  finish(reason: string): void {
+  /** Closes after the client has read pending responses, or a little later. */
+  close(reason: string): void {
     if (this.#closeAtMs !== null) return;
-    this.#closeAtMs = performance.now() + FAREWELL_MS;
-    this.#client.close(reason);
+    this.#closeAtMs = performance.now() + CLOSE_MS;
+    this.#session.close(reason);
     this.#socket.end();
-    // Read and forgotten: a side that still sends must see the end, and not a reset that takes the answer away.
+    // Input is read and ignored: a client that still sends must get the response, and not a reset.
     this.#socket.resume();
-  }
-
-  #end(reason: string, how: "cut" | "finish" | "leave"): void {
-    if (how === "cut") this.#cut(reason);
-    else if (how === "finish") this.finish(reason);
-    else this.#leaveAtMs ??= performance.now() + FAREWELL_MS;
   }
 
   #cut(reason: string): void {
     this.#closeAtMs = performance.now();
-    this.#client.close(reason);
+    this.#session.close(reason);
     this.#socket.destroy();
   }
 
-  readonly #pump = this.#guard((): void => {
+  readonly #readItems = this.#guard((): void => {
     while (!this.#isBusy && this.#closeAtMs === null) {
       const item = this.#reader.next();
       if (item === null) return;
-      this.#take(item);
+      this.#handle(item);
     }
   });
 
-  #take(item: RtspItem): void {
-    this.#heardAtMs = performance.now();
-    if (item.kind === "frame") this.#client.frame(item.channel, item.packet);
+  #handle(item: RtspItem): void {
+    this.#activeAtMs = performance.now();
+    if (item.kind === "frame") this.#session.handleFrame(item.channel, item.packet);
     if (item.kind !== "request") return;
     this.#isBusy = true;
     this.#socket.pause();
@@ -120,7 +146,7 @@ export class Connection {
         this.#isBusy = false;
         if (this.#closeAtMs !== null) return;
         this.#socket.resume();
-        this.#pump();
+        this.#readItems();
       });
   }
 
@@ -128,43 +154,45 @@ export class Connection {
     const sequence = request.headers.get("cseq");
     const common = { CSeq: sequence ?? null, Server: "Windhover" };
     try {
-      if (!/^\d{1,10}$/.test(sequence ?? "")) throw new RtspFault(400, "a CSeq is expected");
-      const { headers, body, after } = await this.#client.handle(request);
+      if (!/^\d{1,10}$/.test(sequence ?? "")) throw new RtspError(400, "expected the header CSeq");
+      const { headers, body, after } = await this.#session.handle(request);
       this.#write(writeResponse(200, null, { ...common, ...headers }, body));
       after?.();
     } catch (error) {
-      const refusal = toRefusal(error);
-      if (refusal === null) throw error;
-      const challenge = refusal.status === 401 ? { "WWW-Authenticate": 'Basic realm="Windhover"' } : {};
-      this.#write(writeResponse(refusal.status, refusal.message, { ...common, ...challenge }));
-      this.#parts.connections.refuse();
-      // That a key is needed is no refusal yet: clients that have one show it when they are asked.
-      if (error !== refusal || refusal.status !== 401) this.#logRefusal(request, refusal);
-      if (refusal.status === 401 && ++this.#wrongKeys >= MOST_WRONG_KEYS) this.finish("too many wrong keys");
+      const isRejected = error instanceof StreamRejected;
+      if (!isRejected && !(error instanceof StatusError)) throw error;
+      const status = isRejected ? STATUS[error.kind] : error.status;
+      const challenge = status === 401 ? { "WWW-Authenticate": 'Basic realm="Windhover"' } : {};
+      this.#write(writeResponse(status, error.message, { ...common, ...challenge }));
+      this.#deps.connections.countRejected();
+      // The challenge itself is not logged: clients send their key only after it.
+      if (isRejected || status !== 401) this.#logRejected(request, error.message);
+      if (status === 401 && ++this.#invalidKeys >= MAX_INVALID_KEYS) this.close("too many invalid keys");
     }
   }
 
-  /** Of publishers, as with RTMP: whoever runs it wants to know why a drone is not seen. Players only ask again. */
-  #logRefusal({ method, url }: RtspRequest, { message }: RequestRefusal): void {
-    const level = this.#client.isPublishing || method === "ANNOUNCE" ? "info" : "debug";
+  /** Publishers on level info: operators need to know why a camera does not appear. Players retry anyway. */
+  #logRejected({ method, url }: RtspRequest, reason: string): void {
+    const level = this.#session.isPublishing || method === "ANNOUNCE" ? "info" : "debug";
     const path = readPath(readRequestUrl(url)?.rest ?? "")?.path;
-    this.#parts.log(level, `rtsp: ${method} is refused: ${message}`, { address: this.#address, path });
+    this.#deps.log(level, `rtsp ${method} rejected: ${reason}`, { address: this.#address, path });
   }
 
   #write(response: Buffer): void {
     if (this.#closeAtMs !== null || this.#socket.destroyed) return;
-    if (!this.#client.isStreaming && this.#socket.writableLength > ANSWER_BYTES) this.#cut("answers are not read");
+    if (!this.#session.isStreaming && this.#socket.writableLength > UNREAD_BYTES)
+      this.#cut("the client does not read responses");
     else this.#socket.write(response);
   }
 
   #fail(error: unknown): void {
     if (this.#closeAtMs !== null) return;
-    if (error instanceof RtspFault) {
-      this.#parts.connections.refuse();
+    if (error instanceof RtspError) {
+      this.#deps.connections.countRejected();
       this.#write(writeResponse(error.status, error.message, { CSeq: null, Server: "Windhover", Connection: "close" }));
-      this.finish(error.message);
+      this.close(error.message);
       return;
     }
-    this.#client.fail(error);
+    this.#session.fail(error);
   }
 }

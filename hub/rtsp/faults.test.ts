@@ -3,9 +3,9 @@ import { createSocket, Socket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, type TestContext, test } from "node:test";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { readRtp, timestampStep } from "../../media/rtp/packet.ts";
-import { readRtcp } from "../../media/rtp/rtcp.ts";
-import type { Unit } from "../../media/unit.ts";
+import { readSenderReport } from "../../media/rtp/rtcp.ts";
 import { makeClip, players, publishers } from "./clients.fixture.ts";
 import { openServer } from "./rtsp.fixture.ts";
 import { BASIC, FakeCamera, PLAY_TCP, SDP, Talk, until } from "./talk.fixture.ts";
@@ -70,8 +70,8 @@ async function sendKey(from: string, port: number, sequence: number): Promise<So
   return socket;
 }
 
-describe("faults", { concurrency: 4 }, () => {
-  test("a player that stops reading loses pictures up to a key picture and disturbs nobody", async (t) => {
+describe("slow, frozen and hostile clients", { concurrency: 4 }, () => {
+  test("a player that stops reading loses pictures up to a keyframe, and other players lose none", async (t) => {
     const server = await open(t);
     const camera = await film(server, "owner/slow");
     const { player: slow } = await watch(server, "owner/slow");
@@ -85,7 +85,7 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => countPictures(quick) === sent);
     quick.frames.length = 0;
     slow.socket.resume();
-    // What waited is read, and then it goes on with a key picture.
+    // It reads what was queued, then continues with a keyframe.
     const known = new Set<number>();
     await until(() => {
       camera.shoot(1000);
@@ -99,7 +99,7 @@ describe("faults", { concurrency: 4 }, () => {
     assert.equal(resumed?.isKey, true);
   });
 
-  test("a player that takes nothing at all is let go", async (t) => {
+  test("closes a player that accepts no data", async (t) => {
     const server = await open(t, { stalledMs: 500 });
     const camera = await film(server, "owner/stalled");
     const { player } = await watch(server, "owner/stalled");
@@ -124,7 +124,7 @@ describe("faults", { concurrency: 4 }, () => {
     assert.deepEqual(ended, ["the connection was closed"]);
   });
 
-  test("a publisher that is frozen is let go, over UDP as well", async (t) => {
+  test("closes a frozen publisher, also over UDP", async (t) => {
     const ended: string[] = [];
     const server = await open(t, { frozenMs: 3000 }, { unpublished: (_, reason) => ended.push(reason) });
     const clip = await makeClip({ seconds: 30, size: "160x120" });
@@ -134,12 +134,12 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => server.streams.list()[0]?.readers === 1);
     child.kill("SIGSTOP");
     assert.equal(await player.output, "");
-    assert.deepEqual(ended, ["no picture came for 3 s"]);
+    assert.deepEqual(ended, ["no video received for 3 s"]);
     await until(() => server.connections.count === 0);
     child.kill("SIGKILL");
   });
 
-  test("whoever says nothing, says it slowly, or never finishes is closed in time", async (t) => {
+  test("closes silent, slow and incomplete clients in time", async (t) => {
     const server = await open(t, { helloMs: 1500 });
     const silent = await Talk.open(server.port);
     const asking = await Talk.open(server.port);
@@ -164,7 +164,7 @@ describe("faults", { concurrency: 4 }, () => {
     assert.equal(await client.say("DESCRIBE", url, BASIC), "200 OK");
   });
 
-  test("answers that are not read end the connection", async (t) => {
+  test("closes a connection with unread responses", async (t) => {
     const server = await open(t, { helloMs: 60_000 });
     const client = await Talk.open(server.port);
     client.socket.pause();
@@ -174,16 +174,16 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => server.connections.count === 0);
   });
 
-  test("a picture that is too large ends its publisher", async (t) => {
+  test("disconnects a publisher for an oversized picture", async (t) => {
     const ended: string[] = [];
     const server = await open(t, { unitBytes: 50_000 }, { unpublished: (_, reason) => ended.push(reason) });
     const camera = await film(server, "owner/large");
     camera.shoot(60_000);
     await camera.publisher.closed;
-    assert.deepEqual(ended, ["a picture of more than 50000 bytes"]);
+    assert.deepEqual(ended, ["the picture has more than 50000 bytes"]);
   });
 
-  test("a publisher that waits for its next key picture after a lost packet is not frozen", async (t) => {
+  test("a publisher between a lost packet and its next keyframe is not frozen", async (t) => {
     const server = await open(t);
     const { port } = await announceUdp(server, "owner/lossy", 40_001);
     const socket = await sendKey("127.0.0.1", port, 1);
@@ -212,12 +212,12 @@ describe("faults", { concurrency: 4 }, () => {
     own.close();
   });
 
-  test("once a publisher has sent, nobody else at its address can put pictures into its stream", async (t) => {
+  test("after its first packet, only the port of a publisher can send to its stream", async (t) => {
     const server = await open(t);
     const own = await bindUdp("127.0.0.1");
-    const told = own.address().port;
-    const { client, url, port } = await announceUdp(server, "owner/latched", told + 1);
-    // It is heard before the publisher, as one that guesses the port may be.
+    const rtpPort = own.address().port;
+    const { client, url, port } = await announceUdp(server, "owner/latched", rtpPort + 1);
+    // Sends before the publisher, as an attacker who guesses the port can.
     const stranger = await sendKey("127.0.0.1", port, 1);
     t.after(() => {
       own.close();
@@ -233,24 +233,24 @@ describe("faults", { concurrency: 4 }, () => {
     assert.equal(server.streams.list()[0]?.pictures, 3);
   });
 
-  test("a fault of ours while a connection is looked after costs that connection and no other", async (t) => {
+  test("a bug while a connection is handled closes only that connection", async (t) => {
     const server = await openServer({}, {}, { reportMs: 50 });
     t.after(() => server.close());
     const { client: faulty, port } = await announceUdp(server, "owner/faulty", 40_001);
     const other = await Talk.open(server.port);
     const { send } = Socket.prototype;
     t.mock.method(Socket.prototype, "send", function (this: Socket, ...given: unknown[]) {
-      if (given[1] === 40_001) throw new Error("a fault that nobody thought of");
+      if (given[1] === 40_001) throw new Error("an unexpected bug");
       return Reflect.apply(send, this, given) as unknown;
     });
     const own = await sendKey("127.0.0.1", port, 1);
     t.after(() => own.close());
     await faulty.closed;
-    assert.match(JSON.stringify(server.faults), /a fault that nobody thought of/);
+    assert.match(JSON.stringify(server.faults), /an unexpected bug/);
     assert.equal(await other.say("OPTIONS", "*"), "200 OK");
   });
 
-  test("a player by UDP gets its packets at its own address, and is let go when nothing is heard of it", async (t) => {
+  test("a UDP player gets its packets at its own address, and is closed when it sends no keep-alive", async (t) => {
     const server = await open(t, {}, {}, { sessionSeconds: 2 });
     const camera = await film(server, "owner/udp");
     const [rtp, rtcp] = [createSocket("udp4"), createSocket("udp4")];
@@ -267,22 +267,22 @@ describe("faults", { concurrency: 4 }, () => {
     const shooting = setInterval(() => camera.shoot(), 40);
     t.after(() => {
       clearInterval(shooting);
-      clearInterval(telling);
+      clearInterval(keepAlive);
       rtp.close();
       rtcp.close();
     });
-    const telling = setInterval(
+    const keepAlive = setInterval(
       () => rtcp.send(Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]), reportPort, "127.0.0.1"),
       100,
     );
     // Longer than a session lasts without a sign of life.
     await until(() => received.length > 75);
     assert.equal(server.streams.list()[0]?.readers, 1);
-    clearInterval(telling);
+    clearInterval(keepAlive);
     await player.closed;
   });
 
-  test("a player whose stream is over may play another one on the same connection, for as long as it likes", async (t) => {
+  test("a player can play another stream on the same connection after the first has ended", async (t) => {
     const server = await open(t);
     const first = await film(server, "owner/first");
     const second = await film(server, "owner/second");
@@ -301,7 +301,7 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => countPictures(player) > 75);
   });
 
-  test("when a picture was taken is known to the stream and to its players as the publisher told it", async (t) => {
+  test("the publisher's capture time reaches the stream and its players", async (t) => {
     const server = await open(t);
     const camera = await FakeCamera.open(server.url("owner/time"));
     const began = Date.now() - 5000;
@@ -309,8 +309,8 @@ describe("faults", { concurrency: 4 }, () => {
     const shoot = () => camera.shoot(500, began + 40 * taken++);
     shoot();
     await until(() => server.streams.tracks("owner/time") !== null);
-    const units: Unit[] = [];
-    server.streams.read("owner/time", { begin() {}, take: (unit) => void units.push(unit), end() {} });
+    const units: AccessUnit[] = [];
+    server.streams.read("owner/time", { setTracks() {}, push: (unit) => void units.push(unit), end() {} });
     shoot();
     shoot();
     await until(() => units.length === 3);
@@ -319,14 +319,14 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => player.frames.some(({ channel }) => channel === 1));
     shoot();
     await until(() => countPictures(player) === 4);
-    const report = player.frames.flatMap(({ channel, packet }) => (channel === 1 ? [readRtcp(packet)?.sender] : []))[0];
+    const report = player.frames.flatMap(({ channel, packet }) => (channel === 1 ? [readSenderReport(packet)] : []))[0];
     assert.ok(report);
     const last = pictures(player).at(-1) ?? assert.fail("no picture");
     const captureMs = report.unixMs + timestampStep(report.timestamp, last.timestamp) / 90;
     assert.ok(Math.abs(captureMs - began - 120) < 1, `${captureMs - began} ms`);
   });
 
-  test("who joins gets what came since the last key picture at once, and is not late for it", async (t) => {
+  test("a new player gets the pictures since the last keyframe at once, without a lasting delay", async (t) => {
     const server = await open(t);
     const camera = await film(server, "owner/join", 1000);
     for (let i = 0; i < 20; i++) camera.shoot();
@@ -361,7 +361,7 @@ function pictures({ frames }: Talk): Seen[] {
   for (const { channel, packet } of frames) {
     const read = channel === 0 ? readRtp(packet) : null;
     if (read === null || read.timestamp === seen.at(-1)?.timestamp) continue;
-    // Key pictures begin with their parameter sets together.
+    // Keyframes start with their parameter sets.
     seen.push({ number: seen.length, timestamp: read.timestamp, isKey: ((read.payload[0] ?? 0) & 0x1f) === 24 });
   }
   return seen;

@@ -1,12 +1,13 @@
 /** Whole sessions as clients send them, and ways to spoil them. */
+
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { packetiseAac } from "../../media/rtp/aac-payload.ts";
-import { packetise } from "../../media/rtp/h264-payload.ts";
-import { PAYLOAD_BYTES } from "../../media/rtp/payload.ts";
-import { frame, RtpSender } from "../../media/rtp/sender.ts";
+import { payloadAac } from "../../media/rtp/aac.ts";
+import { payloadH264 } from "../../media/rtp/h264.ts";
+import { PAYLOAD_BYTES } from "../../media/rtp/packet.ts";
+import { interleave, RtpSender } from "../../media/rtp/sender.ts";
 
 const SETS = ["Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "aMuDyyA="].map((text) => Buffer.from(text, "base64"));
 
@@ -15,7 +16,7 @@ function ask(sequence: number, method: string, url: string, lines: readonly stri
   return Buffer.from([`${method} ${url} RTSP/1.0`, `CSeq: ${sequence}`, ...lines, ...length, "", body].join("\r\n"));
 }
 
-/** What goes over UDP where the session is not spoilt before: to which of a track's ports. */
+/** Packets over UDP while the session is intact, by port of the track. */
 export interface Datagram {
   readonly isRtcp: boolean;
   readonly bytes: Buffer;
@@ -28,16 +29,16 @@ function cut(pieces: readonly Uint8Array[]): Buffer[] {
   return packets;
 }
 
-/** Of both tracks: pictures in one packet and in several, sound, and reports. */
+/** For both tracks: pictures in one and several packets, audio, and reports. */
 export function publisherDatagrams(): Datagram[] {
   const [video, audio] = [new RtpSender(96, 90_000), new RtpSender(97, 44_100)];
   const pictures = [0, 1, 2, 3].flatMap((i) => {
     const slice = Buffer.alloc(3000, 0x11);
     slice[0] = i === 0 ? 0x65 : 0x41;
-    return cut(video.write(packetise(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, null));
+    return cut(video.write(payloadH264(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, null));
   });
   const sounds = [300, 3000].flatMap((bytes, i) =>
-    cut(audio.write(packetiseAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
+    cut(audio.write(payloadAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
   );
   const reports = [video.report(Date.now(), 0), audio.bye(Date.now(), 0)];
   return [
@@ -66,7 +67,7 @@ export function publisherSession(url: string, key: string, ports: readonly strin
   ];
   const isSound = (bytes: Buffer): boolean => ((bytes[1] as number) & 0x7f) === 97;
   const packets = publisherDatagrams().map(({ isRtcp, bytes }) =>
-    frame((isSound(bytes) ? 2 : 0) + (isRtcp ? 1 : 0), bytes),
+    interleave((isSound(bytes) ? 2 : 0) + (isRtcp ? 1 : 0), bytes),
   );
   return [
     ask(1, "OPTIONS", url, []),
@@ -86,7 +87,7 @@ export function playerSession(url: string, key: string, ports: string | null = n
     ask(1, "DESCRIBE", url, rights),
     ask(2, "SETUP", `${url}/trackID=0`, [...rights, `Transport: ${way}`]),
     ask(3, "PLAY", url, [...rights, "Session: SESSION", "Range: npt=0-"]),
-    ...(ports === null ? [frame(1, RECEIVER_REPORT)] : []),
+    ...(ports === null ? [interleave(1, RECEIVER_REPORT)] : []),
     ask(4, "GET_PARAMETER", url, rights),
     ask(5, "TEARDOWN", url, ["Session: SESSION"]),
   ];
@@ -95,7 +96,7 @@ export function playerSession(url: string, key: string, ports: string | null = n
 const RECEIVER_REPORT = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]);
 export const PLAYER_DATAGRAMS: readonly Datagram[] = [{ isRtcp: true, bytes: RECEIVER_REPORT }];
 
-/** Ports as clients tell them, and as none does. */
+/** Valid and invalid client ports. */
 export const clientPorts: fc.Arbitrary<string> = fc.constantFrom(
   ...["40000-40001", "40000-40001", "40000", "40000-0", "0-40000", "0", "1-1", "65535", "65534-65535", "40000-40001-2"],
 );
@@ -111,7 +112,7 @@ export interface Conversation {
 const QUICK_MS = 5;
 const PATIENT_MS = 500;
 
-/** Says it piece by piece, each when the one before was answered or a moment has passed, and tells all that came back. */
+/** Sends it piece by piece, each after the response to the previous one or a short wait, and returns all that was received. */
 export async function converse(
   port: number,
   pieces: readonly Buffer[],
@@ -133,7 +134,7 @@ export async function converse(
       resolve();
     });
   });
-  const heard = (): string => Buffer.concat(chunks).toString("latin1");
+  const received = (): string => Buffer.concat(chunks).toString("latin1");
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
       wake = resolve;
@@ -143,13 +144,13 @@ export async function converse(
   for (const [i, piece] of pieces.entries()) {
     if (isClosed) break;
     if (i === pieces.length - 1 && lingerMs > 0) {
-      await scatter(datagrams, heard());
+      await scatter(datagrams, received());
       await new Promise((resolve) => setTimeout(resolve, lingerMs));
     }
     const answered = pause(lingerMs > 0 ? PATIENT_MS : QUICK_MS);
     socket.write(Buffer.from(piece.toString("latin1").replace("SESSION", session), "latin1"));
     await answered;
-    session = /\r\nSession: ([0-9a-f]+)/.exec(heard())?.[1] ?? session;
+    session = /\r\nSession: ([0-9a-f]+)/.exec(received())?.[1] ?? session;
   }
   socket.end();
   setTimeout(() => socket.destroy(), 20);
@@ -182,7 +183,7 @@ export const spoilDatagrams = (spoil: Spoil, datagrams: readonly Datagram[]): Da
   [false, true].flatMap((isRtcp) =>
     spoil(datagrams.filter((one) => one.isRtcp === isRtcp).map(({ bytes }) => bytes)).map((bytes) => ({
       isRtcp,
-      // What is more than a datagram holds is not sent at all.
+      // Larger than a datagram: not sent.
       bytes: bytes.subarray(0, 60_000),
     })),
   );

@@ -16,7 +16,7 @@ import { FakeCamera, Talk, until } from "./talk.fixture.ts";
 
 const RUNS = 300;
 
-test("no spoilt session brings the server down, leaves anything behind, or gets a packet without a key", async () => {
+test("no mutated session crashes the server, leaks resources, or gets a packet without a key", async () => {
   const server = await openServer({ publishers: 200, helloMs: 60_000 });
   const camera = await FakeCamera.open(server.url("owner/live"));
   const shooting = setInterval(() => camera.shoot(3000), 10);

@@ -18,29 +18,29 @@ describe("requests", () => {
   const talk = () => Talk.open(server.port);
   const announce = async (path: string, sdp = SDP) => (await talk()).say("ANNOUNCE", at(path), BASIC, sdp);
 
-  test("OPTIONS needs no key and tells what can be asked", async () => {
+  test("OPTIONS needs no key and lists the methods", async () => {
     const answer = await (await talk()).ask("OPTIONS", "*");
     assert.match(answer?.headers.get("public") ?? "", /DESCRIBE.*ANNOUNCE.*SETUP.*PLAY.*RECORD/);
   });
 
-  test("whoever has no key is asked for one, and nobody else is", async () => {
+  test("challenges clients without a key, and no others", async () => {
     const client = await talk();
     const asked = server.asked.length;
     const answer = await client.ask("DESCRIBE", at("owner/a"));
     assert.equal(answer?.status, 401);
     assert.match(answer?.headers.get("www-authenticate") ?? "", /^Basic realm=/);
     assert.equal(server.asked.length, asked);
-    assert.equal(await client.say("DESCRIBE", at("owner/a"), BASIC), "404 nothing is published at owner/a");
+    assert.equal(await client.say("DESCRIBE", at("owner/a"), BASIC), "404 no stream is published at owner/a");
   });
 
-  test("a key in the query or before the host is as good as one in the header", async () => {
-    const missing = "404 nothing is published at owner/a";
+  test("accepts a key in the query, in the user info and in the header", async () => {
+    const missing = "404 no stream is published at owner/a";
     assert.equal(await (await talk()).say("DESCRIBE", `${at("owner/a")}?api_key=a-key`), missing);
     assert.equal(await (await talk()).say("DESCRIBE", server.url("owner/a")), missing);
     assert.equal(await (await talk()).say("DESCRIBE", `${at("owner/a")}?api_key=wrong`), "401 the key is wrong");
   });
 
-  test("a wrong key is refused on every request, and the fifth one ends the connection", async () => {
+  test("rejects an invalid key on every request, and closes after the fifth", async () => {
     const client = await talk();
     const wrong = { Authorization: `Basic ${Buffer.from("any:wrong").toString("base64")}` };
     for (let i = 0; i < 5; i++)
@@ -48,7 +48,7 @@ describe("requests", () => {
     assert.equal(await client.say("OPTIONS", "*"), "closed");
   });
 
-  test("another user's path is refused for publishing and for playing", async () => {
+  test("rejects another user's path for publishing and playing", async () => {
     assert.equal(await announce("other/a"), "403 this is not your path");
     assert.equal(await (await talk()).say("DESCRIBE", at("other/a"), BASIC), "403 this is not your path");
     const client = await talk();
@@ -65,25 +65,22 @@ describe("requests", () => {
     "owner/..%2fother",
     "",
   ]) {
-    test(`the path "${path}" is refused before anybody is asked`, async () => {
+    test(`rejects the path "${path}" without asking the server`, async () => {
       const asked = server.asked.length;
       assert.match(await announce(path), /^404 /);
       assert.equal(server.asked.length, asked);
     });
   }
 
-  test("video that is not H.264 is refused in the status line", async () => {
+  test("rejects other video codecs in the status line", async () => {
     const h265 = SDP.replace("H264", "H265");
-    assert.equal(
-      await announce("owner/x", h265),
-      "415 H.264 is expected, H.265 was announced: set the encoder to H.264",
-    );
-    assert.equal(await announce("owner/x", "v=0\r\n"), "415 H.264 is expected, no video was announced");
-    assert.equal(await announce("owner/x", "hello"), "400 a session description (SDP) is expected");
+    assert.equal(await announce("owner/x", h265), "415 expected H.264, received H.265: set the encoder to H.264");
+    assert.equal(await announce("owner/x", "v=0\r\n"), "415 expected H.264, the SDP has no video");
+    assert.equal(await announce("owner/x", "hello"), "400 expected a session description (SDP)");
     assert.equal(await announce("owner/x"), "200 OK");
   });
 
-  test("sound that is not AAC is set up like any other, and ignored", async () => {
+  test("sets up other audio codecs and ignores them", async () => {
     const client = await talk();
     const sdp = `${SDP}m=audio 0 RTP/AVP 97\r\na=rtpmap:97 opus/48000/2\r\na=control:streamid=1\r\n`;
     assert.equal(await client.say("ANNOUNCE", at("owner/opus"), BASIC, sdp), "200 OK");
@@ -95,10 +92,10 @@ describe("requests", () => {
     assert.equal(await client.say("TEARDOWN", at("owner/opus")), "200 OK");
   });
 
-  test("a second publisher on a path is refused until the first one has gone", async () => {
+  test("rejects a second publisher on one path until the first has ended", async () => {
     const first = await talk();
     assert.equal(await first.say("ANNOUNCE", at("owner/one"), BASIC, SDP), "200 OK");
-    assert.equal(await announce("owner/one"), "403 owner/one is being published already");
+    assert.equal(await announce("owner/one"), "403 owner/one is already being published");
     first.socket.destroy();
     await until(() => server.streams.list().length === 0);
     const again = await talk();
@@ -107,14 +104,14 @@ describe("requests", () => {
     while (answer !== "200 OK") answer = await again.say("ANNOUNCE", at("owner/one"), BASIC, SDP);
   });
 
-  test("multicast, and ways that differ between the tracks, are refused", async () => {
+  test("rejects multicast, and different transports of the tracks", async () => {
     const client = await talk();
     await client.say("ANNOUNCE", at("owner/multi"), BASIC, SDP);
     const track = `${at("owner/multi")}/streamid=0`;
     const multicast = { Transport: "RTP/AVP;multicast;port=5000-5001;mode=record" };
-    assert.match(await client.say("SETUP", track, multicast), /^461 .*no multicast/);
+    assert.match(await client.say("SETUP", track, multicast), /^461 .*multicast is not supported/);
     assert.match(await client.say("SETUP", track, { Transport: "RTP/SAVP;client_port=1-2" }), /^461 /);
-    assert.equal(await client.say("SETUP", track, PLAY_TCP), "455 mode=record is expected");
+    assert.equal(await client.say("SETUP", track, PLAY_TCP), "455 expected mode=record");
     assert.equal(
       await client.say("SETUP", `${at("owner/multi")}/streamid=7`, RECORD_TCP),
       "404 no such track was announced",
@@ -124,7 +121,7 @@ describe("requests", () => {
     assert.equal(await client.say("SETUP", track, RECORD_TCP), "400 these channels are in use");
   });
 
-  test("what comes in the wrong order is refused, and the connection goes on", async () => {
+  test("rejects requests in the wrong order, and the connection stays open", async () => {
     const client = await talk();
     assert.equal(await client.say("PLAY", at("owner/a"), { Session: "1" }), NO_SUCH_SESSION);
     assert.equal(await client.say("TEARDOWN", at("owner/a")), NO_SUCH_SESSION);
@@ -135,12 +132,12 @@ describe("requests", () => {
     assert.match(await client.say("ANNOUNCE", at("owner/order"), BASIC, SDP), /^455 /);
     assert.equal(
       await client.say("RECORD", at("owner/order"), { Session: client.session ?? "" }),
-      "455 the track of the video is not set up",
+      "455 RECORD requires SETUP of the video track",
     );
     assert.match(await client.say("PLAY", at("owner/order"), { Session: client.session ?? "" }), /^455 /);
   });
 
-  test("leave to publish is asked for every time: each publication has a recording of its own", async () => {
+  test("asks for authorization of every publication: each has its own recording", async () => {
     const client = await talk();
     const asked = server.asked.length;
     for (let i = 1; i <= 2; i++) {
@@ -150,26 +147,26 @@ describe("requests", () => {
     }
   });
 
-  test("why a publisher is refused is in the log, without its key; that it must show one is not", async () => {
+  test("logs why a publisher is rejected, without its key, but not the challenge", async () => {
     server.logged.length = 0;
     const client = await talk();
-    assert.match(await client.say("ANNOUNCE", at("owner/why"), {}, SDP), /^401 a key is needed/);
+    assert.match(await client.say("ANNOUNCE", at("owner/why"), {}, SDP), /^401 a key is required/);
     assert.match(await client.say("ANNOUNCE", `${at("owner/why")}?api_key=secret`, {}, SDP), /^401 the key is wrong/);
     assert.match(await client.say("ANNOUNCE", at("other/why"), BASIC, SDP), /^403/);
     const h265 = SDP.replace("H264", "H265");
     assert.match(await client.say("ANNOUNCE", at("owner/why"), BASIC, h265), /^415/);
     assert.deepEqual(server.logged, [
-      'rtsp: ANNOUNCE is refused: the key is wrong {"address":"127.0.0.1","path":"owner/why"}',
-      'rtsp: ANNOUNCE is refused: this is not your path {"address":"127.0.0.1","path":"other/why"}',
-      'rtsp: ANNOUNCE is refused: H.264 is expected, H.265 was announced: set the encoder to H.264 {"address":"127.0.0.1","path":"owner/why"}',
+      'rtsp ANNOUNCE rejected: the key is wrong {"address":"127.0.0.1","path":"owner/why"}',
+      'rtsp ANNOUNCE rejected: this is not your path {"address":"127.0.0.1","path":"other/why"}',
+      'rtsp ANNOUNCE rejected: expected H.264, received H.265: set the encoder to H.264 {"address":"127.0.0.1","path":"owner/why"}',
     ]);
   });
 
-  test("sound that cannot be taken is left out, which is in the log", async () => {
+  test("drops unsupported audio, and logs it", async () => {
     server.logged.length = 0;
     const latm = ["m=audio 0 RTP/AVP 97", "a=rtpmap:97 MP4A-LATM/44100", "a=control:streamid=1", ""].join("\r\n");
     assert.equal(await announce("owner/latm", SDP + latm), "200 OK");
-    assert.match(server.logged[0] ?? "", /^rtsp: sound is left out: AAC by RFC 3640 .*MP4A-LATM was announced/);
+    assert.match(server.logged[0] ?? "", /^rtsp audio dropped: expected AAC by RFC 3640 .*received MP4A-LATM/);
   });
 
   test("a session is of no use on another connection", async () => {
@@ -187,7 +184,7 @@ describe("requests", () => {
     assert.equal(await player.say("PLAY", at("owner/cam")), "200 OK");
   });
 
-  test("a player pauses and goes on, and is not given another stream in the same session", async () => {
+  test("a player pauses and resumes, and cannot switch streams in one session", async () => {
     const camera = await FakeCamera.open(server.url("owner/pause"));
     camera.shoot();
     await until(() => server.streams.tracks("owner/pause") !== null);
@@ -195,10 +192,10 @@ describe("requests", () => {
     const setUp = { ...BASIC, ...PLAY_TCP };
     assert.equal(
       await player.say("SETUP", `${at("owner/pause")}/trackID=1`, setUp),
-      "404 this stream has no such track",
+      "404 the stream has no such track",
     );
     assert.equal(await player.say("SETUP", `${at("owner/pause")}/trackID=0`, setUp), "200 OK");
-    assert.match(await player.say("SETUP", `${at("owner/cam")}/trackID=0`, setUp), /^404 the stream of this session/);
+    assert.match(await player.say("SETUP", `${at("owner/cam")}/trackID=0`, setUp), /^404 this session plays/);
     const answer = await player.ask("PLAY", at("owner/pause"));
     assert.match(answer?.headers.get("rtp-info") ?? "", /^url=rtsp:.*\/trackID=0;seq=\d+;rtptime=\d+$/);
     await until(() => player.frames.length > 0);
@@ -211,7 +208,7 @@ describe("requests", () => {
     await until(() => player.frames.length > paused);
   });
 
-  test("a request without CSeq, and anything that is no RTSP, ends the connection with the reason", async () => {
+  test("closes the connection with a reason for a request without CSeq, and for other protocols", async () => {
     for (const text of [
       "OPTIONS * RTSP/1.0\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -1,9 +1,10 @@
 /** An RTSP server on a free port, as the hub opens it, with one key that may do everything below `owner/`. */
 import { Connections } from "../connections.ts";
-import { type Doorman, type Question, Refused } from "../doorman.ts";
+import { StreamRejected } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { AccessClient, AccessRequest } from "../server-channel.ts";
 import { type StreamEvents, Streams } from "../streams.ts";
-import { openRtsp } from "./rtsp-server.ts";
+import { openRtsp } from "./connection.ts";
 
 export const KEY = "a-key";
 
@@ -40,18 +41,17 @@ export async function openServer(
   };
   const streams = new Streams(limits, events, log);
   const connections = new Connections(limits);
-  const asked: Question[] = [];
-  const doorman = {
-    async authorize(question: Question) {
+  const asked: AccessRequest[] = [];
+  const access = {
+    async authorize(question: AccessRequest) {
       asked.push(question);
-      if (question.secret !== KEY) throw new Refused({ kind: "unauthorized", detail: "the key is wrong" });
-      if (!question.path.startsWith("owner/"))
-        throw new Refused({ kind: "forbidden", detail: "this is not your path" });
+      if (question.secret !== KEY) throw new StreamRejected("unauthorized", "the key is wrong");
+      if (!question.path.startsWith("owner/")) throw new StreamRejected("forbidden", "this is not your path");
       return { recording: null };
     },
-  } satisfies Pick<Doorman, "authorize">;
+  } satisfies Pick<AccessClient, "authorize">;
   const place = { host: "127.0.0.1", port: 0 };
-  const server = await openRtsp({ ...place, ...more, settings: { limits }, streams, doorman, connections, log });
+  const server = await openRtsp({ ...place, ...more, settings: { limits }, streams, access, connections, log });
   return {
     port: server.port,
     streams,

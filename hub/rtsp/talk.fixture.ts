@@ -1,10 +1,11 @@
-/** A client that says what it likes. */
+/** A client that sends arbitrary requests. */
+
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after } from "node:test";
-import type { RtspFrame, RtspItem, RtspResponse } from "../../media/rtsp/message.ts";
-import { MessageReader } from "../../media/rtsp/message-reader.ts";
-import { publishRtsp, type RtspPublisher } from "../../media/rtsp/publisher.ts";
+import type { Publisher } from "../../media/publisher.ts";
+import { MessageReader, type RtspFrame, type RtspItem, type RtspResponse } from "../../media/rtsp/message.ts";
+import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import { KEY } from "./rtsp.fixture.ts";
 
 type Fields = Readonly<Record<string, string | number>>;
@@ -38,7 +39,7 @@ export class Talk {
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {
         this.#isClosed = true;
-        for (const tell of this.#waiting.splice(0)) tell(null);
+        for (const settle of this.#waiting.splice(0)) settle(null);
         resolve();
       });
     });
@@ -81,22 +82,22 @@ export class Talk {
   #take(item: RtspItem): void {
     if (item.kind === "frame") this.frames.push(item);
     if (item.kind !== "response") return;
-    const tell = this.#waiting.shift();
-    if (tell === undefined) this.#answers.push(item);
-    else tell(item);
+    const resolve = this.#waiting.shift();
+    if (resolve === undefined) this.#answers.push(item);
+    else resolve(item);
   }
 }
 
 const SPS = Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64");
 const PPS = Buffer.from("aMuDyyA=", "base64");
 
-/** A publisher with pictures that nobody decodes: a key picture every `keyEvery`, of so many bytes. */
+/** A publisher of undecodable pictures: a keyframe every `keyEvery`, of `bytes` bytes. */
 export class FakeCamera {
-  readonly publisher: RtspPublisher;
+  readonly publisher: Publisher;
   readonly keyEvery: number;
   #count = 0;
 
-  private constructor(publisher: RtspPublisher, keyEvery: number) {
+  private constructor(publisher: Publisher, keyEvery: number) {
     this.publisher = publisher;
     this.keyEvery = keyEvery;
     after(() => publisher.close());

@@ -1,4 +1,4 @@
-/** What Chromium offers for one sound and one video to receive, shortened to what differs in kind. */
+/** A shortened offer of Chromium to receive one audio and one video. */
 const H264 = [
   [103, "42001f", 1],
   [107, "42001f", 0],

@@ -1,11 +1,11 @@
 /**
- * SRTP and SRTCP (RFC 3711) with the two profiles of DTLS-SRTP that are offered: AES-CM with HMAC-SHA1 (RFC 5764), which
- * every browser has, and AEAD AES-GCM (RFC 7714), which is faster. Sends RTP and RTCP, receives RTCP.
+ * SRTP and SRTCP (RFC 3711) with two profiles of DTLS-SRTP: AES-CM with HMAC-SHA1 (RFC 5764), which every browser supports,
+ * and AEAD AES-GCM (RFC 7714), which is faster. Protects RTP and RTCP, opens RTCP.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "node:crypto";
 import { RTP_HEADER_BYTES, type RtpHeader, writeRtpHeader } from "../../media/rtp/packet.ts";
 
-/** Numbers of RFC 5764 and 7714. */
+/** Profile numbers of RFC 5764 and 7714. */
 export const SRTP_AES128_CM_SHA1_80 = 1;
 export const SRTP_AEAD_AES_128_GCM = 7;
 
@@ -17,20 +17,20 @@ const RTCP_HEADER_BYTES = 8;
 const INDEX_BYTES = 4;
 const ENCRYPTED = 0x8000_0000;
 
-/** Key derivation (RFC 3711, 4.3): which key is made. */
+/** First labels of key derivation (RFC 3711, 4.3). */
 const LABEL = { rtp: 0, rtcp: 3 } as const;
 
 interface Cipher {
-  /** `iv` is 16 bytes, of which AES-GCM uses the first 12. Returns `head`, what was encrypted, and the tag. */
+  /** Returns `head`, the encrypted bytes, and the tag. */
   seal(head: Buffer, plain: Buffer, trailer: Buffer, iv: Iv): Buffer;
-  /** The plain text after `head`; null unless the tag is right. */
+  /** Returns the plain text; null unless the tag is valid. */
   open(head: Buffer, sealed: Buffer, trailer: Buffer, iv: Iv): Buffer | null;
   readonly tagBytes: number;
 }
 
 interface Iv {
   readonly ssrc: number;
-  /** Rollover counter and sequence number, or the index of SRTCP: 48 bits. */
+  /** Rollover counter and sequence number, or the SRTCP index: 48 bits. */
   readonly index: number;
 }
 
@@ -41,7 +41,7 @@ export interface SrtpKeys {
   readonly salt: Buffer;
 }
 
-/** From what DTLS exports (RFC 5764, 4.2): both keys, then both salts, the client's first. */
+/** Splits the keying material of DTLS (RFC 5764, 4.2): both keys, then both salts, the client's first. */
 export function splitKeys(profile: number, exported: Buffer): { readonly client: SrtpKeys; readonly server: SrtpKeys } {
   const saltBytes = exported.length / 2 - KEY_BYTES;
   const at = (begin: number, length: number) => Buffer.from(exported.subarray(begin, begin + length));
@@ -64,7 +64,7 @@ export class SrtpSender {
     this.#rtcp = createCipher(keys, LABEL.rtcp);
   }
 
-  /** Each packet once, in the order of their numbers. */
+  /** Call once per packet, in order of sequence numbers. */
   protectRtp(header: RtpHeader, payload: Buffer): Buffer {
     const { sequence, ssrc } = header;
     if (sequence < this.#lastSequence) this.#rollovers++;
@@ -92,7 +92,7 @@ export class SrtcpReceiver {
     this.#rtcp = createCipher(keys, LABEL.rtcp);
   }
 
-  /** Null unless it is genuine, encrypted and newer than all before it. */
+  /** Null unless it is authentic, encrypted and newer than all before it. */
   open(data: Buffer): Buffer | null {
     const { tagBytes } = this.#rtcp;
     if (data.length < RTCP_HEADER_BYTES + tagBytes + INDEX_BYTES) return null;
@@ -129,7 +129,7 @@ function createCipher({ profile, key, salt }: SrtpKeys, label: number): Cipher {
   throw new Error(`SRTP profile ${profile} is not supported`);
 }
 
-/** RFC 3711, 4.3.1 and 4.3.3; no re-keying. A salt of 12 bytes is used as one of 14 that ends with zeros (RFC 7714, 11). */
+/** RFC 3711, 4.3.1 and 4.3.3, without re-keying. A salt of 12 bytes is padded with zeros to 14 (RFC 7714, 11). */
 export function deriveKey(key: Buffer, salt: Buffer, label: number, bytes: number): Buffer {
   const iv = Buffer.alloc(16);
   salt.copy(iv);
@@ -137,16 +137,21 @@ export function deriveKey(key: Buffer, salt: Buffer, label: number, bytes: numbe
   return createCipheriv("aes-128-ctr", key, iv).update(Buffer.alloc(bytes));
 }
 
+/** Returns a function that writes an initialization vector: SSRC and index from `at` on, combined with the salt. */
+function ivWriter(bytes: number, at: number, salt: Buffer): (iv: Iv) => Buffer {
+  const buffer = Buffer.alloc(bytes);
+  return ({ ssrc, index }) => {
+    buffer.fill(0);
+    buffer.writeUInt32BE(ssrc, at);
+    buffer.writeUIntBE(index, at + 4, 6);
+    for (let i = 0; i < salt.length; i++) buffer[i] = (buffer[i] as number) ^ (salt[i] as number);
+    return buffer;
+  };
+}
+
 /** RFC 3711, 4.1.1 and 4.2.1. */
 function createCm(key: Buffer, hmacKey: Buffer, salt: Buffer): Cipher {
-  const iv = Buffer.alloc(16);
-  const setIv = ({ ssrc, index }: Iv) => {
-    iv.fill(0);
-    iv.writeUInt32BE(ssrc, 4);
-    iv.writeUIntBE(index, 8, 6);
-    for (let i = 0; i < salt.length; i++) iv[i] = (iv[i] as number) ^ (salt[i] as number);
-    return iv;
-  };
+  const setIv = ivWriter(16, 4, salt);
   const sign = (head: Buffer, sealed: Buffer, trailer: Buffer) =>
     createHmac("sha1", hmacKey).update(head).update(sealed).update(trailer).digest().subarray(0, HMAC_TAG_BYTES);
   return {
@@ -163,16 +168,9 @@ function createCm(key: Buffer, hmacKey: Buffer, salt: Buffer): Cipher {
   };
 }
 
-/** RFC 7714, 8 and 9. Of RTCP the trailer is authenticated too; of RTP it is part of the index. */
+/** RFC 7714, 8 and 9. The trailer of RTCP is authenticated; that of RTP is part of the index. */
 function createGcm(key: Buffer, salt: Buffer, hasTrailer: boolean): Cipher {
-  const iv = Buffer.alloc(12);
-  const setIv = ({ ssrc, index }: Iv) => {
-    iv.fill(0);
-    iv.writeUInt32BE(ssrc, 2);
-    iv.writeUIntBE(index, 6, 6);
-    for (let i = 0; i < salt.length; i++) iv[i] = (iv[i] as number) ^ (salt[i] as number);
-    return iv;
-  };
+  const setIv = ivWriter(12, 2, salt);
   const associate = (head: Buffer, trailer: Buffer) => (hasTrailer ? Buffer.concat([head, trailer]) : head);
   return {
     tagBytes: GCM_TAG_BYTES,

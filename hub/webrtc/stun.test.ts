@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  isProven,
+  isAuthentic,
   readBindingRequest,
   readBindingResponse,
   writeBindingRequest,
@@ -21,8 +21,8 @@ test("the sample request of RFC 5769 is read, and proven by its password alone",
   const request = readBindingRequest(SAMPLE);
   assert.equal(request?.username, "evtj:h6vY");
   assert.equal(request?.isNominating, false);
-  assert.ok(request && isProven(SAMPLE, request, PASSWORD));
-  assert.ok(!isProven(SAMPLE, request, `${PASSWORD}x`));
+  assert.ok(request && isAuthentic(SAMPLE, request, PASSWORD));
+  assert.ok(!isAuthentic(SAMPLE, request, `${PASSWORD}x`));
 });
 
 test("a request that was changed anywhere before its proof is not proven", () => {
@@ -30,18 +30,18 @@ test("a request that was changed anywhere before its proof is not proven", () =>
     const changed = Buffer.from(SAMPLE);
     changed[at] = (changed[at] as number) ^ 1;
     const request = readBindingRequest(changed);
-    assert.ok(request === null || !isProven(changed, request, PASSWORD), `byte ${at}`);
+    assert.ok(request === null || !isAuthentic(changed, request, PASSWORD), `byte ${at}`);
   }
 });
 
-/** RFC 5769, 2.2 and 2.3: what the answers to it say of the address. */
+/** RFC 5769, 2.2 and 2.3: the addresses in the responses. */
 const MAPPED = [
   ["192.0.2.1", 32_853, "0001a147e112a643"],
   ["2001:db8:1234:5678:11:2233:4455:6677", 32_853, "0002a1470113a9faa5d3f179bc25f4b5bed2b9d9"],
 ] as const;
 
 for (const [address, port, mapped] of MAPPED) {
-  test(`the answer tells ${address} as RFC 5769 has it`, () => {
+  test(`the response contains ${address} as in RFC 5769`, () => {
     const transaction = SAMPLE.subarray(8, 20);
     const answer = writeBindingResponse(transaction, address, port, PASSWORD);
     assert.equal(answer.readUInt16BE(0), 0x0101);
@@ -51,7 +51,7 @@ for (const [address, port, mapped] of MAPPED) {
   });
 }
 
-test("what is written is read back, signed and with a fingerprint", () => {
+test("reads back written messages, with integrity and fingerprint", () => {
   const transaction = SAMPLE.subarray(8, 20);
   const request = writeBindingRequest(transaction, "theirs:ours", PASSWORD);
   const response = writeBindingResponse(transaction, "::1", 5, PASSWORD);
@@ -59,7 +59,7 @@ test("what is written is read back, signed and with a fingerprint", () => {
     [request, readBindingRequest(request)],
     [response, readBindingResponse(response)],
   ] as const) {
-    assert.ok(read && isProven(message, read, PASSWORD));
+    assert.ok(read && isAuthentic(message, read, PASSWORD));
     assert.deepEqual(read.transaction, transaction);
     assert.equal(message.readUInt16BE(message.length - 8), 0x8028);
   }
@@ -78,7 +78,7 @@ test("no bytes make the reader throw or loop", () => {
   fc.assert(
     fc.property(fc.oneof(mutated, random), (bytes) => {
       const request = readBindingRequest(bytes);
-      if (request !== null) isProven(bytes, request, PASSWORD);
+      if (request !== null) isAuthentic(bytes, request, PASSWORD);
       readBindingResponse(bytes);
     }),
     { numRuns: 1000 },

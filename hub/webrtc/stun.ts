@@ -1,4 +1,4 @@
-/** The part of STUN (RFC 8489) that ICE (RFC 8445) needs: binding requests and their responses, read and written. */
+/** Reads and writes the STUN messages (RFC 8489) that ICE needs: binding requests and responses. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv4 } from "node:net";
 
@@ -15,32 +15,32 @@ const PRIORITY = 0x0024;
 const USE_CANDIDATE = 0x0025;
 const FINGERPRINT = 0x8028;
 const ICE_CONTROLLED = 0x8029;
-/** Of a peer-reflexive candidate (RFC 8445, 5.1.2.1): the checks of a controlled agent do not depend on it. */
+/** Of a peer-reflexive candidate (RFC 8445, 5.1.2.1); checks of a controlled agent do not depend on it. */
 const CHECK_PRIORITY = 110 * 2 ** 24 + 65_535 * 2 ** 8 + 255;
 
 export interface SignedMessage {
   readonly transaction: Buffer;
-  /** Where the attribute MESSAGE-INTEGRITY begins. */
+  /** Position of the attribute MESSAGE-INTEGRITY. */
   readonly integrityAt: number;
 }
 
 export interface BindingRequest extends SignedMessage {
   /** `<ours>:<theirs>`. */
   readonly username: string;
-  /** The other side has chosen this path. */
+  /** The peer has selected this path. */
   readonly isNominating: boolean;
 }
 
 export const isStun = (data: Buffer): boolean =>
   data.length >= HEADER_BYTES && (data[0] as number) < 4 && data.readUInt32BE(4) === MAGIC;
 
-/** Null unless it is a complete binding request with a username and an integrity attribute, which is still to be verified. */
+/** Null unless it is a complete binding request with a username and an integrity attribute, which is not verified here. */
 export function readBindingRequest(data: Buffer): BindingRequest | null {
   const message = readMessage(data, BINDING_REQUEST);
   return message === null || message.username === null ? null : { ...message, username: message.username };
 }
 
-/** Null unless it is a complete success response with an integrity attribute, which is still to be verified. */
+/** Null unless it is a complete success response with an integrity attribute, which is not verified here. */
 export const readBindingResponse = (data: Buffer): SignedMessage | null => readMessage(data, BINDING_RESPONSE);
 
 function readMessage(data: Buffer, expected: number) {
@@ -54,7 +54,7 @@ function readMessage(data: Buffer, expected: number) {
     if (at + 4 + length > data.length) return null;
     if (type === MESSAGE_INTEGRITY) {
       if (length !== INTEGRITY_BYTES - 4) return null;
-      // Attributes after this one are not covered by it, and are ignored.
+      // Attributes after this one are not authenticated, and ignored.
       return { username, isNominating, transaction: data.subarray(8, HEADER_BYTES), integrityAt: at };
     }
     if (type === USERNAME) username = data.toString("utf8", at + 4, at + 4 + length);
@@ -64,12 +64,13 @@ function readMessage(data: Buffer, expected: number) {
   return null;
 }
 
-export function isProven(data: Buffer, { integrityAt }: SignedMessage, password: string): boolean {
+/** Verifies the integrity attribute. */
+export function isAuthentic(data: Buffer, { integrityAt }: SignedMessage, password: string): boolean {
   const proof = data.subarray(integrityAt + 4, integrityAt + INTEGRITY_BYTES);
   return timingSafeEqual(proof, sign(data.subarray(0, integrityAt), password));
 }
 
-/** As if the message ended right after the proof: that is what its length field has to say meanwhile. */
+/** The length field counts up to the integrity attribute while it is computed. */
 function sign(head: Buffer, password: string): Buffer {
   const start = Buffer.from(head.subarray(0, 4));
   start.writeUInt16BE(head.length - HEADER_BYTES + INTEGRITY_BYTES, 2);

@@ -1,4 +1,5 @@
-/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by a library that the hub does not use. */
+/** A viewer that a test controls down to the datagram: own STUN, DTLS and SRTP by a library that the hub does not use. */
+
 import { createHmac, randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import {
@@ -13,7 +14,7 @@ import {
   SrtpSession,
   saltLength,
 } from "werift";
-import { type CodedPicture, H264Depayloader } from "../../media/rtp/h264-depayload.ts";
+import { type CodedPicture, H264Depayloader } from "../../media/rtp/h264.ts";
 import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { printFingerprint } from "./dtls.ts";
@@ -171,7 +172,7 @@ export class TestViewer {
   }
 
   #answer(request: Buffer, address: string, port: number): void {
-    // A browser answers nobody but the one whose answer it got.
+    // A browser only responds to the peer of its answer.
     if (!request.includes(`:${this.#hubUfrag}`)) return;
     this.checks++;
     const transaction = request.subarray(8, 20);
@@ -278,7 +279,7 @@ export class TestViewer {
       const packet = readRtp(this.#srtp.decrypt(data));
       if (packet !== null) {
         this.packets.push(packet);
-        this.#depayloader.take(packet, false);
+        this.#depayloader.push(packet, false);
       }
     }
     this.watch.look();

@@ -1,35 +1,35 @@
-/** One browser that watches one stream: found by ICE, let in by DTLS, then sent the cached pictures and what comes live. */
+/** One WebRTC viewer of one stream: ICE check → DTLS handshake → cached pictures, then live ones → close. */
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
-import { writeSenderReport } from "../../media/rtp/rtcp.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
-import { guardBy } from "../guard.ts";
-import type { Reader } from "../streams.ts";
-import type { DtlsIdentity } from "./dtls.ts";
-import { readFeedback } from "./feedback.ts";
-import type { Offer, OfferedCodec } from "./offer.ts";
-import { REORDERS } from "./refusal.ts";
-import { RouteChecks } from "./route-checks.ts";
-import { SecureChannel } from "./secure.ts";
-import { Sender } from "./sender.ts";
-import type { Peer, Route } from "./udp-port.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
+import { readFeedback, writeSenderReport } from "../../media/rtp/rtcp.ts";
+import type { HubSettings } from "../../schemas/hub.ts";
+import { guardBy, INTERNAL_ERROR } from "../errors.ts";
+import type { Reader } from "../live-stream.ts";
+import { type DtlsIdentity, SecureChannel } from "./dtls.ts";
+import { Sender } from "./from-stream.ts";
+import { type Peer, type Route, RouteChecks } from "./ice.ts";
+import type { Offer, OfferedCodec } from "./sdp.ts";
 
-export interface ViewerParts {
+export interface ViewerOptions {
   readonly offer: Offer;
   readonly codec: OfferedCodec;
   readonly identity: DtlsIdentity;
-  readonly limits: { readonly connectMs: number; readonly stalledMs: number; readonly readerBytes: number };
-  /** Where it comes from. */
+  readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes">;
+  /** Address of the client. */
   readonly client: string | undefined;
-  /** Makes it a reader of its stream from now on. May throw. */
+  /** Adds the viewer to the readers of its stream. May throw. */
   readonly join: (reader: Reader) => () => void;
   readonly onConnected: () => void;
   /** Called once. */
   readonly onClosed: (reason: string) => void;
-  /** A fault of ours, for the log. */
-  readonly onFault: (error: unknown) => void;
+  /** A bug, for the log. */
+  readonly onError: (error: unknown) => void;
 }
 
 const REPORT_MS = 1000;
+/** An RTP packet only has a PTS, so a decoding order that differs from display order cannot be expressed. */
+export const HAS_B_FRAMES =
+  "This stream has B-frames, which WebRTC cannot carry: use HLS, or encode without them (x264: bframes=0).";
 
 export class Viewer implements Peer, Reader {
   readonly id = randomUUID();
@@ -37,56 +37,51 @@ export class Viewer implements Peer, Reader {
   readonly password = randomBytes(18).toString("base64url").replaceAll(/[-_]/g, "0");
   readonly remoteUfrag: string;
   readonly ssrc = randomInt(1, 2 ** 32);
-  readonly #parts: ViewerParts;
+  readonly #options: ViewerOptions;
   readonly #channel: SecureChannel;
   readonly #sender: Sender;
   readonly #checks: RouteChecks;
-  /** Not a reader before it is connected: an offer alone takes nobody's place. */
+  /** Joins only once it is connected: an offer alone takes no reader's place. */
   #leave: () => void = () => {};
-  /** While the cached pictures come, which are sent together. */
-  #cached: Unit[] | null = null;
+  /** Collects the cached pictures, which are sent together. */
+  #cached: AccessUnit[] | null = null;
   #isClosed = false;
   #timer: NodeJS.Timeout;
   readonly #guard = guardBy((error) => this.fail(error));
 
-  constructor(parts: ViewerParts) {
-    this.#parts = parts;
-    this.remoteUfrag = parts.offer.iceUfrag;
-    const consentMs = parts.limits.stalledMs;
+  constructor(options: ViewerOptions) {
+    this.#options = options;
+    const { offer, codec, identity, limits } = options;
+    this.remoteUfrag = offer.iceUfrag;
+    const consentMs = limits.stalledMs;
+    const guard = this.#guard;
     this.#checks = new RouteChecks({
-      ...{ ufrag: this.ufrag, remoteUfrag: parts.offer.iceUfrag, remotePassword: parts.offer.icePassword, consentMs },
+      ...{ ufrag: this.ufrag, remoteUfrag: offer.iceUfrag, remotePassword: offer.icePassword, consentMs, guard },
       onExpired: () => this.close(`consent expired: the viewer answered no check for ${consentMs / 1000} s`),
-      guard: this.#guard,
     });
     const send = (data: Buffer, onSent: () => void) => {
       const { route } = this.#checks;
       if (route === null) onSent();
       else route.send(data, onSent);
     };
-    this.#channel = new SecureChannel(parts.identity, parts.offer.fingerprints, {
+    this.#channel = new SecureChannel(identity, offer.fingerprints, {
       send: (data) => send(data, () => {}),
       connected: () => this.#start(),
       closed: (reason) => this.close(reason),
-      guard: this.#guard,
+      guard,
     });
-    this.#sender = new Sender({
-      payloadType: parts.codec.payloadType,
-      ssrc: this.ssrc,
-      channel: this.#channel,
-      waitingBytes: parts.limits.readerBytes,
-      send,
-      guard: this.#guard,
-    });
-    const seconds = parts.limits.connectMs / 1000;
-    const giveUp = this.#guard(() => this.close(`it was not connected within ${seconds} s`));
-    this.#timer = setTimeout(giveUp, parts.limits.connectMs);
+    const { payloadType } = codec;
+    const queueBytes = limits.readerBytes;
+    this.#sender = new Sender({ payloadType, ssrc: this.ssrc, channel: this.#channel, queueBytes, send, guard });
+    const giveUp = guard(() => this.close(`the viewer did not connect within ${limits.connectMs / 1000} s`));
+    this.#timer = setTimeout(giveUp, limits.connectMs);
   }
 
   get client(): string | undefined {
-    return this.#parts.client;
+    return this.#options.client;
   }
 
-  /** Pictures that it was too slow for. */
+  /** Pictures dropped because the viewer was too slow. */
   get missed(): number {
     return this.#sender.missed;
   }
@@ -103,48 +98,48 @@ export class Viewer implements Peer, Reader {
     this.#checks.handleStun(route, data);
   }
 
-  receive(data: Buffer): void {
+  /** The first byte distinguishes DTLS from RTP and RTCP (RFC 7983), the second RTP from RTCP (RFC 5761). */
+  handleDatagram(data: Buffer): void {
     const first = data[0] ?? 0;
-    // RFC 7983: which protocol it is can be seen from the first byte; RFC 5761: which of RTP and RTCP from the second.
     const kind = data[1] ?? 0;
     if (first >= 20 && first < 64) this.#channel.receive(data);
-    else if (first >= 128 && first < 192 && kind >= 192 && kind < 224) this.#hear(data);
+    else if (first >= 128 && first < 192 && kind >= 192 && kind < 224) this.#handleRtcp(data);
   }
 
-  #hear(data: Buffer): void {
+  #handleRtcp(data: Buffer): void {
     const packet = this.#channel.openRtcp(data);
     if (packet === null) return;
-    const { lost, saysGoodbye } = readFeedback(packet);
-    // A wish for a key picture is granted by the publisher's next one: nothing else could be decoded.
-    if (saysGoodbye) this.close("the viewer has said good-bye");
-    else this.#sender.repeat(lost);
+    const { lost, isBye } = readFeedback(packet);
+    // Keyframe requests are ignored: only the publisher's next keyframe can answer them.
+    if (isBye) this.close("the viewer sent BYE");
+    else this.#sender.retransmit(lost);
   }
 
   #start(): void {
     clearTimeout(this.#timer);
-    this.#parts.onConnected();
+    this.#options.onConnected();
     this.#timer = setInterval(
       this.#guard(() => this.#report()),
       REPORT_MS,
     );
     this.#cached = [];
     try {
-      this.#leave = this.#parts.join(this);
+      this.#leave = this.#options.join(this);
     } catch (error) {
       this.close(error instanceof Error ? error.message : String(error));
     }
-    // It may have been closed by what it was told first.
+    // `setTracks` may have closed it.
     if (this.#isClosed) this.#leave();
     else this.#sender.sendCached(this.#cached);
     this.#cached = null;
     this.#report();
   }
 
-  begin({ video }: Tracks): void {
-    if (video.reorders) this.close(REORDERS);
+  setTracks({ video }: Tracks): void {
+    if (video.reorders) this.close(HAS_B_FRAMES);
   }
 
-  take(unit: Unit, isCached: boolean): void {
+  push(unit: AccessUnit, isCached: boolean): void {
     if (unit.kind !== "video" || this.#isClosed) return;
     if (isCached) this.#cached?.push(unit);
     else this.#sender.send(unit);
@@ -154,19 +149,19 @@ export class Viewer implements Peer, Reader {
     this.close(reason);
   }
 
-  /** Tells which moment a timestamp stands for: that of the publisher, not ours. */
+  /** Maps timestamps to the publisher's capture time. */
   #report(): void {
     const progress = this.#sender.progress;
     if (this.#isClosed || progress === null) return;
     const { timestamp, captureMs, packets, bytes } = progress;
     const report = writeSenderReport({ ssrc: this.ssrc, unixMs: captureMs, timestamp, packets, bytes });
-    const sealed = this.#channel.protectRtcp(report);
-    if (sealed !== null) this.#checks.route?.send(sealed, () => {});
+    const data = this.#channel.protectRtcp(report);
+    if (data !== null) this.#checks.route?.send(data, () => {});
   }
 
   fail(error: unknown): void {
-    this.#parts.onFault(error);
-    this.close("a fault of the media server");
+    this.#options.onError(error);
+    this.close(INTERNAL_ERROR);
   }
 
   close(reason: string): void {
@@ -177,6 +172,6 @@ export class Viewer implements Peer, Reader {
     this.#channel.close();
     this.#sender.close();
     this.#checks.close();
-    this.#parts.onClosed(reason);
+    this.#options.onClosed(reason);
   }
 }

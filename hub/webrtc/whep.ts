@@ -1,18 +1,17 @@
-/** Browsers watch streams by WebRTC: each sends an offer over HTTP (WHEP) and gets its answer. The server has let it in. */
+/** WebRTC viewers by WHEP: a browser's offer, which the server has authorized and forwarded, is answered with an SDP. */
+import { isIP, isIPv6 } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { HubSettings } from "../../schemas/hub.ts";
-import { describeFault } from "../guard.ts";
+import { describeBug, StatusError } from "../errors.ts";
+import { notLive } from "../live-stream.ts";
 import type { Log } from "../log.ts";
-import { StreamRefusal, type Streams } from "../streams.ts";
-import { listAddresses } from "./addresses.ts";
-import { writeAnswer } from "./answer.ts";
+import type { Streams } from "../streams.ts";
 import { createIdentity, type DtlsIdentity } from "./dtls.ts";
-import { chooseCodec, readOffer } from "./offer.ts";
-import { PendingOffers, type PendingViewer } from "./offers.ts";
-import { REORDERS, WhepRefusal } from "./refusal.ts";
-import { UdpPort } from "./udp-port.ts";
-import { Viewer } from "./viewer.ts";
+import { UdpPort } from "./ice.ts";
+import { chooseCodec, readOffer, writeAnswer } from "./sdp.ts";
+import { HAS_B_FRAMES, Viewer } from "./viewer.ts";
 
-export interface WhepParts {
+export interface WhepDeps {
   readonly settings: Pick<HubSettings, "webrtc"> & {
     readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes" | "readersPerStream">;
   };
@@ -26,109 +25,136 @@ interface Shared {
   readonly identity: DtlsIdentity;
 }
 
+interface KnownViewer {
+  readonly path: string;
+  readonly viewer: Viewer;
+  /** The offer is answered, and the viewer is not connected yet. */
+  isPending: boolean;
+}
+
+/** Pending viewers of one client and stream. */
+const MAX_PENDING_PER_CLIENT = 4;
+const LOOPBACK = "127.0.0.1";
+
 export class Whep {
-  readonly #parts: WhepParts;
-  readonly #viewers = new Map<string, { readonly path: string; readonly viewer: Viewer }>();
-  readonly #pending: PendingOffers<PendingViewer>;
+  readonly #deps: WhepDeps;
+  /** By id, the oldest first. */
+  readonly #viewers = new Map<string, KnownViewer>();
   #shared: Promise<Shared> | null = null;
   #isClosed = false;
 
-  constructor(parts: WhepParts) {
-    this.#parts = parts;
-    this.#pending = new PendingOffers(parts.settings.limits.readersPerStream);
+  constructor(deps: WhepDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * The answer to a viewer's offer, and what to close it by. Throws a `WhepRefusal`, or a `StreamRefusal` of a stream that
-   * is not live or has no room for this client. `client`: where the viewer comes from.
+   * Answers a viewer's offer. Rejects with a `StatusError`, or with `StreamRejected` if the stream is not live or has no room
+   * for this client. `client`: the viewer's address.
    */
   async offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }> {
     const offer = readOffer(sdp);
-    this.#tracks(path);
-    const { port, identity } = await this.#prepare();
-    // Anew: it may have changed meanwhile.
-    const tracks = this.#tracks(path);
+    this.#expectTracks(path);
+    const { port, identity } = await this.#open();
+    // Read again: the stream may have changed meanwhile.
+    const tracks = this.#expectTracks(path);
     const codec = chooseCodec(offer.codecs, tracks.video.sps);
-    const { settings, streams, log } = this.#parts;
+    const { settings, streams, log } = this.#deps;
     streams.expectRoom(path, client);
     const viewer: Viewer = new Viewer({
-      client,
-      offer,
-      codec,
-      identity,
-      limits: settings.limits,
+      ...{ client, offer, codec, identity, limits: settings.limits },
       join: (reader) => streams.read(path, reader),
-      onConnected: () => this.#pending.remove(pending),
+      onConnected: () => {
+        known.isPending = false;
+      },
       onClosed: (reason) => {
-        this.#pending.remove(pending);
         port.remove(viewer);
         this.#viewers.delete(viewer.id);
-        log("debug", "a viewer by WebRTC has gone", { path, viewer: viewer.id, reason });
+        log("debug", "webrtc viewer closed", { path, viewer: viewer.id, reason });
       },
-      onFault: (error) => log("error", "a viewer by WebRTC failed", { path, error: describeFault(error) }),
+      onError: (error) => log("error", "webrtc viewer failed", { path, error: describeBug(error) }),
     });
     port.add(viewer);
-    this.#viewers.set(viewer.id, { path, viewer });
-    const pending: PendingViewer = { path, client, close: (reason) => viewer.close(reason) };
-    this.#pending.add(pending);
+    const known: KnownViewer = { path, viewer, isPending: true };
+    this.#viewers.set(viewer.id, known);
+    this.#limitPending(known);
     const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
     const answer = writeAnswer({
-      offer,
-      codec,
-      sessionId: String(viewer.ssrc),
-      ssrc: viewer.ssrc,
-      cname: "windhover",
-      iceUfrag: viewer.ufrag,
-      icePassword: viewer.password,
-      fingerprint: identity.fingerprint,
+      ...{ offer, codec, ssrc: viewer.ssrc, cname: "windhover" },
+      ...{ iceUfrag: viewer.ufrag, icePassword: viewer.password, fingerprint: identity.fingerprint },
       candidates: addresses.map((address) => ({ address, port: port.port })),
     });
     return { id: viewer.id, sdp: answer };
   }
 
-  /** False when this stream has no such viewer. */
+  /** False: the stream has no such viewer. */
   close(path: string, id: string): boolean {
     const found = this.#viewers.get(id);
     if (found?.path !== path) return false;
-    found.viewer.close("the viewer has asked for it");
+    found.viewer.close("the viewer ended the session");
     return true;
   }
 
-  /** For good. */
+  /** Closes all viewers and accepts no new ones. */
   async closeAll(): Promise<void> {
     this.#isClosed = true;
-    for (const { viewer } of [...this.#viewers.values()]) viewer.close("the media server is being shut down");
+    for (const { viewer } of [...this.#viewers.values()]) viewer.close("the media server is shutting down");
     const shared = await this.#shared?.catch(() => null);
     shared?.port.close();
   }
 
-  #tracks(path: string) {
-    const tracks = this.#parts.streams.tracks(path);
-    if (tracks === null) throw new StreamRefusal("not_live", `nothing is published at ${path}`);
-    if (tracks.video.reorders) throw new WhepRefusal(409, REORDERS);
+  /**
+   * An offer costs its sender nothing: pending viewers are limited per client, and per stream to its number of readers. The
+   * oldest one of the client with the most is closed.
+   */
+  #limitPending({ path, viewer }: KnownViewer): void {
+    const pending = [...this.#viewers.values()].filter((known) => known.isPending && known.path === path);
+    const own = pending.filter((known) => known.viewer.client === viewer.client);
+    if (viewer.client !== undefined && own.length > MAX_PENDING_PER_CLIENT)
+      own[0]?.viewer.close("a newer offer of the same client replaced it");
+    else if (pending.length > this.#deps.settings.limits.readersPerStream) {
+      const counts = new Map<string | undefined, number>();
+      for (const known of pending) counts.set(known.viewer.client, (counts.get(known.viewer.client) ?? 0) + 1);
+      const max = Math.max(...counts.values());
+      const oldest = pending.find((known) => counts.get(known.viewer.client) === max);
+      oldest?.viewer.close("too many viewers are connecting");
+    }
+  }
+
+  #expectTracks(path: string) {
+    const tracks = this.#deps.streams.tracks(path);
+    if (tracks === null) throw notLive(path);
+    if (tracks.video.reorders) throw new StatusError(409, HAS_B_FRAMES);
     return tracks;
   }
 
-  /** From the first viewer on. */
-  async #prepare(): Promise<Shared> {
-    if (this.#isClosed) throw new WhepRefusal(503, "The media server is being shut down.");
-    const { portFirst, portLast } = this.#parts.settings.webrtc;
-    const shared = this.#shared ?? open(portFirst, portLast);
-    this.#shared = shared;
+  /** Opens the port and loads the DTLS addon for the first viewer: without viewers, the hub works without it. */
+  async #open(): Promise<Shared> {
+    if (this.#isClosed) throw new StatusError(503, "The media server is shutting down.");
+    const { portFirst, portLast } = this.#deps.settings.webrtc;
+    this.#shared ??= (async () => {
+      const identity = createIdentity();
+      return { port: await UdpPort.open(portFirst, portLast), identity };
+    })();
     try {
-      return await shared;
+      return await this.#shared;
     } catch (error) {
-      // The next viewer finds out whether it is still so.
+      // The next viewer tries again.
       this.#shared = null;
       const detail = error instanceof Error ? error.message : String(error);
-      this.#parts.log("error", "WebRTC cannot be served", { detail });
-      throw new WhepRefusal(503, `WebRTC cannot be served: ${detail}.`);
+      this.#deps.log("error", "webrtc unavailable", { detail });
+      throw new StatusError(503, `WebRTC is unavailable: ${detail}.`);
     }
   }
 }
 
-/** Loads the addon for DTLS only now: a hub without viewers by WebRTC works without it. */
-async function open(portFirst: number, portLast: number): Promise<Shared> {
-  const identity = createIdentity();
-  return { port: await UdpPort.open(portFirst, portLast), identity };
+/** The configured addresses first, because the machine cannot know them, then its own, then loopback for local browsers. */
+function listAddresses(configured: readonly string[], hasIpv6: boolean): string[] {
+  const own = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    // Link-local addresses need an interface name of the browser's machine.
+    .filter(({ internal, address }) => !internal && !address.toLowerCase().startsWith("fe80:"))
+    .map(({ address }) => address);
+  return [...new Set([...configured, ...own, LOOPBACK])].filter(
+    (address) => isIP(address) !== 0 && (hasIpv6 || !isIPv6(address)),
+  );
 }

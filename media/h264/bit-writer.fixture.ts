@@ -1,4 +1,4 @@
-/** Writes what `BitReader` reads: parameter sets that no encoder at hand makes. */
+/** Counterpart of `BitReader`: writes parameter sets that available encoders do not produce. */
 export class BitWriter {
   readonly #bits: number[] = [];
 

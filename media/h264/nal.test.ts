@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MediaFault } from "../fault.ts";
-import { nalType, splitLengths, splitStartCodes } from "./nal.ts";
+import { MediaError } from "../access-unit.ts";
+import { BitWriter } from "./bit-writer.fixture.ts";
+import { hasRecoveryPoint, isBidirectional, nalType, splitLengths, splitStartCodes } from "./nal.ts";
 
 const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(" ", ""), "hex");
 const shown = (nals: readonly Uint8Array[]): string[] => nals.map((nal) => Buffer.from(nal).toString("hex"));
@@ -19,7 +20,7 @@ test("a byte stream is split at start codes of three and four bytes, without the
   assert.deepEqual(splitStartCodes(hex("41424344")), []);
 });
 
-test("units with lengths are split, and lengths that lie are a fault", () => {
+test("splits length-prefixed units, and rejects wrong lengths", () => {
   assert.deepEqual(shown(splitLengths(hex("00000002 6742 00000000 00000001 65"), 4)), ["6742", "65"]);
   assert.deepEqual(shown(splitLengths(hex("01 65"), 1)), ["65"]);
   for (const [bytes, size] of [
@@ -28,15 +29,15 @@ test("units with lengths are split, and lengths that lie are a fault", () => {
     ["0001", 4],
     ["02 65", 1],
   ] as const)
-    assert.throws(() => splitLengths(hex(bytes), size), MediaFault);
+    assert.throws(() => splitLengths(hex(bytes), size), MediaError);
 });
 
-test("a picture of too many units is a fault, not an array without end", () => {
-  assert.throws(() => splitLengths(hex("0141".repeat(5000)), 1), MediaFault);
-  assert.throws(() => splitStartCodes(hex("00000141".repeat(5000))), MediaFault);
+test("limits the NAL units of a picture", () => {
+  assert.throws(() => splitLengths(hex("0141".repeat(5000)), 1), MediaError);
+  assert.throws(() => splitStartCodes(hex("00000141".repeat(5000))), MediaError);
 });
 
-test("any units come back out of a byte stream and out of lengths", () => {
+test("reads back any units, with start codes and with lengths", () => {
   // As an encoder writes them: no start code inside, no zero at the end.
   const nal = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => {
     const clean = bytes.map((byte) => (byte < 2 ? 0x80 : byte));
@@ -56,4 +57,34 @@ test("the type of a unit is in its first byte", () => {
   assert.equal(nalType(hex("67")), 7);
   assert.equal(nalType(hex("65")), 5);
   assert.equal(nalType(hex("")), 0);
+});
+
+const slice = (type: number, firstBlock = 0): Uint8Array => new BitWriter().ue(firstBlock).ue(type).ue(0).nal(0x01);
+
+test("recognizes B slices by both of their numbers", () => {
+  assert.deepEqual(
+    [0, 1, 2, 5, 6, 7].map((type) => isBidirectional(slice(type))),
+    [false, true, false, false, true, false],
+  );
+  assert.equal(isBidirectional(slice(6, 3599)), true);
+  assert.equal(isBidirectional(Uint8Array.from([0x01])), false);
+});
+
+test("a recovery point is found behind other messages", () => {
+  const sei = (...bytes: number[]): Uint8Array => Uint8Array.from([0x06, ...bytes, 0x80]);
+  assert.equal(hasRecoveryPoint(sei(6, 1, 0xc4)), true);
+  assert.equal(hasRecoveryPoint(sei(5, 3, 6, 6, 6, 1, 1, 0x40)), false);
+  assert.equal(hasRecoveryPoint(sei(5, 3, 6, 6, 6, 6, 1, 0xc4)), true);
+  assert.equal(hasRecoveryPoint(sei(0xff, 6, 0)), false);
+  assert.equal(hasRecoveryPoint(sei(5, 0xff, 2, ...Array<number>(257).fill(6), 6, 1, 0xc4)), true);
+  assert.equal(hasRecoveryPoint(Uint8Array.from([])), false);
+});
+
+test("bytes of any kind are read to an end", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => {
+      isBidirectional(bytes);
+      hasRecoveryPoint(bytes);
+    }),
+  );
 });

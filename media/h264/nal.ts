@@ -1,5 +1,6 @@
-/** NAL units of H.264 (ITU-T H.264, 7.3.1 and annex B): where they begin and what they are. Nothing is copied. */
-import { MediaFault } from "../fault.ts";
+/** H.264 NAL units (ITU-T H.264, 7.3 and annex B): splits them without copying, and inspects slices and SEI. */
+import { MediaError } from "../access-unit.ts";
+import { BitReader } from "../bits.ts";
 
 export const NAL = {
   slice: 1,
@@ -14,13 +15,21 @@ export const NAL = {
 } as const;
 
 /** A picture has a few; more are an attack. */
-const MOST_NALS = 4096;
+const MAX_NALS = 4096;
 const START_CODE = Buffer.from([0, 0, 1]);
+const B_SLICE = 1;
+const RECOVERY_POINT = 6;
+/** The slice header's first two numbers fit; the SEI messages that matter are within the second limit. */
+const SLICE_BYTES = 16;
+const SEI_BYTES = 512;
 
-/** 0 for an empty one. */
+/** 0 if it is empty. */
 export const nalType = (nal: Uint8Array): number => (nal[0] ?? 0) & 0x1f;
 
-/** Of a byte stream (annex B), with start codes of three or four bytes. What is before the first one is left out. */
+export const isSlice = (type: number): boolean => type >= NAL.slice && type <= NAL.idr;
+export const isParameterSet = (nal: Uint8Array): boolean => nalType(nal) === NAL.sps || nalType(nal) === NAL.pps;
+
+/** Splits an annex B byte stream with start codes of three or four bytes. Skips bytes before the first start code. */
 export function splitStartCodes(bytes: Uint8Array): Uint8Array[] {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const nals: Uint8Array[] = [];
@@ -29,31 +38,89 @@ export function splitStartCodes(bytes: Uint8Array): Uint8Array[] {
     const begin = code + START_CODE.length;
     code = view.indexOf(START_CODE, begin);
     let end = code === -1 ? view.length : code;
-    // Zeros after a unit belong to the next start code or are padding: no unit ends with one.
+    // Trailing zeros belong to the next start code or are padding: no NAL unit ends with a zero.
     while (end > begin && view[end - 1] === 0) end--;
-    if (end > begin) push(nals, bytes.subarray(begin, end));
+    if (end > begin) pushNal(nals, bytes.subarray(begin, end));
   }
   return nals;
 }
 
-/** Each with its length in front, as in MP4 and FLV. Throws a `MediaFault` where lengths and bytes do not agree. */
+/** Splits length-prefixed NAL units, as in MP4 and FLV. Throws a `MediaError` if the lengths exceed the bytes. */
 export function splitLengths(bytes: Uint8Array, lengthSize: number): Uint8Array[] {
   const nals: Uint8Array[] = [];
   let at = 0;
   while (at < bytes.length) {
     const begin = at + lengthSize;
-    if (begin > bytes.length) throw new MediaFault("a NAL unit's length is cut off");
+    if (begin > bytes.length) throw new MediaError("the length of a NAL unit is truncated");
     let length = 0;
     for (; at < begin; at++) length = length * 256 + (bytes[at] as number);
     at = begin + length;
     if (at > bytes.length)
-      throw new MediaFault(`a NAL unit of ${length} bytes was promised, ${bytes.length - begin} came`);
-    if (length > 0) push(nals, bytes.subarray(begin, at));
+      throw new MediaError(`expected a NAL unit of ${length} bytes, received ${bytes.length - begin}`);
+    if (length > 0) pushNal(nals, bytes.subarray(begin, at));
   }
   return nals;
 }
 
-function push(nals: Uint8Array[], nal: Uint8Array): void {
-  if (nals.length === MOST_NALS) throw new MediaFault(`a picture of more than ${MOST_NALS} NAL units`);
+/** Throws a `MediaError` beyond `MAX_NALS`. */
+export function pushNal(nals: Uint8Array[], nal: Uint8Array): void {
+  if (nals.length === MAX_NALS) throw new MediaError(`the picture has more than ${MAX_NALS} NAL units`);
   nals.push(nal);
+}
+
+/** Removes the header byte and the emulation prevention bytes (7.3.1) from at most `maxBytes` of a NAL unit. */
+export function nalPayload(nal: Uint8Array, maxBytes = 4096): Uint8Array {
+  const length = Math.min(nal.length, maxBytes);
+  const bytes = new Uint8Array(length);
+  let end = 0;
+  let zeros = 0;
+  for (let i = 1; i < length; i++) {
+    const byte = nal[i] as number;
+    if (zeros >= 2 && byte === 3) {
+      zeros = 0;
+      continue;
+    }
+    zeros = byte === 0 ? zeros + 1 : 0;
+    bytes[end++] = byte;
+  }
+  return bytes.subarray(0, end);
+}
+
+/** Reads the Exp-Golomb numbers that a NAL unit starts with. Null if they are truncated or out of range. */
+export function readLeadingNumbers(nal: Uint8Array, count: number): number[] | null {
+  try {
+    const bits = new BitReader(nalPayload(nal, SLICE_BYTES), "the NAL unit");
+    return Array.from({ length: count }, () => bits.unsigned());
+  } catch (error) {
+    if (error instanceof MediaError) return null;
+    throw error;
+  }
+}
+
+/** Whether this is a B slice, which refers to pictures before and after it. False if it is not readable. */
+export function isBidirectional(slice: Uint8Array): boolean {
+  const [, type = 0] = readLeadingNumbers(slice, 2) ?? [];
+  return type <= 9 && type % 5 === B_SLICE;
+}
+
+/** Whether decoding can start here without an IDR picture: open GOP, gradual refresh (annex D). */
+export function hasRecoveryPoint(sei: Uint8Array): boolean {
+  const end = Math.min(sei.length, SEI_BYTES);
+  let at = 1;
+  /** 7.3.2.3.1: a byte of 255 continues the number. */
+  const readNumber = (): number => {
+    let sum = 0;
+    while (at < end && sei[at] === 0xff) {
+      sum += 255;
+      at++;
+    }
+    return sum + (sei[at++] ?? 0);
+  };
+  // The last byte is the trailing bit.
+  while (at < end - 1) {
+    if (readNumber() === RECOVERY_POINT) return true;
+    const size = readNumber();
+    at += size;
+  }
+  return false;
 }

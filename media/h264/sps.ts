@@ -1,49 +1,40 @@
-/** The sequence parameter set (ITU-T H.264, 7.3.2.1.1 and annex E), as far as anything here wants to know it. */
-import { MediaFault } from "../fault.ts";
-import { BitReader } from "./bit-reader.ts";
-import { NAL, nalType } from "./nal.ts";
+/**
+ * Reads the sequence parameter set (ITU-T H.264, 7.3.2.1.1 and annex E), and reads and writes the
+ * AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1) that carries parameter sets in FLV and MP4.
+ */
+import { MediaError } from "../access-unit.ts";
+import { BitReader } from "../bits.ts";
+import { NAL, nalPayload, nalType } from "./nal.ts";
 
 export interface Sps {
-  /** Of the picture as it is shown: cropped. */
+  /** Of the displayed picture, after cropping. */
   readonly width: number;
   readonly height: number;
   readonly profileIdc: number;
   readonly constraintFlags: number;
   readonly levelIdc: number;
-  /** So many pictures may come before one that is shown earlier. Null where it does not tell. */
+  /** max_num_reorder_frames. Null if neither the VUI nor the profile states it. */
   readonly reorderFrames: number | null;
-  /** chroma_format_idc, and the bits of a sample. */
+  /** chroma_format_idc, and bits per sample. */
   readonly chromaFormat: number;
   readonly depthLuma: number;
   readonly depthChroma: number;
 }
 
-/** Profiles that tell of their chroma format (7.3.2.1.1). */
+/** Profiles with chroma_format_idc (7.3.2.1.1). */
 const WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
-/** Profiles that have nothing but intra pictures when constraint_set3_flag is set (A.2.8 and on, E.2.1). */
+/** Profiles that are intra-only with constraint_set3_flag (A.2.8 ff., E.2.1). */
 const MAYBE_INTRA = new Set([44, 86, 100, 110, 122, 244]);
 const BASELINE = 66;
 const EXTENDED_SAR = 255;
-/** Level 6.2 goes up to 16,384; a claim of more is a fault. */
-const MOST_SIDE = 16_384;
-const MOST_FRAMES = 16;
+/** The largest side of level 6.2. */
+const MAX_SIDE = 16_384;
+const MAX_FRAMES = 16;
 
-/** Throws a `MediaFault` for anything that is no SPS. */
+/** Throws a `MediaError` unless it is a valid SPS. */
 export function readSps(sps: Uint8Array): Sps {
-  if (nalType(sps) !== NAL.sps) throw new MediaFault(`an SPS was expected, a NAL unit of type ${nalType(sps)} came`);
-  try {
-    return read(new BitReader(sps));
-  } catch (error) {
-    if (error instanceof MediaFault) throw new MediaFault(`the SPS is damaged: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
-
-/** RFC 6381: `avc1.64001f`. */
-export const codecName = (sps: Uint8Array): string =>
-  `avc1.${Buffer.from([sps[1] ?? 0, sps[2] ?? 0, sps[3] ?? 0]).toString("hex")}`;
-
-function read(bits: BitReader): Sps {
+  if (nalType(sps) !== NAL.sps) throw new MediaError(`expected an SPS, received a NAL unit of type ${nalType(sps)}`);
+  const bits = new BitReader(nalPayload(sps), "the SPS");
   const profileIdc = bits.bits(8);
   const constraintFlags = bits.bits(8);
   const levelIdc = bits.bits(8);
@@ -53,10 +44,10 @@ function read(bits: BitReader): Sps {
     : { format: 1, isPlanar: false, depthLuma: 8, depthChroma: 8 };
   bits.unsigned(12);
   const orderType = readOrderType(bits);
-  bits.unsigned(MOST_FRAMES);
+  bits.unsigned(MAX_FRAMES);
   bits.bit();
-  const columns = bits.unsigned(MOST_SIDE / 16 - 1) + 1;
-  const rows = bits.unsigned(MOST_SIDE / 16 - 1) + 1;
+  const columns = bits.unsigned(MAX_SIDE / 16 - 1) + 1;
+  const rows = bits.unsigned(MAX_SIDE / 16 - 1) + 1;
   const isFrames = bits.flag();
   if (!isFrames) bits.bit();
   bits.bit();
@@ -113,25 +104,25 @@ function readOrderType(bits: BitReader): number {
 
 function crop(bits: BitReader, width: number, height: number, chroma: Chroma, mapRows: number) {
   if (!bits.flag()) return { width, height };
-  // 6.2: without chroma, or with planes of their own, a sample is a luma sample.
+  // 6.2: without chroma, or with separate planes, crop units are luma samples.
   const isSubsampled = chroma.format > 0 && !chroma.isPlanar;
   const stepX = isSubsampled && chroma.format < 3 ? 2 : 1;
   const stepY = (isSubsampled && chroma.format === 1 ? 2 : 1) * mapRows;
   const [left, right, top, bottom] = [bits.unsigned(), bits.unsigned(), bits.unsigned(), bits.unsigned()];
   const cropped = { width: width - (left + right) * stepX, height: height - (top + bottom) * stepY };
-  if (cropped.width <= 0 || cropped.height <= 0) throw new MediaFault("nothing of the picture is left after cropping");
+  if (cropped.width <= 0 || cropped.height <= 0) throw new MediaError("the SPS crops the whole picture");
   return cropped;
 }
 
 function readReorder(bits: BitReader, profileIdc: number, constraintFlags: number, orderType: number): number | null {
-  const told = bits.flag() ? readVui(bits) : null;
-  if (told !== null) return told;
-  // Pictures of order type 2 are shown as they come (8.2.1.3), and Baseline has no B slices.
+  const stated = bits.flag() ? readVui(bits) : null;
+  if (stated !== null) return stated;
+  // Order type 2 displays pictures in decoding order (8.2.1.3), and Baseline has no B slices.
   if (orderType === 2 || profileIdc === BASELINE) return 0;
   return MAYBE_INTRA.has(profileIdc) && (constraintFlags & 0x10) !== 0 ? 0 : null;
 }
 
-/** max_num_reorder_frames. A VUI that ends too early (some cameras write such) tells nothing, and is no fault. */
+/** Returns max_num_reorder_frames. A truncated VUI (some cameras write one) is not an error: null. */
 function readVui(bits: BitReader): number | null {
   try {
     if (bits.flag() && bits.bits(8) === EXTENDED_SAR) bits.skip(32);
@@ -151,9 +142,9 @@ function readVui(bits: BitReader): number | null {
     if (!bits.flag()) return null;
     bits.skip(1);
     for (let i = 0; i < 4; i++) bits.unsigned(16);
-    return bits.unsigned(MOST_FRAMES);
+    return bits.unsigned(MAX_FRAMES);
   } catch (error) {
-    if (error instanceof MediaFault) return null;
+    if (error instanceof MediaError) return null;
     throw error;
   }
 }
@@ -168,3 +159,66 @@ function skipHrd(bits: BitReader): void {
   }
   bits.skip(20);
 }
+
+/** RFC 6381: `avc1.64001f`. */
+export const codecName = (sps: Uint8Array): string =>
+  `avc1.${Buffer.from([sps[1] ?? 0, sps[2] ?? 0, sps[3] ?? 0]).toString("hex")}`;
+
+export interface AvcConfig {
+  /** Every SPS, then every PPS; at least one of each. */
+  readonly parameterSets: readonly Uint8Array[];
+  /** Bytes of the length prefix of each NAL unit. */
+  readonly lengthSize: number;
+}
+
+/** Throws a `MediaError` unless it is valid. */
+export function readAvcConfig(bytes: Uint8Array): AvcConfig {
+  if (bytes[0] !== 1)
+    throw new MediaError(`expected version 1 of the AVC configuration, received ${bytes[0] ?? "no bytes"}`);
+  const lengthSize = (byteAt(bytes, 4) & 3) + 1;
+  if (lengthSize === 3)
+    throw new MediaError("the AVC configuration has a NAL unit length of 3 bytes; 1, 2 and 4 are allowed");
+  const sps = readSets(bytes, 6, byteAt(bytes, 5) & 0x1f);
+  const pps = readSets(bytes, sps.end + 1, byteAt(bytes, sps.end));
+  if (sps.sets.length === 0 || pps.sets.length === 0)
+    throw new MediaError("the AVC configuration has no SPS or no PPS");
+  return { parameterSets: [...sps.sets, ...pps.sets], lengthSize };
+}
+
+/** Writes it with a NAL unit length of 4 bytes. */
+export function writeAvcConfig(sps: Uint8Array, pps: Uint8Array): Uint8Array {
+  const { profileIdc, chromaFormat, depthLuma, depthChroma } = readSps(sps);
+  // 5.3.3.1.2: all profiles but the oldest have four more bytes.
+  const more = ![66, 77, 88].includes(profileIdc)
+    ? [0xfc | chromaFormat, 0xf8 | (depthLuma - 8), 0xf8 | (depthChroma - 8), 0]
+    : [];
+  const head = [1, sps[1] ?? 0, sps[2] ?? 0, sps[3] ?? 0, 0xff, 0xe1];
+  return Buffer.concat([
+    Uint8Array.from([...head, sps.length >> 8, sps.length & 0xff]),
+    sps,
+    Uint8Array.from([1, pps.length >> 8, pps.length & 0xff]),
+    pps,
+    Uint8Array.from(more),
+  ]);
+}
+
+function readSets(bytes: Uint8Array, begin: number, count: number): { sets: Uint8Array[]; end: number } {
+  const sets: Uint8Array[] = [];
+  let at = begin;
+  for (let i = 0; i < count; i++) {
+    const length = byteAt(bytes, at) * 256 + byteAt(bytes, at + 1);
+    const end = at + 2 + length;
+    if (end > bytes.length) throw truncated();
+    if (length > 0) sets.push(bytes.subarray(at + 2, end));
+    at = end;
+  }
+  return { sets, end: at };
+}
+
+function byteAt(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
+  if (byte === undefined) throw truncated();
+  return byte;
+}
+
+const truncated = () => new MediaError("the AVC configuration is truncated");

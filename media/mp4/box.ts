@@ -1,6 +1,8 @@
-/** Boxes of ISO/IEC 14496-12, 4.2: a length, four letters, and what is in them. */
+/** Writes and reads MP4 boxes (ISO/IEC 14496-12, 4.2). */
 
-/** Numbers are single bytes. */
+import { MediaError } from "../access-unit.ts";
+
+/** Numbers stand for single bytes. */
 type Content = Uint8Array | readonly number[];
 
 export function writeBox(type: string, ...content: readonly Content[]): Buffer {
@@ -16,7 +18,7 @@ export function writeBox(type: string, ...content: readonly Content[]): Buffer {
   return box;
 }
 
-/** With a version and flags. */
+/** Writes a box with version and flags. */
 export const writeFullBox = (type: string, version: number, flags: number, ...content: readonly Content[]): Buffer =>
   writeBox(type, u32(version * 2 ** 24 + flags), ...content);
 
@@ -38,3 +40,49 @@ export function u32(...values: readonly number[]): Buffer {
 
 /** Up to 2^53. */
 export const u64 = (value: number): Buffer => u32(Math.floor(value / 2 ** 32), value % 2 ** 32);
+
+export interface Box {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/** Reads sibling boxes. Throws a `MediaError` if one is truncated. */
+export function readBoxes(bytes: Uint8Array): Box[] {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const boxes: Box[] = [];
+  let at = 0;
+  while (at < view.length) {
+    const header = readBoxHeader(view.subarray(at, at + 16));
+    if (header === null || at + header.bytes > view.length) throw new MediaError("an MP4 box is truncated");
+    boxes.push({ type: header.type, content: view.subarray(at + header.headerBytes, at + header.bytes) });
+    at += header.bytes;
+  }
+  return boxes;
+}
+
+export interface BoxHeader {
+  readonly type: string;
+  readonly headerBytes: number;
+  /** Of the whole box, header included. */
+  readonly bytes: number;
+}
+
+/** Null if there are too few bytes, or the length is invalid. */
+export function readBoxHeader(view: Buffer): BoxHeader | null {
+  if (view.length < 8) return null;
+  const type = view.toString("latin1", 4, 8);
+  const short = view.readUInt32BE(0);
+  if (short !== 1) return short < 8 ? null : { type, headerBytes: 8, bytes: short };
+  if (view.length < 16) return null;
+  const bytes = view.readUInt32BE(8) * 2 ** 32 + view.readUInt32BE(12);
+  return bytes < 16 ? null : { type, headerBytes: 16, bytes };
+}
+
+/** Finds the first box with this path: `findBox(bytes, "moov", "trak", "mdia")`. */
+export function findBox(bytes: Uint8Array, ...path: readonly string[]): Buffer | null {
+  const [type, ...rest] = path;
+  for (const box of readBoxes(bytes)) {
+    if (box.type === type) return rest.length === 0 ? box.content : findBox(box.content, ...rest);
+  }
+  return null;
+}

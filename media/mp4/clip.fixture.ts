@@ -1,17 +1,17 @@
-/** Pictures and sound as a publisher would send them, made by ffmpeg. */
+/** Video and audio of a publisher, encoded by ffmpeg. */
+
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readAvcConfig } from "../h264/avc-config.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { splitLengths } from "../h264/nal.ts";
-import { readSps } from "../h264/sps.ts";
-import type { Tracks, Unit } from "../unit.ts";
+import { readAvcConfig, readSps } from "../h264/sps.ts";
 
 export interface ClipOptions {
   readonly seconds?: number;
   readonly fps?: number;
-  /** Pictures from one key picture to the next. */
+  /** Pictures from one keyframe to the next. */
   readonly gop?: number;
   readonly bFrames?: number;
   readonly hasAudio?: boolean;
@@ -20,8 +20,8 @@ export interface ClipOptions {
 
 export interface Clip {
   readonly tracks: Tracks;
-  /** In the order in which they are decoded, sound among them. */
-  readonly units: readonly Unit[];
+  /** In decoding order, with audio. */
+  readonly units: readonly AccessUnit[];
   readonly pictures: number;
 }
 
@@ -65,11 +65,14 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const { packets } = JSON.parse(execFileSync("ffprobe", args, { encoding: "utf8", maxBuffer: 2 ** 26 }));
   const bytes = readFileSync(file);
   const avcC = bytes.indexOf("avcC");
-  const { sps, pps, lengthSize } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
+  const {
+    parameterSets: [sps = Buffer.of(), pps = Buffer.of()],
+    lengthSize,
+  } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
   const { width, height, reorderFrames } = readSps(sps);
   const pictures = (packets as Packet[]).filter(({ codec_type }) => codec_type === "video");
   const first = Math.min(...pictures.map(({ dts_time }) => Number(dts_time)));
-  const units = (packets as Packet[]).map((packet): Unit => {
+  const units = (packets as Packet[]).map((packet): AccessUnit => {
     const at = Number(packet.pos);
     const sample = bytes.subarray(at, at + Number(packet.size));
     const isKey = packet.flags.startsWith("K");
@@ -85,7 +88,7 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const audio = hasAudio
     ? { codec: "aac" as const, config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 }
     : null;
-  // As the hub does: nothing comes before the first key picture.
+  // As in the hub, nothing precedes the first keyframe.
   const ordered = units
     .filter(({ dtsUs }) => dtsUs >= 0)
     .toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));

@@ -1,9 +1,10 @@
-/** What players make of our files. */
+/** Decodes files with other players. */
+
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Unit } from "../unit.ts";
+import type { AccessUnit } from "../access-unit.ts";
 
 /** Gone when the work is done, whether that is a promise or not. */
 export function withFolder<T>(work: (folder: string) => T): T {
@@ -43,8 +44,8 @@ function hashFile(file: string, before: readonly string[]): string[] {
 /** It says so of every segment of HLS, of whomever. */
 const HARMLESS = /Found duplicated MOOV Atom|Last message repeated/;
 
-/** H.264 with start codes and nothing else: what pictures should look like. */
-export function toByteStream(units: readonly Unit[]): Buffer {
+/** The expected pictures, as an H.264 byte stream. */
+export function toByteStream(units: readonly AccessUnit[]): Buffer {
   const code = Uint8Array.of(0, 0, 0, 1);
   const pictures = units.filter(({ kind }) => kind === "video");
   return Buffer.concat(pictures.flatMap(({ parts }) => parts.flatMap((nal) => [code, nal])));

@@ -1,30 +1,31 @@
 /**
- * One fragment (ISO/IEC 14496-12, 8.8.4): a `moof` that tells of the samples and an `mdat` that holds them, of the video,
- * the audio or both. Offsets count from the `moof`, so that a fragment is good wherever it stands in a file.
+ * One fragment (ISO/IEC 14496-12, 8.8.4): a `moof` that describes the samples and an `mdat` that holds them, of video,
+ * audio or both. Offsets are relative to the `moof`, so a fragment is valid at any position in a file.
  */
-import { KEY_SAMPLE, PREDICTED_SAMPLE } from "./init-segment.ts";
-import { AUDIO_ID, VIDEO_ID } from "./timing.ts";
+import { MediaError } from "../access-unit.ts";
+import { readBoxes } from "./box.ts";
+import { AUDIO_ID, KEY_SAMPLE, PREDICTED_SAMPLE, VIDEO_ID } from "./init-segment.ts";
 
-/** Times in ticks of its track. */
+/** Times are in ticks of the track. */
 export interface Sample {
-  /** When it is decoded. */
+  /** Decoding time. */
   readonly time: number;
   readonly duration: number;
-  /** So much later it is shown. */
+  /** Composition offset: PTS minus DTS. */
   readonly offset: number;
   readonly isKey: boolean;
-  /** NAL units, which get their lengths here; or one frame of AAC. */
+  /** NAL units without lengths, or one AAC frame. */
   readonly parts: readonly Uint8Array[];
 }
 
 const HEADER_BYTES = 8;
 const MFHD_BYTES = 16;
-/** traf, tfhd, tfdt, and trun without its entries. */
+/** traf, tfhd, tfdt, and trun without entries. */
 const TRAF_BYTES = HEADER_BYTES + 16 + 20 + 20;
 const DEFAULT_BASE_IS_MOOF = 0x020000;
 const LENGTH_BYTES = 4;
 
-/** What each entry of `trun` has. */
+/** Flags of `trun`: which fields an entry has. */
 const FIELDS = { offset: 0x1, duration: 0x100, size: 0x200, flags: 0x400, composition: 0x800 } as const;
 
 interface Run {
@@ -35,7 +36,7 @@ interface Run {
   readonly entryBytes: number;
 }
 
-/** At least one of the two has samples. */
+/** At least one of the two must have samples. */
 export function writeFragment(sequence: number, video: readonly Sample[], audio: readonly Sample[]): Buffer {
   const runs = [makeVideoRun(video), makeAudioRun(audio)].filter(({ samples }) => samples.length > 0);
   const moofBytes = runs.reduce(
@@ -114,4 +115,58 @@ function writeNumbers(bytes: Buffer, begin: number, ...numbers: readonly number[
   let at = begin;
   for (const number of numbers) at = bytes.writeUInt32BE(number, at);
   return at;
+}
+
+export interface FragmentRun {
+  readonly trackId: number;
+  /** In ticks of the track, as all times here. */
+  readonly time: number;
+  readonly duration: number;
+  /** When the last sample has been displayed. */
+  readonly end: number;
+  readonly samples: number;
+  readonly bytes: number;
+  readonly isKey: boolean;
+}
+
+const NON_SYNC = 0x10000;
+
+/** Reads the content of a `moof` that `writeFragment` wrote. Throws a `MediaError` otherwise. */
+export function readMoof(content: Uint8Array): FragmentRun[] {
+  return readBoxes(content)
+    .filter(({ type }) => type === "traf")
+    .map((traf) => readTraf(traf.content));
+}
+
+function readTraf(content: Buffer): FragmentRun {
+  const boxes = readBoxes(content);
+  const find = (type: string, least: number): Buffer => {
+    const box = boxes.find((other) => other.type === type);
+    if (box === undefined || box.content.length < least) throw new MediaError(`the fragment has no valid ${type} box`);
+    return box.content;
+  };
+  const tfdt = find("tfdt", 12);
+  const time = tfdt.readUInt32BE(4) * 2 ** 32 + tfdt.readUInt32BE(8);
+  return { trackId: find("tfhd", 8).readUInt32BE(4), time, ...readTrun(find("trun", 12), time) };
+}
+
+function readTrun(content: Buffer, time: number): Omit<FragmentRun, "trackId" | "time"> {
+  const fields = content.readUInt32BE(0) & 0xffffff;
+  const samples = content.readUInt32BE(4);
+  const hasFlags = (fields & 0x400) !== 0;
+  const hasOffsets = (fields & 0x800) !== 0;
+  const entryBytes = 8 + (hasFlags ? 4 : 0) + (hasOffsets ? 4 : 0);
+  if ((fields & 0x301) !== 0x301 || content.length < 12 + samples * entryBytes)
+    throw new MediaError("the fragment's trun box does not have the fields that Windhover writes");
+  let duration = 0;
+  let bytes = 0;
+  let end = time;
+  for (let i = 0, at = 12; i < samples; i++, at += entryBytes) {
+    const offset = hasOffsets ? content.readUInt32BE(at + entryBytes - 4) : 0;
+    duration += content.readUInt32BE(at);
+    bytes += content.readUInt32BE(at + 4);
+    end = Math.max(end, time + duration + offset);
+  }
+  const isKey = samples > 0 && (!hasFlags || (content.readUInt32BE(20) & NON_SYNC) === 0);
+  return { duration, end, samples, bytes, isKey };
 }

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { Tracks, Unit } from "../unit.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import { findBox } from "./box.ts";
 import { type Clip, makeClip } from "./clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets, toByteStream, withFolder } from "./decode.fixture.ts";
+import { readMoof } from "./fragment.ts";
 import { type Fragment, Fragmenter, type FragmenterOptions } from "./fragmenter.ts";
 import { writeInitSegment } from "./init-segment.ts";
-import { findBox } from "./read-boxes.ts";
-import { readMoof } from "./read-fragment.ts";
 
 const plain = makeClip({ seconds: 2, hasAudio: true });
 
@@ -30,16 +30,16 @@ const toFile = (tracks: Tracks, fragments: readonly Fragment[]): Buffer =>
 const runsOf = ({ data }: Fragment) => readMoof(findBox(data, "moof") ?? Buffer.of());
 const inSeconds = (us: number): string => (us / 1e6).toFixed(4);
 
-describe("what players make of fragments", () => {
+describe("playback of fragments", () => {
   const kinds = [
     ["pictures in order", { seconds: 2, gop: 30 }],
     ["B-frames", { seconds: 2, bFrames: 2 }],
     ["sound", { seconds: 2, hasAudio: true }],
     ["B-frames and sound", { seconds: 2, bFrames: 3, hasAudio: true }],
-    ["a rate that microseconds cannot tell", { seconds: 2, fps: 24 }],
+    ["a rate that microseconds cannot express", { seconds: 2, fps: 24 }],
   ] as const;
   for (const [name, options] of kinds) {
-    test(`every picture and every sound is there, at its time: ${name}`, () => {
+    test(`every picture and audio frame is there, at its time: ${name}`, () => {
       const clip = makeClip(options);
       withFolder((folder) => {
         const file = join(folder, "made.mp4");
@@ -76,7 +76,7 @@ test("a stream that has been on for a day keeps its times", () => {
   });
 });
 
-test("sound whose times were rounded to milliseconds lasts what it lasts", () => {
+test("audio timestamps rounded to milliseconds get exact durations", () => {
   const units = plain.units.map((unit) => {
     const rounded = Math.floor(unit.dtsUs / 1000) * 1000;
     return unit.kind === "audio" ? { ...unit, dtsUs: rounded, ptsUs: rounded } : unit;
@@ -88,9 +88,9 @@ test("sound whose times were rounded to milliseconds lasts what it lasts", () =>
   for (const { duration, samples } of runs) assert.equal(duration, samples * 1024);
 });
 
-test("sound that pauses begins again where it does", () => {
+test("audio after a pause resumes at its time", () => {
   const sounds = plain.units.filter(({ kind, dtsUs }) => kind === "video" || dtsUs < 400_000 || dtsUs > 1_200_000);
-  const runs = fragment({ ...plain, units: sounds }, { longestUs: 500_000 })
+  const runs = fragment({ ...plain, units: sounds }, { maxSampleUs: 500_000 })
     .flatMap(runsOf)
     .filter(({ trackId }) => trackId === 2);
   const starts = sounds.filter(({ kind }) => kind === "audio").map(({ dtsUs }) => Math.round(dtsUs * 0.048));
@@ -98,9 +98,9 @@ test("sound that pauses begins again where it does", () => {
 });
 
 test("a picture that lasts too long is followed by a gap", () => {
-  const late = (unit: Unit): Unit =>
+  const late = (unit: AccessUnit): AccessUnit =>
     unit.dtsUs < 1_000_000 ? unit : { ...unit, dtsUs: unit.dtsUs + 3_000_000, ptsUs: unit.ptsUs + 3_000_000 };
-  const [with_, without] = [{ longestUs: 2_000_000 }, {}].map((options) =>
+  const [with_, without] = [{ maxSampleUs: 2_000_000 }, {}].map((options) =>
     fragment({ ...plain, units: plain.units.map(late) }, options),
   );
   const durations = (fragments: readonly Fragment[] = []) => fragments.map(({ durationUs }) => durationUs);
@@ -124,7 +124,7 @@ test("the parameter sets that the track has are not repeated, others are", () =>
   assert.equal(measure([sps, pps, other, Uint8Array.of(0x65, 1)]), bare + 4 + other.length);
 });
 
-test("what is before the beginning of the file is left out", () => {
+test("drops units before the start of the file", () => {
   const fragmenter = new Fragmenter(plain.tracks, { zeroUs: 500_000 });
   for (const unit of plain.units) fragmenter.add(unit);
   const { startUs, pictures } = fragmenter.drain() ?? {};

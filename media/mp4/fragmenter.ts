@@ -1,85 +1,87 @@
-/** Makes fragments of units. Whoever feeds it says when one is to end: it ends before the unit that came last. */
+/**
+ * Builds fragments from access units. The caller decides when a fragment ends: it then contains everything before the
+ * latest access unit, whose duration is not known yet.
+ */
+import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { NAL, nalType } from "../h264/nal.ts";
-import type { Tracks, Unit } from "../unit.ts";
 import { type Sample, writeFragment } from "./fragment.ts";
-import { Lane } from "./lane.ts";
-import { audioScale, toTicks, toUs, VIDEO_SCALE } from "./timing.ts";
+import { audioScale, toTicks, toUs, VIDEO_SCALE } from "./init-segment.ts";
 
 export interface Fragment {
   /** `moof` and `mdat`. */
   readonly data: Buffer;
-  /** When its first picture is decoded, from the beginning of the file; without a picture: its first sound. */
+  /** DTS of its first picture, from the start of the file; without a picture: of its first audio frame. */
   readonly startUs: number;
   readonly durationUs: number;
-  /** When the last of it has been shown and heard. */
+  /** When its last video and audio have been presented. */
   readonly endUs: number;
-  /** Decoding may begin with it. */
+  /** It starts with a keyframe. */
   readonly isKey: boolean;
-  /** Decoding may begin in it. */
+  /** It contains a keyframe. */
   readonly hasKey: boolean;
   readonly pictures: number;
 }
 
 export interface FragmenterOptions {
-  /** Of the units: where the file begins. What is decoded before is left out. */
+  /** Position of the file's start on the timeline of the access units. Earlier ones are dropped. */
   readonly zeroUs?: number;
   /** A sample that would last longer is followed by a gap instead. */
-  readonly longestUs?: number;
+  readonly maxSampleUs?: number;
 }
 
-/** AAC has so many samples in a frame nearly always. */
+/** Samples per AAC frame, nearly always. */
 const FRAME_SAMPLES = 1024;
-/** Times of audio that were milliseconds on their way are off by one, and then some. */
+/** Audio timestamps that were milliseconds on the wire are off by a little more than one. */
 const SNAP_US = 5000;
-const USUAL_PICTURE_US = 33_333;
+const DEFAULT_FRAME_US = 33_333;
 
 export class Fragmenter {
   readonly #tracks: Tracks;
   readonly #zeroUs: number;
   readonly #video: Lane;
   readonly #audio: Lane | null;
+  readonly #audioScale: number;
   #sequence = 1;
   #bytes = 0;
 
-  constructor(tracks: Tracks, { zeroUs = 0, longestUs = Number.MAX_SAFE_INTEGER }: FragmenterOptions = {}) {
+  constructor(tracks: Tracks, { zeroUs = 0, maxSampleUs = Number.MAX_SAFE_INTEGER }: FragmenterOptions = {}) {
     this.#tracks = tracks;
     this.#zeroUs = zeroUs;
-    const longestTicks = (scale: number) => Math.min(toTicks(longestUs, scale), 2 ** 31);
+    this.#audioScale = tracks.audio === null ? 1 : audioScale(tracks.audio);
+    const maxTicks = (scale: number) => Math.min(toTicks(maxSampleUs, scale), 2 ** 31);
     this.#video = new Lane({
       scale: VIDEO_SCALE,
-      usualTicks: toTicks(USUAL_PICTURE_US, VIDEO_SCALE),
+      defaultTicks: toTicks(DEFAULT_FRAME_US, VIDEO_SCALE),
       snapTicks: 0,
-      longestTicks: longestTicks(VIDEO_SCALE),
+      maxTicks: maxTicks(VIDEO_SCALE),
     });
-    if (tracks.audio === null) {
-      this.#audio = null;
-      return;
-    }
-    const scale = audioScale(tracks.audio);
-    this.#audio = new Lane({
-      scale,
-      usualTicks: FRAME_SAMPLES,
-      snapTicks: toTicks(SNAP_US, scale),
-      longestTicks: longestTicks(scale),
-    });
+    this.#audio =
+      tracks.audio === null
+        ? null
+        : new Lane({
+            scale: this.#audioScale,
+            defaultTicks: FRAME_SAMPLES,
+            snapTicks: toTicks(SNAP_US, this.#audioScale),
+            maxTicks: maxTicks(this.#audioScale),
+          });
   }
 
-  /** What the pictures that would be cut now last. */
+  /** Duration of the video that `cut` would return now. */
   get readyUs(): number {
     return toUs(this.#video.readyTicks, VIDEO_SCALE);
   }
 
-  /** The same of the sound. */
-  get readySoundUs(): number {
-    return this.#audio === null ? 0 : toUs(this.#audio.readyTicks, this.#audioScale());
+  /** Duration of the audio that `cut` would return now. */
+  get readyAudioUs(): number {
+    return toUs(this.#audio?.readyTicks ?? 0, this.#audioScale);
   }
 
-  /** What the picture that came last will probably last. */
+  /** Estimated duration of the latest picture. */
   get stepUs(): number {
     return toUs(this.#video.stepTicks, VIDEO_SCALE);
   }
 
-  /** Of what is held. */
+  /** Bytes held. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -88,58 +90,58 @@ export class Fragmenter {
     return this.#video.isEmpty && (this.#audio?.isEmpty ?? true);
   }
 
-  /** On the units' time line: where the next frame of sound should begin. Null where there has been none. */
-  get nextSoundUs(): number | null {
+  /** Where the next audio frame should start, on the timeline of the access units. Null before the first. */
+  get nextAudioUs(): number | null {
     const ticks = this.#audio?.nextTicks ?? null;
-    return ticks === null ? null : toUs(ticks, this.#audioScale()) + this.#zeroUs;
+    return ticks === null ? null : toUs(ticks, this.#audioScale) + this.#zeroUs;
   }
 
-  add(unit: Unit): void {
+  add(unit: AccessUnit): void {
     if (unit.dtsUs < this.#zeroUs) return;
-    const { kind, parts } = unit;
-    if (kind === "audio" && this.#audio === null) return;
-    const kept = kind === "audio" ? parts : this.#leaveOutKnown(parts);
-    for (const { length } of kept) this.#bytes += length;
-    (kind === "audio" ? this.#audio : this.#video)?.add(unit, kept, this.#zeroUs);
+    const lane = unit.kind === "audio" ? this.#audio : this.#video;
+    if (lane === null) return;
+    const parts = unit.kind === "audio" ? unit.parts : this.#removeKnownSets(unit.parts);
+    for (const { length } of parts) this.#bytes += length;
+    lane.add(unit, parts, this.#zeroUs);
   }
 
-  /** Everything before the last picture, or so many pictures more, and the last sound; null where that is nothing. */
-  cut(pictures = 0): Fragment | null {
-    const video = this.#video.take(pictures);
+  /** Returns everything before the last picture, less `keepPictures` more, and before the last audio frame. Null if empty. */
+  cut(keepPictures = 0): Fragment | null {
+    const video = this.#video.take(keepPictures);
     const audio = this.#audio?.take() ?? [];
     const first = video[0] ?? audio[0];
     if (first === undefined) return null;
     const data = writeFragment(this.#sequence++, video, audio);
-    const scale = video.length > 0 ? VIDEO_SCALE : this.#audioScale();
+    const scale = video.length > 0 ? VIDEO_SCALE : this.#audioScale;
     const ticks = (video.length > 0 ? video : audio).reduce((sum, { duration }) => sum + duration, 0);
     this.#bytes -= countBytes(video) + countBytes(audio);
     return {
       data,
       startUs: toUs(first.time, scale),
       durationUs: toUs(ticks, scale),
-      endUs: Math.max(toUs(endOf(video), VIDEO_SCALE), toUs(endOf(audio), this.#audioScale())),
+      endUs: Math.max(toUs(endOf(video), VIDEO_SCALE), toUs(endOf(audio), this.#audioScale)),
       isKey: video[0]?.isKey ?? false,
       hasKey: video.some(({ isKey }) => isKey),
       pictures: video.length,
     };
   }
 
-  /** Everything before this picture, which belongs to another file. Nothing may be added after it. */
-  finish(next: Unit): Fragment | null {
+  /** Returns everything before this picture, which belongs to the next file. Nothing may be added afterwards. */
+  finish(next: AccessUnit): Fragment | null {
     this.add(next);
     this.#audio?.settle();
     return this.cut();
   }
 
-  /** Everything: nothing came for a while, or nothing more comes. */
+  /** Returns everything: input has paused or ended. */
   drain(): Fragment | null {
     this.#video.settle();
     this.#audio?.settle();
     return this.cut();
   }
 
-  /** The SPS and the PPS of the track are in its description already. */
-  #leaveOutKnown(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  /** The track's SPS and PPS are in the init segment already. */
+  #removeKnownSets(parts: readonly Uint8Array[]): readonly Uint8Array[] {
     const { sps, pps } = this.#tracks.video;
     const isKnown = (nal: Uint8Array) => {
       const type = nalType(nal);
@@ -148,10 +150,6 @@ export class Fragmenter {
     };
     return parts.some(isKnown) ? parts.filter((nal) => !isKnown(nal)) : parts;
   }
-
-  #audioScale(): number {
-    return this.#tracks.audio === null ? 1 : audioScale(this.#tracks.audio);
-  }
 }
 
 const countBytes = (samples: readonly Sample[]): number =>
@@ -159,3 +157,79 @@ const countBytes = (samples: readonly Sample[]): number =>
 
 const endOf = (samples: readonly Sample[]): number =>
   samples.reduce((end, { time, offset, duration }) => Math.max(end, time + offset + duration), 0);
+
+interface LaneOptions {
+  readonly scale: number;
+  /** Sample duration before one is measured. */
+  readonly defaultTicks: number;
+  /** A sample this close to the expected end of the previous one is moved there, to undo rounding on the wire. */
+  readonly snapTicks: number;
+  /** A longer step is a gap and not a sample duration. */
+  readonly maxTicks: number;
+}
+
+type PendingSample = Omit<Sample, "duration">;
+
+/** The samples of one track. A sample's duration is known when the next one arrives, so the last one is pending. */
+class Lane {
+  readonly #options: LaneOptions;
+  #ready: Sample[] = [];
+  #readyTicks = 0;
+  #pending: PendingSample | null = null;
+  #lastTime: number | null = null;
+  #step: number;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#step = options.defaultTicks;
+  }
+
+  /** Total duration of the ready samples. */
+  get readyTicks(): number {
+    return this.#readyTicks;
+  }
+
+  /** Estimated duration of the pending sample. */
+  get stepTicks(): number {
+    return this.#step;
+  }
+
+  get isEmpty(): boolean {
+    return this.#ready.length === 0 && this.#pending === null;
+  }
+
+  /** Expected time of the next sample; null before the first. */
+  get nextTicks(): number | null {
+    return this.#lastTime === null ? null : this.#lastTime + this.#step;
+  }
+
+  add(unit: AccessUnit, parts: readonly Uint8Array[], zeroUs: number): void {
+    const { scale, snapTicks, defaultTicks, maxTicks } = this.#options;
+    const stated = toTicks(unit.dtsUs - zeroUs, scale);
+    const last = this.#lastTime;
+    const expected = last === null ? stated : last + defaultTicks;
+    const snapped = Math.abs(stated - expected) <= snapTicks ? expected : stated;
+    // Rounding can make two times equal.
+    const time = last === null ? snapped : Math.max(snapped, last + 1);
+    if (last !== null && time - last <= maxTicks) this.#step = time - last;
+    this.settle();
+    const offset = Math.max(toTicks(unit.ptsUs - zeroUs, scale) - stated, 0);
+    this.#pending = { time, offset, isKey: unit.isKey, parts };
+    this.#lastTime = time;
+  }
+
+  /** Returns the ready samples except the newest `keep`. */
+  take(keep = 0): readonly Sample[] {
+    const samples = this.#ready.splice(0, Math.max(this.#ready.length - keep, 0));
+    this.#readyTicks = this.#ready.reduce((sum, { duration }) => sum + duration, 0);
+    return samples;
+  }
+
+  /** Makes the pending sample ready, with its estimated duration. */
+  settle(): void {
+    if (this.#pending === null) return;
+    this.#ready.push({ ...this.#pending, duration: this.#step });
+    this.#readyTicks += this.#step;
+    this.#pending = null;
+  }
+}

@@ -1,16 +1,28 @@
-/** What comes before the fragments: a `moov` without samples (ISO/IEC 14496-12, 8.8), for H.264 and perhaps AAC. */
-import { writeAvcConfig } from "../h264/avc-config.ts";
-import type { AudioTrack, Tracks, VideoTrack } from "../unit.ts";
+/**
+ * The init segment of a fragmented MP4: `ftyp` and a `moov` without samples (ISO/IEC 14496-12, 8.8), for H.264 and
+ * optionally AAC. `mvhd` and `mehd` reserve room for the duration, which is written when the file is finished.
+ */
+import type { AudioTrack, Tracks, VideoTrack } from "../access-unit.ts";
+import { writeAvcConfig } from "../h264/sps.ts";
 import { u16, u32, writeBox, writeFullBox } from "./box.ts";
-import { AUDIO_ID, audioScale, VIDEO_ID, VIDEO_SCALE } from "./timing.ts";
 
-/** Of the film as a whole, which has no duration yet: milliseconds, as `patchDuration` writes it. */
+export const VIDEO_ID = 1;
+export const AUDIO_ID = 2;
+/** Timescale of the video track, the same as RTP's: timestamps received by RTP stay exact. */
+export const VIDEO_SCALE = 90_000;
+/** Timescale of the audio track: one tick per sample. */
+export const audioScale = (track: AudioTrack): number => track.sampleRate;
+
+export const toTicks = (us: number, scale: number): number => Math.round((us * scale) / 1e6);
+export const toUs = (ticks: number, scale: number): number => Math.round((ticks * 1e6) / scale);
+
+/** Timescale of the movie: milliseconds. */
 const MOVIE_SCALE = 1000;
 const MATRIX = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
-/** 15 bits of three letters less 0x60: "und". */
+/** The language "und": three letters minus 0x60 in 5 bits each. */
 const UNDETERMINED = 0x55c4;
 const ENABLED_IN_MOVIE = 3;
-/** 8.8.3.1: of a picture that depends on others, and of a frame that does not. */
+/** Sample flags (8.8.3.1): depends on other samples, and sync sample. */
 export const PREDICTED_SAMPLE = 0x01010000;
 export const KEY_SAMPLE = 0x02000000;
 
@@ -68,7 +80,7 @@ function writeVideo(track: VideoTrack): Buffer {
 }
 
 function writeAudio(track: AudioTrack): Buffer {
-  // The field has 16 bits; what does not fit is told by the configuration alone.
+  // The field has 16 bits; higher rates are only in the AudioSpecificConfig.
   const rate = track.sampleRate < 2 ** 16 ? track.sampleRate : 0;
   const entry = writeBox(
     "mp4a",
@@ -129,4 +141,18 @@ function writeTrack(
     writeBox("minf", mediaHeader, here, samples),
   );
   return writeBox("trak", header, media);
+}
+
+/** Offset of the duration from the start of its box, for version 0. */
+const DURATION_OFFSETS = [
+  ["mvhd", 24],
+  ["mehd", 12],
+] as const;
+
+/** Returns the bytes that set the duration of a finished file. `init`: the init segment that the file starts with. */
+export function patchDuration(init: Buffer, durationMs: number): { readonly at: number; readonly bytes: Buffer }[] {
+  return DURATION_OFFSETS.map(([type, offset]) => ({
+    at: init.indexOf(type, 0, "latin1") - 4 + offset,
+    bytes: u32(Math.min(Math.ceil(durationMs), 2 ** 32 - 1)),
+  }));
 }

@@ -1,5 +1,5 @@
-/** AMF0, as far as RTMP's commands use it. What is read comes from strangers: depth, entries and bytes are limited. */
-import { MediaFault } from "../fault.ts";
+/** Reads and writes AMF0, the subset that RTMP commands use. Input is untrusted: depth, values and bytes are limited. */
+import { MediaError } from "../access-unit.ts";
 
 export type AmfValue = number | boolean | string | null | readonly AmfValue[] | AmfObject;
 export interface AmfObject {
@@ -19,14 +19,13 @@ const MARKER = {
   date: 11,
   longString: 12,
 } as const;
-const MOST_DEPTH = 8;
-/** In one message, whatever they are nested in. */
-const MOST_VALUES = 512;
+const MAX_DEPTH = 8;
+/** In one message, nested ones included. */
+const MAX_VALUES = 512;
 
 export const isAmfObject = (value: AmfValue | undefined): value is AmfObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** All values of a message. */
 export function readAmf(bytes: Buffer): AmfValue[] {
   const reader = new AmfReader(bytes);
   const values: AmfValue[] = [];
@@ -48,9 +47,9 @@ class AmfReader {
   }
 
   readValue(depth: number): AmfValue {
-    if (depth > MOST_DEPTH) throw new MediaFault(`AMF: values are nested deeper than ${MOST_DEPTH}`);
+    if (depth > MAX_DEPTH) throw new MediaError(`AMF: values are nested deeper than ${MAX_DEPTH}`);
     this.#values += 1;
-    if (this.#values > MOST_VALUES) throw new MediaFault(`AMF: more than ${MOST_VALUES} values`);
+    if (this.#values > MAX_VALUES) throw new MediaError(`AMF: more than ${MAX_VALUES} values`);
     const marker = this.#bytes.readUInt8(this.#take(1));
     switch (marker) {
       case MARKER.number:
@@ -65,7 +64,7 @@ class AmfReader {
       case MARKER.undefined:
         return null;
       case MARKER.map:
-        // The count is a hint that several encoders get wrong; the end is marked.
+        // Skips the count, which several encoders get wrong: an end marker follows.
         this.#take(4);
         return this.#readObject(depth);
       case MARKER.object:
@@ -73,17 +72,17 @@ class AmfReader {
       case MARKER.array:
         return this.#readArray(depth);
       case MARKER.date:
-        // Milliseconds, then a time zone that is to be ignored.
+        // Milliseconds, then a time zone, which is ignored.
         return this.#bytes.readDoubleBE(this.#take(10));
       default:
-        throw new MediaFault(`AMF: no value begins with ${marker}`);
+        throw new MediaError(`AMF: unknown type marker ${marker}`);
     }
   }
 
-  /** Where the bytes begin that are read now. */
+  /** Consumes `count` bytes and returns their position. */
   #take(count: number): number {
     const at = this.#at;
-    if (count > this.#bytes.length - at) throw new MediaFault("AMF: it ends in the middle of a value");
+    if (count > this.#bytes.length - at) throw new MediaError("AMF: a value is truncated");
     this.#at += count;
     return at;
   }
@@ -95,7 +94,7 @@ class AmfReader {
   }
 
   #readObject(depth: number): AmfObject {
-    // Without a prototype: names come from strangers.
+    // Without a prototype: names are untrusted.
     const object: Record<string, AmfValue> = Object.create(null);
     for (;;) {
       const name = this.#readText(2);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Handshake } from "./handshake.ts";
 
-test("both sides agree, whatever pieces it comes in, and nothing after it is lost", () => {
+test("both sides agree with any fragmentation, and keep the bytes that follow", () => {
   for (const size of [1, 100, 1537, 10_000]) {
     const toServer: Buffer[] = [];
     const toClient: Buffer[] = [];
@@ -27,5 +27,5 @@ test("both sides agree, whatever pieces it comes in, and nothing after it is los
 
 test("another protocol is known by its first byte", () => {
   const server = new Handshake("server", () => assert.fail("nothing is answered"));
-  assert.throws(() => server.push(Buffer.from("GET / HTTP/1.1")), /version 3, not with 71/);
+  assert.throws(() => server.push(Buffer.from("GET / HTTP/1.1")), /version 3, received 71/);
 });

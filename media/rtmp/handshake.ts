@@ -1,6 +1,7 @@
-/** The simple handshake, which every peer speaks: both send a version and 1536 bytes, and get them back. */
+/** The simple RTMP handshake, which every peer supports: each side sends a version and 1536 bytes, and echoes the peer's. */
+
 import { randomBytes } from "node:crypto";
-import { MediaFault } from "../fault.ts";
+import { MediaError } from "../access-unit.ts";
 
 const VERSION = 3;
 const PART_BYTES = 1536;
@@ -9,7 +10,7 @@ const NO_BYTES = Buffer.alloc(0);
 function makeHello(): Buffer {
   const hello = randomBytes(1 + PART_BYTES);
   hello[0] = VERSION;
-  // Time, then four zeros: they say that no digest is in it, and that none is expected.
+  // Time, then four zeros: no digest is present, and none is expected.
   hello.fill(0, 1, 9);
   return hello;
 }
@@ -26,12 +27,12 @@ export class Handshake {
     if (role === "client") write(makeHello());
   }
 
-  /** Null until it is done, then the bytes that came after it. */
+  /** Null until it is complete, then the bytes after it. */
   push(bytes: Buffer): Buffer | null {
     this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes]);
     const version = this.#received[0];
     if (version !== undefined && version !== VERSION) {
-      throw new MediaFault(`a handshake begins with the version ${VERSION}, not with ${version}`);
+      throw new MediaError(`expected RTMP handshake version ${VERSION}, received ${version}`);
     }
     if (this.#received.length < 1 + PART_BYTES) return null;
     if (!this.#hasAnswered) {
@@ -40,7 +41,7 @@ export class Handshake {
       this.#write(this.#role === "server" ? Buffer.concat([makeHello(), echo]) : Buffer.from(echo));
     }
     if (this.#received.length < 1 + 2 * PART_BYTES) return null;
-    // What comes back is not compared: several encoders send something else.
+    // The echo is not compared: several encoders send something else.
     return this.#received.subarray(1 + 2 * PART_BYTES);
   }
 }

@@ -1,4 +1,5 @@
 /** Our client against our hub, against nginx, and against servers that are none. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,13 +12,12 @@ import { makeFlv, readPackets, toPackets } from "../../hub/rtmp/clips.fixture.ts
 import { RawClient, readTags } from "../../hub/rtmp/raw-client.fixture.ts";
 import { runProgram, type Taken, TestIngest, testFolder } from "../../hub/rtmp/rtmp.fixture.ts";
 import { nginxIsMissing, openNginx } from "../../test/nginx-rtmp.fixture.ts";
-import type { Tracks, Unit } from "../unit.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import { type OutgoingMessage, writeChunks } from "./chunk-writer.ts";
-import { type Command, makeCommand, readCommand } from "./command.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import type { Publisher } from "../publisher.ts";
+import { ChunkReader, writeChunks } from "./chunks.ts";
 import { Handshake } from "./handshake.ts";
-import { MESSAGE } from "./message.ts";
-import { publishRtmp, type RtmpPublisher } from "./publisher.ts";
+import { type Command, MESSAGE, makeCommand, type OutgoingMessage, readCommand } from "./message.ts";
+import { publishRtmp } from "./publisher.ts";
 
 const ingest = await TestIngest.open();
 
@@ -25,7 +25,7 @@ const ingest = await TestIngest.open();
 async function loadUnits(
   name: string,
   options: Parameters<typeof makeFlv>[0],
-): Promise<{ tracks: Tracks; units: Unit[] }> {
+): Promise<{ tracks: Tracks; units: AccessUnit[] }> {
   const client = await RawClient.publishing(ingest, `user/load/${name}`);
   for (const tag of readTags(await makeFlv(options))) client.send(tag);
   client.command("deleteStream", null, 1);
@@ -37,13 +37,14 @@ const rich = await loadUnits("rich", { frames: 50, bFrames: 2, hasSound: true })
 const plain = await loadUnits("plain", { frames: 50 });
 const large = await loadUnits("large", { frames: 25, size: "320x240" });
 
-function sendAll(publisher: RtmpPublisher, units: readonly Unit[]): void {
+function sendAll(publisher: Publisher, units: readonly AccessUnit[]): void {
   for (const unit of units) assert.ok(publisher.send(unit));
 }
 
-const assertSame = (taken: Taken, units: readonly Unit[]) => assert.deepEqual(toPackets(taken.units), toPackets(units));
+const assertSame = (taken: Taken, units: readonly AccessUnit[]) =>
+  assert.deepEqual(toPackets(taken.units), toPackets(units));
 
-test("our hub gets every picture and every frame of sound, with their times", async () => {
+test("delivers every picture and audio frame to the hub, with timestamps", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/rich"), rich.tracks);
   sendAll(publisher, rich.units);
   await publisher.close();
@@ -55,7 +56,7 @@ test("our hub gets every picture and every frame of sound, with their times", as
   assert.equal(publisher.send(rich.units[0] ?? assert.fail()), false);
 });
 
-test("it begins with a key unit, at time 0", async () => {
+test("starts with a keyframe at time 0", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/late"), plain.tracks);
   const late = plain.units.slice(5);
   const sent = late.filter((unit) => publisher.send(unit));
@@ -64,7 +65,7 @@ test("it begins with a key unit, at time 0", async () => {
   assert.deepEqual([sent.length, units.length, units[0]?.isKey, units[0]?.dtsUs], [38, 38, true, 0]);
 });
 
-test("another picture in the middle of the stream is told of", async () => {
+test("sends a new configuration when the picture size changes", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/resized"), plain.tracks);
   const later = large.units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + 2e6, ptsUs: unit.ptsUs + 2e6 }));
   sendAll(publisher, [...plain.units, ...later]);
@@ -121,14 +122,14 @@ async function waitForFile(folder: string): Promise<string[]> {
   }
 }
 
-test("a refusal is told in the server's words", async () => {
+test("quotes the rejection of the server", async () => {
   await assert.rejects(publishRtmp(ingest.url("user/own/x", "wrong"), plain.tracks), {
-    message: "the server refused: a valid key is needed",
+    message: "the server rejected the stream: a valid key is needed",
   });
-  await assert.rejects(publishRtmp(ingest.url("user"), plain.tracks), /the address of a stream is/);
+  await assert.rejects(publishRtmp(ingest.url("user"), plain.tracks), /expected the address rtmp/);
   const publisher = await publishRtmp(ingest.url("user/own/expelled"), plain.tracks);
   ingest.streams.expel("user/own/expelled", "its source was deleted");
-  assert.equal(await publisher.closed, "the server refused: its source was deleted");
+  assert.equal(await publisher.closed, "the server rejected the stream: its source was deleted");
 });
 
 async function listen(server: Server): Promise<number> {
@@ -143,20 +144,20 @@ async function listen(server: Server): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : assert.fail();
 }
 
-test("whoever is told to give up does so at once", async () => {
+test("an abort signal ends publishing immediately", async () => {
   const silent = await listen(createServer());
   const controller = new AbortController();
   const publishing = publishRtmp(`rtmp://127.0.0.1:${silent}/a/b`, plain.tracks, { signal: controller.signal });
   controller.abort();
-  await assert.rejects(publishing, /given up/);
+  await assert.rejects(publishing, /aborted/);
 });
 
-test("servers that say nothing, something else, or hang up are given up", async () => {
+test("rejects for servers that are silent, speak another protocol or close", async () => {
   const options = { stepMs: 300 };
   const silent = await listen(createServer());
   await assert.rejects(
     publishRtmp(`rtmp://127.0.0.1:${silent}/a/b`, plain.tracks, options),
-    /did not shake hands within 0.3 s/,
+    /did not complete the handshake within 0.3 s/,
   );
   const web = await listen(createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
   await assert.rejects(publishRtmp(`rtmp://127.0.0.1:${web}/a/b`, plain.tracks, options), /does not speak RTMP/);
@@ -188,7 +189,7 @@ async function openScripted(answer: (command: Command) => OutgoingMessage[]): Pr
   return listen(server);
 }
 
-test("errors for what nobody waits for do no harm, errors for what is waited for are refusals", async () => {
+test("ignores errors of commands without a caller, and rejects on errors of awaited ones", async () => {
   const fail = ({ transaction }: Command) => makeCommand(0, "_error", transaction, null, { description: "not here" });
   const succeed = ({ transaction }: Command) => makeCommand(0, "_result", transaction, null, 7);
   for (const refused of ["connect", "createStream", "publish"]) {
@@ -196,11 +197,11 @@ test("errors for what nobody waits for do no harm, errors for what is waited for
       [refused, "releaseStream", "FCPublish"].includes(command.name) ? [fail(command)] : [succeed(command)],
     );
     const publishing = publishRtmp(`rtmp://127.0.0.1:${port}/a/b`, plain.tracks);
-    await assert.rejects(publishing, { message: "the server refused: not here" }, refused);
+    await assert.rejects(publishing, { message: "the server rejected the stream: not here" }, refused);
   }
 });
 
-/** Between a client and the hub: what the client says is kept, and can be held back. */
+/** A relay between a client and the hub that records what the client sends, and can hold it back. */
 async function openRelay(): Promise<{ port: number; said: Buffer[]; hold(): void; release(): void }> {
   const said: Buffer[] = [];
   const clients: Socket[] = [];
@@ -223,7 +224,7 @@ async function openRelay(): Promise<{ port: number; said: Buffer[]; hold(): void
   };
 }
 
-test("a fixed address is connected to, and the server is told the name", async () => {
+test("connects to a fixed address, and sends the name of the URL", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/pinned").replace(/127\.0\.0\.1:\d+/, `cam.invalid:${relay.port}`);
   const publisher = await publishRtmp(url, plain.tracks, { host: "127.0.0.1" });
@@ -232,8 +233,8 @@ test("a fixed address is connected to, and the server is told the name", async (
   await assert.rejects(publishRtmp(url, plain.tracks, { stepMs: 5000 }), /ENOTFOUND|EAI_AGAIN/);
 });
 
-/** Sent again and again until it is not taken any more. */
-function flood(publisher: RtmpPublisher, most: number): number {
+/** Sends until the publisher rejects a unit. */
+function flood(publisher: Publisher, most: number): number {
   for (let i = 0; i < most; i += 1) {
     const unit = plain.units[i % plain.units.length] ?? assert.fail();
     const padded = unit.isKey ? unit : { ...unit, parts: [...unit.parts, Buffer.alloc(500_000, 6)] };
@@ -242,7 +243,7 @@ function flood(publisher: RtmpPublisher, most: number): number {
   return most;
 }
 
-test("a server that does not keep up costs pictures up to the next key unit, not memory", async () => {
+test("drops pictures up to the next keyframe when the server is too slow, and limits memory", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/slow").replace(String(ingest.port), String(relay.port));
   const publisher = await publishRtmp(url, plain.tracks, { queueBytes: 1_000_000 });
@@ -260,7 +261,7 @@ test("a server that does not keep up costs pictures up to the next key unit, not
   await publisher.close();
 });
 
-test("a server that takes nothing any more is given up", async () => {
+test("closes when the server accepts no data", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/stalled").replace(String(ingest.port), String(relay.port));
   const publisher = await publishRtmp(url, plain.tracks, { queueBytes: 1_000_000, stalledMs: 200, stepMs: 300 });
@@ -273,11 +274,11 @@ test("a server that takes nothing any more is given up", async () => {
     flood(publisher, 1000);
     await sleep(10);
   }
-  assert.equal(reason, "the server has taken nothing for 0.2 s");
+  assert.equal(reason, "the server accepted no data for 0.2 s");
   await publisher.close();
 });
 
-test("rtmps is RTMP within TLS, and certificates are checked", async () => {
+test("rtmps uses TLS and verifies certificates", async () => {
   const folder = testFolder();
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const line = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`;

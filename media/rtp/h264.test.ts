@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { collectGarbage } from "../../test/soak/rounds.fixture.ts";
-import { MediaFault } from "../fault.ts";
-import { type CodedPicture, H264Depayloader } from "./h264-depayload.ts";
-import { packetise } from "./h264-payload.ts";
-import type { RtpPacket } from "./packet.ts";
-import { joinPayload, payloadLength } from "./payload.ts";
+import { MediaError } from "../access-unit.ts";
+import { type CodedPicture, H264Depayloader, payloadH264 } from "./h264.ts";
+import { joinPayload, payloadLength, type RtpPacket } from "./packet.ts";
 
 const nal = (type: number, length: number, fill = 1): Uint8Array => {
   const bytes = new Uint8Array(length).fill(fill);
@@ -22,7 +20,7 @@ const MAX = 100;
 const toPackets = (pictures: readonly (readonly Uint8Array[])[]): RtpPacket[] => {
   let sequence = 65_530;
   return pictures.flatMap((nals, i) =>
-    packetise(nals, MAX).map((payload, at, all) => ({
+    payloadH264(nals, MAX).map((payload, at, all) => ({
       marker: at === all.length - 1,
       payloadType: 96,
       sequence: sequence++ & 0xffff,
@@ -40,7 +38,7 @@ function depayload(packets: readonly RtpPacket[], lost: (i: number) => boolean =
   for (const [i, packet] of packets.entries()) {
     if (lost(i)) isAfterLoss = true;
     else {
-      depayloader.take(packet, isAfterLoss);
+      depayloader.push(packet, isAfterLoss);
       isAfterLoss = false;
     }
   }
@@ -54,13 +52,13 @@ const anyNal = fc
     return bytes;
   });
 
-test("pictures of any size come out of packets as they went in, and no packet is too large", () => {
+test("pictures of any size survive payloading, in packets within the limit", () => {
   const picture = fc
     .tuple(fc.array(anyNal, { maxLength: 4 }), fc.constantFrom(1, 5, 99, 100, 101, 300))
     .map(([nals, n]) => [...nals, nal(1, n)]);
   fc.assert(
     fc.property(fc.array(picture, { minLength: 1, maxLength: 5 }), (pictures) => {
-      for (const nals of pictures) for (const one of packetise(nals, MAX)) assert.ok(payloadLength(one) <= MAX);
+      for (const nals of pictures) for (const one of payloadH264(nals, MAX)) assert.ok(payloadLength(one) <= MAX);
       const out = depayload(toPackets(pictures)).pictures;
       assert.deepEqual(
         out.map(({ nals }) => nals.map((one) => Buffer.from(one).toString("hex"))),
@@ -72,13 +70,13 @@ test("pictures of any size come out of packets as they went in, and no packet is
 
 test("parameter sets go together in one packet, and large units are not copied", () => {
   const large = nal(5, 250);
-  const payloads = packetise([SPS, PPS, large], MAX);
+  const payloads = payloadH264([SPS, PPS, large], MAX);
   assert.equal((payloads[0]?.body[0] ?? 0) & 0x1f, 24);
   assert.equal(payloads.length, 4);
   assert.equal(payloads[1]?.body.buffer, large.buffer);
 });
 
-test("after a lost packet nothing comes before the next key picture, and never part of a picture", () => {
+test("after a loss, emits nothing before the next keyframe, and never a partial picture", () => {
   const pictures = [key(250), delta(250), delta(50), key(250), delta(250), delta(50), key(90)];
   const packets = toPackets(pictures);
   const keys = [0, 3, 6];
@@ -99,7 +97,7 @@ test("after a lost packet nothing comes before the next key picture, and never p
   );
 });
 
-test("a picture without a marked packet ends where the next one begins", () => {
+test("a picture without a marker ends where the next one starts", () => {
   const packets = toPackets([key(50), delta(50), delta(60)]).map((packet) => ({ ...packet, marker: false }));
   assert.equal(depayload(packets).pictures.length, 2);
 });
@@ -110,8 +108,8 @@ test("a marker on the parameter sets does not end the picture", () => {
   assert.equal(picture?.nals.length, 2);
 });
 
-test("a picture above the limit is a fault", () => {
-  assert.throws(() => depayload(toPackets([key(10_001)])), MediaFault);
+test("rejects a picture above the limit", () => {
+  assert.throws(() => depayload(toPackets([key(10_001)])), MediaError);
 });
 
 test("of the packets of a picture that does not end only its own bytes are kept", async () => {
@@ -122,15 +120,15 @@ test("of the packets of a picture that does not end only its own bytes are kept"
     chunk.set([0x7c, i === 0 ? 0x85 : 0x05, 1], 500);
     sent.push(new WeakRef(chunk.buffer));
     const payload = chunk.subarray(500, 503);
-    depayloader.take({ marker: false, payloadType: 96, sequence: i, timestamp: 1, ssrc: 1, payload }, false);
+    depayloader.push({ marker: false, payloadType: 96, sequence: i, timestamp: 1, ssrc: 1, payload }, false);
   }
-  // What a weak reference was made of is kept for the turn.
+  // The target of a weak reference lives until the end of the current task.
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);
 });
 
-test("any payloads at all are pictures, nothing, or a fault of the format", () => {
+test("any payloads are pictures, ignored, or a `MediaError`", () => {
   const packet = fc.record({
     marker: fc.boolean(),
     payloadType: fc.constant(96),
@@ -143,9 +141,9 @@ test("any payloads at all are pictures, nothing, or a fault of the format", () =
     fc.property(fc.array(fc.tuple(packet, fc.boolean()), { maxLength: 30 }), (packets) => {
       const depayloader = new H264Depayloader(200, ({ nals }) => assert.ok(nals.length > 0));
       try {
-        for (const [one, isAfterLoss] of packets) depayloader.take(one, isAfterLoss);
+        for (const [one, isAfterLoss] of packets) depayloader.push(one, isAfterLoss);
       } catch (error) {
-        assert.ok(error instanceof MediaFault);
+        assert.ok(error instanceof MediaError);
       }
     }),
   );

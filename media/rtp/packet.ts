@@ -1,27 +1,33 @@
-/** RTP packets (RFC 3550, 5.1). What is read shares the bytes it was read from. */
+/** RTP packets (RFC 3550, 5.1) and their payloads. Reading shares the bytes of the input. */
 
-export interface RtpPacket {
-  /** Of a picture's last packet. */
+export interface RtpHeader {
+  /** Set on the last packet of a picture. */
   readonly marker: boolean;
   readonly payloadType: number;
   readonly sequence: number;
   readonly timestamp: number;
   readonly ssrc: number;
+}
+
+export interface RtpPacket extends RtpHeader {
   readonly payload: Uint8Array;
 }
 
-export interface RtpHeader {
-  readonly marker: boolean;
-  readonly payloadType: number;
-  readonly sequence: number;
-  readonly timestamp: number;
-  readonly ssrc: number;
+/** A payload in two pieces, so that the coded bytes are not copied. */
+export interface RtpPayload {
+  /** A few bytes of the payload format; often none. */
+  readonly head: Uint8Array;
+  /** Shared with the access unit. */
+  readonly body: Uint8Array;
 }
 
+export const NO_HEAD = new Uint8Array(0);
 export const RTP_HEADER_BYTES = 12;
+/** Fits an Ethernet frame with the headers of IPv6, UDP and RTP, and a tunnel around them. */
+export const PAYLOAD_BYTES = 1388;
 const VERSION = 2;
 
-/** Null for what is no RTP packet. */
+/** Null unless it is an RTP packet. */
 export function readRtp(bytes: Uint8Array): RtpPacket | null {
   if (bytes.length < RTP_HEADER_BYTES) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -45,7 +51,7 @@ export function readRtp(bytes: Uint8Array): RtpPacket | null {
   };
 }
 
-/** Into `target` from `at` on, which must have room for `RTP_HEADER_BYTES`. */
+/** Writes `RTP_HEADER_BYTES` at `at`. */
 export function writeRtpHeader(target: Buffer, at: number, header: RtpHeader): void {
   target[at] = VERSION << 6;
   target[at + 1] = (header.marker ? 0x80 : 0) | header.payloadType;
@@ -54,6 +60,12 @@ export function writeRtpHeader(target: Buffer, at: number, header: RtpHeader): v
   target.writeUInt32BE(header.ssrc, at + 8);
 }
 
-/** How far `to` is after `from`, of numbers that wrap: negative when it is before. */
+/** Distance of two numbers that wrap; negative if `to` is before `from`. */
 export const sequenceStep = (from: number, to: number): number => ((to - from) << 16) >> 16;
 export const timestampStep = (from: number, to: number): number => (to - from) | 0;
+
+export const payloadLength = ({ head, body }: RtpPayload): number => head.length + body.length;
+
+/** Copies only if there is a head. */
+export const joinPayload = ({ head, body }: RtpPayload): Uint8Array =>
+  head.length === 0 ? body : Buffer.concat([head, body]);

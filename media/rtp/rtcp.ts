@@ -1,16 +1,12 @@
-/** Reports of RTP (RFC 3550, 6): what sender and receiver tell each other about a stream. */
+/** Reads and writes RTCP (RFC 3550, 6; feedback by RFC 4585). */
 
 export interface SenderReport {
   readonly ssrc: number;
-  /** Unix time, with a fraction, of what `timestamp` stands for. */
+  /** Unix time, with a fraction, that corresponds to `timestamp`. */
   readonly unixMs: number;
   readonly timestamp: number;
   /** The middle 32 bits of the NTP time, which a receiver report repeats. */
   readonly stamp: number;
-}
-
-export interface RtcpNews {
-  readonly sender: SenderReport | null;
 }
 
 export interface Sent {
@@ -22,52 +18,88 @@ export interface Sent {
 }
 
 export interface Received {
-  /** Ours, and that of whom the report is about. */
+  /** Of the receiver, and of the sender that the report is about. */
   readonly ssrc: number;
   readonly senderSsrc: number;
-  /** Of 256, since the last report; and all. */
+  /** In 1/256 since the last report, and the total. */
   readonly fractionLost: number;
   readonly lost: number;
   readonly highest: number;
   readonly jitter: number;
-  /** Of the last sender report, and how long ago it came. 0 for none. */
+  /** Of the last sender report, and the time since. 0 without one. */
   readonly stamp: number;
   readonly sinceMs: number;
+}
+
+/** What a viewer reports. */
+export interface Feedback {
+  /** Sequence numbers of packets to send again. */
+  readonly lost: readonly number[];
+  readonly isBye: boolean;
 }
 
 const SENDER = 200;
 const RECEIVER = 201;
 const DESCRIPTION = 202;
 const BYE = 203;
-/** From 1900 to 1970. */
+const TRANSPORT_FEEDBACK = 205;
+const GENERIC_NACK = 1;
+/** From one compound packet. */
+const MAX_LOST = 512;
+/** Seconds from 1900 to 1970. */
 const NTP_OFFSET_SECONDS = 2_208_988_800;
 const FRACTION = 2 ** 32;
 const CNAME = 1;
 
-/** What a compound packet tells; null for what is none. */
-export function readRtcp(bytes: Uint8Array): RtcpNews | null {
+/** The last sender report of a compound packet. Null without one, or if the packet is invalid. */
+export function readSenderReport(bytes: Uint8Array): SenderReport | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let sender: SenderReport | null = null;
+  let report: SenderReport | null = null;
   let at = 0;
   while (at + 4 <= bytes.length) {
     const end = at + 4 + view.getUint16(at + 2) * 4;
     if (view.getUint8(at) >> 6 !== 2 || end > bytes.length) return null;
-    const type = view.getUint8(at + 1);
-    if (type === SENDER && end - at >= 28) sender = readSender(view, at);
+    if (view.getUint8(at + 1) === SENDER && end - at >= 28) {
+      const seconds = view.getUint32(at + 8);
+      const fraction = view.getUint32(at + 12);
+      report = {
+        ssrc: view.getUint32(at + 4),
+        unixMs: (seconds - NTP_OFFSET_SECONDS + fraction / FRACTION) * 1000,
+        timestamp: view.getUint32(at + 16),
+        stamp: (((seconds & 0xffff) << 16) | (fraction >>> 16)) >>> 0,
+      };
+    }
     at = end;
   }
-  return at === 0 ? null : { sender };
+  return report;
 }
 
-function readSender(view: DataView, at: number): SenderReport {
-  const seconds = view.getUint32(at + 8);
-  const fraction = view.getUint32(at + 12);
-  return {
-    ssrc: view.getUint32(at + 4),
-    unixMs: (seconds - NTP_OFFSET_SECONDS + fraction / FRACTION) * 1000,
-    timestamp: view.getUint32(at + 16),
-    stamp: (((seconds & 0xffff) << 16) | (fraction >>> 16)) >>> 0,
-  };
+/** Reads an authenticated compound packet as far as it is valid. */
+export function readFeedback(packet: Buffer): Feedback {
+  const lost: number[] = [];
+  let isBye = false;
+  for (let at = 0; at + 4 <= packet.length; ) {
+    const count = (packet[at] as number) & 0x1f;
+    const type = packet[at + 1];
+    const end = at + 4 + packet.readUInt16BE(at + 2) * 4;
+    if (end > packet.length) break;
+    if (type === BYE) isBye = true;
+    else if (type === TRANSPORT_FEEDBACK && count === GENERIC_NACK) readLost(packet, at + 12, end, lost);
+    at = end;
+  }
+  return { lost, isBye };
+}
+
+/** RFC 4585, 6.2.1: a sequence number, and one bit for each of the next 16. */
+function readLost(packet: Buffer, begin: number, end: number, lost: number[]): void {
+  for (let at = begin; at + 4 <= end; at += 4) {
+    const first = packet.readUInt16BE(at);
+    const others = packet.readUInt16BE(at + 2);
+    for (let i = 0; i <= 16; i++) {
+      const isLost = i === 0 || (others >> (i - 1)) & 1;
+      if (isLost && lost.length < MAX_LOST) lost.push((first + i) & 0xffff);
+    }
+  }
 }
 
 export function writeSenderReport({ ssrc, unixMs, timestamp, packets, bytes }: Sent): Buffer {
@@ -95,7 +127,7 @@ export function writeReceiverReport(received: Received): Buffer {
   return Buffer.concat([report, describe(received.ssrc)]);
 }
 
-/** The sender leaves. Goes after a report, as a packet of its own may not. */
+/** Must follow a report: a BYE is not a compound packet of its own. */
 export function writeBye(ssrc: number): Buffer {
   const bye = Buffer.alloc(8);
   begin(bye, 1, BYE, ssrc);
@@ -110,7 +142,7 @@ function begin(packet: Buffer, count: number, type: number, ssrc: number): void 
 }
 
 function describe(ssrc: number): Buffer {
-  // One chunk with a name, ended by at least one zero up to a full word (6.5).
+  // One chunk with a CNAME, padded with at least one zero to a full word (6.5).
   const name = Buffer.from("windhover");
   const packet = Buffer.alloc(8 + Math.ceil((2 + name.length + 1) / 4) * 4);
   begin(packet, 1, DESCRIPTION, ssrc);

@@ -1,13 +1,30 @@
-/** One track as one receiver gets it: numbers, timestamps and counts are its own, the coded bytes are shared by all. */
+/** The RTP stream of one track to one receiver: own sequence numbers, timestamps and counters; shared coded bytes. */
+
 import { randomBytes } from "node:crypto";
-import { RTP_HEADER_BYTES, writeRtpHeader } from "./packet.ts";
-import { payloadLength, type RtpPayload } from "./payload.ts";
+import type { AccessUnit } from "../access-unit.ts";
+import { payloadAac } from "./aac.ts";
+import { payloadH264 } from "./h264.ts";
+import { PAYLOAD_BYTES, payloadLength, RTP_HEADER_BYTES, type RtpPayload, writeRtpHeader } from "./packet.ts";
 import { writeBye, writeSenderReport } from "./rtcp.ts";
 
-/** RFC 2326, 10.12: a packet within an RTSP connection. */
-export const INTERLEAVED_BYTES = 4;
+/** Header of a packet interleaved into an RTSP connection (RFC 2326, 10.12). */
+const INTERLEAVED_BYTES = 4;
 const DOLLAR = 0x24;
 const WRAP = 2 ** 32;
+
+const payloadCache = new WeakMap<AccessUnit, readonly RtpPayload[]>();
+
+/** The payloads of a unit, created once for all receivers. */
+export function payloadsOf(unit: AccessUnit): readonly RtpPayload[] {
+  const cached = payloadCache.get(unit);
+  if (cached !== undefined) return cached;
+  const payloads =
+    unit.kind === "video"
+      ? payloadH264(unit.parts, PAYLOAD_BYTES)
+      : unit.parts.flatMap((frame) => payloadAac(frame, PAYLOAD_BYTES));
+  payloadCache.set(unit, payloads);
+  return payloads;
+}
 
 export class RtpSender {
   readonly payloadType: number;
@@ -38,8 +55,8 @@ export class RtpSender {
   }
 
   /**
-   * Two pieces a packet: its headers, and the body of its payload. With a `channel` each begins as a frame of an RTSP
-   * connection.
+   * Returns two pieces per packet: its headers, and the body of its payload. With a `channel`, each packet is framed for an
+   * RTSP connection.
    */
   write(payloads: readonly RtpPayload[], timeUs: number, channel: number | null): Uint8Array[] {
     const timestamp = this.timestampOf(timeUs);
@@ -73,7 +90,7 @@ export class RtpSender {
     return pieces;
   }
 
-  /** `unixMs` is when that what has `timeUs` was taken. */
+  /** `unixMs`: capture time of the unit at `timeUs`. */
   report(unixMs: number, timeUs: number): Buffer {
     const timestamp = this.timestampOf(timeUs);
     return writeSenderReport({ ssrc: this.ssrc, unixMs, timestamp, packets: this.#packets, bytes: this.#bytes });
@@ -90,8 +107,8 @@ function writeFrameHead(target: Buffer, at: number, channel: number, length: num
   target.writeUInt16BE(length, at + 2);
 }
 
-/** Anything as a frame of an RTSP connection. */
-export function frame(channel: number, packet: Uint8Array): Buffer {
+/** Frames a packet for an RTSP connection. */
+export function interleave(channel: number, packet: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(INTERLEAVED_BYTES + packet.length);
   writeFrameHead(bytes, 0, channel, packet.length);
   bytes.set(packet, INTERLEAVED_BYTES);

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import type { Tracks, Unit } from "../unit.ts";
-import { readRtspAddress } from "./address.ts";
-import { RtspClient } from "./client.ts";
-import { type RtspFrame, type RtspRequest, writeResponse } from "./message.ts";
-import { MessageReader } from "./message-reader.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import { RtspClient, readRtspAddress } from "./client.ts";
+import { MessageReader, type RtspFrame, type RtspRequest, writeResponse } from "./message.ts";
 import { publishRtsp } from "./publisher.ts";
 
 const TRACKS: Tracks = {
@@ -20,7 +18,7 @@ const TRACKS: Tracks = {
   },
   audio: { codec: "aac", config: Uint8Array.of(0x12, 0x10), sampleRate: 44_100, channels: 2 },
 };
-const picture = (isKey: boolean, bytes = 5000): Unit => ({
+const picture = (isKey: boolean, bytes = 5000): AccessUnit => ({
   kind: "video",
   dtsUs: 0,
   ptsUs: 0,
@@ -73,7 +71,7 @@ const ok = (request: RtspRequest, fields: Record<string, string> = {}): Buffer =
 const refuse = (request: RtspRequest, status: number, reason: string | null, fields: Record<string, string> = {}) =>
   writeResponse(status, reason, { CSeq: request.headers.get("cseq") ?? "", ...fields });
 
-test("it announces, sets up both tracks, records, sends on the channels it was given, and says good-bye", async (t) => {
+test("announces, sets up both tracks, records, sends on the negotiated channels, and tears down", async (t) => {
   const server = await serve(t, (request) => ok(request));
   const publisher = await publishRtsp(server.at(), TRACKS);
   assert.deepEqual(
@@ -96,7 +94,7 @@ test("it announces, sets up both tracks, records, sends on the channels it was g
   assert.equal(publisher.send(picture(true)), false);
 });
 
-test("the password is given as the server asks for it: Digest, or Basic, and never before", async (t) => {
+test("authenticates as the server asks, with Digest or Basic, and never before", async (t) => {
   for (const challenge of ['Digest realm="r", nonce="n"', 'Basic realm="r"']) {
     const server = await serve(t, (request) =>
       request.headers.has("authorization")
@@ -112,19 +110,19 @@ test("the password is given as the server asks for it: Digest, or Basic, and nev
   }
 });
 
-test("a refusal is told in the server's words, without the address", async (t) => {
+test("quotes the rejection of the server, without the address", async (t) => {
   const server = await serve(t, (request) => refuse(request, 403, "this path is taken"));
   await assert.rejects(publishRtsp(server.at("us:secret@"), TRACKS), {
-    message: "the server refused ANNOUNCE: 403 this path is taken",
+    message: "the server rejected ANNOUNCE: 403 this path is taken",
   });
   const guarded = await serve(t, (request) => refuse(request, 401, null, { "WWW-Authenticate": 'Basic realm="r"' }));
   await assert.rejects(publishRtsp(guarded.at("us:secret@"), TRACKS), {
-    message: "the server refused ANNOUNCE: 401 Unauthorized",
+    message: "the server rejected ANNOUNCE: 401 Unauthorized",
   });
   assert.equal(guarded.requests.length, 2);
 });
 
-test("a server that does not answer, that speaks something else, or that is not there is given up in time", async (t) => {
+test("rejects in time for servers that are silent, speak another protocol or are unreachable", async (t) => {
   const mute = await serve(t, () => null);
   await assert.rejects(publishRtsp(mute.at(), TRACKS, { stepMs: 200 }), /did not answer ANNOUNCE within 0.2 s/);
   const other = await serve(t, () => Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"));
@@ -132,7 +130,7 @@ test("a server that does not answer, that speaks something else, or that is not 
   await assert.rejects(publishRtsp("rtsp://127.0.0.1:1/a", TRACKS), /ECONNREFUSED/);
 });
 
-test("a server that stops reading takes no more pictures, then is given up", async (t) => {
+test("rejects units when the server stops reading, then closes", async (t) => {
   const server = await serve(t, (request, socket) => {
     if (request.method === "RECORD") socket.pause();
     return ok(request);
@@ -144,17 +142,17 @@ test("a server that stops reading takes no more pictures, then is given up", asy
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.equal(publisher.send(picture(false)), false);
-  assert.equal(await publisher.closed, "the server has taken nothing for 0.5 s");
+  assert.equal(await publisher.closed, "the server accepted no data for 0.5 s");
 });
 
-test("a server that goes away is told of", async (t) => {
+test("reports that the server closed the connection", async (t) => {
   const server = await serve(t, (request) => ok(request));
   const publisher = await publishRtsp(server.at(), TRACKS);
   for (const socket of server.sockets) socket.end();
   assert.equal(await publisher.closed, "the server closed the connection");
 });
 
-test("it asks now and then whether the server is still there", async (t) => {
+test("sends keep-alive requests", async (t) => {
   const server = await serve(t, (request) =>
     request.method === "OPTIONS" ? null : ok(request, { Session: "abc;timeout=2" }),
   );
@@ -162,7 +160,7 @@ test("it asks now and then whether the server is still there", async (t) => {
   assert.equal(await publisher.closed, "the server did not answer OPTIONS within 0.3 s");
 });
 
-test("a packet that cannot be dealt with is not called a fault of the server's RTSP", async (t) => {
+test("does not report an error of the packet handler as an RTSP error", async (t) => {
   const server = await serve(t, () => null);
   const onFrame = () => {
     throw new Error("the picture is damaged");

@@ -17,7 +17,7 @@ test("a description that is written is read as it was", () => {
   assert.deepEqual(readAac(audio)?.layout, { sizeBits: 13, indexBits: 3, frameTicks: 1024 });
 });
 
-test("sound that is not AAC as it can be passed on is told apart", () => {
+test("recognizes audio that is not AAC by RFC 3640", () => {
   const read = (...lines: string[]) =>
     readAac(readSdp(["v=0", "m=audio 0 RTP/AVP 97", ...lines].join("\n"))?.[0] ?? assert.fail());
   assert.equal(read("a=rtpmap:97 opus/48000/2"), null);
@@ -29,7 +29,7 @@ test("sound that is not AAC as it can be passed on is told apart", () => {
   );
 });
 
-test("any text at all is a description or none, and its parameter sets are good or none", () => {
+test("any text is an SDP or null, with valid parameter sets or none", () => {
   const line = fc.oneof(
     fc.string(),
     fc.constantFrom(

@@ -168,6 +168,7 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   bool timed = sign != 0 && running != last_running_;
   last_running_ = running;
   gint64 pts;
+  bool jumps = need_keyframe_;  // in time: after a gap, or where the clock of the stream has drifted
   if (timed) {
     if (!anchored_) {
       // Sources slaved to our clock (RTSP) have the real time of arrival; others start at any time.
@@ -180,17 +181,17 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
     if (std::llabs(pts - here) > 2 * kDriftLimit && key) {
       offset_ += here - pts;
       pts = here;
-      need_keyframe_ = true;  // mark the jump
+      jumps = true;
     }
   } else {
     // Parsers lose times under load, and the clocks of some cameras stop.
     pts = std::max<gint64>(here, static_cast<gint64>(last_pts_) + GST_MSECOND);
   }
-  if (need_keyframe_ && pts <= static_cast<gint64>(last_pts_)) {
+  if (jumps && pts <= static_cast<gint64>(last_pts_)) {
     offset_ += static_cast<gint64>(last_pts_) + GST_MSECOND - pts;
     pts = static_cast<gint64>(last_pts_) + GST_MSECOND;
   }
-  if (need_keyframe_) first_pts_ = pts = std::max<gint64>(pts, 1);
+  if (jumps) first_pts_ = pts = std::max<gint64>(pts, 1);
   if (pts < first_pts_) {
     // Shown before the first keyframe: depends on frames before it (open GOP).
     dropped_++;
@@ -200,8 +201,8 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   GstBuffer* copy = gst_buffer_copy(buffer);
   GST_BUFFER_PTS(copy) = static_cast<GstClockTime>(pts);
   GST_BUFFER_DTS(copy) = decode_at(buffer, pts);
-  if (need_keyframe_ && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
-  if (need_keyframe_) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
+  if (jumps && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
+  if (jumps) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
   else GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
   // With B-frames some frames arrive before their PTS; a frame cannot be captured after its arrival.
   lead_ = std::max(lead_, pts - here);
@@ -209,6 +210,7 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   if (captured == 0) captured = unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
   timeline_->note(static_cast<GstClockTime>(pts), captured);
   last_pts_ = std::max(last_pts_, static_cast<GstClockTime>(pts));
+  // Only after a gap: sent twice where nothing is missing, the picture would spoil those after it.
   bool prime = need_keyframe_ && lacks_idr(buffer, gst_sample_get_caps(sample));
   need_keyframe_ = false;
   flowing_ = true;

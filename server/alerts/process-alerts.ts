@@ -2,7 +2,7 @@
 import { type AlertConfiguration, type AlertRule, MOST_RULES } from "../../schemas/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
-import type { AlertNode } from "../processes/process-parts.ts";
+import type { AlertNode } from "../graphs/library.ts";
 
 export interface AppliedAlert {
   readonly uuid: string;

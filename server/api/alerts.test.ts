@@ -267,7 +267,7 @@ test("a registered alert runs on what runs and on what is started later; a chang
   assert.equal(await triggers(first), 1);
   const { pid } = await stage.inside(first);
   process.kill(pid, "SIGKILL");
-  await stage.hear(first, (notice) => notice.type === "restarting");
+  await stage.waitFor(first, (notice) => notice.type === "restarting");
   await stage.reach(first, "running");
   const restarted = await stage.inside(first);
   assert.deepEqual([restarted.pid === pid, await triggers(first)], [false, 1], "a crash is no start");
@@ -333,7 +333,7 @@ test("what a process finds is a notice: written down for every output, then told
   const { uuid } = await make(gate({ output: [MQTT, ...mqtt({ topic: "other" }).output] }));
   const heard: AlertNotice[] = [];
   const counts: number[] = [];
-  await stage.hear(process, (notice) => {
+  await stage.waitFor(process, (notice) => {
     if (notice.type !== "alert") return false;
     heard.push(notice.notice);
     void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));

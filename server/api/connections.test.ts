@@ -238,3 +238,15 @@ test("one key has a limited number of requests under way", LIMIT, async () => {
   abort.abort();
   await Promise.all(waiting);
 });
+
+test("an idle connection stays open a little longer than clients are promised", LIMIT, async () => {
+  const app = await open({ HTTP_KEEP_ALIVE_SECONDS: "1" });
+  const socket = connect(app.port, "127.0.0.1");
+  socket.write("GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n");
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  const answeredMs = performance.now();
+  assert.match(answer.toString(), /^keep-alive: timeout=1\r$/im);
+  await once(socket.resume(), "close");
+  // A request that a client sends at the end of the promised second still finds it open.
+  assert.ok(performance.now() - answeredMs > 2500);
+});

@@ -16,6 +16,8 @@ const MOST_WAITING = 32;
 /** After the answer, a client may finish sending a body that nobody read for so long; then the connection is closed. */
 const LINGER_MS = 2000;
 const SWEEP_MS = 1000;
+/** A client may have sent its next request just before the time it was promised ended: closing then would lose it. */
+const KEEP_ALIVE_GRACE_MS = 2000;
 /** A request with such a method has no body that anybody would read. */
 const BODILESS: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS"];
 
@@ -32,6 +34,8 @@ interface Connection {
   current: IncomingMessage | null;
   readonly waiting: (() => void)[];
   isUpgraded: boolean;
+  /** Its keep-alive time is over: it is closed unless a request that was already on its way arrives. */
+  isExpired: boolean;
 }
 
 export class Connections {
@@ -105,7 +109,7 @@ export class Connections {
     }
     const connection: Connection = {
       ...{ origin, peer: peerOf(socket), openedMs: performance.now(), socket },
-      ...{ current: null, waiting: [], isUpgraded: false },
+      ...{ current: null, waiting: [], isUpgraded: false, isExpired: false },
     };
     this.#byOrigin.set(origin, siblings.add(connection));
     this.#byPeer.set(connection.peer, connection);
@@ -152,6 +156,7 @@ export class Connections {
 
   #begin(connection: Connection, incoming: IncomingMessage, outgoing: ServerResponse, listener: RequestListener): void {
     connection.current = incoming;
+    connection.isExpired = false;
     if (BODILESS.includes(incoming.method) && !incoming.complete && hasBody(incoming)) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => this.#end(connection, incoming));
     // Not that of the connection: behind a proxy there are many clients.
@@ -173,10 +178,19 @@ export class Connections {
     next();
   }
 
-  /** Called when nothing was read or written for `idle_seconds`; a stream that is silent and an answer that takes long stay. */
+  /**
+   * Called when nothing was read or written for `idle_seconds`, or for the keep-alive time that clients were promised. A
+   * stream that is silent and an answer that takes long stay.
+   */
   #judgeSilence(socket: Socket): void {
     const connection = this.#bySocket.get(socket);
-    if (connection === undefined || connection.current === null || socket.writableLength > 0) socket.destroy();
+    if (connection?.current != null && socket.writableLength === 0) return;
+    if (connection === undefined || connection.isExpired || socket.writableLength > 0) {
+      socket.destroy();
+      return;
+    }
+    connection.isExpired = true;
+    socket.setTimeout(KEEP_ALIVE_GRACE_MS);
   }
 
   #sweep(): void {

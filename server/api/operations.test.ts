@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { LiveStreams } from "../media/live-streams.ts";
 import { Metrics } from "../metrics/metrics.ts";
-import { countProcesses } from "../processes/process-numbers.ts";
+import { countProcesses } from "../processes/view.ts";
 import { makeConfig, makeUser, openApp } from "./app.fixture.ts";
 import { operationsEndpoints } from "./operations.ts";
 

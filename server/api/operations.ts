@@ -4,7 +4,7 @@ import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { ProcessNumbers } from "../processes/process-numbers.ts";
+import type { ProcessNumbers } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 

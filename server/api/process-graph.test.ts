@@ -139,10 +139,13 @@ describe("PATCH of params", () => {
   test("rejects what does not fit or cannot change while it runs, located, and changes nothing", async () => {
     const patch = (params: JsonRecord) => call<Problem>("PATCH", "graph", { params, print: { every: 2 } }, 422);
     assert.deepEqual(pathsOf(await patch({ every: 0 })), ["/params/every"]);
-    assert.match((await patch({ evry: 2 })).detail, /\/params\/evry is no param of this graph; did you mean "every"/);
+    assert.match(
+      (await patch({ evry: 2 })).detail,
+      /\/params\/evry is not a param of this graph; did you mean "every"/,
+    );
     const fixed = await patch({ height: "360p" });
     assert.deepEqual(pathsOf(fixed), ["/params/height"]);
-    assert.match(fixed.detail, /cannot be changed while it runs/);
+    assert.match(fixed.detail, /cannot be changed while PLAYING/);
     const graph = await readGraph();
     assert.deepEqual([graph.params, everyOf(graph)], [{ every: 7, height: null }, 7]);
   });

@@ -81,7 +81,7 @@ const isActive = ({ state }: { state: string }) => state !== "finished" && state
 
 test("a process is shown with what runs it, and listed until it ends", async () => {
   const uuid = await start();
-  await stage.hear(uuid, ({ type }) => type === "stats");
+  await stage.waitFor(uuid, ({ type }) => type === "stats");
   const { body } = await call("GET", `/process/${uuid}`);
   const { started_at, ...rest } = body;
   assert.match(started_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

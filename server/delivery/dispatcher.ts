@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import { Poller } from "../async/poller.ts";
 import { withTimeout } from "../async/timing.ts";
-import { Lease } from "../processes/lease.ts";
+import { Lease } from "../processes/claims.ts";
 import type { Sql } from "../store/client.ts";
 import {
   type ClaimedDestination,

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { EnhancedTrack } from "../../schemas/enhancement.ts";
 import { backoff, sleep } from "../async/timing.ts";
-import type { Confinement } from "../processes/confinement.ts";
+import type { Confinement } from "../confinement/confinement.ts";
 import type { Sql } from "../store/client.ts";
 import {
   countCrash,

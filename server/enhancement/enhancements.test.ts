@@ -5,7 +5,7 @@ import { paintCar, toPatch } from "../../enhance/painted-car.fixture.ts";
 import type { EnhancedData } from "../../schemas/enhancement.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
 import { enhancementEndpoints } from "../api/enhancement.ts";
-import { testConfinement } from "../processes/confinement.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import { insertUser } from "../sources/sources.fixture.ts";
 import type { Sql } from "../store/client.ts";

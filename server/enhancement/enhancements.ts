@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
-import type { Confinement } from "../processes/confinement.ts";
-import { judgeStanding } from "../processes/standings.ts";
+import type { Confinement } from "../confinement/confinement.ts";
+import { findLimit } from "../processes/usage.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -149,7 +149,7 @@ export class Enhancements {
 
 async function expectMinutes(sql: Sql, user: User): Promise<void> {
   const [standing] = await readStandings(sql, [user.uuid]);
-  const error = standing === undefined ? null : judgeStanding(standing);
+  const error = standing === undefined ? null : findLimit(standing);
   if (error?.code === "usage_limit_reached")
     throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; GET /user_info tells how many it had` });
 }

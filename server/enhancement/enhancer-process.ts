@@ -12,7 +12,7 @@ import {
   type EnhanceRequest,
   type TrackToEnhance,
 } from "../../schemas/enhancement.ts";
-import type { Confinement } from "../processes/confinement.ts";
+import type { Confinement } from "../confinement/confinement.ts";
 import { awaitExit } from "../processes/disposable-child.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { watchUsage } from "../processes/watch-usage.ts";

@@ -1,12 +1,13 @@
 /** Elements as the API shows them: what `windhover inspect` prints. */
-import { listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
 import {
+  listElements,
+  OURS,
   propertiesOf,
   propertiesOfFactory,
   propertiesOfPads,
   type ShownProperty,
-} from "../../graphs/compiler/inspect/property.ts";
-import { ALLOWED_ELEMENTS } from "../../graphs/compiler/outside/allow-list.ts";
+} from "../../graphs/compiler/inspect.ts";
+import { ALLOWED_ELEMENTS } from "../../graphs/compiler/restrict.ts";
 import type { ElementProperty, ElementRecord } from "../../schemas/api/graphs.ts";
 import type { FactoryInfo } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";

@@ -12,7 +12,6 @@ import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
-import type { AlertNode } from "../processes/process-parts.ts";
 import { ServiceError } from "../service-error.ts";
 import { CompileAbandoned, CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
 import { refuseInput, refuseName } from "./refusals.ts";
@@ -45,6 +44,13 @@ export interface GraphOrder extends TextOwner {
   readonly attach?: { readonly slot: string; readonly params: JsonRecord };
   /** A file's path or a stream's address. Never told to anybody. */
   readonly sourceUri: string;
+}
+
+/** Where alert rules are evaluated. */
+export interface AlertNode {
+  readonly name: string;
+  /** Rules of the graph itself; they apply besides those of the service. */
+  readonly rules: readonly AlertRule[];
 }
 
 export interface PreparedOrder {

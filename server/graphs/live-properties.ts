@@ -1,6 +1,6 @@
 /** Properties that a client sets on a running graph: nothing that names something outside of it. */
-import { findElementProperty } from "../../graphs/compiler/element-properties.ts";
-import { reachOf } from "../../graphs/compiler/outside/reach.ts";
+import { findElementProperty } from "../../graphs/compiler/properties.ts";
+import { reachOf } from "../../graphs/compiler/restrict.ts";
 import type { ProcessGraph } from "../../schemas/api/graphs.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";

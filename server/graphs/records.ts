@@ -1,7 +1,7 @@
 /** Graphs as the API shows them. */
 import type { Fault } from "../../graphs/compiler/fault.ts";
-import { gstLaunch } from "../../graphs/compiler/gst-launch.ts";
 import type { GraphPlan, PlanLink, PlanNode } from "../../graphs/compiler/plan.ts";
+import { gstLaunch } from "../../graphs/compiler/plan-to-text.ts";
 import type { DescribedGraph, GraphSummary as Summary } from "../../graphs/compiler/worker/messages.ts";
 import type { GraphRecord, GraphSummary, Pipeline, Validation } from "../../schemas/api/graphs.ts";
 

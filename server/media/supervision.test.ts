@@ -92,7 +92,7 @@ test("reports a port that is in use, and leaves nothing running", async () => {
   );
   await assert.rejects(open(noting, { RTMP_PORT: String(port) }).opening, {
     name: "HubFault",
-    message: new RegExp(`127\\.0\\.0\\.1:${port} for RTMP: something else listens there`),
+    message: new RegExp(`127\\.0\\.0\\.1:${port} for RTMP: another process listens there`),
   });
   taken.close();
   const started = (await readFile(pids, "utf8")).trim().split("\n").map(Number);

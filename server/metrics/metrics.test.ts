@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countProcesses } from "../processes/process-numbers.ts";
+import { countProcesses } from "../processes/view.ts";
 import { Metrics, type ProcessStats } from "./metrics.ts";
 
 const STATS: ProcessStats = {

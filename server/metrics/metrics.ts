@@ -4,8 +4,8 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
-import type { EndState, ProcessNumbers } from "../processes/process-numbers.ts";
 import type { CrashCounts } from "../processes/processes.ts";
+import type { EndState, ProcessNumbers } from "../processes/view.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 
 export interface AnsweredRequest {

@@ -1,4 +1,4 @@
-/** What goes wrong in a runner costs its process a restart, and nothing else. */
+/** A fault in a runner restarts its process and affects nothing else; another server resumes what one leaves. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { isAlive } from "../is-alive.ts";
@@ -6,8 +6,8 @@ import { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
-import { addOutput, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
-import type { SupervisorNeeds } from "./supervisor.ts";
+import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import type { SupervisorDeps } from "./supervisor.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -25,10 +25,10 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
   return opened;
 }
 
-/** The states that come from now on, until one is the last wanted. */
-async function statesUntil({ hear }: Stage, uuid: string, last: ProcessState): Promise<readonly string[]> {
+/** The states from now on, up to `last`. */
+async function statesUntil({ waitFor }: Stage, uuid: string, last: ProcessState): Promise<readonly string[]> {
   const states: string[] = [];
-  await hear(uuid, (notice) => {
+  await waitFor(uuid, (notice) => {
     if (notice.type === "state") states.push(notice.state);
     else if (notice.type === "restarting") states.push(notice.type);
     return notice.type === "state" && notice.state === last && states.length > 1;
@@ -36,13 +36,13 @@ async function statesUntil({ hear }: Stage, uuid: string, last: ProcessState): P
   return states;
 }
 
-const highestTrack = async ({ hear }: Stage, uuid: string): Promise<number> => {
-  const notice = (await hear(uuid, ({ type }) => type === "message")) as ProcessNotice & { type: "message" };
+const highestTrack = async ({ waitFor }: Stage, uuid: string): Promise<number> => {
+  const notice = (await waitFor(uuid, ({ type }) => type === "message")) as ProcessNotice & { type: "message" };
   const [track] = notice.message.active_tracks as unknown as [{ track_id: number }];
   return track.track_id;
 };
 
-test("a runner that is killed is replaced: same uuid, same outputs, same properties, higher track ids, from where it was", async () => {
+test("replaces a runner that is killed: same uuid, outputs and properties, higher track ids, same position", async () => {
   const on = await stage({ isFile: true });
   const { supervisor, user, start, inside, row } = on;
   const uuid = await start();
@@ -68,7 +68,7 @@ test("a runner that is killed is replaced: same uuid, same outputs, same propert
   await leave();
 });
 
-test("a paused process whose runner is killed is paused again", async () => {
+test("pauses a paused process again after its runner is killed", async () => {
   const on = await stage();
   const { supervisor, user, start, inside } = on;
   const uuid = await start();
@@ -83,18 +83,18 @@ test("a paused process whose runner is killed is paused again", async () => {
 
 for (const [what, script, settings] of [
   ["exits by itself", { exitAt: 3 }, {}],
-  ["says what no runner says", { garbageAt: 3 }, {}],
+  ["sends an invalid message", { garbageAt: 3 }, {}],
   ["hangs", { hangAt: 3 }, { RUNNERS_SILENT_SECONDS: "2" }],
-  ["grows beyond its memory", { growsAt: 3 }, { RUNNERS_MEMORY_BYTES: String(2 ** 28) }],
+  ["exceeds its memory limit", { growsAt: 3 }, { RUNNERS_MEMORY_BYTES: String(2 ** 28) }],
 ] as const)
-  test(`a runner that ${what} is restarted, and the process fails when that happens too often`, async () => {
+  test(`restarts a runner that ${what}, and fails the process when that happens too often`, async () => {
     const { start, ended } = await stage({ settings: { RUNNERS_RESTARTS: "1", ...settings } });
     const failed = await ended(await start(script));
     assert.deepEqual([failed?.state, failed?.errorCode, failed?.restarts], ["failed", "pipeline_failed", 1]);
     assert.match(failed?.errorDetail ?? "", /crashed more than 1 times within 300 s; the last time: the runner/);
   });
 
-test("a crash of one process is not noticed by another", async () => {
+test("a crash of one process does not affect another", async () => {
   const on = await stage();
   const [one, other] = await Promise.all([on.start(), on.start()]);
   const before = await on.inside(other);
@@ -105,35 +105,35 @@ test("a crash of one process is not noticed by another", async () => {
   assert.equal(on.supervisor.view(other)?.restarts, 0);
 });
 
-test("a live source that the runner gives up fails the process, without its password", async () => {
+test("fails a process whose live source is given up, without showing its password", async () => {
   const { start, ended } = await stage();
   const failed = await ended(await start({ loseSourceAt: 5 }));
   assert.deepEqual([failed?.errorCode, failed?.errorDetail], ["source_not_live", "rtsp://***@camera/ is gone"]);
 });
 
-test("a process that waits for its restart can be stopped, and not be paused", async () => {
+test("stops, but does not pause, a process that waits for its restart", async () => {
   const on = await stage({
     settings: { RUNNERS_RESTART_FIRST_SECONDS: "600", RUNNERS_RESTART_MOST_SECONDS: "600" },
   });
   const uuid = await on.start();
-  const starting = on.hear(uuid, (notice) => notice.type === "restarting");
+  const starting = on.waitFor(uuid, (notice) => notice.type === "restarting");
   process.kill((await on.inside(uuid)).pid, "SIGKILL");
   await starting;
   assert.equal(on.supervisor.view(uuid)?.state, "running");
-  await assert.rejects(on.supervisor.pause(on.user, uuid), refusedWith("wrong_state"));
+  await assert.rejects(on.supervisor.pause(on.user, uuid), rejectsWith("wrong_state"));
   await on.supervisor.stop(on.user, uuid);
   assert.equal((await on.row(uuid))?.state, "finished");
 });
 
-test("a runner that does not answer is replaced", async () => {
+test("replaces a runner that does not reply", async () => {
   const on = await stage({ settings: { RUNNERS_REPLY_SECONDS: "1" } });
   const uuid = await on.start({ ignoresPause: true });
   const states = statesUntil(on, uuid, "running");
-  await assert.rejects(on.supervisor.pause(on.user, uuid), refusedWith("pipeline_failed"));
+  await assert.rejects(on.supervisor.pause(on.user, uuid), rejectsWith("pipeline_failed"));
   assert.deepEqual(await states, ["running", "restarting", "running"]);
 });
 
-test("a server that starts again takes up what should run, as it was", async () => {
+test("a restarted server resumes what should run, as it was", async () => {
   const first = await stage({ isFile: true });
   const { user, sourceUuid } = first;
   const [running, paused, stopped] = await Promise.all([first.start(), first.start(), first.start()]);
@@ -153,8 +153,8 @@ test("a server that starts again takes up what should run, as it was", async () 
   assert.equal((await second.row(stopped))?.state, "finished");
 });
 
-test("what a killed server left is taken up when its lease has ended, and is lost to it for good", async () => {
-  // The first one does not renew: as if its machine stood still.
+test("resumes the processes of a server that does not renew its lease, which loses them for good", async () => {
+  // The first one does not renew, as if its machine hung.
   const first = await stage({ settings: { NODE_LEASE_SECONDS: "1200", NODE_RENEW_SECONDS: "600" } });
   const { user, sourceUuid } = first;
   const uuid = await first.start();
@@ -169,40 +169,40 @@ test("what a killed server left is taken up when its lease has ended, and is los
   while (second.supervisor.held(uuid) === null) await new Promise((resolve) => setTimeout(resolve, 20));
   await second.reach(uuid, "running");
   assert.ok(Number((await second.inside(uuid)).job.firstTrackId) > track + 100);
-  // The first learns of it with its next write, and ends its own runner.
+  // The first one finds out with its next write, and kills its own runner.
   await first.supervisor.held(uuid)?.ended;
   assert.equal(isAlive(pid), false);
-  // Written down a little later than it is told.
+  // Stored a little later than subscribers are notified.
   while ((await second.row(uuid))?.state !== "running") await new Promise((resolve) => setTimeout(resolve, 20));
-  // Each counts the minutes of its own claim.
-  await second.hear(uuid, ({ type }) => type === "stats");
+  // Each counts the minutes under its own claim.
+  await second.waitFor(uuid, ({ type }) => type === "stats");
   await second.supervisor.stop(user, uuid);
   assert.deepEqual(await fences(), [1, 2]);
 });
 
-test("a start that no server answered leaves nothing, and what was to stop has finished", async () => {
+test("deletes a start that got no response, and finishes what should have stopped", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const uuid = await first.start();
   await first.supervisor.close();
   await database.sql`update processes set desired = 'stopped', state = 'stopping' where uuid = ${uuid}`;
-  const unanswered = newUuid();
+  const pending = newUuid();
   await database.sql`
     insert into processes (uuid, user_uuid, source_uuid, source_url, graph, params, has_track_logger, desired, state)
-    values (${unanswered}, ${user.uuid}, ${sourceUuid}, '', 'detect', '{}', false, 'running', 'starting')`;
+    values (${pending}, ${user.uuid}, ${sourceUuid}, '', 'detect', '{}', false, 'running', 'starting')`;
   const second = await stage({ user, sourceUuid });
   assert.equal((await second.row(uuid))?.state, "finished");
-  assert.equal(await second.row(unanswered), null);
+  assert.equal(await second.row(pending), null);
 });
 
-test("what waits to be taken up is stopped like all others, and not taken up afterwards", async () => {
+test("stops a process that waits to be resumed, which is not resumed afterwards", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const [one, another] = [await first.start(), await first.start()];
   await first.supervisor.close();
-  let isAway = true;
-  const prepare: SupervisorNeeds["prepare"] = async ({ params }) => {
-    if (isAway) throw new ServiceError("database_unavailable", { detail: "away" });
+  let isUnreachable = true;
+  const prepare: SupervisorDeps["prepare"] = async ({ params }) => {
+    if (isUnreachable) throw new ServiceError("database_unavailable", { detail: "unreachable" });
     return { params, offers: new Set(), slots: {} };
   };
   const second = await stage({ user, sourceUuid, needs: { prepare } });
@@ -212,8 +212,8 @@ test("what waits to be taken up is stopped like all others, and not taken up aft
   assert.equal((await second.row(another))?.state === "finished", false);
   assert.deepEqual(await second.supervisor.stopAll(user), [another]);
   assert.equal((await second.row(another))?.state, "finished");
-  isAway = false;
-  // The next start is taken up by nobody but itself; by then those that wait would have been.
+  isUnreachable = false;
+  // By the time the next start has succeeded, those that wait would have been resumed.
   await second.reach(await second.start(), "running");
   for (const uuid of [one, another]) {
     assert.equal(second.supervisor.held(uuid), null);
@@ -221,7 +221,7 @@ test("what waits to be taken up is stopped like all others, and not taken up aft
   }
 });
 
-test("a process whose source is gone fails when it is taken up", async () => {
+test("fails a process whose source was deleted when it is resumed", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const uuid = await first.start();
@@ -232,7 +232,7 @@ test("a process whose source is gone fails when it is taken up", async () => {
   assert.deepEqual([row?.state, row?.errorCode], ["failed", "source_not_found"]);
 });
 
-test("a live source that is away when its process is taken up is waited for", async () => {
+test("waits for a live source that is offline when its process is resumed", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const uuid = await first.start();
@@ -241,45 +241,45 @@ test("a live source that is away when its process is taken up is waited for", as
     database.sql`update processes set params = ${database.sql.json({ script: { ...value } })} where uuid = ${uuid}`;
   await script({ refuses: { kind: "source", detail: "refused" } });
   const second = await stage({ user, sourceUuid, settings: { RECONNECT_GIVE_UP_SECONDS: "3" } });
-  await second.hear(uuid, (notice) => notice.type === "reconnecting" && notice.reconnecting);
+  await second.waitFor(uuid, (notice) => notice.type === "reconnecting" && notice.reconnecting);
   const { state, reconnecting } = second.supervisor.view(uuid) ?? {};
   assert.deepEqual({ state, reconnecting }, { state: "running", reconnecting: true });
   const row = await second.ended(uuid);
   assert.deepEqual([row?.errorCode, row?.restarts], ["source_not_live", 0]);
 });
 
-test("a lost source whose name means another address by now is found there, and no crash is counted", async () => {
+test("finds a lost source whose name resolves to another address, without counting a crash", async () => {
   const [here, there] = ["rtsp://192.0.2.1/", "rtsp://192.0.2.2/"];
   let place = here;
   const settings = { RECONNECT_LOOKUP_SECONDS: "0.1" };
-  const { supervisor, start, inside, hear, row } = await stage({ settings, locate: async () => place });
+  const { supervisor, start, inside, waitFor, row } = await stage({ settings, locate: async () => place });
   const uuid = await start({ reconnectAt: 1, reconnectFrom: here });
   const isLost = () => supervisor.view(uuid)?.reconnecting;
-  await hear(uuid, () => isLost() === true);
+  await waitFor(uuid, () => isLost() === true);
   const { job, pid } = await inside(uuid);
   assert.equal(job.sourceUri, here);
   place = there;
-  await hear(uuid, () => isLost() === false);
+  await waitFor(uuid, () => isLost() === false);
   const after = await inside(uuid);
   assert.equal(after.job.sourceUri, there);
   assert.equal(isAlive(pid), false);
   assert.equal((await row(uuid))?.restarts, 0);
 });
 
-test("a source whose name leads nowhere is not live, and no runner is asked", async () => {
+test("reports a source whose name cannot be resolved as not live, without using a runner", async () => {
   const locate = () => Promise.reject(new ServiceError("source_not_live", { detail: "no host of the name camera" }));
   const { start } = await stage({ locate });
   await assert.rejects(start(), { code: "source_not_live", message: "no host of the name camera" });
 });
 
-test("minutes of all runs of a process add up, and none counts twice", async () => {
+test("adds up the minutes of all runners of a process, none twice", async () => {
   const first = await stage();
   const { user, sourceUuid, supervisor } = first;
   const uuid = await first.start({ runningFactor: 100 });
   const restarted = statesUntil(first, uuid, "running");
   process.kill((await first.inside(uuid)).pid, "SIGKILL");
   await restarted;
-  await first.hear(uuid, ({ type }) => type === "stats");
+  await first.waitFor(uuid, ({ type }) => type === "stats");
   const totalMs = () => supervisor.held(uuid)?.runningMs ?? 0;
   assert.ok(totalMs() > 0);
   const held = supervisor.held(uuid);

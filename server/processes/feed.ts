@@ -1,46 +1,49 @@
 /**
- * Those who watch the pictures of one process, with what was found drawn on them (the slot `feed`) or as they are (the slot
- * `view`). A slot is attached, under its own name, while somebody watches it and the process runs.
+ * The viewers of a process's pictures: annotated (slot `feed`) or plain (slot `view`). A slot is attached, under its own
+ * name, while it has viewers and the process runs.
  */
-import type { Picture } from "./processes.ts";
+import type { SerialQueue } from "../async/serial-queue.ts";
+import type { Picture, PictureSlot } from "./processes.ts";
+import type { RunnerLink } from "./runner.ts";
+import type { StateMachine } from "./state-machine.ts";
 
-export type PictureSlot = "feed" | "view";
+const SLOTS: readonly PictureSlot[] = ["feed", "view"];
 
-export interface FeedNeeds {
-  attach(slot: PictureSlot): Promise<unknown>;
-  detach(slot: PictureSlot): Promise<unknown>;
+export interface FeedDeps {
+  readonly link: RunnerLink;
+  /** Of all commands to the process. */
+  readonly queue: SerialQueue;
+  readonly machine: StateMachine;
 }
 
 type Listener = (picture: Picture) => void;
-type InTurn = (sync: () => Promise<void>) => Promise<void>;
 
 export class Feed {
-  readonly #needs: FeedNeeds;
-  readonly #listeners = new Set<{ readonly slot: PictureSlot; readonly listener: Listener }>();
+  readonly #deps: FeedDeps;
+  readonly #viewers = new Set<{ readonly slot: PictureSlot; readonly listener: Listener }>();
   readonly #attached = new Set<PictureSlot>();
-  /** A `sync` whose turn has not come yet: it is for all who come and go until then. */
-  #upcoming: Promise<void> | null = null;
+  /** A queued `sync` that has not started serves all viewers that come and go until then. */
+  #queued: Promise<void> | null = null;
 
-  constructor(needs: FeedNeeds) {
-    this.#needs = needs;
+  constructor(deps: FeedDeps) {
+    this.#deps = deps;
   }
 
-  /** Slots that somebody watches. */
   get watched(): readonly PictureSlot[] {
-    return SLOTS.filter((slot) => [...this.#listeners].some((entry) => entry.slot === slot));
+    return SLOTS.filter((slot) => [...this.#viewers].some((viewer) => viewer.slot === slot));
   }
 
-  /** `inTurn` calls what it is given when it is its turn, if the process runs. Resolves with how to leave. */
-  async watch(slot: PictureSlot, listener: Listener, inTurn: InTurn): Promise<() => Promise<void>> {
-    const entry = { slot, listener };
-    this.#listeners.add(entry);
+  /** Resolves with a function that ends it. While the process does not run, pictures come with its next frames. */
+  async watch(slot: PictureSlot, listener: Listener): Promise<() => Promise<void>> {
+    const viewer = { slot, listener };
+    this.#viewers.add(viewer);
     const leave = async (): Promise<void> => {
-      this.#listeners.delete(entry);
-      // A runner that is gone has no feed to take away.
-      await this.#syncInTurn(inTurn).catch(() => {});
+      this.#viewers.delete(viewer);
+      // A runner that has ended has nothing to detach.
+      await this.#queueSync().catch(() => {});
     };
     try {
-      await this.#syncInTurn(inTurn);
+      await this.#queueSync();
     } catch (error) {
       await leave();
       throw error;
@@ -48,39 +51,43 @@ export class Feed {
     return leave;
   }
 
-  #syncInTurn(inTurn: InTurn): Promise<void> {
-    if (this.#upcoming !== null) return this.#upcoming;
-    const upcoming = inTurn(() => {
-      this.#upcoming = null;
-      return this.sync();
-    }).finally(() => {
-      if (this.#upcoming === upcoming) this.#upcoming = null;
-    });
-    this.#upcoming = upcoming;
-    return upcoming;
-  }
-
   show(slot: string, picture: Picture): void {
-    for (const entry of [...this.#listeners]) if (entry.slot === slot) entry.listener(picture);
+    for (const viewer of [...this.#viewers]) if (viewer.slot === slot) viewer.listener(picture);
   }
 
-  /** A new runner began, with these. */
-  noteRun(slots: readonly PictureSlot[]): void {
+  /** Slots for the job of a new runner. */
+  beginRun(): readonly PictureSlot[] {
+    const { watched } = this;
     this.#attached.clear();
-    for (const slot of slots) this.#attached.add(slot);
+    for (const slot of watched) this.#attached.add(slot);
+    return watched;
   }
 
-  /** Attaches or detaches what viewers need; one call at a time. */
+  /** Attaches and detaches slots by their viewers. Only from tasks of the queue. */
   async sync(): Promise<void> {
+    const { link } = this.#deps;
     const { watched } = this;
     for (const slot of SLOTS) {
       const isWatched = watched.includes(slot);
       if (isWatched === this.#attached.has(slot)) continue;
-      await (isWatched ? this.#needs.attach(slot) : this.#needs.detach(slot));
+      await (isWatched ? link.attach({ id: slot, slot, params: {} }) : link.detach(slot));
       if (isWatched) this.#attached.add(slot);
       else this.#attached.delete(slot);
     }
   }
-}
 
-const SLOTS: readonly PictureSlot[] = ["feed", "view"];
+  #queueSync(): Promise<void> {
+    if (this.#queued !== null) return this.#queued;
+    const { queue, machine } = this.#deps;
+    const queued = queue
+      .run(async () => {
+        this.#queued = null;
+        if (machine.state === "running") await this.sync();
+      })
+      .finally(() => {
+        if (this.#queued === queued) this.#queued = null;
+      });
+    this.#queued = queued;
+    return queued;
+  }
+}

@@ -1,13 +1,16 @@
-/** Ways of outputs and recordings over the runs of a process. */
+/** Routes of outputs, and recordings, over the runners of a process; then the outputs alone. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { StillMedia } from "../media/media.fixture.ts";
-import { routeOutputs } from "../outputs/route-output.ts";
+import { NoRoute, type OutputRoute, type RouteOutput, routeOutputs } from "../outputs/route-output.ts";
+import { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import type { AttachedOutput } from "../store/outputs.ts";
 import { newUuid } from "../uuid.ts";
-import { addOutput, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { ProcessOutputs } from "./outputs.ts";
+import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -28,7 +31,7 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
   return opened;
 }
 
-/** What the runner was given for an output. */
+/** The params of an output in the runner. */
 async function paramsOf({ inside }: Stage, process: string, output: string): Promise<JsonRecord> {
   const { outputs } = (await inside(process)) as unknown as { outputs: Record<string, JsonRecord> };
   return outputs[output] ?? {};
@@ -38,12 +41,12 @@ async function passwordOf(stage: Stage, process: string, output: string): Promis
   return new URL(String((await paramsOf(stage, process, output)).url)).password;
 }
 
-async function restarted({ hear, reach }: Stage, uuid: string): Promise<void> {
-  await hear(uuid, (notice) => notice.type === "stats" && notice.stats.restarts > 0);
+async function restarted({ waitFor, reach }: Stage, uuid: string): Promise<void> {
+  await waitFor(uuid, (notice) => notice.type === "stats" && notice.stats.restarts > 0);
   await reach(uuid, "running");
 }
 
-test("an rtsp output has a token while it is attached, and another in every run", async () => {
+test("an rtsp output has a token while it is attached, and another for every runner", async () => {
   const opened = await stage();
   const { supervisor, user, start } = opened;
   const uuid = await start();
@@ -67,7 +70,7 @@ test("an rtsp output has a token while it is attached, and another in every run"
   assert.equal(media.tokens.size, 0);
 });
 
-test("how outputs get on is shown, without secrets, and begins anew with a run", async () => {
+test("shows the status of outputs without secrets, and resets it with every runner", async () => {
   const opened = await stage();
   const { supervisor, user, start } = opened;
   const uuid = await start({ outputStatus: "retrying" });
@@ -78,7 +81,7 @@ test("how outputs get on is shown, without secrets, and begins anew with a run",
   await supervisor.attach(user, uuid, output);
   await supervisor.attach(user, uuid, data);
   const states = () => supervisor.view(uuid)?.outputs;
-  const lost = { outputUuid: output, type: "rtsp", status: "retrying", detail: "rtmp://***@there/ is away" };
+  const lost = { outputUuid: output, type: "rtsp", status: "retrying", detail: "rtmp://***@there/ is unreachable" };
   assert.deepEqual(states(), [
     { ...lost, framesSent: 5, framesDropped: 1 },
     { outputUuid: data, type: "detection_data", status: "live", detail: null, framesSent: 0, framesDropped: 0 },
@@ -87,7 +90,7 @@ test("how outputs get on is shown, without secrets, and begins anew with a run",
   assert.equal(states()?.length, 1);
 });
 
-test("an output at an address that may not be connected to is refused, and one of a lost name is waited for", async () => {
+test("rejects an output at a denied address, and retries one whose name cannot be resolved", async () => {
   const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" } });
   const { supervisor, user, start, row, inside } = opened;
   const uuid = await start();
@@ -97,7 +100,7 @@ test("an output at an address that may not be connected to is refused, and one o
     return output;
   };
   const refused = await at("rtmp://169.254.169.254/live/a");
-  await assert.rejects(supervisor.attach(user, uuid, refused), refusedWith("address_refused"));
+  await assert.rejects(supervisor.attach(user, uuid, refused), rejectsWith("address_refused"));
   assert.deepEqual((await row(uuid))?.outputs, []);
   const lost = await at("rtmp://nowhere.invalid/live/a");
   await supervisor.attach(user, uuid, lost);
@@ -108,15 +111,15 @@ test("an output at an address that may not be connected to is refused, and one o
   assert.deepEqual((await row(uuid))?.outputs, []);
 });
 
-test("an output whose name is found later is attached then, and one that goes elsewhere is attached there", async () => {
+test("attaches an output when its name is resolved, and again when its address changes", async () => {
   let address: string | null = null;
-  const ways: StageOptions["needs"] = {
+  const routes: StageOptions["needs"] = {
     routeOutput: async (_, failing) => {
       if (address === null) throw new Error("not found");
       return failing?.params.address === address ? failing : { params: { url: "rtmp://x", address }, release() {} };
     },
   };
-  const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" }, needs: ways });
+  const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" }, needs: routes });
   const { supervisor, user, start } = opened;
   const uuid = await start({ outputStatus: "retrying" });
   const output = await addOutput(database.sql, user, "rtmp");
@@ -127,7 +130,7 @@ test("an output whose name is found later is attached then, and one that goes el
   }
 });
 
-test("a process of a key with recording is recorded in every run, each in a file of its own, while there is room", async () => {
+test("records a process of a key with recording, one file per runner, while there is disk space", async () => {
   const files: string[] = [];
   let hasRoom = true;
   const recordings = {
@@ -165,7 +168,7 @@ test("a process of a key with recording is recorded in every run, each in a file
   assert.deepEqual(supervisor.view(uuid)?.recording, { isRecording: true, detail: null, framesDropped: 0 });
 });
 
-test("a process that is taken up again is recorded if its key has that, and goes on if it cannot be", async () => {
+test("records a resumed process if its key has recording, and runs it if recording fails", async () => {
   const slots = { feed: {}, recording: {} };
   const broken: StageOptions["needs"] = {
     recordings: { isAllowed: () => true, segmentMs: 1000, nextFile: () => Promise.reject(new Error("no such disk")) },
@@ -182,4 +185,163 @@ test("a process that is taken up again is recorded if its key has that, and goes
   const second = await stage({ needs, user: first.user, sourceUuid: first.sourceUuid });
   await second.reach(uuid, "running");
   assert.equal((await paramsOf(second, uuid, "recording")).path, path);
+});
+
+const output = (outputUuid: string, type: AttachedOutput["type"] = "rtmp"): AttachedOutput => ({
+  ...{ outputUuid, type, url: "rtmp://there/live/a", settings: null, username: "ada" },
+});
+
+/** Routes as the test says: an error is thrown, a text is the URL, and the same text is the same route. */
+class Routes {
+  readonly open = new Set<OutputRoute>();
+  next: string | Error = "one";
+
+  readonly find: RouteOutput = async ({ type }, failing) => {
+    if (type === "detection_data") return null;
+    if (this.next instanceof Error) throw this.next;
+    if (failing?.params.url === this.next) return failing;
+    const route = { params: { url: this.next }, release: () => void this.open.delete(route) };
+    this.open.add(route);
+    return route;
+  };
+}
+
+const report = (attachment: string, status: "live" | "retrying", detail: string | null = null) =>
+  ({ type: "attachment", attachment, status, detail, framesSent: 7, framesDropped: 2 }) as const;
+
+test("attaches an added output, shows its reports from the first one on, and releases its route when it is deleted", async () => {
+  const routes = new Routes();
+  const outputs = new ProcessOutputs([], routes.find);
+  await outputs.add(output("a"), async ({ id, slot, params }) => {
+    assert.deepEqual([id, slot, params], ["a", "rtmp", { url: "one" }]);
+    assert.deepEqual([outputs.attachments, outputs.states], [[], []], "a runner that begins now does not have it");
+    outputs.handle(report("a", "live"));
+  });
+  assert.deepEqual(outputs.states, [
+    { outputUuid: "a", type: "rtmp", status: "live", detail: null, framesSent: 7, framesDropped: 2 },
+  ]);
+  assert.equal(routes.open.size, 1);
+  outputs.delete("a");
+  assert.deepEqual([outputs.has("a"), routes.open.size], [false, 0]);
+  outputs.handle(report("a", "live"));
+  assert.deepEqual(outputs.states, []);
+});
+
+test("leaves nothing of an output that is rejected", async () => {
+  const routes = new Routes();
+  const outputs = new ProcessOutputs([], routes.find);
+  const refusal = new Error("no encoder");
+  await assert.rejects(
+    outputs.add(output("a"), () => Promise.reject(refusal)),
+    refusal,
+  );
+  routes.next = new ServiceError("address_refused", { detail: "not there" });
+  await assert.rejects(
+    outputs.add(output("a"), () => assert.fail("it was attached")),
+    routes.next,
+  );
+  assert.deepEqual([outputs.states, routes.open.size], [[], 0]);
+});
+
+test("data outputs need no route and are live", async () => {
+  const outputs = new ProcessOutputs([], new Routes().find);
+  await outputs.add(output("a", "detection_data"), () => assert.fail("it was attached"));
+  assert.deepEqual([outputs.isRouted("a"), outputs.states[0]?.status], [false, "live"]);
+});
+
+test("finds new routes for every runner and releases those of the one before", async () => {
+  const routes = new Routes();
+  const outputs = new ProcessOutputs([output("a"), output("b", "rtsp"), output("c", "detection_data")], routes.find);
+  await outputs.prepare();
+  const first = [...routes.open];
+  assert.deepEqual(
+    outputs.attachments.map(({ id, slot }) => [id, slot]),
+    [
+      ["a", "rtmp"],
+      ["b", "rtsp"],
+    ],
+  );
+  outputs.handle(report("a", "retrying", "rtmp://u:sesame@there is unreachable"));
+  assert.equal(outputs.states[0]?.detail, "rtmp://***@there is unreachable");
+  outputs.endRun();
+  assert.deepEqual([routes.open.size, outputs.states[0]?.status, outputs.states[0]?.detail], [0, "starting", null]);
+  await outputs.prepare();
+  assert.equal(routes.open.size, 2);
+  assert.ok(first.every((route) => !routes.open.has(route)));
+});
+
+test("a runner begins without outputs that have no route, which show why", async () => {
+  const routes = new Routes();
+  const outputs = new ProcessOutputs([output("a")], routes.find);
+  for (const [error, status] of [
+    [new ServiceError("address_refused", { detail: "not there" }), "failed"],
+    [new NoRoute("no such host"), "retrying"],
+    [new TypeError("broken"), "retrying"],
+  ] as const) {
+    routes.next = error;
+    await outputs.prepare();
+    assert.deepEqual(outputs.attachments, []);
+    assert.deepEqual([outputs.states[0]?.status, outputs.states[0]?.detail], [status, error.message]);
+  }
+});
+
+test("attaches a failing output again when there is another route", async () => {
+  const routes = new Routes();
+  const outputs = new ProcessOutputs([output("a"), output("b", "rtsp")], routes.find);
+  await outputs.prepare();
+  const orders: string[] = [];
+  const tend = async () =>
+    outputs.applyReroutes(
+      await outputs.findReroutes(),
+      { detach: async (uuid) => void orders.push(`detach ${uuid}`) },
+      async ({ id, params }) => void orders.push(`attach ${id} ${params.url}`),
+    );
+  for (const status of ["live", "retrying"] as const) {
+    for (const uuid of ["a", "b"]) outputs.handle(report(uuid, status));
+    await tend();
+    assert.deepEqual(orders, [], "the route is the same");
+  }
+  routes.next = "two";
+  await tend();
+  assert.deepEqual(orders.splice(0), ["detach a", "attach a two"]);
+  assert.equal(outputs.states[0]?.status, "starting");
+  outputs.handle(report("a", "retrying"));
+  routes.next = new NoRoute("no such host");
+  await tend();
+  assert.deepEqual(orders.splice(0), ["detach a"]);
+  await tend();
+  routes.next = "three";
+  await tend();
+  assert.deepEqual(orders, ["attach a three"]);
+});
+
+test("looks up names in parallel and skips outputs that have changed meanwhile", async () => {
+  let asked = 0;
+  let answer = (): void => {};
+  const all = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  let hasBegun = false;
+  const routes = new Routes();
+  const outputs = new ProcessOutputs([output("a"), output("b")], async (given, failing) => {
+    if (!hasBegun) return routes.find(given, failing);
+    if (++asked === 2) answer();
+    await all;
+    return routes.find(given, failing);
+  });
+  await outputs.prepare();
+  for (const uuid of ["a", "b"]) outputs.handle(report(uuid, "retrying"));
+  hasBegun = true;
+  routes.next = "two";
+  const reroutes = await outputs.findReroutes();
+  outputs.delete("a");
+  const orders: string[] = [];
+  await outputs.applyReroutes(
+    reroutes,
+    { detach: async (uuid) => void orders.push(`detach ${uuid}`) },
+    async ({ id, params }) => void orders.push(`attach ${id} ${params.url}`),
+  );
+  assert.deepEqual(orders, ["detach b", "attach b two"]);
+  outputs.endRun();
+  assert.equal(routes.open.size, 1, "the first route of b, which the runner has detached");
 });

@@ -1,16 +1,16 @@
-/** What the rest of the server may ask of running processes. The supervisor keeps these promises. */
+/** What the rest of the server can do with running processes, and the types that describe them. `Supervisor` implements it. */
 import type { AlertNotice } from "../../schemas/api/events.ts";
-import type { TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import type { PreparedOrder } from "../graphs/library.ts";
+import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { NewBranch } from "../store/outputs.ts";
+import type { BranchRow, NewBranch } from "../store/outputs.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
-import type { PictureSlot } from "./feed.ts";
-import type { BranchState } from "./process-branches.ts";
 
-export type ProcessState = "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+export type ProcessState = ProcessRecord["state"];
 
 export interface ProcessError {
   readonly code: string;
@@ -20,7 +20,7 @@ export interface ProcessError {
 /** Why a runner crashed. */
 export interface ProcessCrash {
   readonly at: Date;
-  /** The node of the graph that failed; null where that is not known. */
+  /** The node of the graph that failed; null when unknown. */
   readonly node: string | null;
   readonly detail: string;
   /** Where in the sources an element threw, innermost first. For operators only. */
@@ -29,11 +29,11 @@ export interface ProcessCrash {
 
 export interface CrashCounts {
   readonly restarts: number;
-  /** Of a file; null of a live source. */
+  /** Of a file; null for a live source. */
   readonly frames_lost: number | null;
 }
 
-/** What followers hear, in order. After `ended` nothing more. */
+/** The events of a process, in order. `ended` is the last one. */
 export type ProcessNotice =
   /** `channel` as the element named it: `detection_data`, `drone_data`. */
   | { readonly type: "message"; readonly channel: string; readonly message: JsonRecord }
@@ -45,17 +45,20 @@ export type ProcessNotice =
       readonly lastError?: ProcessCrash | null;
     }
   /**
-   * Its runner is gone and another is on its way; the state, which is told again then, stays what it was. `crash`: why,
-   * unless it only waits for its source.
+   * The runner has ended and another one is being started; the state is unchanged and is sent again afterwards. `crash`:
+   * the reason, null when the process only waits for its source.
    */
   | { readonly type: "restarting"; readonly crash?: ProcessCrash | null }
   | { readonly type: "reconnecting"; readonly reconnecting: boolean }
   | { readonly type: "stats"; readonly stats: RunnerStats & CrashCounts }
-  /** Whenever its standing has changed, at most once a second. */
+  /** On every change, at most once a second. */
   | { readonly type: "telemetry"; readonly telemetry: TelemetryInfo }
-  /** One that is written down: its outputs get it in any case. */
+  /** A stored notification; outputs receive it in any case. */
   | { readonly type: "alert"; readonly notice: AlertNotice }
   | { readonly type: "ended" };
+
+/** Slots that encode pictures for viewers: annotated, or plain. */
+export type PictureSlot = "feed" | "view";
 
 /** One JPEG of the feed. */
 export interface Picture {
@@ -68,13 +71,13 @@ export interface StartOrder {
   readonly user: User;
   readonly sourceUuid: string;
   readonly graph: string;
-  /** Of a graph that is not installed; ends by itself after `forSeconds`. */
+  /** Of a graph that is not installed; the process ends after `forSeconds`. */
   readonly graphText?: string;
   readonly forSeconds?: number;
   readonly params: JsonRecord;
-  /** When it was asked for, by `performance.now()`; the time in which it must be answered counts from then. */
+  /** When the request arrived, by `performance.now()`: the time limit of the start counts from then. */
   readonly requestedMs?: number;
-  /** Aborted when whoever asked has gone: a start that nobody is told of is taken back. */
+  /** Aborted when the client has disconnected: the start is rolled back. */
   readonly signal?: AbortSignal;
 }
 
@@ -82,31 +85,55 @@ export interface StartedProcess {
   readonly uuid: string;
   readonly sourceUuid: string;
   readonly telemetry: TelemetrySetting | null;
-  /** Milliseconds of its parts, for whoever wonders where the time went. */
+  /** Milliseconds that each phase of the start took. */
   readonly times?: Readonly<Record<string, number>>;
 }
 
+export interface BranchState extends BranchRow, AttachmentStatus {}
+
 export interface BranchList {
   readonly branches: readonly BranchState[];
-  /** Those that can be attached, with the JSON Schema of their params. */
+  /** Slots that clients can attach, with the JSON Schema of their params. */
   readonly slots: Readonly<Record<string, JsonRecord>>;
 }
 
-/** All reject with `ServiceError`. A process of another user's is one that is not there. */
+/** The video that a process reads. */
+export interface ProcessInput {
+  /** With credentials. */
+  readonly uri: string;
+  readonly isFile: boolean;
+  /** Resolves with its current address, checked against `network.deny`. Rejects when it cannot be resolved. */
+  readonly locate: () => Promise<string>;
+  /** What its host name resolved to in `locate`, where the address keeps the name. */
+  readonly addresses?: () => readonly string[];
+  /** The process has ended. */
+  readonly release?: () => void;
+}
+
+export interface FirstInput extends ProcessInput {
+  /** The source in texts for clients, without credentials. */
+  readonly label: string;
+  readonly telemetry: TelemetrySetting | null;
+}
+
+/** What the graph of a process provides. */
+export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> & Partial<Pick<PreparedOrder, "alertNode">>;
+
+/** All reject with `ServiceError`. Processes of other users are treated as missing. */
 export interface Processes {
-  /** Resolves once the source's first data has arrived. */
+  /** Resolves when the first frame of the source has been decoded. */
   start(order: StartOrder): Promise<StartedProcess>;
   pause(user: User, uuid: string): Promise<void>;
   resume(user: User, uuid: string): Promise<void>;
-  /** Resolves when it is gone. */
+  /** Resolves when it has ended. */
   stop(user: User, uuid: string): Promise<void>;
-  /** All of the user's; resolves with their uuids when all are gone. */
+  /** Resolves with the uuids of the user's processes when all have ended. */
   stopAll(user: User): Promise<readonly string[]>;
   attach(user: User, uuid: string, outputUuid: string): Promise<void>;
   detach(user: User, uuid: string, outputUuid: string): Promise<void>;
-  /** `graph_lacks` when its graph has no such slot or channel. */
+  /** Rejects with `graph_lacks` when its graph has no such slot or channel. */
   expectOffer(user: User, uuid: string, offer: string): Promise<void>;
-  /** `params` of the graph, with everything that takes their values; all of it or nothing. */
+  /** Properties by node, and params of the graph with all properties that use them. All or nothing. */
   setProperties(
     user: User,
     uuid: string,
@@ -117,14 +144,14 @@ export interface Processes {
   detachBranch(user: User, uuid: string, branchUuid: string): Promise<void>;
   listBranches(user: User, uuid: string): Promise<BranchList>;
   describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown>;
-  /** Where a client brings telemetry; nothing comes of it once the process has ended. `telemetry_not_taken` where it may not. */
+  /** Resolves with a receiver for telemetry from a client; rejects with `telemetry_not_taken` where none is expected. */
   openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void>;
   /**
-   * Of a process that is not finished, else `process_not_found`. The listener must not block and must not throw, and hears
-   * the present state first. Returns how to stop. Restarts of the runner go unnoticed but for their state.
+   * Rejects with `process_not_found` for a process that has ended. The listener must neither block nor throw; it receives
+   * the current state first. Resolves with a function that unsubscribes.
    */
   follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void>;
-  /** Pictures of the feed, or as they are: encoded while at least one follows. */
+  /** JPEGs of the slot, which are encoded while at least one client watches. Resolves with a function that ends it. */
   watch(
     user: User,
     uuid: string,

@@ -5,7 +5,7 @@ import { Recorder } from "./recorder.ts";
 
 function open(segmentMs: number) {
   const asked: string[] = [];
-  const wishes = { hasRoom: true, isFlowing: true, fails: "" };
+  const wishes = { hasSpace: true, isRunning: true, fails: "" };
   const clock = { nowMs: 0 };
   let files = 0;
   const ask = async (order: string) => {
@@ -13,31 +13,36 @@ function open(segmentMs: number) {
     asked.push(order);
   };
   const recorder = new Recorder({
-    ...{ log: silentLog, isOffered: true, segmentMs },
-    hasRoom: () => wishes.hasRoom,
-    isFlowing: () => wishes.isFlowing,
-    nextFile: async () => `/${files++}.mp4`,
-    attach: ({ id, params }) => ask(`attach ${id} ${params.path}`),
-    detach: (id) => ask(`detach ${id}`),
+    ...{ processUuid: "p", log: silentLog, isOffered: true },
+    recordings: { isAllowed: () => wishes.hasSpace, segmentMs, nextFile: async () => `/${files++}.mp4` },
+    machine: {
+      get state() {
+        return wishes.isRunning ? ("running" as const) : ("paused" as const);
+      },
+    },
+    link: {
+      attach: ({ id, params }) => ask(`attach ${id} ${params.path}`),
+      detach: (id) => ask(`detach ${id}`),
+    },
     now: () => clock.nowMs,
   });
   return { recorder, asked, wishes, clock };
 }
 
-const told = (attachment: string, framesDropped: number) =>
+const reported = (attachment: string, framesDropped: number) =>
   ({ type: "attachment", attachment, status: "live", detail: null, framesSent: 0, framesDropped }) as const;
 
-test("a file that is long enough is followed by another, which begins before it ends", async () => {
+test("begins the next file before the one that is long enough ends", async () => {
   const { recorder, asked } = open(0);
   await recorder.prepare();
   assert.deepEqual(
-    recorder.begin().map(({ id, params }) => [id, params.path]),
+    recorder.beginRun().map(({ id, params }) => [id, params.path]),
     [["recording", "/0.mp4"]],
   );
-  recorder.hear(told("recording", 3));
+  recorder.handle(reported("recording", 3));
   await recorder.tend();
-  recorder.hear(told("recording-next", 4));
-  recorder.hear(told("recording", 99));
+  recorder.handle(reported("recording-next", 4));
+  recorder.handle(reported("recording", 99));
   await recorder.tend();
   assert.deepEqual(asked, [
     ...["attach recording-next /1.mp4", "detach recording"],
@@ -46,24 +51,24 @@ test("a file that is long enough is followed by another, which begins before it 
   assert.deepEqual(recorder.state, { isRecording: true, detail: null, framesDropped: 7 });
 });
 
-test("a file that is not long enough, or through which nothing flows, goes on", async () => {
-  for (const [segmentMs, isFlowing] of [
+test("continues a file that is not long enough, or while the process is paused", async () => {
+  for (const [segmentMs, isRunning] of [
     [600_000, true],
     [0, false],
   ] as const) {
     const { recorder, asked, wishes } = open(segmentMs);
-    wishes.isFlowing = isFlowing;
+    wishes.isRunning = isRunning;
     await recorder.prepare();
-    recorder.begin();
+    recorder.beginRun();
     await recorder.tend();
     assert.deepEqual(asked, []);
   }
 });
 
-test("a file goes on when the next cannot begin, and one that could not be ended is ended later", async () => {
+test("continues a file when the next one cannot begin, and ends later one that could not be ended", async () => {
   const { recorder, asked, wishes, clock } = open(0);
   await recorder.prepare();
-  recorder.begin();
+  recorder.beginRun();
   wishes.fails = "attach";
   await recorder.tend();
   assert.deepEqual([asked, recorder.state?.isRecording], [[], true]);
@@ -71,21 +76,21 @@ test("a file goes on when the next cannot begin, and one that could not be ended
   wishes.fails = "detach";
   await assert.rejects(recorder.tend());
   wishes.fails = "";
-  wishes.hasRoom = false;
+  wishes.hasSpace = false;
   await recorder.tend();
   assert.deepEqual(asked, ["attach recording-next /2.mp4", "detach recording", "detach recording-next"]);
   assert.deepEqual(recorder.state, { isRecording: false, detail: "the disk is nearly full", framesDropped: 0 });
 });
 
-test("a file that cannot be written ends with its reason, and is tried again, rarer and rarer", async () => {
+test("ends a file that cannot be written, shows why, and retries with growing delays", async () => {
   const { recorder, asked, clock } = open(600_000);
   const waits: number[] = [];
   await recorder.prepare();
-  recorder.begin();
+  recorder.beginRun();
   for (let round = 0; round < 3; round++) {
-    recorder.hear({ ...told("recording", 2), status: "failed", detail: "No space left on the resource." });
+    recorder.handle({ ...reported("recording", 2), status: "failed", detail: "No space left on the resource." });
     assert.equal(recorder.state?.isRecording, false);
-    assert.match(recorder.state?.detail ?? "", /No space left.*tried again/);
+    assert.match(recorder.state?.detail ?? "", /No space left.*retried/);
     const sinceMs = clock.nowMs;
     const begun = asked.length;
     for (; asked.length < begun + 2; clock.nowMs += 500) await recorder.tend();

@@ -1,184 +1,178 @@
 /**
- * The recording of a process: attached while its key has it and there is room for it. A new file each time, and whenever
- * one has become long enough, so that the oldest can go while it runs.
+ * Records a process while its key has recording and the disk has space. A new file begins with every runner, and whenever
+ * one is long enough, so that the oldest can be deleted while the process runs.
  */
 import type { Logger } from "pino";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
 import { backoff } from "../async/timing.ts";
+import type { Attachment, AttachmentReport, RunnerLink } from "./runner.ts";
+import { RECORDING } from "./runner-folders.ts";
+import type { StateMachine } from "./state-machine.ts";
 
-type Attachment = RunnerJob["attach"][number];
-type Report = RunnerMessage & { type: "attachment" };
+/** The ids it is attached under, in alternation: the next file begins before the previous one ends. */
+const IDS = [RECORDING, `${RECORDING}-next`] as const;
 
-/** The slot. */
-export const RECORDING = "recording";
-/** The names that it is attached under, by turns: the next file begins before the last one ends. */
-const NAMES = [RECORDING, `${RECORDING}-next`] as const;
-
-export interface RecorderNeeds {
-  readonly log: Logger;
-  /** Its key has it, and its graph offers it. */
-  readonly isOffered: boolean;
+/** Where recordings are stored. */
+export interface RecordingPlace {
+  /** There is space for them. */
+  isAllowed(): boolean;
   /** Of one file. */
   readonly segmentMs: number;
-  hasRoom(): boolean;
-  /** It is not paused: nothing begins while nothing comes. */
-  isFlowing(): boolean;
-  /** The path of a file that is not there yet. */
-  nextFile(): Promise<string>;
-  attach(attachment: Attachment): Promise<void>;
-  detach(attachment: string): Promise<void>;
+  /** The path of a new file. */
+  nextFile(processUuid: string): Promise<string>;
+}
+
+export interface RecorderDeps {
+  readonly processUuid: string;
+  readonly log: Logger;
+  /** Its key has recording and its graph has the slot. */
+  readonly isOffered: boolean;
+  readonly recordings: RecordingPlace;
+  /** No file begins while it is paused. */
+  readonly machine: Pick<StateMachine, "state">;
+  readonly link: Pick<RunnerLink, "attach" | "detach">;
   now?(): number;
 }
 
-/** How it gets on, as long as the process is active. */
 export interface RecordingState {
   readonly isRecording: boolean;
-  /** Why not. */
+  /** Why it is not recorded. */
   readonly detail: string | null;
-  /** In this run: they came faster than they could be encoded. */
+  /** By the current runner: frames arrived faster than they could be encoded. */
   readonly framesDropped: number;
 }
 
-/** A file that could not be begun or written to is followed by another so much later, and rarer and rarer. */
-const AGAIN = { firstMs: 5_000, maxMs: 300_000 };
+const RETRY = { firstMs: 5_000, maxMs: 300_000 };
 
-const NO_ROOM = "the disk is nearly full";
+const NO_SPACE = "the disk is nearly full";
 
 export class Recorder {
-  readonly #needs: RecorderNeeds;
-  #prepared: Attachment | null = null;
-  /** What is being written. */
-  #current: { readonly name: string; readonly sinceMs: number } | null = null;
-  /** What should have been ended. */
-  readonly #leaving = new Set<string>();
-  #detail: string | null = null;
+  readonly #deps: RecorderDeps;
   readonly #now: () => number;
-  /** In a row, also of runs before this one. */
+  #prepared: Attachment | null = null;
+  /** The file that is being written. */
+  #current: { readonly id: string; readonly sinceMs: number } | null = null;
+  /** Attachments to be detached. */
+  readonly #ending = new Set<string>();
+  #detail: string | null = null;
+  /** In a row, over several runners. */
   #failures = 0;
   #notBeforeMs = 0;
-  /** In this run, by the name of the attachment; and those of files that have ended. */
+  /** By attachment, of the current runner; then the sum of files that have ended. */
   readonly #dropped = new Map<string, number>();
   #droppedBefore = 0;
 
-  constructor(needs: RecorderNeeds) {
-    this.#needs = needs;
-    this.#now = needs.now ?? (() => performance.now());
+  constructor(deps: RecorderDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => performance.now());
   }
 
-  /** Null of one that is not to be recorded. */
+  /** Null for a process that is not to be recorded. */
   get state(): RecordingState | null {
-    if (!this.#needs.isOffered) return null;
-    const now = [...this.#dropped.values()].reduce((sum, count) => sum + count, 0);
-    return {
-      isRecording: this.#current !== null,
-      detail: this.#current === null ? this.#detail : null,
-      framesDropped: this.#droppedBefore + now,
-    };
+    if (!this.#deps.isOffered) return null;
+    const dropped = [...this.#dropped.values()].reduce((sum, count) => sum + count, this.#droppedBefore);
+    const isRecording = this.#current !== null;
+    return { isRecording, detail: isRecording ? null : this.#detail, framesDropped: dropped };
   }
 
-  /** For a run that is about to begin. Never rejects: a process that cannot be recorded runs all the same. */
+  /** Before a launch. Never rejects: a process that cannot be recorded runs all the same. */
   async prepare(): Promise<void> {
+    const { isOffered, recordings } = this.#deps;
     this.#prepared = null;
-    if (!this.#needs.isOffered) return;
-    if (this.#now() < this.#notBeforeMs) return;
-    if (this.#needs.hasRoom()) this.#prepared = await this.#makeAttachment(RECORDING);
-    else this.#detail = NO_ROOM;
+    if (!isOffered || this.#now() < this.#notBeforeMs) return;
+    if (recordings.isAllowed()) this.#prepared = await this.#newAttachment(RECORDING);
+    else this.#detail = NO_SPACE;
   }
 
-  /** What a run begins with. */
-  begin(): readonly Attachment[] {
+  /** For the job of a new runner. */
+  beginRun(): readonly Attachment[] {
     const attachment = this.#prepared;
-    this.#forget();
-    if (attachment !== null) this.#note(attachment.id);
-    return attachment === null ? [] : [attachment];
+    this.endRun();
+    if (attachment === null) return [];
+    this.#begin(attachment.id);
+    return [attachment];
   }
 
   endRun(): void {
-    this.#forget();
+    this.#prepared = null;
+    this.#current = null;
+    this.#ending.clear();
+    this.#dropped.clear();
+    this.#droppedBefore = 0;
   }
 
-  hear({ attachment, framesDropped, status, detail }: Report): void {
+  handle({ attachment, framesDropped, status, detail }: AttachmentReport): void {
     const current = this.#current;
-    if (attachment === current?.name || this.#leaving.has(attachment)) this.#dropped.set(attachment, framesDropped);
-    if (status !== "failed" || attachment !== current?.name) return;
+    if (attachment === current?.id || this.#ending.has(attachment)) this.#dropped.set(attachment, framesDropped);
+    if (status !== "failed" || attachment !== current?.id) return;
     this.#current = null;
-    this.#leaving.add(attachment);
-    if (this.#now() - current.sinceMs > AGAIN.maxMs) this.#failures = 0;
+    this.#ending.add(attachment);
+    if (this.#now() - current.sinceMs > RETRY.maxMs) this.#failures = 0;
     this.#fail(detail ?? "its file cannot be written", null);
   }
 
-  /** Ends it where there is no more room, begins again when there is, and begins the next file when it is time to. */
+  /** Ends the recording when space runs out, begins it again when there is space, and begins the next file in time. */
   async tend(): Promise<void> {
-    const { isOffered, segmentMs, hasRoom, isFlowing, log } = this.#needs;
+    const { isOffered, recordings, machine, log } = this.#deps;
     if (!isOffered) return;
-    for (const name of [...this.#leaving]) await this.#end(name);
+    for (const id of [...this.#ending]) await this.#end(id);
     const current = this.#current;
-    if (!hasRoom()) {
-      this.#detail = NO_ROOM;
+    if (!recordings.isAllowed()) {
+      this.#detail = NO_SPACE;
       if (current === null) return;
-      log.warn("its recording ends: there is no room for it");
+      log.warn("recording ended: no disk space");
       this.#current = null;
-      await this.#end(current.name);
-    } else if (!isFlowing()) return;
-    else if (this.#now() < this.#notBeforeMs) return;
-    else if (current === null) await this.#start(RECORDING);
-    else if (this.#now() - current.sinceMs >= segmentMs) {
-      // Both for a moment: so that no frame is between them.
-      await this.#start(current.name === NAMES[0] ? NAMES[1] : NAMES[0]);
-      if (this.#current !== current) await this.#end(current.name);
+      return this.#end(current.id);
     }
+    if (machine.state !== "running" || this.#now() < this.#notBeforeMs) return;
+    if (current === null) return this.#start(RECORDING);
+    if (this.#now() - current.sinceMs < recordings.segmentMs) return;
+    // Both for a moment, so that no frame is missing between them.
+    await this.#start(current.id === IDS[0] ? IDS[1] : IDS[0]);
+    if (this.#current !== current) await this.#end(current.id);
   }
 
-  async #start(name: string): Promise<void> {
-    const attachment = await this.#makeAttachment(name);
+  async #start(id: string): Promise<void> {
+    const attachment = await this.#newAttachment(id);
     if (attachment === null) return;
     try {
-      await this.#needs.attach(attachment);
+      await this.#deps.link.attach(attachment);
     } catch (error) {
-      this.#fail((error as Error).message, error);
-      return;
+      return this.#fail((error as Error).message, error);
     }
-    this.#note(name);
+    this.#begin(id);
   }
 
-  async #end(name: string): Promise<void> {
-    this.#leaving.add(name);
-    await this.#needs.detach(name);
-    this.#leaving.delete(name);
-    this.#droppedBefore += this.#dropped.get(name) ?? 0;
-    this.#dropped.delete(name);
+  async #end(id: string): Promise<void> {
+    this.#ending.add(id);
+    await this.#deps.link.detach(id);
+    this.#ending.delete(id);
+    this.#droppedBefore += this.#dropped.get(id) ?? 0;
+    this.#dropped.delete(id);
   }
 
-  #note(name: string): void {
-    this.#current = { name, sinceMs: this.#now() };
+  #begin(id: string): void {
+    this.#current = { id, sinceMs: this.#now() };
     this.#detail = null;
   }
 
   #fail(reason: string, err: unknown): void {
     this.#failures += 1;
-    const waitMs = backoff(this.#failures, AGAIN);
+    const waitMs = backoff(this.#failures, RETRY);
     this.#notBeforeMs = this.#now() + waitMs;
-    this.#detail = `it could not be written: ${maskCredentials(reason)}; it is tried again`;
-    this.#needs.log.warn({ err, reason: this.#detail, waitMs: Math.round(waitMs) }, "it is not recorded");
+    this.#detail = `it could not be written: ${maskCredentials(reason)}; it will be retried`;
+    this.#deps.log.warn({ err, reason: this.#detail, waitMs: Math.round(waitMs) }, "recording failed");
   }
 
-  #forget(): void {
-    this.#prepared = null;
-    this.#current = null;
-    this.#leaving.clear();
-    this.#dropped.clear();
-    this.#droppedBefore = 0;
-  }
-
-  async #makeAttachment(name: string): Promise<Attachment | null> {
+  async #newAttachment(id: string): Promise<Attachment | null> {
+    const { recordings, processUuid } = this.#deps;
     try {
-      // The process is worth more than its recording.
-      return { id: name, slot: RECORDING, params: { path: await this.#needs.nextFile() }, isExpendable: true };
+      // Expendable: a fault of the recording must not end the process.
+      return { id, slot: RECORDING, params: { path: await recordings.nextFile(processUuid) }, isExpendable: true };
     } catch (error) {
       // Its message names folders of this machine.
       const { code = "unknown" } = error as { code?: string };
-      this.#fail(`no file can be made for it (${code})`, error);
+      this.#fail(`no file can be created for it (${code})`, error);
       return null;
     }
   }

@@ -1,56 +1,58 @@
 /**
- * What of the data a runner can open: a folder of its own, with links to the video and the recordings of its process and
- * nothing else. A runner is loaded before it is known which process it will run, and what it may open cannot be changed
- * afterwards.
+ * The files of the data folder that a runner can open: a folder of its own with hard links to the video and the recordings
+ * of its process. A runner is confined when it is loaded, before it is known which process it will run.
  */
 import { chmodSync, chownSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 import type { Logger } from "pino";
+import type { RequestOf } from "../../ipc/channel.ts";
+import type { RunnerRequest } from "../../schemas/runner.ts";
+import type { Account } from "../confinement/confinement.ts";
 import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
 import { videoFolder } from "../sources/video-files.ts";
-import type { Account } from "./confinement.ts";
-import { RECORDING } from "./recorder.ts";
-import type { RunnerOrder } from "./runner.ts";
+
+type RunnerCommand = RequestOf<RunnerRequest>;
+
+/** The slot of process recordings. */
+export const RECORDING = "recording";
 
 const PREFIX = "runners-";
 
-interface Places {
+interface DataFolders {
   readonly videos: string;
   readonly recordings: string;
-  /** Who runs the runners, where that is another user. */
+  /** The user that runners run as, if it is another one than ours. */
   readonly account: Account | null;
 }
 
-/** All of one service. */
+/** The folders of all runners. */
 export class RunnerFolders {
   readonly #folder: string;
-  readonly #places: Places;
+  readonly #data: DataFolders;
   readonly #areLinked: boolean;
 
-  private constructor(folder: string, places: Places, areLinked: boolean) {
+  private constructor(folder: string, data: DataFolders, areLinked: boolean) {
     this.#folder = folder;
-    this.#places = places;
+    this.#data = data;
     this.#areLinked = areLinked;
   }
 
   static async open(dataDir: string, account: Account | null, log: Logger): Promise<RunnerFolders> {
-    const places = { videos: videoFolder(dataDir), recordings: processRecordingsFolder(dataDir), account };
-    for (const folder of [places.videos, places.recordings]) await mkdir(folder, { recursive: true });
+    const data = { videos: videoFolder(dataDir), recordings: processRecordingsFolder(dataDir), account };
+    for (const folder of [data.videos, data.recordings]) await mkdir(folder, { recursive: true });
     const folder = await makeSocketFolder(PREFIX, resolve(dataDir));
-    // That user may go through it, and not list it.
+    // That user may enter it, but not list it.
     if (account !== null) await chmod(folder, 0o711);
-    const fault = tryLink(places, folder);
+    const fault = tryLink(data, folder);
     if (fault !== null)
-      log.warn(
-        `runners can open videos and recordings of all processes: below data_dir no links can be made (${fault})`,
-      );
-    return new RunnerFolders(folder, places, fault === null);
+      log.warn(`runners can open videos and recordings of all processes: hard links below data_dir fail (${fault})`);
+    return new RunnerFolders(folder, data, fault === null);
   }
 
   make(): RunnerFolder {
-    return new RunnerFolder(mkdtempSync(join(this.#folder, "runner-")), this.#places, this.#areLinked);
+    return new RunnerFolder(mkdtempSync(join(this.#folder, "runner-")), this.#data, this.#areLinked);
   }
 
   async close(): Promise<void> {
@@ -58,39 +60,39 @@ export class RunnerFolders {
   }
 }
 
-/** Of one runner. Owner: the runner, which closes it when it is gone. */
+/** Of one runner. Owner: the runner, which closes it when it has exited. */
 export class RunnerFolder {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   readonly #folder: string;
-  readonly #places: Places;
+  readonly #data: DataFolders;
   readonly #areLinked: boolean;
-  /** What was begun for it, to be removed if nothing came to be written. */
+  /** Created for it; removed if they stay empty. */
   readonly #recordings: string[] = [];
 
-  constructor(folder: string, places: Places, areLinked: boolean) {
+  constructor(folder: string, data: DataFolders, areLinked: boolean) {
     this.#folder = folder;
-    this.#places = places;
+    this.#data = data;
     this.#areLinked = areLinked;
-    this.reads = [areLinked ? this.#in : places.videos];
-    this.writes = [areLinked ? this.#out : places.recordings];
+    this.reads = [areLinked ? this.#in : data.videos];
+    this.writes = [areLinked ? this.#out : data.recordings];
     for (const path of [this.#in, this.#out]) mkdirSync(path);
-    const { account } = places;
+    const { account } = data;
     if (account === null) return;
     chmodSync(folder, 0o711);
-    // The service makes files and folders for itself alone.
+    // Files and folders of the service are private to its user.
     chownSync(this.#in, -1, account.gid);
     chmodSync(this.#in, 0o750);
     chownSync(this.#out, account.uid, account.gid);
   }
 
-  /** The same order, with files that this runner can open. */
-  lend(order: RunnerOrder): RunnerOrder {
-    if (order.type === "attach") return this.#lendRecording(order);
-    if (order.type !== "start") return order;
-    const { job } = order;
+  /** The same command, with paths that this runner can open. */
+  lend(command: RunnerCommand): RunnerCommand {
+    if (command.type === "attach") return this.#lendRecording(command);
+    if (command.type !== "start") return command;
+    const { job } = command;
     const attach = job.attach.map((attachment) => this.#lendRecording(attachment));
-    return { ...order, job: { ...job, sourceUri: this.#lendVideo(job.sourceUri), attach } };
+    return { ...command, job: { ...job, sourceUri: this.#lendVideo(job.sourceUri), attach } };
   }
 
   async close(): Promise<void> {
@@ -108,7 +110,7 @@ export class RunnerFolder {
   }
 
   #lendVideo(path: string): string {
-    const { videos, account } = this.#places;
+    const { videos, account } = this.#data;
     if (!path.startsWith(videos + sep)) return path;
     if (account !== null) {
       chownSync(path, -1, account.gid);
@@ -118,7 +120,7 @@ export class RunnerFolder {
   }
 
   #lendRecording<T extends { readonly slot: string; readonly params: Record<string, unknown> }>(attachment: T): T {
-    const { recordings, account } = this.#places;
+    const { recordings, account } = this.#data;
     const { path } = attachment.params;
     if (attachment.slot !== RECORDING || typeof path !== "string" || !path.startsWith(recordings + sep))
       return attachment;
@@ -136,10 +138,10 @@ export class RunnerFolder {
   }
 }
 
-/** Why not, or null. */
-function tryLink({ videos, recordings }: Places, folder: string): string | null {
-  for (const place of [videos, recordings]) {
-    const [file, link] = [join(place, `.${basename(folder)}`), join(folder, "tried")];
+/** The error message, or null. */
+function tryLink({ videos, recordings }: DataFolders, folder: string): string | null {
+  for (const target of [videos, recordings]) {
+    const [file, link] = [join(target, `.${basename(folder)}`), join(folder, "test")];
     try {
       writeFileSync(file, "");
       linkSync(file, link);

@@ -1,228 +1,254 @@
 /**
- * A runner as the server sees it: a child process that is loaded, asked and, in the end, gone. Owner: the pool of spares,
- * then the run that took it. Whoever owns it ends it.
+ * A runner: the child process in which one process runs its graph, from `start` until it exits. Owner: the pool, then the
+ * launcher that took it. A runner that stops reporting or exceeds its memory is killed, which counts as a crash.
  */
-import type { ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
-import { Deadline } from "../../ipc/deadline.ts";
+import { NoReply, type RequestOf, RequestRejected } from "../../ipc/channel.ts";
+import { Child, type ChildExit, describeExit } from "../../ipc/child.ts";
+import { type LiveValues, mergeLive } from "../../schemas/live-values.ts";
 import { PictureReader } from "../../schemas/picture-stream.ts";
-import { PICTURES, RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
-import type { InputFault } from "../service-error.ts";
-import type { Confinement } from "./confinement.ts";
+import { PICTURES, RUNNER_PROTOCOL, type RunnerJob, RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
+import { MAX_TIMER_MS } from "../async/timing.ts";
+import type { Confinement } from "../confinement/confinement.ts";
+import { requestError, wrongState } from "./errors.ts";
 import type { Picture } from "./processes.ts";
+import type { RunEnd } from "./restart-policy.ts";
 import type { RunnerFolder, RunnerFolders } from "./runner-folders.ts";
-import { readMessage } from "./runner-messages.ts";
-import { RunnerOutput } from "./runner-output.ts";
-import { watchUsage } from "./watch-usage.ts";
+import type { StateMachine } from "./state-machine.ts";
 
-type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
-export type RunnerOrder = WithoutId<RunnerRequest>;
-/** All that a runner says by itself. */
+export type RunnerCommand = RequestOf<RunnerRequest>;
+/** Everything that a runner sends by itself. */
 export type RunnerReport = Exclude<RunnerMessage, { type: "hello" | "reply" }>;
+export type AttachmentReport = Extract<RunnerReport, { type: "attachment" }>;
+/** A slot that is attached under an id. */
+export type Attachment = RunnerJob["attach"][number];
 
-/** It will not, and says why; or too much is asked of it at once. */
-export class RunnerRefusal extends Error {
-  override readonly name = "RunnerRefusal";
-  readonly kind: string;
-  /** What of the request is wrong, one by one, where that is known. */
-  readonly faults: readonly InputFault[];
-
-  constructor(kind: string, detail: string, faults: readonly InputFault[] = []) {
-    super(detail);
-    this.kind = kind;
-    this.faults = faults;
-  }
-}
-
-/** It did not answer: it is gone, or it hangs. */
-export class RunnerSilence extends Error {
-  override readonly name = "RunnerSilence";
-}
-
-export interface RunnerExit {
-  readonly code: number | null;
-  readonly signal: string | null;
-  /** Why we ended it, or what it did wrong; null when it went by itself. */
-  readonly reason: string | null;
-}
+const NAME = "the runner";
 
 export interface RunnerOptions {
   readonly entry: URL;
   readonly confinement: Confinement;
   /** It is killed beyond this. */
   readonly memoryBytes: number;
-  /** Null: it opens nothing of the data. */
+  /** Null: it can open no files of the data folder. */
   readonly folders: RunnerFolders | null;
-  /** Folders besides. */
+  /** Further folders that it can write to. */
   readonly writes: readonly string[];
   readonly log: Logger;
-  /** To `hello`. */
+  /** Until it is loaded. */
   readonly loadMs: number;
   readonly replyMs: number;
+  readonly stopMs: number;
+  /** A running runner reports every second. */
+  readonly silentMs: number;
 }
 
-/** Requests under way at once: more means that it does not answer. */
-const MOST_WAITING = 64;
-
-interface Waiting {
-  readonly deadline: Deadline;
-  resolve(result: unknown): void;
-  reject(error: Error): void;
+/** Receives what a started runner sends. */
+export interface RunnerListener {
+  onReport(report: RunnerReport): void;
+  /** `attachment`: the id of the attached slot that encoded it. */
+  onPicture(attachment: string, picture: Picture): void;
 }
 
 export class Runner {
-  /** Rejects with why it did not load. */
-  readonly loaded: Promise<void>;
-  /** Settles once the process is gone; never rejects. */
-  readonly gone: Promise<RunnerExit>;
-  readonly #child: ChildProcess;
+  /** Resolves when the runner has exited; never rejects. */
+  readonly ended: Promise<RunEnd>;
+  /** Resolves with the first frame of the source; stays pending when none arrives. */
+  readonly flowing: Promise<void>;
+  /** Resolves when the graph plays, with or without input; stays pending when it never does. */
+  readonly playing: Promise<void>;
+  readonly child: Child<RunnerRequest, RunnerReport>;
   readonly #folder: RunnerFolder | null;
   readonly #options: RunnerOptions;
-  readonly #output: RunnerOutput;
-  readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
-  #reason: string | null = null;
-  #exit: RunnerExit | null = null;
-  #listener: (report: RunnerReport) => void = () => {};
-  #settleLoaded: (error: Error | null) => void = () => {};
+  #listener: RunnerListener | null = null;
+  /** The reason that the runner gave before it exited. */
+  #reported: RunEnd | null = null;
+  #isStopping = false;
+  #exitTimer: NodeJS.Timeout | undefined;
+  #flow = (): void => {};
+  #play = (): void => {};
 
   constructor(options: RunnerOptions) {
+    const { entry, confinement, memoryBytes, folders, writes, log, loadMs } = options;
     this.#options = options;
-    this.#output = new RunnerOutput((line) => options.log.debug({ runner: this.pid }, line));
-    const { entry, confinement, memoryBytes, folders } = options;
-    this.#folder = folders?.make() ?? null;
-    this.#child = confinement.spawn({
-      ...{ entry, memoryBytes, hasChannel: true, hasPictures: true },
-      reads: this.#folder?.reads ?? [],
-      writes: [...(this.#folder?.writes ?? []), ...options.writes],
+    const folder = folders?.make() ?? null;
+    this.#folder = folder;
+    this.flowing = new Promise((resolve) => {
+      this.#flow = resolve;
     });
-    this.loaded = new Promise((resolve, reject) => {
-      this.#settleLoaded = (error) => (error === null ? resolve() : reject(error));
+    this.playing = new Promise((resolve) => {
+      this.#play = resolve;
     });
-    this.loaded.catch(() => {});
-    const timer = setTimeout(() => this.kill(`it was not loaded within ${options.loadMs / 1000} s`), options.loadMs);
-    void this.loaded.catch(() => {}).then(() => clearTimeout(timer));
-    this.gone = this.#awaitExit();
-    const watch = watchUsage(this.#child, memoryBytes, (reason) => this.kill(reason));
-    void this.gone.then(async () => {
-      watch.close();
-      await this.#folder?.close().catch(() => {}); // the next start removes it
+    this.child = new Child<RunnerRequest, RunnerReport>({
+      ...{ name: NAME, protocol: RUNNER_PROTOCOL, receives: RunnerMessage, log, loadMs, memoryBytes },
+      spawn: () =>
+        confinement.spawn({
+          ...{ entry, memoryBytes, hasChannel: true, hasPictures: true },
+          reads: folder?.reads ?? [],
+          writes: [...(folder?.writes ?? []), ...writes],
+        }),
+      onMessage: (report) => this.#receive(report),
     });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
-    this.#child.on("message", (said) => this.#hear(said));
+    this.ended = this.child.gone.then((exit) => this.#end(exit));
   }
 
-  /** Undefined when it could not even be started. */
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.child.pid;
   }
 
-  get isGone(): boolean {
-    return this.#exit !== null;
-  }
-
-  /** The last lines it wrote, for the log. */
-  get lastLines(): readonly string[] {
-    return this.#output.tail();
-  }
-
-  /** The one listener; nothing is said before `start` is asked for. */
-  listen(listener: (report: RunnerReport) => void): void {
+  /** Once, when it is loaded. The caller limits how long this takes by killing it. */
+  start(job: RunnerJob, listener: RunnerListener): void {
     this.#listener = listener;
+    this.#readPictures(listener);
+    this.request({ type: "start", job }, MAX_TIMER_MS).then(this.#play, (error: Error) => {
+      if (error instanceof NoReply) return; // it has exited, which says more
+      if (!(error instanceof RequestRejected)) return this.kill(error.message);
+      const { kind, message: detail } = error;
+      this.#awaitExit({ kind: kind === "source" || kind === "graph" ? kind : "crash", detail });
+    });
   }
 
-  /** `attachment`: which one a picture comes from. What is not a picture ends the runner. */
-  showPictures(onPicture: (attachment: string, picture: Picture) => void): void {
-    const stream = this.#child.stdio[PICTURES] as Readable | null | undefined;
+  /** Rejects with `RequestRejected` or `NoReply`. */
+  async request(command: RunnerCommand, limitMs = this.#options.replyMs): Promise<unknown> {
+    return this.child.request(this.#folder?.lend(command) ?? command, limitMs);
+  }
+
+  /** Lets it shut down within the limit, then kills it. Resolves when it has exited. */
+  async stop(): Promise<RunEnd> {
+    if (!this.#isStopping) {
+      this.#isStopping = true;
+      this.#killLater("it did not stop in time");
+      this.request({ type: "stop" }, MAX_TIMER_MS).catch(() => {});
+    }
+    return this.ended;
+  }
+
+  /** At once. A crash, unless it was being stopped. */
+  kill(reason: string): void {
+    this.child.kill(reason);
+  }
+
+  #receive(report: RunnerReport): void {
+    if (report.type === "flowing") this.#flow();
+    else if (report.type === "state") this.#enter(report);
+    else this.child.refresh();
+    this.#listener?.onReport(report);
+  }
+
+  #enter({ state, failure }: Extract<RunnerReport, { type: "state" }>): void {
+    const { silentMs } = this.#options;
+    if (state === "running") this.child.expectWithin(silentMs, `it reported nothing for ${silentMs / 1000} s`);
+    else this.child.unwatch();
+    if (state === "finished") this.#awaitExit({ kind: "finished" });
+    if (state === "failed") {
+      const { kind, ...fault } = failure ?? { kind: "pipeline" as const, detail: "the runner gave no reason" };
+      this.#awaitExit({ kind: kind === "pipeline" ? "crash" : kind, ...fault });
+    }
+  }
+
+  /** It has reported its end and exits by itself. */
+  #awaitExit(end: RunEnd): void {
+    this.#reported ??= end;
+    this.#killLater("it did not exit");
+  }
+
+  #killLater(reason: string): void {
+    this.#exitTimer ??= setTimeout(() => this.kill(reason), this.#options.stopMs);
+  }
+
+  async #end(exit: ChildExit): Promise<RunEnd> {
+    clearTimeout(this.#exitTimer);
+    void this.#folder?.close().catch(() => {}); // the next start of the server removes it
+    if (this.#isStopping && this.#reported?.kind !== "finished") return { kind: "stopped" };
+    return this.#reported ?? { kind: "crash", detail: describeExit(NAME, exit) };
+  }
+
+  #readPictures(listener: RunnerListener): void {
+    const stream = this.child.process.stdio[PICTURES] as Readable | null | undefined;
     const reader = new PictureReader();
-    stream?.on("error", () => {}); // its exit says more
+    stream?.on("error", () => {}); // its exit is reported instead
     stream?.on("data", (chunk: Buffer) => {
       try {
-        for (const { captureMs, attachment, bytes } of reader.read(chunk)) onPicture(attachment, { captureMs, bytes });
+        for (const { captureMs, attachment, bytes } of reader.read(chunk))
+          listener.onPicture(attachment, { captureMs, bytes });
       } catch {
         stream.destroy();
-        this.kill("it sent something that is not a picture");
+        this.kill("it sent an invalid picture");
       }
-    });
-  }
-
-  /** Rejects with `RunnerRefusal` or `RunnerSilence`. One that does not answer in time is its owner's to end. */
-  request(order: RunnerOrder, limitMs = this.#options.replyMs): Promise<unknown> {
-    if (this.#exit !== null || !this.#child.connected) return Promise.reject(new RunnerSilence("the runner is gone"));
-    if (this.#waiting.size >= MOST_WAITING)
-      return Promise.reject(new RunnerRefusal("busy", `${MOST_WAITING} requests wait for the runner already`));
-    const id = ++this.#lastId;
-    return new Promise((resolve, reject) => {
-      const lent = this.#folder?.lend(order) ?? order;
-      const deadline = new Deadline(limitMs, () => {
-        this.#waiting.delete(id);
-        reject(new RunnerSilence(`the runner did not answer "${order.type}" within ${limitMs / 1000} s`));
-      });
-      this.#waiting.set(id, { deadline, resolve, reject });
-      this.#child.send({ ...lent, id }, (error) => {
-        if (error !== null) this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
-      });
-    });
-  }
-
-  /** At once, for good. `gone` tells when. */
-  kill(reason: string): void {
-    if (this.#exit !== null) return;
-    this.#reason ??= reason;
-    this.#child.kill("SIGKILL");
-  }
-
-  #hear(said: unknown): void {
-    const message = readMessage(said);
-    if (message === null) this.kill("it said something that no runner of this version says");
-    else if (message.type === "hello") this.#greet(message.protocol);
-    else if (message.type === "reply") this.#answer(message);
-    else this.#listener(message);
-  }
-
-  #greet(protocol: number): void {
-    if (protocol === RUNNER_PROTOCOL) this.#settleLoaded(null);
-    else this.kill(`it speaks version ${protocol} of the protocol, the server ${RUNNER_PROTOCOL}: install both anew`);
-  }
-
-  #answer({ id, error, result }: RunnerMessage & { type: "reply" }): void {
-    this.#settle(id, ({ resolve, reject }) => {
-      if (error === null) resolve(result);
-      else reject(new RunnerRefusal(error.kind, error.detail, error.faults));
-    });
-  }
-
-  #settle(id: number, settle: (waiting: Waiting) => void): void {
-    const waiting = this.#waiting.get(id);
-    if (waiting === undefined) return;
-    this.#waiting.delete(id);
-    waiting.deadline.close();
-    settle(waiting);
-  }
-
-  #awaitExit(): Promise<RunnerExit> {
-    return new Promise((resolve) => {
-      const leave = (code: number | null, signal: string | null): void => {
-        if (this.#exit !== null) return;
-        this.#exit = { code, signal, reason: this.#reason };
-        this.#settleLoaded(new RunnerSilence(describeExit(this.#exit)));
-        for (const id of [...this.#waiting.keys()])
-          this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
-        resolve(this.#exit);
-      };
-      this.#child.on("error", (error) => {
-        this.#reason ??= error.message;
-        if (this.#child.pid === undefined) leave(null, null);
-      });
-      // Not "close": a grandchild that keeps the streams open must not keep us waiting.
-      this.#child.on("exit", leave);
     });
   }
 }
 
-/** `the runner was ended by SIGSEGV`, `the runner ended with code 1: …`. */
-export function describeExit({ code, signal, reason }: RunnerExit): string {
-  if (reason !== null) return `the runner was ended: ${reason}`;
-  return signal === null ? `the runner ended with code ${code}` : `the runner was ended by ${signal}`;
+/** The current runner of a process, for requests. Rejects with `ServiceError` what it rejects, or when there is none. */
+export class RunnerLink {
+  runner: Runner | null = null;
+  readonly #machine: StateMachine;
+
+  constructor(machine: StateMachine) {
+    this.#machine = machine;
+  }
+
+  async request(command: RunnerCommand): Promise<unknown> {
+    const { runner } = this;
+    const reject = (): Error => wrongState(this.#machine.state, "sent a request", ["running", "paused"]);
+    if (runner === null) throw reject();
+    try {
+      return await runner.request(command);
+    } catch (error) {
+      if (!this.#machine.isWanted) throw reject();
+      // It hangs: that is a crash, and a restart follows.
+      if (error instanceof NoReply) runner.kill(error.message);
+      throw requestError(error as Error);
+    }
+  }
+
+  async attach({ id, ...attachment }: Attachment): Promise<void> {
+    await this.request({ type: "attach", attachment: id, ...attachment });
+  }
+
+  async detach(attachment: string): Promise<void> {
+    await this.request({ type: "detach", attachment });
+  }
+}
+
+/** Properties that the service supplies, such as alert rules. */
+export interface SuppliedValues {
+  /** Before each launch, to read them. Never rejects, and is quick. */
+  prepare(): Promise<void>;
+  readonly live: LiveValues;
+}
+
+/** All of one process: every runner begins with them and is updated when they change. */
+export class SuppliedProperties {
+  readonly #suppliers: SuppliedValues[] = [];
+  /** What the current runner has. */
+  #sent: LiveValues = {};
+
+  add(supplier: SuppliedValues): void {
+    this.#suppliers.push(supplier);
+  }
+
+  async prepare(): Promise<void> {
+    await Promise.all(this.#suppliers.map((supplier) => supplier.prepare()));
+  }
+
+  /** For the job of a new runner. */
+  beginRun(): LiveValues {
+    this.#sent = this.#live;
+    return this.#sent;
+  }
+
+  /** Rejects when the runner does; the next change retries it. */
+  async sync(link: RunnerLink): Promise<void> {
+    const live = this.#live;
+    if (isDeepStrictEqual(live, this.#sent)) return;
+    await link.request({ type: "set", nodes: live });
+    this.#sent = live;
+  }
+
+  get #live(): LiveValues {
+    return this.#suppliers.reduce((all, { live }) => mergeLive(all, live), {} as LiveValues);
+  }
 }

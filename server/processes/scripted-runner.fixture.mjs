@@ -1,6 +1,6 @@
 /**
- * A runner that does what the test says, by `params.script` of its job: it speaks the protocol and runs no graph, so that
- * every fault can be brought about at will. `SCRIPTED_HELLO` in the environment spoils its first word.
+ * A runner that follows `params.script` of its job: it speaks the protocol and runs no graph, so that tests can cause every
+ * fault. `SCRIPTED_HELLO` in the environment spoils its first message.
  */
 const TICK_MS = 25;
 const TICK_NS = 25_000_000n;
@@ -27,11 +27,11 @@ const outputs = {};
 const live = {};
 const grown = [];
 
-const tell = (message) => process.connected && process.send(message);
-const reply = (id, result = null, error = null) => tell({ type: "reply", id, result, error });
+const send = (message) => process.connected && process.send(message);
+const reply = (id, result = null, error = null) => send({ type: "reply", id, result, error });
 const enter = (next, failure = null) => {
   state = next;
-  tell({ type: "state", state, failure });
+  send({ type: "state", state, failure });
 };
 
 /** As an output of the real one does, at once live. */
@@ -40,8 +40,8 @@ function attach(name, slot, params) {
   outputs[name] = params;
   if (params.url === undefined) return;
   const status = script.outputStatus ?? "live";
-  const detail = status === "live" ? null : "rtmp://ada:secret@there/ is away";
-  tell({ type: "attachment", attachment: name, status, detail, framesSent: 5, framesDropped: 1 });
+  const detail = status === "live" ? null : "rtmp://ada:secret@there/ is unreachable";
+  send({ type: "attachment", attachment: name, status, detail, framesSent: 5, framesDropped: 1 });
 }
 
 function leave(code = 0) {
@@ -54,11 +54,11 @@ function progress() {
     ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
     ...{ inference_ms: 3, rss_bytes: 1000, loop_delay_ms: 0 },
   };
-  tell({ type: "progress", positionNs: String(positionNs), nextTrackId, runningMs, messagesLost: 0, stats });
+  send({ type: "progress", positionNs: String(positionNs), nextTrackId, runningMs, messagesLost: 0, stats });
 }
 
 function begin() {
-  tell({ type: "flowing" });
+  send({ type: "flowing" });
   enter("running");
 }
 
@@ -70,20 +70,20 @@ function tick() {
   const track = { ...TRACK, track_id: nextTrackId++ };
   const timestamp = new Date().toISOString();
   const message = { timestamp, source_uri: job.sourceLabel, process_uuid: job.uuid, active_tracks: [track] };
-  tell({ type: "message", channel: "detection_data", message });
-  if (!script.tellsNoProgress) progress();
+  send({ type: "message", channel: "detection_data", message });
+  if (!script.sendsNoProgress) progress();
   if (script.finds && ticks % script.finds === 0) find();
-  if (ticks === script.elementAt) tell({ type: "element", node: "geolocate", event: script.elementEvent });
+  if (ticks === script.elementAt) send({ type: "element", node: "geolocate", event: script.elementEvent });
   if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
   if (ticks === script.exitAt) process.exit(3);
   // Whatever it reports.
   if (ticks === script.growsAt) grown.push(Buffer.alloc(2 ** 29, 1));
-  if (ticks === script.garbageAt) tell({ type: "progress", positionNs: -1 });
+  if (ticks === script.garbageAt) send({ type: "progress", positionNs: -1 });
   // Blocked for ever, without taking the processor from everybody else.
   if (ticks === script.hangAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (ticks === script.loseSourceAt) fail({ kind: "source", detail: "rtsp://ada:secret@camera/ is gone" });
   if (ticks === script.reconnectAt && job.sourceUri === script.reconnectFrom)
-    tell({ type: "reconnecting", reconnecting: true, detail: "gone" });
+    send({ type: "reconnecting", reconnecting: true, detail: "gone" });
   if (ticks === script.endAt) {
     progress();
     enter("finished");
@@ -95,7 +95,7 @@ function tick() {
 function find() {
   for (const { alert, type } of Object.values(live).flatMap(({ rules = [] }) => rules)) {
     const message = { alert, type, timeMs: Date.now(), event: "triggered", tracks: [], data: { ticks } };
-    tell({ type: "message", channel: "alerts", message });
+    send({ type: "message", channel: "alerts", message });
   }
 }
 
@@ -150,7 +150,7 @@ const answers = {
     reply(id);
   },
   set({ id, nodes }) {
-    if (nodes.nobody !== undefined) return reply(id, null, { kind: "graph", detail: "there is no node nobody" });
+    if (nodes.missing !== undefined) return reply(id, null, { kind: "graph", detail: "there is no node missing" });
     if (nodes.both !== undefined) {
       const faults = ["/both", "/detect/zzz"].map((path) => ({ path, message: "is not there" }));
       return reply(id, null, { kind: "invalid", detail: "both are wrong", faults });
@@ -162,7 +162,7 @@ const answers = {
     reply(id, { pid: process.pid, attached: Object.fromEntries(attached), outputs, live, job, state });
   },
   deliver({ id, message }) {
-    tell({ type: "message", channel: "echo", message });
+    send({ type: "message", channel: "echo", message });
     reply(id, 1);
   },
 };

@@ -1,9 +1,10 @@
-/** The real supervisor on a real database, with runners that do what the test says. */
+/** The real supervisor on a real database, with scripted runners. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
@@ -11,13 +12,12 @@ import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { testConfinement } from "./confinement.fixture.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
-import { Supervisor, type SupervisorNeeds } from "./supervisor.ts";
+import { Supervisor, type SupervisorDeps } from "./supervisor.ts";
 
 export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);
 
-/** Short, so that a test of a limit need not wait; not so short that a busy machine is mistaken for a fault. */
+/** Short, so that tests of limits are quick; long enough that a busy machine causes no faults. */
 const SETTINGS = {
   RUNNERS_SPARE: "0",
   RUNNERS_RESTART_FIRST_SECONDS: "0.1",
@@ -30,15 +30,15 @@ export interface Stage {
   readonly supervisor: Supervisor;
   readonly user: User;
   readonly sourceUuid: string;
-  /** Starts a process that does what the script says. */
+  /** Starts a process whose runner follows the script. */
   start(script?: JsonRecord, more?: { readonly graph?: string; readonly signal?: AbortSignal }): Promise<string>;
   row(uuid: string): Promise<ProcessView | null>;
   /** Waits until it has ended, and returns its row. */
   ended(uuid: string): Promise<ProcessView | null>;
-  /** Resolves with the first notice that fits; fails when none comes. */
-  hear(uuid: string, fits: (notice: ProcessNotice) => boolean): Promise<ProcessNotice>;
+  /** Resolves with the first matching notice; rejects when the process ends before. */
+  waitFor(uuid: string, fits: (notice: ProcessNotice) => boolean): Promise<ProcessNotice>;
   reach(uuid: string, state: ProcessState): Promise<void>;
-  /** What the runner itself knows. */
+  /** The state of the runner itself. */
   inside(
     uuid: string,
   ): Promise<{ pid: number; attached: JsonRecord; live: JsonRecord; job: JsonRecord; state: string }>;
@@ -47,14 +47,14 @@ export interface Stage {
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly isFile?: boolean;
-  /** How its telemetry comes; asked at each start. */
+  /** Its telemetry setting, read at each start. */
   telemetry?(): TelemetrySetting | null;
-  /** Where the source is. */
+  /** The address of the source. */
   locate?(): Promise<string>;
   readonly user?: User;
   readonly sourceUuid?: string;
   readonly allocatedMs?: number | null;
-  readonly needs?: Partial<SupervisorNeeds>;
+  readonly needs?: Partial<SupervisorDeps>;
 }
 
 export async function openStage(sql: Sql, options: StageOptions = {}): Promise<Stage> {
@@ -84,31 +84,31 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     },
     routeOutput: async ({ type, url }) =>
       type === "rtmp" || type === "rtsp" ? { params: { url }, release() {} } : null,
-    recordings: { isAllowed: () => false, segmentMs: 600_000, nextFile: async () => "/nowhere/0.mp4" },
+    recordings: { isAllowed: () => false, segmentMs: 600_000, nextFile: async () => "/missing/0.mp4" },
     metrics: null,
     ...options.needs,
   });
-  await supervisor.takeUp();
+  await supervisor.resumeAll();
   const start: Stage["start"] = async (script = {}, { graph = "detect", signal } = {}) => {
     const order = { user, sourceUuid, graph, params: { script } };
     return (await supervisor.start({ ...order, ...(signal !== undefined && { signal }) })).uuid;
   };
-  const hear: Stage["hear"] = (uuid, fits) => listen(supervisor, user, uuid, fits);
+  const waitFor: Stage["waitFor"] = (uuid, fits) => listen(supervisor, user, uuid, fits);
   return {
     supervisor,
     user,
     sourceUuid,
     start,
-    hear,
+    waitFor,
     row: (uuid) => findProcess(sql, user.uuid, uuid),
     ended: async (uuid) => {
       await supervisor.held(uuid)?.ended;
       return findProcess(sql, user.uuid, uuid);
     },
     reach: async (uuid, state) => {
-      // Of one that is taken up the first word is what it should be: its runner is still to come.
+      // A resumed process shows this state before its runner is launched.
       const isThere = () => (supervisor.held(uuid)?.state ?? state) === state;
-      await hear(uuid, (notice) => notice.type === "state" && notice.state === state && isThere());
+      await waitFor(uuid, (notice) => notice.type === "state" && notice.state === state && isThere());
     },
     inside: async (uuid) => (await supervisor.describe(user, uuid, "json")) as Awaited<ReturnType<Stage["inside"]>>,
   };
@@ -167,7 +167,7 @@ export async function addOutput(sql: Sql, user: User, type: "rtsp" | "rtmp" | "d
   return uuid;
 }
 
-export const refusedWith =
+export const rejectsWith =
   (code: string) =>
   (error: unknown): boolean => {
     assert.ok(error instanceof ServiceError, String(error));

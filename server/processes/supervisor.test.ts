@@ -5,7 +5,7 @@ import { isAlive } from "../is-alive.ts";
 import type { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
-import { addOutput, addUser, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, addUser, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -26,10 +26,10 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
 const countRows = async (userUuid: string): Promise<number> =>
   (await database.sql`select from processes where user_uuid = ${userUuid}`).length;
 
-test("a started process runs, tells of itself, and is gone when stopped", async () => {
-  const { supervisor, user, start, row, hear, inside } = await stage();
+test("a started process runs, sends messages, and ends when it is stopped", async () => {
+  const { supervisor, user, start, row, waitFor, inside } = await stage();
   const uuid = await start();
-  const { message } = (await hear(uuid, ({ type }) => type === "message")) as unknown as {
+  const { message } = (await waitFor(uuid, ({ type }) => type === "message")) as unknown as {
     message: { process_uuid: string };
   };
   assert.equal(message.process_uuid, uuid);
@@ -48,57 +48,58 @@ test("a started process runs, tells of itself, and is gone when stopped", async 
   await supervisor.stop(user, uuid);
 });
 
-test("a start is refused in the order of the interface's table, and leaves nothing", async () => {
+test("rejects starts in the documented order of errors, and leaves nothing", async () => {
   const { supervisor, user, sourceUuid } = await stage();
   const order = { user, sourceUuid, graph: "detect", params: {} };
   await assert.rejects(
     supervisor.start({ ...order, sourceUuid: newUuid(), graph: "absent" }),
-    refusedWith("source_not_found"),
+    rejectsWith("source_not_found"),
   );
-  await assert.rejects(supervisor.start({ ...order, graph: "absent" }), refusedWith("graph_not_found"));
+  await assert.rejects(supervisor.start({ ...order, graph: "absent" }), rejectsWith("graph_not_found"));
   const stranger = await addUser(database.sql);
-  await assert.rejects(supervisor.start({ ...order, user: stranger }), refusedWith("source_not_found"));
+  await assert.rejects(supervisor.start({ ...order, user: stranger }), rejectsWith("source_not_found"));
   const poor = await addUser(database.sql, 0);
   await assert.rejects(
     supervisor.start({ ...order, user: poor, sourceUuid: newUuid() }),
-    refusedWith("usage_limit_reached"),
+    rejectsWith("usage_limit_reached"),
   );
   assert.equal(await countRows(user.uuid), 0);
 });
 
 for (const [what, script, code] of [
-  ["a source that refuses", { refuses: { kind: "source", detail: "refused" } }, "source_not_live"],
-  ["a source from which nothing comes", { flows: false }, "source_not_live"],
+  ["a source that rejects the connection", { refuses: { kind: "source", detail: "refused" } }, "source_not_live"],
+  ["a source that sends no frames", { flows: false }, "source_not_live"],
   ["a graph that the runner cannot compile", { refuses: { kind: "graph", detail: "no" } }, "pipeline_failed"],
   ["a pipeline that fails", { refuses: { kind: "pipeline", detail: "no" } }, "pipeline_failed"],
   ["a runner that crashes", { crashesAtStart: true }, "pipeline_failed"],
 ] as const)
-  test(`${what} is told as ${code}, and leaves neither process nor runner`, async () => {
+  test(`${what} is reported as ${code}, and leaves neither process nor runner`, async () => {
     const { supervisor, user, start } = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
-    await assert.rejects(start(script), refusedWith(code));
+    await assert.rejects(start(script), rejectsWith(code));
     assert.equal(await countRows(user.uuid), 0);
     assert.deepEqual(await supervisor.stopAll(user), []);
   });
 
 for (const hello of ["crash", "garbage", "old", "never"])
-  test(`a runner whose first word is spoilt (${hello}) is pipeline_failed`, async () => {
+  test(`reports a runner with a bad first message (${hello}) as pipeline_failed`, async () => {
     process.env.SCRIPTED_HELLO = hello;
     try {
       const { start } = await stage({ settings: { RUNNERS_LOAD_SECONDS: "1" } });
-      await assert.rejects(start(), refusedWith("pipeline_failed"));
+      await assert.rejects(start(), rejectsWith("pipeline_failed"));
     } finally {
       delete process.env.SCRIPTED_HELLO;
     }
   });
 
-test("a source from which nothing comes is named, with what to do", async () => {
+test("names a source that sends no frames, and says what to check", async () => {
   const { start } = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
   await assert.rejects(start({ flows: false }), {
-    message: /^no frame came from rtsp:\/\/\*\*\*@camera\/ within \d+\.\d s; check that it is there and streams$/,
+    message:
+      /^no frame arrived from rtsp:\/\/\*\*\*@camera\/ within \d+\.\d s; check that it is reachable and streams$/,
   });
 });
 
-test("credentials of the source never reach an error", async () => {
+test("errors never contain the credentials of the source", async () => {
   const { start } = await stage();
   await assert.rejects(
     start({ refuses: { kind: "source", detail: "rtsp://ada:secret@camera/ refused" } }),
@@ -106,57 +107,57 @@ test("credentials of the source never reach an error", async () => {
   );
 });
 
-test("of two starts at the limit exactly one wins", async () => {
+test("of two starts at the process limit exactly one succeeds", async () => {
   const { user, start, supervisor } = await stage();
   await Promise.all([start(), start(), start()]);
   const results = await Promise.allSettled([start(), start()]);
   assert.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   const refused = results.find((result) => result.status === "rejected");
-  refusedWith("processes_limit_reached")(refused?.reason);
+  rejectsWith("processes_limit_reached")(refused?.reason);
   assert.equal(await countRows(user.uuid), user.limits.processes);
   const stopped = await supervisor.stopAll(user);
   assert.equal(stopped.length, user.limits.processes);
   await start();
 });
 
-test("a client that goes while its process starts takes the start back", async () => {
+test("rolls a start back when its client disconnects", async () => {
   const { user, start } = await stage();
   const gone = new AbortController();
   const started = start({ flows: false }, { signal: gone.signal });
   started.catch(() => {});
   while ((await countRows(user.uuid)) === 0);
   gone.abort();
-  await assert.rejects(started, refusedWith("wrong_state"));
+  await assert.rejects(started, rejectsWith("wrong_state"));
   assert.equal(await countRows(user.uuid), 0);
 });
 
-test("a process that is starting can be stopped", async () => {
+test("stops a process that is starting", async () => {
   const { supervisor, user, start } = await stage();
   const started = start({ flows: false });
   started.catch(() => {});
   while ((await countRows(user.uuid)) === 0);
-  await Promise.all([supervisor.stopAll(user), assert.rejects(started, refusedWith("wrong_state"))]);
+  await Promise.all([supervisor.stopAll(user), assert.rejects(started, rejectsWith("wrong_state"))]);
   assert.equal(await countRows(user.uuid), 0);
 });
 
-test("pause and resume hold in their states and are refused in others", async () => {
+test("accepts pause and resume in their states only", async () => {
   const { supervisor, user, start, row, inside } = await stage();
   const uuid = await start();
-  await assert.rejects(supervisor.resume(user, uuid), refusedWith("wrong_state"));
+  await assert.rejects(supervisor.resume(user, uuid), rejectsWith("wrong_state"));
   await supervisor.pause(user, uuid);
   const paused = await row(uuid);
   assert.deepEqual([paused?.state, paused?.desired], ["paused", "paused"]);
   assert.equal((await inside(uuid)).state, "paused");
-  await assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
+  await assert.rejects(supervisor.pause(user, uuid), rejectsWith("wrong_state"));
   await supervisor.resume(user, uuid);
   assert.equal((await row(uuid))?.state, "running");
   await supervisor.pause(user, uuid);
   await supervisor.stop(user, uuid);
-  await assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
-  await assert.rejects(supervisor.resume(user, newUuid()), refusedWith("process_not_found"));
+  await assert.rejects(supervisor.pause(user, uuid), rejectsWith("wrong_state"));
+  await assert.rejects(supervisor.resume(user, newUuid()), rejectsWith("process_not_found"));
 });
 
-test("another user's process is not there", async () => {
+test("hides processes of other users", async () => {
   const { supervisor, start } = await stage();
   const uuid = await start();
   const stranger = await addUser(database.sql);
@@ -167,23 +168,23 @@ test("another user's process is not there", async () => {
     () => supervisor.describe(stranger, uuid, "json"),
     () => supervisor.expectOffer(stranger, uuid, "detections"),
   ])
-    await assert.rejects(attempt, refusedWith("process_not_found"));
+    await assert.rejects(attempt, rejectsWith("process_not_found"));
   assert.deepEqual(await supervisor.stopAll(stranger), []);
 });
 
-test("the end of a file is the end of its process", async () => {
+test("finishes a process at the end of its file", async () => {
   const { start, ended: untilEnded, supervisor, user } = await stage({ isFile: true });
   const uuid = await start({ endAt: 10 });
   const ended = await untilEnded(uuid);
   assert.deepEqual([ended?.state, ended?.errorCode, ended?.positionNs], ["finished", null, 250_000_000]);
   await assert.rejects(
     supervisor.follow(user, uuid, () => {}),
-    refusedWith("process_not_found"),
+    rejectsWith("process_not_found"),
   );
-  await assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
+  await assert.rejects(supervisor.pause(user, uuid), rejectsWith("wrong_state"));
 });
 
-test("a runner that will not stop is killed", async () => {
+test("kills a runner that does not stop", async () => {
   const { supervisor, user, start, inside } = await stage({ settings: { RUNNERS_STOP_SECONDS: "0.5" } });
   const uuid = await start({ ignoresStop: true });
   const { pid } = await inside(uuid);
@@ -191,7 +192,7 @@ test("a runner that will not stop is killed", async () => {
   assert.equal(isAlive(pid), false);
 });
 
-test("minutes are counted while it runs, and end it when they are used up", async () => {
+test("counts minutes while a process runs, and stops it when they are used up", async () => {
   const { start, ended: untilEnded, user } = await stage({ allocatedMs: 30_000 });
   const uuid = await start({ runningFactor: 1000 });
   const ended = await untilEnded(uuid);
@@ -200,10 +201,10 @@ test("minutes are counted while it runs, and end it when they are used up", asyn
     { ms: number }[]
   >`select sum(running_ms)::bigint as ms from usage where user_uuid = ${user.uuid}`;
   assert.ok((used?.ms ?? 0) >= 30_000, `${used?.ms} ms`);
-  await assert.rejects(start(), refusedWith("usage_limit_reached"));
+  await assert.rejects(start(), rejectsWith("usage_limit_reached"));
 });
 
-test("outputs are attached to one process at a time, within the limit, and let go at its end", async () => {
+test("attaches an output to one process at a time, within the limit, and frees it at the end of the process", async () => {
   const { supervisor, user, start, row, inside } = await stage();
   const [one, two, bare] = await Promise.all([start(), start(), start({}, { graph: "bare" })]);
   const video = await addOutput(database.sql, user, "rtmp");
@@ -213,36 +214,36 @@ test("outputs are attached to one process at a time, within the limit, and let g
   await supervisor.attach(user, one, data);
   assert.deepEqual((await inside(one)).attached, { [video]: "rtmp" });
   assert.deepEqual((await row(one))?.outputs, [video, data]);
-  await assert.rejects(supervisor.attach(user, two, video), refusedWith("output_in_use"));
-  await assert.rejects(supervisor.attach(user, two, newUuid()), refusedWith("output_not_found"));
-  await assert.rejects(supervisor.detach(user, two, video), refusedWith("output_not_found"));
+  await assert.rejects(supervisor.attach(user, two, video), rejectsWith("output_in_use"));
+  await assert.rejects(supervisor.attach(user, two, newUuid()), rejectsWith("output_not_found"));
+  await assert.rejects(supervisor.detach(user, two, video), rejectsWith("output_not_found"));
   await assert.rejects(
     supervisor.attach(
       { ...user, limits: { ...user.limits, outputsActive: 2 } },
       two,
       await addOutput(database.sql, user, "rtmp"),
     ),
-    refusedWith("outputs_limit_reached"),
+    rejectsWith("outputs_limit_reached"),
   );
   await supervisor.detach(user, one, video);
   assert.deepEqual((await inside(one)).attached, {});
-  await assert.rejects(supervisor.attach(user, bare, video), refusedWith("graph_lacks"));
+  await assert.rejects(supervisor.attach(user, bare, video), rejectsWith("graph_lacks"));
   await supervisor.attach(user, two, video);
   await supervisor.stop(user, two);
   assert.deepEqual((await row(two))?.outputs, []);
   await supervisor.attach(user, one, video);
 });
 
-test("an output that the runner refuses is not attached", async () => {
+test("does not attach an output that the runner rejects", async () => {
   const { supervisor, user, start, row } = await stage();
   const uuid = await start({ refusesAttach: true });
   const output = await addOutput(database.sql, user, "rtmp");
-  await assert.rejects(supervisor.attach(user, uuid, output), refusedWith("pipeline_failed"));
+  await assert.rejects(supervisor.attach(user, uuid, output), rejectsWith("pipeline_failed"));
   assert.deepEqual((await row(uuid))?.outputs, []);
   assert.equal((await row(uuid))?.state, "running");
 });
 
-test("properties are set, or refused with what is wrong", async () => {
+test("sets properties, or rejects them with every fault", async () => {
   const { supervisor, user, start, row } = await stage();
   const uuid = await start();
   await supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
@@ -253,24 +254,24 @@ test("properties are set, or refused with what is wrong", async () => {
       () => assert.fail("it was set"),
       ({ code, errors }: ServiceError) => [code, errors],
     );
-  const one = { path: "/", message: "there is no node nobody" };
-  assert.deepEqual(await errorsOf({ nobody: {} }), ["invalid_input", [one]]);
+  const one = { path: "/", message: "there is no node missing" };
+  assert.deepEqual(await errorsOf({ missing: {} }), ["invalid_input", [one]]);
   const two = ["/both", "/detect/zzz"].map((path) => ({ path, message: "is not there" }));
   assert.deepEqual(await errorsOf({ both: {} }), ["invalid_input", two]);
 });
 
-test("a graph is asked only for what it offers", async () => {
+test("rejects channels and slots that the graph does not have", async () => {
   const { supervisor, user, start } = await stage();
   const uuid = await start({}, { graph: "bare" });
   await supervisor.expectOffer(user, uuid, "detections");
-  await assert.rejects(supervisor.expectOffer(user, uuid, "report"), refusedWith("graph_lacks"));
+  await assert.rejects(supervisor.expectOffer(user, uuid, "report"), rejectsWith("graph_lacks"));
   await assert.rejects(
     supervisor.watch(user, uuid, "feed", () => {}),
-    refusedWith("graph_lacks"),
+    rejectsWith("graph_lacks"),
   );
 });
 
-test("the feed is attached while somebody watches", async () => {
+test("attaches the feed while it has viewers", async () => {
   const { supervisor, user, start, inside } = await stage();
   const uuid = await start();
   const [first, second] = await Promise.all([
@@ -284,11 +285,11 @@ test("the feed is attached while somebody watches", async () => {
   assert.deepEqual((await inside(uuid)).attached, {});
 });
 
-test("nothing is started once it closes, and no runner is left", async () => {
+test("rejects starts during shutdown, and leaves no runner", async () => {
   const { supervisor, start, inside } = await stage({ settings: { RUNNERS_SPARE: "1" } });
   const { pid } = await inside(await start());
   const closing = supervisor.close();
-  await assert.rejects(start(), refusedWith("shutting_down"));
+  await assert.rejects(start(), rejectsWith("shutting_down"));
   await closing;
   assert.equal(isAlive(pid), false);
 });

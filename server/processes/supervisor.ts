@@ -1,202 +1,159 @@
-/** What users may do with processes, each of which runs in a runner of its own. */
+/** Runs the processes of users on this node, and lets users control them. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { Semaphore } from "../async/semaphore.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import type { RouteOutput } from "../outputs/route-output.ts";
+import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Sql } from "../store/client.ts";
-import {
-  attachOutput,
-  deleteBranch,
-  detachOutput,
-  findAttached,
-  insertBranch,
-  type NewBranch,
-} from "../store/outputs.ts";
-import { findProcess } from "../store/processes.ts";
-import { readStandings } from "../store/standing.ts";
+import type { NewBranch } from "../store/outputs.ts";
+import { findProcess, type ProcessView } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
+import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
-import { newUuid } from "../uuid.ts";
-import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
-import type { Confinement } from "./confinement.ts";
-import type { LiveProcess } from "./describe-process.ts";
-import type { PictureSlot } from "./feed.ts";
-import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
-import { limitsOf } from "./limits.ts";
-import type { BranchOrder } from "./orders.ts";
-import type { BranchState } from "./process-branches.ts";
-import type { ProcessNumbers } from "./process-numbers.ts";
-import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
+import { Claims } from "./claims.ts";
+import { notFound, notHere, wrongState } from "./errors.ts";
+import { type ProcessLimits, readLimits } from "./launch.ts";
+import type { Process } from "./process.ts";
 import type {
   BranchList,
+  BranchState,
   Picture,
+  PictureSlot,
   Processes,
   ProcessNotice,
-  ProcessState,
   StartedProcess,
   StartOrder,
 } from "./processes.ts";
-import { refuseState } from "./refusals.ts";
+import { LAST_WRITE_MS, ProcessRegistry, type RegistryDeps } from "./registry.ts";
 import type { RunnerFolders } from "./runner-folders.ts";
-import { SpareRunners } from "./spare.ts";
-import { judgeStanding } from "./standings.ts";
-import { Starts } from "./starts.ts";
-import type { SupervisedProcess } from "./supervised-process.ts";
+import { RunnerPool } from "./runner-pool.ts";
+import { Starter } from "./start.ts";
+import { isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
 
-export interface SupervisorNeeds {
-  readonly sql: Sql;
-  readonly config: Config;
-  readonly log: Logger;
-  /** Of this machine, new with every start of the server. */
-  readonly nodeUuid: string;
-  /** No other server can be on this database: whoever held a process before is gone. */
-  readonly isAlone: boolean;
+export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool" | "slots"> {
   readonly confinement: Confinement;
-  /** Null: runners open nothing of the data. */
+  /** Null: runners can open no files of the data folder. */
   readonly folders: RunnerFolders | null;
   /** The module that runners run. */
   readonly runnerEntry: URL;
-  /** Rejects with `graph_not_found` or `invalid_input`. */
-  prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
-  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
-  resolveInput(userUuid: string, sourceUuid: string, how?: ResolveOptions): Promise<FirstInput>;
-  /** Which way outputs go. */
-  readonly routeOutput: RouteOutput;
-  /** Where processes are recorded whose keys have that. */
-  readonly recordings: RecordingPlace;
-  readonly metrics: ProcessMetrics | null;
-  readonly listeners?: HoldingNeeds["listeners"];
 }
 
-/** So often it is looked whether another machine has stopped what it was to. */
-const LOOK_MS = 200;
+/** Interval of checks whether another node has stopped a process. */
+const CHECK_MS = 200;
 
 export class Supervisor implements Processes {
-  readonly #needs: SupervisorNeeds;
+  readonly #deps: SupervisorDeps;
   readonly #limits: ProcessLimits;
-  readonly #spares: SpareRunners;
-  readonly #holdings: Holdings;
-  readonly #starts: Starts;
-  #isClosing = false;
+  readonly #pool: RunnerPool;
+  readonly #registry: ProcessRegistry;
+  readonly #claims: Claims;
+  readonly #starter: Starter;
 
-  private constructor(needs: SupervisorNeeds) {
-    const { config, log, runnerEntry, confinement, folders } = needs;
-    this.#needs = needs;
-    this.#limits = limitsOf(config);
-    const { loadMs, restart } = this.#limits;
-    const replyMs = config.runners.reply_seconds * 1000;
-    const count = config.runners.spare;
-    this.#spares = new SpareRunners({
-      ...{ entry: runnerEntry, confinement, folders, log, count, loadMs, replyMs, ...restart },
-      memoryBytes: config.runners.memory_bytes,
-      writes: config.runners.writable,
+  private constructor(deps: SupervisorDeps) {
+    const { config, log, runnerEntry: entry, confinement, folders } = deps;
+    const { spare: count, memory_bytes: memoryBytes, writable: writes } = config.runners;
+    const limits = readLimits(config);
+    this.#deps = deps;
+    this.#limits = limits;
+    this.#pool = new RunnerPool({
+      ...{ entry, confinement, folders, log, count, memoryBytes, writes, ...limits, ...limits.restart },
     });
-    this.#holdings = new Holdings({ ...needs, limits: this.#limits, spares: this.#spares });
-    this.#starts = new Starts({
-      ...needs,
-      expectStanding: (user) => this.#expectStanding(user),
-      expectOpen: () => this.#expectOpen(),
-      hold: (parts) => this.#holdings.hold(parts),
-      removeRow: (uuid, fence) => this.#holdings.removeRow(uuid, fence),
-    });
+    const slots = new Semaphore(config.runners.parallel);
+    const processDeps = { ...deps, limits, pool: this.#pool, slots };
+    this.#registry = new ProcessRegistry(processDeps);
+    this.#claims = new Claims(processDeps, this.#registry);
+    this.#starter = new Starter(processDeps, this.#registry, this.#claims);
   }
 
-  /** Spare runners begin to load. Nothing is taken up before `takeUp`. */
-  static async open(needs: SupervisorNeeds): Promise<Supervisor> {
-    const supervisor = new Supervisor(needs);
-    supervisor.#spares.fill();
+  /** Begins to load idle runners. Nothing is resumed before `resumeAll`. */
+  static async open(deps: SupervisorDeps): Promise<Supervisor> {
+    const supervisor = new Supervisor(deps);
+    supervisor.#pool.fill();
     return supervisor;
   }
 
-  /** Whatever should run, and nobody holds, runs again under its own uuid. Resolves with how many. */
-  takeUp(): Promise<number> {
-    return this.#holdings.open();
+  /** Resumes processes that should run and that no node runs. Resolves with how many run. */
+  resumeAll(): Promise<number> {
+    this.#registry.startMetering();
+    return this.#claims.open();
   }
 
-  /** Runners stop; what should run stays so in the database. Nothing is left behind. */
+  /** Runners end; the processes stay wanted in the database, for the next server. */
   async close(): Promise<void> {
-    this.#isClosing = true;
-    await this.#holdings.close();
-    await withTimeout(this.#limits.saveMs, this.#starts.close());
-    await this.#spares.close();
+    const { stopMs, saveMs } = this.#limits;
+    this.#starter.refuse();
+    // Runners first: tasks that are still running may be waiting for an unreachable database.
+    const halted = this.#registry.haltAll();
+    const released = Promise.all([this.#claims.close(), this.#registry.stopMetering()]).then(() =>
+      Promise.all([this.#registry.haltAll(), this.#claims.releaseOrphans()]),
+    );
+    await withTimeout(stopMs + LAST_WRITE_MS, Promise.all([halted, released]));
+    await this.#registry.close();
+    await withTimeout(saveMs, this.#starter.close());
+    await this.#pool.close();
   }
 
-  /** Why nothing could be started; null when all is well. */
+  /** Why nothing can be started; null when all is well. */
   get trouble(): string | null {
-    return this.#spares.trouble;
+    return this.#pool.trouble;
   }
 
   get numbers(): ProcessNumbers {
-    return this.#holdings.numbers;
+    return this.#registry.numbers;
   }
 
-  /** Of a process that this machine runs, or ran not long ago: newer, and more, than what is written down. */
+  /** Of a process that this node runs, or ran recently: newer, and more, than what is stored. */
   view(uuid: string): LiveProcess | null {
-    return this.held(uuid)?.view ?? this.#holdings.lastView(uuid);
+    return this.#registry.view(uuid);
   }
 
-  held(uuid: string): SupervisedProcess | null {
-    return this.#holdings.get(uuid);
+  held(uuid: string): Process | null {
+    return this.#registry.get(uuid);
   }
 
   start(order: StartOrder): Promise<StartedProcess> {
-    return this.#starts.start(order);
+    return this.#starter.start(order);
   }
 
   async pause(user: User, uuid: string): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).pause();
+    await (await this.#expectHeld(user, uuid)).commands.pause();
   }
 
   async resume(user: User, uuid: string): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).unpause();
+    await (await this.#expectHeld(user, uuid)).commands.resume();
   }
 
   async stop(user: User, uuid: string): Promise<void> {
     if (this.#find(user, uuid) === null) {
-      if (isOver(await this.#expectRow(user, uuid))) return;
+      if (isEnd((await this.#expectRow(user, uuid)).state)) return;
       await this.#stopUnheld(user.uuid, uuid);
     }
-    // Looked for again: it may have been taken up in the meantime.
-    const held = this.#find(user, uuid);
-    if (held !== null) return this.#stopWithin(held);
-    const row = await findProcess(this.#needs.sql, user.uuid, uuid);
-    if (row !== null && !isOver(row)) throw elsewhere();
+    // It may have been resumed here meanwhile.
+    const process = this.#find(user, uuid);
+    if (process !== null) return this.#stopHeld(process);
+    const row = await findProcess(this.#deps.sql, user.uuid, uuid);
+    if (row !== null && !isEnd(row.state)) throw notHere();
   }
 
   async stopAll(user: User): Promise<readonly string[]> {
-    const processes = this.#holdings.of(user.uuid).filter(({ isActive }) => isActive);
+    const processes = this.#registry.ofUser(user.uuid).filter(({ record }) => record.isActive);
     const [others] = await Promise.all([
       this.#stopUnheld(user.uuid, null),
-      ...processes.map((process) => this.#stopWithin(process)),
+      ...processes.map((process) => this.#stopHeld(process)),
     ]);
     return [...new Set([...processes.map(({ row }) => row.uuid), ...others])];
   }
 
   async attach(user: User, uuid: string, outputUuid: string): Promise<void> {
-    const { sql, log } = this.#needs;
-    const process = await this.#expectHeld(user, uuid);
-    await process.attach({
-      attach: () => attachOutput(sql, user, uuid, outputUuid),
-      detach: () =>
-        detachOutput(sql, uuid, outputUuid).catch((error) => log.warn({ err: error }, "an output stays attached")),
-    });
+    await (await this.#expectHeld(user, uuid)).commands.attach(user, outputUuid);
   }
 
   async detach(user: User, uuid: string, outputUuid: string): Promise<void> {
-    const { sql } = this.#needs;
-    const process = await this.#expectHeld(user, uuid);
-    if ((await findAttached(sql, uuid, outputUuid)) === null)
-      throw new ServiceError("output_not_found", {
-        detail: `the output ${outputUuid} is not attached to this process; GET /process/${uuid} lists those that are`,
-      });
-    await process.detach(outputUuid, { detach: () => detachOutput(sql, uuid, outputUuid) });
+    await (await this.#expectHeld(user, uuid)).commands.detach(outputUuid);
   }
 
   async expectOffer(user: User, uuid: string, offer: string): Promise<void> {
-    (await this.#expectActive(user, uuid)).expectOffer(offer);
+    (await this.#expectActive(user, uuid)).commands.expectOffer(offer);
   }
 
   async setProperties(
@@ -205,37 +162,30 @@ export class Supervisor implements Processes {
     nodes: Readonly<Record<string, JsonRecord>>,
     params: JsonRecord = {},
   ): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).setProperties(nodes, params);
+    await (await this.#expectHeld(user, uuid)).commands.setProperties(nodes, params);
   }
 
   async attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState> {
-    const process = await this.#expectHeld(user, uuid);
-    return process.attachBranch({ ...branch, store: this.#branchStore(user, uuid) });
+    return (await this.#expectHeld(user, uuid)).commands.attachBranch(user, branch);
   }
 
   async detachBranch(user: User, uuid: string, branchUuid: string): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).detachBranch(branchUuid, this.#branchStore(user, uuid));
+    await (await this.#expectHeld(user, uuid)).commands.detachBranch(branchUuid);
   }
 
   async listBranches(user: User, uuid: string): Promise<BranchList> {
-    const { branches, slots } = await this.#expectHeld(user, uuid);
-    return { branches, slots };
-  }
-
-  #branchStore(user: User, uuid: string): BranchOrder["store"] {
-    const { sql } = this.#needs;
-    return {
-      insert: (branch) => insertBranch(sql, user, uuid, { uuid: newUuid(), ...branch }),
-      delete: (branchUuid) => deleteBranch(sql, uuid, branchUuid),
-    };
+    const { branches, commands } = await this.#expectHeld(user, uuid);
+    return { branches: branches.states, slots: commands.clientSlots };
   }
 
   async describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
-    return (await this.#expectHeld(user, uuid)).describe(format);
+    return (await this.#expectHeld(user, uuid)).commands.describe(format);
   }
 
   async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
-    return (await this.#expectActive(user, uuid)).expectTelemetry();
+    const { telemetry } = (await this.#expectActive(user, uuid)).reports;
+    if (telemetry === null) throw refuseTelemetry();
+    return telemetry.expectReceiver();
   }
 
   async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {
@@ -248,91 +198,69 @@ export class Supervisor implements Processes {
     slot: PictureSlot,
     listener: (picture: Picture) => void,
   ): Promise<() => Promise<void>> {
-    return (await this.#expectActive(user, uuid)).watch(slot, listener);
+    const { commands, feed } = await this.#expectActive(user, uuid);
+    commands.expectSlot(slot);
+    return feed.watch(slot, listener);
   }
 
-  #find(user: User, uuid: string): SupervisedProcess | null {
-    const held = this.#holdings.get(uuid);
-    return held?.row.userUuid === user.uuid ? held : null;
+  #find(user: User, uuid: string): Process | null {
+    const process = this.#registry.get(uuid);
+    return process?.row.userUuid === user.uuid ? process : null;
   }
 
-  async #expectRow(user: User, uuid: string) {
-    const row = await findProcess(this.#needs.sql, user.uuid, uuid);
+  async #expectRow(user: User, uuid: string): Promise<ProcessView> {
+    const row = await findProcess(this.#deps.sql, user.uuid, uuid);
     if (row === null) throw notFound(uuid);
     return row;
   }
 
-  /** One that has ended is in the wrong state. */
-  async #expectHeld(user: User, uuid: string): Promise<SupervisedProcess> {
-    const held = this.#find(user, uuid);
-    if (held !== null) return held;
+  /** For a process that has ended: `wrong_state`. */
+  async #expectHeld(user: User, uuid: string): Promise<Process> {
+    const process = this.#find(user, uuid);
+    if (process !== null) return process;
     const { state } = await this.#expectRow(user, uuid);
-    if (state === "finished" || state === "failed") throw refuseState(state, "asked for that", ["running", "paused"]);
-    throw elsewhere();
+    throw isEnd(state) ? wrongState(state, "sent a request", ["running", "paused"]) : notHere();
   }
 
-  /** One that has ended is not there: nothing more will be heard of it. */
-  async #expectActive(user: User, uuid: string): Promise<SupervisedProcess> {
-    const held = this.#find(user, uuid);
-    if (held?.isActive) return held;
-    const { state } = held ?? (await this.#expectRow(user, uuid));
-    if (state === "finished" || state === "failed") throw notFound(uuid, `the process ${uuid} is ${state}`);
-    throw elsewhere();
+  /** For a process that has ended: `process_not_found`, as it sends no events any longer. */
+  async #expectActive(user: User, uuid: string): Promise<Process> {
+    const process = this.#find(user, uuid);
+    if (process?.record.isActive) return process;
+    const { state } = process ?? (await this.#expectRow(user, uuid));
+    throw isEnd(state) ? notFound(uuid, state) : notHere();
   }
 
-  /** Its runner is gone within the limit in any case; a database that is away can take longer to hear of it. */
-  async #stopWithin(process: SupervisedProcess): Promise<void> {
-    if ((await withTimeout(this.#limits.stopMs + this.#limits.saveMs, process.stop())) === TIMED_OUT)
+  /** Its runner ends within the limit in any case; storing that can take longer while the database is unreachable. */
+  async #stopHeld(process: Process): Promise<void> {
+    const { stopMs, saveMs } = this.#limits;
+    if ((await withTimeout(stopMs + saveMs, process.stop())) === TIMED_OUT)
       throw process.runnerPid === undefined
         ? new ServiceError("database_unavailable", {
-            detail: "the process has stopped, but that could not be written down yet; it is tried again",
+            detail: "the process has stopped, but this is not stored yet; it is retried",
           })
         : stopsSlowly();
-    // If it was lost while it stopped, somebody else runs it now.
+    // If its lease was lost while it stopped, another node runs it now.
     await this.#stopUnheld(process.row.userUuid, process.row.uuid);
-    await this.#holdings.flushUsage().catch(() => {});
+    await this.#registry.flushUsage(saveMs);
   }
 
-  /** What another machine runs, or nobody yet. Resolves with those that are gone now. */
+  /** Stops what other nodes run, or none yet. Resolves with those that have ended. */
   async #stopUnheld(userUuid: string, uuid: string | null): Promise<readonly string[]> {
     const { stopMs, saveMs } = this.#limits;
-    const untilMs = performance.now() + this.#needs.config.node.renew_seconds * 1000 + stopMs + saveMs;
+    const untilMs = performance.now() + this.#deps.config.node.renew_seconds * 1000 + stopMs + saveMs;
     const stopped = new Set<string>();
     for (;;) {
-      const claims = await this.#holdings.stopUnheld(userUuid, uuid);
+      const claims = await this.#claims.stopUnheld(userUuid, uuid);
       for (const claim of claims) stopped.add(claim.uuid);
       if (claims.every(({ isEnded }) => isEnded)) return [...stopped];
       if (performance.now() > untilMs) throw stopsSlowly();
-      await wait(LOOK_MS);
+      await wait(CHECK_MS);
     }
-  }
-
-  async #expectStanding(user: User): Promise<void> {
-    const [standing] = await readStandings(this.#needs.sql, [user.uuid]);
-    const error = standing === undefined ? null : judgeStanding(standing);
-    if (error?.code === "usage_limit_reached")
-      throw new ServiceError("usage_limit_reached", {
-        detail: `${error.detail}; GET /user_info tells how many it had`,
-      });
-  }
-
-  #expectOpen(): void {
-    if (this.#isClosing)
-      throw new ServiceError("shutting_down", { detail: "the service is being shut down; try again in a moment" });
   }
 }
 
-const isOver = ({ state }: { readonly state: ProcessState }): boolean => state === "finished" || state === "failed";
-
-const notFound = (uuid: string, detail = `there is no process ${uuid}`): ServiceError =>
-  new ServiceError("process_not_found", { detail: `${detail}; GET /processes lists those that are active` });
-
 const stopsSlowly = (): ServiceError =>
   new ServiceError("pipeline_failed", {
-    detail: "the process is being stopped, which takes longer than it should; try again in a moment",
+    detail: "the process is stopping, which takes longer than expected; try again in a moment",
     retryAfterSeconds: 1,
   });
-
-/** Wanted, and held by nobody yet, or by another machine. */
-const elsewhere = (): ServiceError =>
-  new ServiceError("wrong_state", { detail: "the process is being taken up again; try again in a moment" });

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { testConfinement } from "../processes/confinement.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { VideoProbe } from "./probe.ts";
 import { PROBE_ENTRY } from "./sources.fixture.ts";
@@ -89,8 +89,8 @@ const PLAYED: Readonly<Record<string, readonly [Bytes, size: string, durationMs:
 };
 
 const NO_CONTAINER = /mp4, mov or avi, judging by its first bytes/;
-const NOT_WHOLE = /damaged or not whole/;
-const NOT_DECODED = /no picture can be decoded/;
+const NOT_WHOLE = /damaged or incomplete/;
+const NOT_DECODED = /no frame can be decoded/;
 const REFUSED: Readonly<Record<string, readonly [Bytes, reason: RegExp]>> = {
   "a download that stopped at the first frame": [edit((bytes) => bytes.subarray(0, at(bytes, "mdat") + 4)), NOT_WHOLE],
   "a download that stopped in its index": [edit((bytes) => bytes.subarray(0, at(bytes, "moov") + 100)), NOT_WHOLE],

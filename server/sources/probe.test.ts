@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { makeFilm, withFolder } from "../../native/film.fixture.ts";
-import { testConfinement } from "../processes/confinement.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { VideoProbe } from "./probe.ts";
 import { PROBE_ENTRY } from "./sources.fixture.ts";

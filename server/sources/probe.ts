@@ -4,7 +4,7 @@ import { watchUsage } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
 import { Semaphore } from "../async/semaphore.ts";
-import type { Confinement } from "../processes/confinement.ts";
+import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import { checkBy } from "../validation.ts";
 

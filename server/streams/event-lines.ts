@@ -2,8 +2,8 @@
 import type { StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { describeCrash } from "../processes/describe-process.ts";
 import type { ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
+import { describeCrash } from "../processes/view.ts";
 import type { Pieces } from "./body.ts";
 import { writeLetter } from "./letters.ts";
 import { type Letter, Outbox } from "./outbox.ts";

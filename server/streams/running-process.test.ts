@@ -80,7 +80,7 @@ test("events tell of the state and of stats; sockets and events end with the pro
   const listener = await Listener.open(app, { uuid }, "drone_data");
   const [feed, events] = await Promise.all([app.call(`/process/${uuid}/feed`), app.call(`/process/${uuid}/events`)]);
   const ended = [feed.arrayBuffer(), readUntil(events, () => false)] as const;
-  await stage.hear(uuid, ({ type }) => type === "stats");
+  await stage.waitFor(uuid, ({ type }) => type === "stats");
   await stage.supervisor.stop(stage.user, uuid);
   assert.deepEqual(await listener.closed, { code: 1000, reason: "The process has finished." });
   const [, text] = await Promise.all(ended);

@@ -1,8 +1,7 @@
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
-import type { PictureSlot } from "../processes/feed.ts";
-import type { Picture, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
+import type { Picture, PictureSlot, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { NewTracksNotification, TargetCountNotification } from "../../schemas/api/webhooks.ts";
 import type { TrackEntry } from "../../schemas/detection-message.ts";
 import { makeConfig } from "../api/app.fixture.ts";
-import type { ProcessListener } from "../processes/holdings.ts";
+import type { ProcessListener } from "../processes/registry.ts";
 import { openStage as openSupervisor } from "../processes/supervisor.fixture.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
@@ -379,7 +379,7 @@ test("tracks are told once each while the runner is killed and the server starte
   };
   await tellMore("tracks are told");
   globalThis.process.kill((await inside(process)).pid, "SIGKILL");
-  await first.stage.hear(process, ({ type }) => type === "restarting");
+  await first.stage.waitFor(process, ({ type }) => type === "restarting");
   await tellMore("the next runner's are told");
   await first.stop();
   const second = await serve(shown, { user, sourceUuid });

@@ -16,7 +16,7 @@ const SOCKETS = "server/streams/sockets.test.ts";
 const SUPERVISOR = "server/processes/supervisor.test.ts";
 const TELEMETRY = "server/telemetry/real-runner.test.ts";
 const TELEMETRY_IN = "server/streams/telemetry-in.test.ts";
-const PROCESS_TELEMETRY = "server/processes/process-telemetry.test.ts";
+const PROCESS_TELEMETRY = "server/processes/telemetry.test.ts";
 
 const ENHANCEMENT = "server/enhancement/enhancements.test.ts";
 const MEDIA_HUB = "server/media/media-hub.test.ts";
@@ -129,7 +129,10 @@ export const ENDPOINTS = {
   ],
   "POST /process/{process_uuid}/{output_uuid}": [
     [INTERFACE, "takes outputs of data and of video, and says how they get on"],
-    [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
+    [
+      SUPERVISOR,
+      "attaches an output to one process at a time, within the limit, and frees it at the end of the process",
+    ],
   ],
   "GET /process/{process_uuid}/tracks": [
     [
@@ -188,7 +191,7 @@ export const STREAMS = {
       TELEMETRY,
       "frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too",
     ],
-    [PROCESS_TELEMETRY, "static telemetry holds at every time, for every runner and for everybody who listens later"],
+    [PROCESS_TELEMETRY, "static telemetry applies at all times, to every runner and every later subscriber"],
     [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
   ],
   "/process/{process_uuid}/telemetry": [
@@ -197,7 +200,7 @@ export const STREAMS = {
     [TELEMETRY_IN, "the socket of a process whose source … is refused, and says what to do"],
     [
       PROCESS_TELEMETRY,
-      "what a client sends reaches the runner and drone_data; paused nothing does, but the newest on resume",
+      "delivers samples of a client to the runner and to drone_data; while paused to drone_data only, and the newest to the runner on resume",
     ],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
@@ -239,11 +242,11 @@ export const ERROR_ROWS = {
   "POST /start 403: incorrect api_key": [[INTERFACE, "with 403 for a wrong key"]],
   "POST /start 403: simultaneous active processes limit reached": [
     [INTERFACE, "with 403 when as many processes run as may"],
-    [SUPERVISOR, "of two starts at the limit exactly one wins"],
+    [SUPERVISOR, "of two starts at the process limit exactly one succeeds"],
   ],
   "POST /start 403: usage limit reached": [
     [INTERFACE, "with 403 when the minutes are used up"],
-    [SUPERVISOR, "minutes are counted while it runs, and end it when they are used up"],
+    [SUPERVISOR, "counts minutes while a process runs, and stops it when they are used up"],
   ],
   "POST /start 404: source not in the database": [
     [INTERFACE, "with 404 for a source that is not there, or is another's"],
@@ -286,7 +289,10 @@ export const LIMIT_ROWS = {
   "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "let exactly one of 200 in that come at once"]],
   "Clients per drone_data websocket": [ONE_CLIENT],
   "Outputs per process": [
-    [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
+    [
+      SUPERVISOR,
+      "attaches an output to one process at a time, within the limit, and frees it at the end of the process",
+    ],
   ],
   Subscriptions: [
     [WEBHOOKS, "one subscription per event type and notification_url: another is refused, also when raced"],
@@ -309,11 +315,14 @@ export const LIMIT_ROWS = {
     [OUTPUTS, "the limit of outputs holds when raced, and what is there already passes it"],
   ],
   "simultaneous active outputs": [
-    [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
+    [
+      SUPERVISOR,
+      "attaches an output to one process at a time, within the limit, and frees it at the end of the process",
+    ],
   ],
   "simultaneous active processes": [[INTERFACE, "with 403 when as many processes run as may"]],
   "usage limit in minutes": [
-    [SUPERVISOR, "minutes are counted while it runs, and end it when they are used up"],
-    ["server/processes/faults.test.ts", "minutes of all runs of a process add up, and none counts twice"],
+    [SUPERVISOR, "counts minutes while a process runs, and stops it when they are used up"],
+    ["server/processes/faults.test.ts", "adds up the minutes of all runners of a process, none twice"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;

@@ -213,7 +213,7 @@ describe("a graph that is tried", () => {
       service.call<StartedProcess & Problem>("POST", "/graphs/try", { json: { yaml: text, source_uuid: uuid }, key });
     const refused = await attempt(yaml.replace("detections", "filesink: { location: /tmp/x }"));
     assert.equal(refused.body.code, "invalid_input");
-    assert.match(refused.body.errors?.[0]?.message ?? "", /^graph.yaml:3:\d+: "filesink" may not be used/);
+    assert.match(refused.body.errors?.[0]?.message ?? "", /^graph.yaml:3:\d+: "filesink" is not allowed/);
     const { status, body } = await attempt(yaml);
     assert.equal(status, 201);
     assert.equal(

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import type { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
+import type { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { MASTER_KEY } from "../api/service.fixture.ts";
 
 const FOLDER = fileURLToPath(new URL("../../build/screenshots/", import.meta.url));

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
 import { awaitGone, listDescendants, ServingFolder } from "../../cli/serve/serving.fixture.ts";
 import { ApiError, Windhover } from "../../client/client.ts";
 import { makeClip } from "../../clips/clip.fixture.ts";
+import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY } from "../api/service.fixture.ts";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
 import {
   countSoundBytes,
   HeadlessBrowser,
@@ -8,9 +9,8 @@ import {
   type ShownFrame,
   untilState,
   watchFrames,
-} from "../../cli/bench/media/browser.ts";
-import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
-import type { SourceRecord } from "../../schemas/api/sources.ts";
+} from "../../tools/bench/media/browser.ts";
+import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
 
 const FRAMES = 60;

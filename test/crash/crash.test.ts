@@ -141,7 +141,7 @@ async function placeOf(text: string): Promise<string> {
 const WAYS = [
   { how: "throw", said: /^windhover: boom: boom at 30$/m, at: "boom at $" },
   { how: "create", said: /^windhover: boom: boom in create$/m, at: "boom in create" },
-  { how: "timer", said: /^windhover: an error that no element caught: boom in a timer$/m, at: "boom in a timer" },
+  { how: "timer", said: /^windhover: uncaught error: boom in a timer$/m, at: "boom in a timer" },
   { how: "close", said: /^boom: close\(\) failed: boom in close/m, at: "boom in close" },
 ];
 test("in the foreground every way to fail is said, with file and line of the TypeScript, and is no success", async () => {
@@ -198,7 +198,7 @@ test("in the service a crash shows while the process recovers, when it has, and 
       WINDHOVER_RUNNERS_MEMORY_BYTES: String(2 ** 30),
     },
   });
-  const broken = service.serving.stderr.split("\n").filter((line) => line.includes("element left out"));
+  const broken = service.serving.stderr.split("\n").filter((line) => line.includes("element not loaded"));
   assert.equal(broken.length, Object.keys(BROKEN).length, service.serving.stderr);
   const tenant = await createKey(service, "tenant");
 
@@ -231,7 +231,7 @@ test("in the service a crash shows while the process recovers, when it has, and 
   assert.equal(failed.stats.frames_lost, FRAMES);
   assert.deepEqual(Object.keys(failed.last_error ?? {}).sort(), ["at", "detail", "node"]);
 
-  assert.match(unawaited.last_error?.detail ?? "", /an error that no element caught: boom nobody awaits/);
+  assert.match(unawaited.last_error?.detail ?? "", /uncaught error: boom nobody awaits/);
   assert.equal(unawaited.last_error?.node, "boom");
 
   const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes?state=all");
@@ -276,7 +276,7 @@ test("code that runs in a runner cannot leave it, nor take the machine's memory;
     "boom: escape: read EACCES, write EACCES, database EACCES, denied EACCES, fork EPERM, kill EPERM",
   );
   assert.deepEqual([grown.state, grown.stats.restarts], ["finished", 1]);
-  assert.match(grown.last_error?.detail ?? "", /and 1024 MiB are allowed|was ended by SIG/);
+  assert.match(grown.last_error?.detail ?? "", /the limit is 1024 MiB|was ended by SIG/);
   const { state, stats } = await awaitEnd(other);
   assert.deepEqual([state, stats.restarts], ["finished", 0]);
 });

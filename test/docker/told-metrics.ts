@@ -1,6 +1,6 @@
 /** Everything that GET /metrics can tell, with its labels: from the registry itself, after one of each was observed. */
 import { Metrics } from "../../server/metrics/metrics.ts";
-import { countProcesses } from "../../server/processes/process-numbers.ts";
+import { countProcesses } from "../../server/processes/view.ts";
 
 /** By name, as samples are called: of a histogram `_bucket`, `_count` and `_sum`. */
 export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {

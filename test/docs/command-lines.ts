@@ -1,9 +1,9 @@
 /** Lines of `sh` blocks: whether whoever types them gets as far as the command that they name. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readGraphWords } from "../../cli/arguments.ts";
 import { type Command, readArguments } from "../../cli/command.ts";
 import { COMMANDS } from "../../cli/commands.ts";
+import { readGraphWords } from "../../cli/compile-graph.ts";
 import { ROOT } from "./pages.ts";
 
 /** Lines that go on are one; comments are none. */
@@ -55,7 +55,7 @@ function judgeNpm(script: string, rest: readonly string[], scripts: Readonly<Rec
   const [name = "", dashes, what = ""] = script === "run" ? rest : [script, ...rest];
   if (scripts[name] === undefined) return `package.json has no script ${name}`;
   if (dashes === undefined) return null;
-  const file = { bench: `cli/bench/${what}.ts`, soak: `test/soak/${what}.soak.ts` }[name];
+  const file = { bench: `tools/bench/${what}.ts`, soak: `test/soak/${what}.soak.ts` }[name];
   return file === undefined || existsSync(join(ROOT, file)) ? null : `there is no ${file}`;
 }
 

@@ -5,7 +5,7 @@ import { Value } from "typebox/value";
 import type { Frame } from "../../elements/element.ts";
 import geolocate from "../../elements/geolocate/geolocate.ts";
 import { GeolocateHandler } from "../../elements/geolocate/handler.ts";
-import type { GeolocateProperties } from "../../elements/geolocate/properties.ts";
+import type { GeolocateProperties } from "../../elements/geolocate/locate.ts";
 import type { Detections } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";

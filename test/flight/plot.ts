@@ -1,7 +1,7 @@
 /** True and found places seen from above, one panel for each way of joining, and their errors over time below. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { COLOURS, FAINT, INK, label, line, page, path } from "../../cli/eval/plot/svg.ts";
+import { COLOURS, FAINT, INK, label, line, page, path } from "../../cli/svg.ts";
 import { errorsOf, type Finding, quantile } from "./judge.ts";
 
 export interface Panel {

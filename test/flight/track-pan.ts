@@ -1,13 +1,13 @@
 /** The tracker on a flight: the graph from the file to the tracks, with a detector that is the same each time. */
 import assert from "node:assert/strict";
 import { Type } from "typebox";
-import { type MotScores, scoreMot } from "../../cli/eval/metrics/score-mot.ts";
-import type { FrameBoxes } from "../../cli/eval/metrics/sequence.ts";
 import { type AnyElement, defineElement } from "../../elements/element.ts";
 import { compile } from "../../graphs/compiler/compile.ts";
 import type { Detection, Tracks } from "../../schemas/detections.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { readNative } from "../../telemetry/native.ts";
+import type { FrameBoxes } from "../../tools/eval/metrics/compare.ts";
+import { type MotScores, scoreMot } from "../../tools/eval/metrics/score-mot.ts";
 import { inputWith, start } from "../graph.fixture.ts";
 import { PAPER_DETECTOR, paperDetector } from "./paper-detector.ts";
 import type { Said } from "./telemetry.ts";

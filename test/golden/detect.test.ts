@@ -5,7 +5,7 @@ import { before, describe, test } from "node:test";
 import { compareGoldens } from "../../cli/golden/compare.ts";
 import { readFrame, type SeenObject } from "../../cli/golden/frames.ts";
 import type { Golden } from "../../cli/golden/golden.ts";
-import { formatSaid as formatOne } from "../../cli/golden/golden-text.ts";
+import { formatSaid as formatOne } from "../../cli/golden/golden.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { compareWithGolden, record, withoutModel } from "./golden.fixture.ts";

@@ -9,12 +9,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readRows } from "../../cli/eval/mot/rows.ts";
 import { compareFrames } from "../../cli/golden/compare-frames.ts";
 import { readFrame, type SeenBox, type SeenFrame, type SeenObject } from "../../cli/golden/frames.ts";
-import { parseGolden } from "../../cli/golden/golden-text.ts";
+import { parseGolden } from "../../cli/golden/golden.ts";
 import { describe as inWords } from "../../cli/golden/report.ts";
 import { LEVELS } from "../../cli/golden/tolerance.ts";
+import { readRows } from "../../tools/eval/mot/sequences.ts";
 
 const FRAMES = 100;
 const [WIDTH, HEIGHT] = [768, 576];
@@ -103,7 +103,7 @@ const listFaults = (a: number, b: number): readonly (readonly [what: string, fau
         ...frame,
         objects: frame.objects.flatMap((one) => [one, { ...one, id: one.id + 50, confidence: one.confidence - 2 }]),
       })),
-    /was not there before/,
+    /is new/,
   ],
   [
     "a track that gets another id",
@@ -116,8 +116,8 @@ const listFaults = (a: number, b: number): readonly (readonly [what: string, fau
     /has the id [345], expected [345]/,
   ],
   ["a new id in every frame", each(({ id }, frame) => ({ id: frame * 10 + id })), /has the id/],
-  ["ids that skip numbers", each(({ id }) => ({ id: id * 3 })), /ids go up to/],
-  ["tracking that is gone", each(() => ({ id: 0 })), /is not tracked any more/],
+  ["ids that skip numbers", each(({ id }) => ({ id: id * 3 })), /the highest id is/],
+  ["tracking that is gone", each(() => ({ id: 0 })), /is no longer tracked/],
   [
     "a frame without a message",
     (frames) => frames.filter((_, index) => index !== 30),

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { drawTimeCode, readTimeCode } from "../../cli/bench/media/time-code.ts";
 import type { Frame } from "../../elements/element.ts";
+import { drawTimeCode, readTimeCode } from "../../tools/bench/media/time-code.ts";
 
 export const [WIDTH, HEIGHT] = [160, 96];
 export const STEP_MS = 40;

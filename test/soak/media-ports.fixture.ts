@@ -1,15 +1,17 @@
 /** Both open ports of the hub, one stream that only its owner may see, and what real clients say to them. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Connections } from "../../hub/connections.ts";
-import { type Question, Refused } from "../../hub/doorman.ts";
+import { StreamRejected } from "../../hub/errors.ts";
 import type { Log } from "../../hub/log.ts";
 import { makeFlv } from "../../hub/rtmp/clips.fixture.ts";
 import { ffmpeg, runProgram } from "../../hub/rtmp/rtmp.fixture.ts";
-import { openRtmp } from "../../hub/rtmp/rtmp-server.ts";
-import { openRtsp } from "../../hub/rtsp/rtsp-server.ts";
+import { openRtmp } from "../../hub/rtmp/session.ts";
+import { openRtsp } from "../../hub/rtsp/connection.ts";
+import type { AccessRequest } from "../../hub/server-channel.ts";
 import { Streams } from "../../hub/streams.ts";
 import { Whep } from "../../hub/webrtc/whep.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
@@ -39,7 +41,7 @@ export interface Session {
 }
 
 export class MediaPorts {
-  granted: Question[] = [];
+  granted: AccessRequest[] = [];
   published: string[] = [];
   /** Faults of ours. */
   readonly faults: unknown[] = [];
@@ -59,9 +61,9 @@ export class MediaPorts {
   static async open(): Promise<MediaPorts> {
     const ports = new MediaPorts();
     const { streams, connections } = ports;
-    const doorman = { authorize: (question: Question) => ports.#authorize(question) };
+    const access = { authorize: (question: AccessRequest) => ports.#authorize(question) };
     const log = ports.#log;
-    const parts = { host: "127.0.0.1", port: 0, settings: { limits: LIMITS }, streams, doorman, connections, log };
+    const parts = { host: "127.0.0.1", port: 0, settings: { limits: LIMITS }, streams, access, connections, log };
     const [rtsp, rtmp] = [await openRtsp({ ...parts, reportMs: REPORT_MS }), await openRtmp(parts)];
     ports.#ports = { rtsp: rtsp.port, rtmp: rtmp.port };
     const stop = ports.#publishSecret();
@@ -95,16 +97,16 @@ export class MediaPorts {
       .filter((path) => path !== SECRET_PATH);
   }
 
-  async #authorize(question: Question): Promise<{ recording: null }> {
+  async #authorize(question: AccessRequest): Promise<{ recording: null }> {
     if (question.secret !== KEY || !question.path.startsWith("owner/")) {
-      throw new Refused({ kind: "unauthorized", detail: "a valid key is needed" });
+      throw new StreamRejected("unauthorized", "a valid key is needed");
     }
     this.granted.push(question);
     return { recording: null };
   }
 
   /** Let in, and published, since it was asked last. */
-  look(): { granted: Question[]; published: string[] } {
+  look(): { granted: AccessRequest[]; published: string[] } {
     const { granted, published } = this;
     this.granted = [];
     this.published = [];
@@ -164,7 +166,7 @@ export class MediaPorts {
     const find = (type: number) => nals.find((nal) => nalType(nal) === type) ?? assert.fail();
     const [sps, pps, idr] = [find(NAL.sps), find(NAL.pps), find(NAL.idr)];
     const publication = this.streams.publish(SECRET_PATH, "rtsp", null);
-    publication.begin({ video: { codec: "h264", sps, pps, width: 64, height: 64, reorders: false }, audio: null });
+    publication.setTracks({ video: { codec: "h264", sps, pps, width: 64, height: 64, reorders: false }, audio: null });
     const parts = [sps, pps, Buffer.concat([Buffer.of(NAL.sei), SECRET]), idr];
     let dtsUs = 0;
     const write = () => {

@@ -32,7 +32,6 @@ const known = JSON.parse(readFileSync(LIST, "utf8")) as Known;
 const COMPOSED: Readonly<Record<string, readonly string[]>> = {
   // From the templates of pads of installed plugins (`sink_%u`): digits, or any text, between words.
   "graphs/compiler/pad-names.ts": ["/^sink_\\d+$/", "/^src_.+$/"],
-  "hub/rtsp/request-url.ts": ["/^(.*?)\\/trackID=(\\d{1,2})\\/?(\\?.*)?$/s"],
   "schemas/api/sources.ts": ["/^(rtsp|rtsps|rtmp|rtmps)://[^/?#\\s\\\\]+([/?#][^\\s\\\\]*)?$/u"],
   // Patterns of schemas, which are found where they are written.
   "schemas/bounded-check.ts": [],

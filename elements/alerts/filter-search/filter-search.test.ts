@@ -9,18 +9,18 @@ const show = (evaluator: Evaluator, ms: number, sightings: readonly Sighting[], 
 
 const LEFT = { polygon: [[0, 0], [0.5, 0], [0.5, 1], [0, 1]] }; // biome-ignore format: points
 
-test("finds a track once it has matched in the region for long enough, with the picture of it", () => {
+test("finds a track once it has matched in the region for long enough, with its image", () => {
   const evaluator = evaluatorOf("filter-search", { region: LEFT, trigger: { for_seconds: 2 } });
   show(evaluator, 0, [seenAt(1, 0.2, 0.5), seenAt(2, 0.8, 0.5)]);
   assert.deepEqual(show(evaluator, 1999, [seenAt(1, 0.3, 0.5)]), []);
   assert.deepEqual(show(evaluator, 1999, [seenAt(1, 0.3, 0.5, { predicted: true })]), []);
-  const [verdict] = evaluator.see(sceneAt(2000, [seenAt(1, 0.4, 0.5)]));
-  assert.deepEqual(verdict?.data, { track_id: 1, since: new Date(START_MS).toISOString(), matched_seconds: 2 });
-  assert.equal(verdict?.patchOf, 1);
+  const [event] = evaluator.see(sceneAt(2000, [seenAt(1, 0.4, 0.5)]));
+  assert.deepEqual(event?.data, { track_id: 1, since: new Date(START_MS).toISOString(), matched_seconds: 2 });
+  assert.equal(event?.patchTrackId, 1);
 });
 
-describe("each track is told of", () => {
-  const comings = [
+describe("each track is reported", () => {
+  const visits = [
     [0, 0.2],
     [500, 0.9],
     [1000, 0.2],
@@ -35,14 +35,14 @@ describe("each track is told of", () => {
   ] as const)
     test(isOnce ? "once" : "again after it has left and come back", () => {
       const evaluator = evaluatorOf("filter-search", { region: LEFT, trigger: { once_per_track: isOnce } });
-      const told = comings.filter(([ms, x]) => show(evaluator, ms, x === null ? [] : [seenAt(1, x, 0.5)]).length > 0);
+      const found = visits.filter(([ms, x]) => show(evaluator, ms, x === null ? [] : [seenAt(1, x, 0.5)]).length > 0);
       assert.deepEqual(
-        told.map(([ms]) => ms),
+        found.map(([ms]) => ms),
         expected,
       );
     });
 
-  test("once per track and never unless it matched for long enough, whatever the frames and the others do", () => {
+  test("once, and only after it matched for long enough, for any frame times and other tracks", () => {
     const step = fc.record({
       ms: fc.integer({ min: 1, max: 1500 }),
       seen: fc.uniqueArray(
@@ -57,7 +57,7 @@ describe("each track is told of", () => {
           filter: { min_confidence: 0.5 },
           trigger: { for_seconds: seconds },
         });
-        const told: number[] = [];
+        const reported: number[] = [];
         const expected: number[] = [];
         const since = new Map<number, { fromMs: number; seenMs: number }>();
         let nowMs = 0;
@@ -81,34 +81,34 @@ describe("each track is told of", () => {
             expected.push(id);
           }
           for (const { sightings: found } of evaluator.see(sceneAt(nowMs, sightings)))
-            told.push(...found.map(({ track }) => track.id));
-          assert.deepEqual(told, expected);
+            reported.push(...found.map(({ track }) => track.id));
+          assert.deepEqual(reported, expected);
         }
-        assert.equal(new Set(told).size, told.length);
+        assert.equal(new Set(reported).size, reported.length);
       }),
       { numRuns: 150 },
     );
   });
 });
 
-test("many that match at once are told of a few at a time, and all of them", () => {
+test("reports many simultaneous matches over several frames, a few per frame", () => {
   const evaluator = evaluatorOf("filter-search");
   const crowd = Array.from({ length: 10 }, (_, i) => seenAt(i + 1, 0.5, 0.5));
-  const told = [0, 100, 200, 300].map((ms) => show(evaluator, ms, crowd).length);
-  assert.deepEqual(told, [4, 4, 2, 0]);
+  const counts = [0, 100, 200, 300].map((ms) => show(evaluator, ms, crowd).length);
+  assert.deepEqual(counts, [4, 4, 2, 0]);
 });
 
-test("pictures are wanted of those that may be found, and of no others", () => {
+test("lists as candidates only tracks that match and were not reported", () => {
   const evaluator = evaluatorOf("filter-search", { region: LEFT, trigger: { for_seconds: 1 } });
-  const suspects = () => {
+  const candidates = () => {
     const ids = new Set<number>();
-    evaluator.listSuspects?.(ids);
+    evaluator.listCandidates?.(ids);
     return [...ids];
   };
   show(evaluator, 0, [seenAt(1, 0.2, 0.5), seenAt(2, 0.8, 0.5), seenAt(3, 0.3, 0.5)]);
-  assert.deepEqual(suspects(), [1, 3]);
+  assert.deepEqual(candidates(), [1, 3]);
   show(evaluator, 1000, [seenAt(1, 0.2, 0.5)], { ended: [3] });
-  assert.deepEqual(suspects(), []);
+  assert.deepEqual(candidates(), []);
 });
 
 describe("the filter", () => {
@@ -117,23 +117,23 @@ describe("the filter", () => {
   const box = (width: number, height: number) => seenAt(1, 0.5, 0.5, { box: boxAt(0.5, 0.5, width, height) });
 
   for (const [words, filter, sighting, expected] of [
-    ["takes all where it says nothing", {}, seenAt(1, 0.5, 0.5), true],
-    ["takes all classes where it names none", { class_names: [] }, seenAt(1, 0.5, 0.5), true],
-    ["takes a class that it names", { class_names: ["car", "person"] }, seenAt(1, 0.5, 0.5), true],
-    ["refuses others", { class_names: ["car"] }, seenAt(1, 0.5, 0.5), false],
-    ["takes what is as sure as wanted", { min_confidence: 0.5 }, seenAt(1, 0.5, 0.5, { confidence: 0.5 }), true],
-    ["refuses what is less sure", { min_confidence: 0.5 }, seenAt(1, 0.5, 0.5, { confidence: 0.49 }), false],
-    ["refuses what was only predicted", {}, seenAt(1, 0.5, 0.5, { predicted: true }), false],
-    ["takes a box of the size", { min_area: 0.0625, max_area: 0.0625 }, box(0.25, 0.25), true],
-    ["refuses a smaller one", { min_area: 0.0625 }, box(0.25, 0.125), false],
-    ["refuses a larger one", { max_area: 0.0625 }, box(0.25, 0.5), false],
-    ["takes a track that is old enough", { min_track_age_seconds: 1 }, seenAt(1, 0.5, 0.5, { ageMs: 1000 }), true],
-    ["refuses a younger one", { min_track_age_seconds: 1 }, seenAt(1, 0.5, 0.5, { ageMs: 999 }), false],
-    ["takes one of the speed", { min_speed_mps: 2, max_speed_mps: 2 }, placedAt(1, 11, 48, 2), true],
-    ["refuses a slower one", { min_speed_mps: 2 }, placedAt(1, 11, 48, 1.9), false],
-    ["refuses a faster one", { max_speed_mps: 2 }, placedAt(1, 11, 48, 2.1), false],
-    ["refuses one whose speed is not known", { min_speed_mps: 0 }, placedAt(1, 11, 48, null), false],
-    ["refuses one that has no place, where speed matters", { max_speed_mps: 9 }, seenAt(1, 0.5, 0.5), false],
+    ["accepts every track when empty", {}, seenAt(1, 0.5, 0.5), true],
+    ["accepts every class when none is named", { class_names: [] }, seenAt(1, 0.5, 0.5), true],
+    ["accepts a named class", { class_names: ["car", "person"] }, seenAt(1, 0.5, 0.5), true],
+    ["rejects other classes", { class_names: ["car"] }, seenAt(1, 0.5, 0.5), false],
+    ["accepts the minimum confidence", { min_confidence: 0.5 }, seenAt(1, 0.5, 0.5, { confidence: 0.5 }), true],
+    ["rejects a lower confidence", { min_confidence: 0.5 }, seenAt(1, 0.5, 0.5, { confidence: 0.49 }), false],
+    ["rejects a predicted track", {}, seenAt(1, 0.5, 0.5, { predicted: true }), false],
+    ["accepts a box of the area", { min_area: 0.0625, max_area: 0.0625 }, box(0.25, 0.25), true],
+    ["rejects a smaller box", { min_area: 0.0625 }, box(0.25, 0.125), false],
+    ["rejects a larger box", { max_area: 0.0625 }, box(0.25, 0.5), false],
+    ["accepts a track of the minimum age", { min_track_age_seconds: 1 }, seenAt(1, 0.5, 0.5, { ageMs: 1000 }), true],
+    ["rejects a younger track", { min_track_age_seconds: 1 }, seenAt(1, 0.5, 0.5, { ageMs: 999 }), false],
+    ["accepts a track of the speed", { min_speed_mps: 2, max_speed_mps: 2 }, placedAt(1, 11, 48, 2), true],
+    ["rejects a slower track", { min_speed_mps: 2 }, placedAt(1, 11, 48, 1.9), false],
+    ["rejects a faster track", { max_speed_mps: 2 }, placedAt(1, 11, 48, 2.1), false],
+    ["rejects a track of unknown speed", { min_speed_mps: 0 }, placedAt(1, 11, 48, null), false],
+    ["rejects a track without a position if a speed is required", { max_speed_mps: 9 }, seenAt(1, 0.5, 0.5), false],
   ] as const)
     test(words, () => assert.equal(isFound(filter, sighting), expected));
 });

@@ -1,31 +1,41 @@
-/** Tracks that are looked for. */
+/** Notifies of every track that matches a filter inside a region. */
 import { type Static, Type } from "typebox";
-import type { AlertType } from "../alert-type.ts";
-import { checkFilter, Filter } from "../filter.ts";
-import { checkRegion, Region } from "../region.ts";
-import { exampleOutput, none, seconds } from "../trigger-fields.ts";
-import { FilterSearch } from "./evaluator.ts";
+import {
+  type AlertEvent,
+  type AlertType,
+  type Evaluator,
+  exampleOutput,
+  FORGOTTEN_MS,
+  HOLD_MS,
+  NO_EVENTS,
+  none,
+  type Scene,
+  type Sighting,
+  seconds,
+} from "../alert-type.ts";
+import { checkFilter, Filter, TrackFilter } from "../filter.ts";
+import { Area, checkRegion, Region } from "../region.ts";
 
 const schemas = {
   trigger: Type.Object(
     {
-      for_seconds: seconds("A track must match the filter inside the region for so long without a break.", 0),
+      for_seconds: seconds("A track must match the filter inside the region for this time without interruption.", 0),
       once_per_track: Type.Optional(
         Type.Boolean({
           default: true,
           description:
-            "Each track is told of once. Otherwise again whenever it has left, or stopped to match, and come back.",
+            "Notify once per track. If false, notify again each time the track leaves, or stops matching, and returns.",
         }),
       ),
     },
-    { additionalProperties: false, description: "When a track is found." },
+    { additionalProperties: false, description: "When a track counts as found." },
   ),
   region: Region,
   filter: Filter,
-  parameters: none("Nothing: the filter says what is looked for."),
+  parameters: none("None: the filter selects the tracks."),
 };
 
-export interface FilterSearchConfiguration {
+interface FilterSearchConfiguration {
   readonly trigger: Required<Static<typeof schemas.trigger>>;
   readonly region: Region;
   readonly filter: Filter;
@@ -34,7 +44,7 @@ export interface FilterSearchConfiguration {
 export const filterSearch: AlertType = {
   name: "filter-search",
   about:
-    "Finds tracks that match a filter inside a region: of some class, size, age or speed. `triggered` for each of them, with the best picture of it in `data.patch`: `image` (a JPEG in base64), `confidence` (percent) and `timestamp`; null where none could be taken. A track that is not seen for up to a second has not left.",
+    "Finds tracks that match a filter inside a region: by class, size, age or speed. `triggered` for each track, with its best image in `data.patch`: `image` (JPEG in base64), `confidence` (percent) and `timestamp`; null if no image could be taken. A track that is not detected for up to a second has not left.",
   schemas,
   example: {
     alias: "Truck in the yard",
@@ -57,3 +67,98 @@ export const filterSearch: AlertType = {
   },
   create: (configuration) => new FilterSearch(configuration as unknown as FilterSearchConfiguration),
 };
+
+/** Events per frame: each needs an image. Further matches follow with the next frames. */
+const MAX_FOUND = 4;
+
+interface Match {
+  seenMs: number;
+  /** Null: it caused its event and has left. */
+  sinceMs: number | null;
+  isNotified: boolean;
+}
+
+class FilterSearch implements Evaluator {
+  readonly #area: Area;
+  readonly #filter: TrackFilter;
+  readonly #trigger: FilterSearchConfiguration["trigger"];
+  readonly #matches = new Map<number, Match>();
+
+  constructor({ trigger, region, filter }: FilterSearchConfiguration) {
+    this.#area = new Area(region);
+    this.#filter = new TrackFilter(filter);
+    this.#trigger = trigger;
+  }
+
+  see({ timeMs, inferred, sightings, ended }: Scene): readonly AlertEvent[] {
+    let events: AlertEvent[] | null = null;
+    let matching = 0;
+    for (const sighting of sightings) {
+      if (!this.#filter.isSeen(sighting)) continue;
+      const match = this.#match(sighting, timeMs);
+      if (match === null) continue;
+      matching += 1;
+      if (match.isNotified || match.sinceMs === null) continue;
+      if (timeMs - match.sinceMs < this.#trigger.for_seconds * 1000 || events?.length === MAX_FOUND) continue;
+      match.isNotified = true;
+      events ??= [];
+      events.push(describe(sighting, match.sinceMs, timeMs));
+    }
+    for (const id of ended) this.#matches.delete(id);
+    // Usually every match was seen in this frame: no sweep needed.
+    if (inferred && matching < this.#matches.size) this.#sweep(timeMs);
+    return events ?? NO_EVENTS;
+  }
+
+  forget(): void {
+    this.#matches.clear();
+  }
+
+  /** Tracks that match and have not caused an event yet. */
+  listCandidates(into: Set<number>): void {
+    for (const [id, { isNotified, sinceMs }] of this.#matches) if (!isNotified && sinceMs !== null) into.add(id);
+  }
+
+  #match(sighting: Sighting, timeMs: number): Match | null {
+    const { id } = sighting.track;
+    const known = this.#matches.get(id);
+    const area = this.#area;
+    if (!area.has(area.xOf(sighting), area.yOf(sighting)) || !this.#filter.passes(sighting)) {
+      if (known !== undefined) {
+        known.seenMs = timeMs;
+        this.#leave(id, known);
+      }
+      return null;
+    }
+    if (known === undefined) {
+      const match = { seenMs: timeMs, sinceMs: timeMs, isNotified: false };
+      this.#matches.set(id, match);
+      return match;
+    }
+    known.sinceMs ??= timeMs;
+    known.seenMs = timeMs;
+    return known;
+  }
+
+  #sweep(timeMs: number): void {
+    for (const [id, match] of this.#matches) {
+      if (match.sinceMs !== null && timeMs - match.seenMs > HOLD_MS) this.#leave(id, match);
+      if (timeMs - match.seenMs > FORGOTTEN_MS) this.#matches.delete(id);
+    }
+  }
+
+  /** With `once_per_track`, a track that caused its event is remembered. */
+  #leave(id: number, match: Match): void {
+    if (match.isNotified && this.#trigger.once_per_track) match.sinceMs = null;
+    else this.#matches.delete(id);
+  }
+}
+
+function describe(sighting: Sighting, sinceMs: number, timeMs: number): AlertEvent {
+  const data = {
+    track_id: sighting.track.id,
+    since: new Date(sinceMs).toISOString(),
+    matched_seconds: (timeMs - sinceMs) / 1000,
+  };
+  return { event: "triggered", sightings: [sighting], data, patchTrackId: sighting.track.id };
+}

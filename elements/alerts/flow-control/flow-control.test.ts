@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { Evaluator, Sighting, Verdict } from "../alert-type.ts";
-import type { Point } from "../polygon.ts";
+import type { AlertEvent, Evaluator, Sighting } from "../alert-type.ts";
+import type { Point } from "../region.ts";
 import { boxAt, brief, evaluatorOf, faultsOf, placedAt, sceneAt, seenAt } from "../scene.fixture.ts";
 
 interface Totals {
@@ -10,8 +10,8 @@ interface Totals {
   readonly backward: number;
 }
 
-const totalsOf = (verdicts: readonly Verdict[]): Totals => {
-  const data = verdicts.at(-1)?.data as { forward_total: number; backward_total: number } | undefined;
+const totalsOf = (events: readonly AlertEvent[]): Totals => {
+  const data = events.at(-1)?.data as { forward_total: number; backward_total: number } | undefined;
   return { forward: data?.forward_total ?? 0, backward: data?.backward_total ?? 0 };
 };
 
@@ -24,22 +24,22 @@ const MIDDLE = {
   ],
 };
 
-function walk(evaluator: Evaluator, sightings: readonly (Sighting | null)[], stepMs = 100): readonly Verdict[] {
+function walk(evaluator: Evaluator, sightings: readonly (Sighting | null)[], stepMs = 100): readonly AlertEvent[] {
   return sightings.flatMap((one, i) => evaluator.see(sceneAt(i * stepMs, one === null ? [] : [one])));
 }
 
 const across = (...xs: readonly number[]): readonly Sighting[] => xs.map((x) => seenAt(1, x, 0.5));
 
 describe("exactly once, for any path and frame rate", () => {
-  /** A sixteenth of the frame: far more than anything sways, and exact as a number. */
+  /** A sixteenth of the frame: far more than the jitter, and exact as a number. */
   const UNIT = 1 / 16;
   const node = fc.tuple(fc.integer({ min: 1, max: 15 }), fc.integer({ min: 1, max: 15 }));
   const line = fc.tuple(node, node).filter(([a, b]) => a[0] !== b[0] || a[1] !== b[1]);
   const path = fc.array(node, { minLength: 2, maxLength: 12 });
 
   /**
-   * The truth in whole numbers and without state: between two corners of the path strictly on different sides, with none
-   * but corners on the line between them, it crosses once, where it leaves the line, if that is between the ends.
+   * The expected result in whole numbers and without state: between two corners of the path strictly on different sides,
+   * with only corners on the line between them, it crosses once, where it leaves the line, if that is between the ends.
    */
   function countCrossings([a, b]: readonly [Point, Point], points: readonly Point[]): Totals {
     const sideOf = ([x, y]: Point) => (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]);
@@ -49,7 +49,7 @@ describe("exactly once, for any path and frame rate", () => {
       const before = off[i - 1];
       if (before === undefined || Math.sign(before.side) === Math.sign(side)) continue;
       const last = points[index - 1] as Point;
-      // Where the last step meets the infinite line, as a fraction with the same denominator all over.
+      // Where the last step meets the infinite line, as fractions with a common denominator.
       const denominator = Math.abs(side) + Math.abs(sideOf(last));
       const meeting = [0, 1].map(
         (axis) => Math.abs(side) * (last[axis] ?? 0) + Math.abs(sideOf(last)) * (point[axis] ?? 0),
@@ -63,7 +63,7 @@ describe("exactly once, for any path and frame rate", () => {
     return totals;
   }
 
-  /** The path at a higher frame rate: each step in so many, which lie on it exactly. */
+  /** The path at a higher frame rate: each step divided into `parts`, exactly on the path. */
   const refine = (points: readonly Point[], parts: number): readonly Point[] =>
     points.flatMap((point, i): readonly Point[] => {
       const next = points[i + 1];
@@ -74,7 +74,7 @@ describe("exactly once, for any path and frame rate", () => {
       ]);
     });
 
-  test("as many as there are by the geometry, each way", () => {
+  test("equals the count by geometry, each way", () => {
     let crossed = 0;
     fc.assert(
       fc.property(
@@ -96,7 +96,7 @@ describe("exactly once, for any path and frame rate", () => {
     assert.ok(crossed > 100, String(crossed));
   });
 
-  test("on the map too, wherever the line lies, across the date line as well", () => {
+  test("also on the map, for any position of the line, also across the date line", () => {
     const origin = fc.tuple(fc.constantFrom(-180, -179.999, 0, 11.5, 179.999), fc.constantFrom(-60, 0, 48));
     fc.assert(
       fc.property(line, path, fc.constantFrom(1, 4), origin, (ends, points, parts, [east, north]) => {
@@ -106,7 +106,7 @@ describe("exactly once, for any path and frame rate", () => {
         };
         const evaluator = evaluatorOf("flow-control", { region: { type: "geo", line: ends.map(toMap) } });
         const sightings = refine(points, parts).map((point) => placedAt(1, ...toMap(point)));
-        // Degrees are no sixteenths: what is exactly on the line or at its ends there is so here only nearly.
+        // Degrees are not exact sixteenths: skip points that lie exactly on the line or at its ends.
         const isNear = points.some((point) => countCrossings(ends, [point, point]) && isInLine(ends, point));
         fc.pre(!isNear && !passesAnEnd(ends, points));
         assert.deepEqual(totalsOf(walk(evaluator, sightings)), countCrossings(ends, points));
@@ -122,14 +122,14 @@ describe("exactly once, for any path and frame rate", () => {
       ends.some((end) => turnOf(point, points[i + 1] ?? point, end) === 0 && i + 1 < points.length),
     );
 
-  test("whatever frames it was not seen on, or only predicted", () => {
+  test("also across frames on which the track is missing or predicted", () => {
     const guess = seenAt(1, 0.1, 0.5, { predicted: true });
     for (const gap of [[], [null], [guess], [guess, null, guess]]) {
       const evaluator = evaluatorOf("flow-control", { region: MIDDLE });
       const [before, after] = across(0.7, 0.3);
       assert.deepEqual(totalsOf(walk(evaluator, [before ?? null, ...gap, after ?? null])), { forward: 1, backward: 0 });
     }
-    // Who turns back before the line was never across, though it was expected there.
+    // A track that turns back before the line has not crossed, though it was predicted there.
     const turned = walk(evaluatorOf("flow-control", { region: MIDDLE }), [
       ...across(0.7, 0.6),
       seenAt(1, 0.4, 0.5, { predicted: true }),
@@ -143,19 +143,19 @@ describe("at the line", () => {
   for (const [words, xs, forward, backward] of [
     ["jumping across in one frame", [0.9, 0.1], 1, 0],
     ["touching it and going back", [0.6, 0.5, 0.6], 0, 0],
-    ["standing on it and going on", [0.6, 0.5, 0.5, 0.5, 0.4], 1, 0],
+    ["standing on it and continuing", [0.6, 0.5, 0.5, 0.5, 0.4], 1, 0],
     ["coming from it", [0.5, 0.5, 0.4], 0, 0],
     ["going there and back", [0.6, 0.4, 0.6], 1, 1],
-    ["swaying around it", [0.6, 0.4995, 0.5005, 0.4995, 0.5005, 0.4995, 0.5005], 0, 0],
-    ["swaying around it and going on", [0.6, 0.4995, 0.5005, 0.4995, 0.5005, 0.4], 1, 0],
+    ["jittering around it", [0.6, 0.4995, 0.5005, 0.4995, 0.5005, 0.4995, 0.5005], 0, 0],
+    ["jittering around it and continuing", [0.6, 0.4995, 0.5005, 0.4995, 0.5005, 0.4], 1, 0],
     ["beginning next to it", [0.5004, 0.4], 1, 0],
   ] as const)
     test(`${words} counts ${forward} forward and ${backward} backward`, () => {
-      const verdicts = walk(evaluatorOf("flow-control", { region: MIDDLE }), across(...xs));
-      assert.deepEqual(totalsOf(verdicts), { forward, backward });
+      const events = walk(evaluatorOf("flow-control", { region: MIDDLE }), across(...xs));
+      assert.deepEqual(totalsOf(events), { forward, backward });
     });
 
-  test("a track that goes around its end is on the other side and has not crossed; back through it, it has", () => {
+  test("a track that goes around the end of the line has not crossed; going back through it counts", () => {
     const around = [seenAt(1, 0.6, 0.5), seenAt(1, 0.6, 0.9), seenAt(1, 0.4, 0.9), seenAt(1, 0.4, 0.5)];
     const evaluator = evaluatorOf("flow-control", { region: MIDDLE });
     assert.deepEqual(walk(evaluator, around), []);
@@ -170,7 +170,7 @@ describe("at the line", () => {
       );
   });
 
-  test("it is the foot of the box that crosses, and a large box must get further past it", () => {
+  test("the foot of the box decides, and a larger box must be further past the line", () => {
     const at = (x: number, y: number): Sighting => {
       const one = seenAt(1, x, y);
       return { ...one, track: { ...one.track, box: boxAt(x, y, 0.4, 0.4) } };
@@ -186,7 +186,7 @@ describe("at the line", () => {
     });
   });
 
-  test("forward is from the left to the right of who goes along it, on the map with north up", () => {
+  test("forward is from left to right when facing along the line, on the map with north up", () => {
     const north = { region: { type: "geo", line: [[11, 48], [11, 48.001]] } }; // biome-ignore format: points
     const eastward = [placedAt(1, 10.9995, 48.0005), placedAt(1, 11.0005, 48.0005)];
     assert.deepEqual(totalsOf(walk(evaluatorOf("flow-control", north), eastward)), { forward: 1, backward: 0 });
@@ -198,7 +198,7 @@ describe("at the line", () => {
   });
 });
 
-describe("a notice", () => {
+describe("an event", () => {
   const go = (id: number, x: number): Sighting => seenAt(id, x, 0.5);
   const cross = (evaluator: Evaluator, ms: number, ...ids: readonly number[]) => [
     ...evaluator.see(
@@ -215,7 +215,7 @@ describe("a notice", () => {
     ),
   ];
 
-  test("comes when enough tracks have crossed within the window, and names them", () => {
+  test("comes when enough tracks have crossed within the window, and lists them", () => {
     const evaluator = evaluatorOf("flow-control", {
       region: MIDDLE,
       trigger: { count: 3 },
@@ -223,11 +223,11 @@ describe("a notice", () => {
     });
     assert.deepEqual(cross(evaluator, 1000, 1), []);
     assert.deepEqual(cross(evaluator, 8000, 2), []);
-    // The first is out of the window by now.
+    // The first has left the window.
     assert.deepEqual(cross(evaluator, 11_000, 3), []);
-    const verdicts = cross(evaluator, 12_000, 4);
-    assert.deepEqual(brief(verdicts), ["triggered 2,3,4"]);
-    assert.deepEqual(verdicts[0]?.data, {
+    const events = cross(evaluator, 12_000, 4);
+    assert.deepEqual(brief(events), ["triggered 2,3,4"]);
+    assert.deepEqual(events[0]?.data, {
       count: 3,
       direction: "any",
       window_seconds: 10,
@@ -248,7 +248,7 @@ describe("a notice", () => {
     assert.deepEqual(brief(cross(evaluator, 700, 2)), ["triggered 1,2"]);
   });
 
-  test("is about the direction asked for, and is not sent again before the cooldown is over", () => {
+  test("respects the configured direction and the cooldown", () => {
     const evaluator = evaluatorOf("flow-control", {
       region: MIDDLE,
       trigger: { direction: "backward", cooldown_seconds: 5 },
@@ -261,7 +261,7 @@ describe("a notice", () => {
     assert.deepEqual(brief(evaluator.see(sceneAt(7001, [go(1, 0.6)]))), ["triggered 1"]);
   });
 
-  test("is about tracks that pass the filter; a doubtful sighting is none", () => {
+  test("respects the filter; a detection of low confidence is ignored", () => {
     const evaluator = evaluatorOf("flow-control", {
       region: MIDDLE,
       filter: { class_names: ["car"], min_confidence: 0.5 },
@@ -272,22 +272,22 @@ describe("a notice", () => {
     assert.deepEqual(brief(walk(evaluator, [car(0.6), car(0.4, 0.4), car(0.3)])), ["triggered 2"]);
   });
 
-  test("nothing is remembered of a track that has ended, was long away, or of a time before a jump", () => {
-    const gone: readonly ((evaluator: Evaluator) => unknown)[] = [
+  test("the state of a track is dropped when it ends, is missing for long, or the stream jumps", () => {
+    const resets: readonly ((evaluator: Evaluator) => unknown)[] = [
       (evaluator) => evaluator.see(sceneAt(100, [], { ended: [1] })),
       (evaluator) => evaluator.see(sceneAt(300_000, [])),
       (evaluator) => evaluator.forget(),
     ];
-    for (const leave of gone) {
+    for (const reset of resets) {
       const evaluator = evaluatorOf("flow-control", { region: MIDDLE });
       evaluator.see(sceneAt(0, [go(1, 0.6)]));
-      leave(evaluator);
+      reset(evaluator);
       assert.deepEqual(evaluator.see(sceneAt(300_100, [go(1, 0.4)])), []);
     }
   });
 });
 
-test("a line must be one, and in the picture", () => {
+test("rejects a line without length or outside the image", () => {
   const lineOf = (line: unknown, type = "image") => faultsOf("flow-control", { region: { type, line } });
   assert.match(faultsOf("flow-control").join(), /^\/region\/line is missing; expected a list/);
   assert.match(lineOf([[0, 0]]).join(), /^\/region\/line is a list of 1; expected a list of 2/);

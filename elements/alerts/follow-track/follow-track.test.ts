@@ -16,47 +16,47 @@ for (const [select, chosen] of [
   ["first", 1],
   [undefined, 2],
 ] as const)
-  test(`takes the one that is ${select ?? "largest where nothing is said"}`, () => {
+  test(`selects the ${select ?? "largest by default"} track`, () => {
     const evaluator = evaluatorOf("follow-track", { parameters: select === undefined ? {} : { select } });
-    const verdicts = show(evaluator, 0, [
+    const events = show(evaluator, 0, [
       sized(3, 0.1, { confidence: 0.95, ageMs: 10 }),
       sized(1, 0.1, { confidence: 0.5, ageMs: 900 }),
       sized(2, 0.2, { confidence: 0.6, ageMs: 500 }),
       sized(4, 0.9, { predicted: true, confidence: 1, ageMs: 10_000 }),
     ]);
-    assert.deepEqual(brief(verdicts), [`triggered ${chosen}`]);
-    assert.deepEqual(verdicts[0]?.data, { track_id: chosen, previous_track_id: null });
+    assert.deepEqual(brief(events), [`triggered ${chosen}`]);
+    assert.deepEqual(events[0]?.data, { track_id: chosen, previous_track_id: null });
   });
 
-test("of those that are alike it takes the first", () => {
+test("selects the first of equal tracks", () => {
   assert.deepEqual(brief(show(evaluatorOf("follow-track"), 0, [sized(9, 0.1), sized(4, 0.1), sized(7, 0.1)])), [
     "triggered 4",
   ]);
 });
 
-test("tells the position every interval, of sightings only", () => {
+test("reports the position every interval, from detections only", () => {
   const evaluator = evaluatorOf("follow-track", { parameters: { interval_seconds: 1 } });
-  const told: number[] = [];
+  const reportedMs: number[] = [];
   for (let ms = 0; ms <= 3000; ms += 100) {
     const isGuess = ms === 1000 || ms === 1100;
-    const verdicts = show(
+    const events = show(
       evaluator,
       ms,
       [sized(1, 0.2, { predicted: isGuess }), sized(2, 0.5 + ms / 10_000)].slice(0, ms === 0 ? 1 : 2),
     );
-    for (const { event, sightings } of verdicts) {
+    for (const { event, sightings } of events) {
       assert.equal(event, ms === 0 ? "triggered" : "updated");
       assert.deepEqual(
         sightings.map(({ track }) => track.id),
         [1],
       );
-      told.push(ms);
+      reportedMs.push(ms);
     }
   }
-  assert.deepEqual(told, [0, 1200, 2200]);
+  assert.deepEqual(reportedMs, [0, 1200, 2200]);
 });
 
-test("says when it has lost it, why, and whom it takes next", () => {
+test("reports the loss of the track with the reason, and the next track", () => {
   const evaluator = evaluatorOf("follow-track", { parameters: { lost_after_seconds: 2 } });
   show(evaluator, 0, [sized(1, 0.3), sized(2, 0.2)]);
   show(evaluator, 500, [sized(1, 0.3), sized(2, 0.2)]);
@@ -79,7 +79,7 @@ test("says when it has lost it, why, and whom it takes next", () => {
   assert.deepEqual([brief(jumped), jumped[0]?.data.reason], [["cleared 3", "triggered 4"], "stream_jumped"]);
 });
 
-test("a track by its id is not handed over, and is taken again when it comes back", () => {
+test("a track selected by id is not replaced, and is selected again when it returns", () => {
   const evaluator = evaluatorOf("follow-track", { parameters: { track_id: 7, lost_after_seconds: 1 } });
   assert.deepEqual(show(evaluator, 0, [sized(1, 0.5)]), []);
   assert.deepEqual(brief(show(evaluator, 100, [sized(1, 0.5), sized(7, 0.1)])), ["triggered 7"]);
@@ -88,7 +88,7 @@ test("a track by its id is not handed over, and is taken again when it comes bac
   assert.deepEqual(brief(show(evaluator, 1300, [sized(7, 0.1)])), ["triggered 7"]);
 });
 
-test("region and filter say who is taken, and do not hold who was", () => {
+test("region and filter apply to the selection, not to the followed track", () => {
   const evaluator = evaluatorOf("follow-track", {
     region: { polygon: [[0, 0], [0.5, 0], [0.5, 1], [0, 1]] }, // biome-ignore format: points
     filter: { class_names: ["car"] },
@@ -100,7 +100,7 @@ test("region and filter say who is taken, and do not hold who was", () => {
   assert.deepEqual(brief(show(evaluator, 200, [car(0.8)])), ["updated 1"]);
 });
 
-test("for any comings and goings: one at a time, each handed over from the last, and never one that is not there", () => {
+test("for any sequence of tracks: follows one at a time, names the previous one, and never selects a missing track", () => {
   const step = fc.record({
     ms: fc.integer({ min: 10, max: 900 }),
     there: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 4 }),
@@ -113,7 +113,7 @@ test("for any comings and goings: one at a time, each handed over from the last,
       let lastSeenMs = 0;
       for (const { ms, there, ended } of steps) {
         nowMs += ms;
-        const verdicts = show(
+        const events = show(
           evaluator,
           nowMs,
           there.map((id) => sized(id, id / 16)),
@@ -122,7 +122,7 @@ test("for any comings and goings: one at a time, each handed over from the last,
         const wasSeen = followed !== null && there.includes(followed);
         if (wasSeen) lastSeenMs = nowMs;
         const isLost = followed !== null && (ended.includes(followed) || nowMs - lastSeenMs >= 1000);
-        for (const { event, sightings, data } of verdicts) {
+        for (const { event, sightings, data } of events) {
           const id = sightings[0]?.track.id ?? null;
           if (event === "triggered") {
             assert.equal(followed, null);
@@ -135,8 +135,8 @@ test("for any comings and goings: one at a time, each handed over from the last,
             if (event === "cleared") [followed, previous] = [null, id];
           }
         }
-        if (isLost) assert.equal(verdicts[0]?.event, "cleared");
-        // Whoever could be taken was.
+        if (isLost) assert.equal(events[0]?.event, "cleared");
+        // A track that could be selected was.
         assert.equal(followed === null, followed === null && there.every((id) => ended.includes(id)));
       }
     }),
@@ -144,7 +144,7 @@ test("for any comings and goings: one at a time, each handed over from the last,
   );
 });
 
-test("cannot follow a certain track and choose one too", () => {
+test("rejects track_id together with select", () => {
   assert.match(
     faultsOf("follow-track", { parameters: { track_id: 3, select: "first" } }).join(),
     /^\/parameters\/track_id cannot be given together with select/,

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Scene, Sighting } from "../alert-type.ts";
 import { brief, evaluatorOf, placedAt, sceneAt, seenAt } from "../scene.fixture.ts";
-import { GridDensity } from "./evaluator.ts";
+import { GridDensity } from "./grid-density.ts";
 
 function gridOf(parts: Parameters<typeof evaluatorOf>[1]): GridDensity {
   const evaluator = evaluatorOf("grid-density", parts);
@@ -47,7 +47,7 @@ describe("counts", () => {
     ended: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 1 }),
   });
 
-  test("equal those of counting every track anew, for any tracks and any grid", () => {
+  test("equal a recount of all tracks, for any tracks and any grid", () => {
     let counted = 0;
     fc.assert(
       fc.property(
@@ -107,7 +107,7 @@ describe("counts", () => {
     assert.ok(counted > 200, String(counted));
   });
 
-  test("hold tracks at the very edge of the picture, and on the map also across the date line", () => {
+  test("include tracks at the edge of the image, and on the map across the date line", () => {
     const whole = gridOf({ parameters: { rows: 2, columns: 2 } });
     whole.see(sceneAt(0, [seenAt(1, 1 - 1 / 128, 1), seenAt(2, 0.5, 0.5), seenAt(3, 1 / 128, 1 / 64)]));
     assert.deepEqual([...whole.counts].sort(), [
@@ -129,8 +129,8 @@ describe("counts", () => {
   });
 });
 
-describe("notices", () => {
-  /** Two cells, left and right: two tracks for two seconds are many. */
+describe("events", () => {
+  /** Two cells, left and right: two tracks for two seconds make a cell dense. */
   const grid = (change: object = {}) =>
     gridOf({
       trigger: { count: 2, for_seconds: 2, cooldown_seconds: 0, ...change },
@@ -141,15 +141,15 @@ describe("notices", () => {
   const show = (evaluator: GridDensity, ms: number, sightings: readonly Sighting[], change: Partial<Scene> = {}) =>
     brief(evaluator.see(sceneAt(ms, sightings, change)));
 
-  test("come once when a cell was dense for long enough without a break, and when it is over", () => {
+  test("come once when a cell was dense for long enough, and once when it is cleared", () => {
     const evaluator = grid();
     assert.deepEqual(show(evaluator, 0, left), []);
     assert.deepEqual(show(evaluator, 1000, [seenAt(1, 0.2, 0.5), seenAt(2, 0.9, 0.5)]), []);
     assert.deepEqual(show(evaluator, 1500, left), []);
     assert.deepEqual(show(evaluator, 3499, left), []);
-    const [verdict] = evaluator.see(sceneAt(3500, left));
-    assert.deepEqual(brief(verdict ? [verdict] : []), ["triggered 1,2"]);
-    assert.deepEqual(verdict?.data, {
+    const [event] = evaluator.see(sceneAt(3500, left));
+    assert.deepEqual(brief(event ? [event] : []), ["triggered 1,2"]);
+    assert.deepEqual(event?.data, {
       rows: 1,
       columns: 2,
       cells: [{ row: 0, column: 0, count: 2, since: new Date(1_700_000_001_500).toISOString() }],
@@ -160,7 +160,7 @@ describe("notices", () => {
     assert.deepEqual(show(evaluator, 5200, []), []);
   });
 
-  test("come when other cells are dense, no sooner than the cooldown is over; that it is over comes at once", () => {
+  test("report other dense cells after the cooldown, and `cleared` at once", () => {
     const evaluator = grid({ for_seconds: 0, cooldown_seconds: 5 });
     assert.deepEqual(show(evaluator, 0, left), ["triggered 1,2"]);
     assert.deepEqual(show(evaluator, 1000, [...left, ...right]), []);
@@ -171,7 +171,7 @@ describe("notices", () => {
     assert.deepEqual(show(evaluator, 10_000, right), ["triggered 3,4"]);
   });
 
-  test("a track that blinks does not break it, one that ended does", () => {
+  test("a track that is missed briefly keeps the cell dense, an ended one does not", () => {
     const evaluator = grid();
     show(evaluator, 0, left);
     for (const ms of [700, 1500]) {
@@ -182,7 +182,7 @@ describe("notices", () => {
     assert.deepEqual(show(evaluator, 2010, left.slice(1), { ended: [1] }), ["cleared"]);
   });
 
-  test("a jump of the stream is the end of it, and what was before does not count", () => {
+  test("a jump of the stream clears the cells, and earlier tracks do not count", () => {
     const evaluator = grid({ for_seconds: 0 });
     show(evaluator, 0, left);
     evaluator.forget();

@@ -11,17 +11,17 @@ test("the shape follows the layout", () => {
   assert.deepEqual(shapeOf({ ...card.input, layout: "nchw" }), [1, 3, 32, 64]);
 });
 
-test("dimensions that are named take any size", () => {
+test("named dimensions accept any size", () => {
   const found = findInputs(card, [tensor("pixels", "uint8", "batch", 32, "width", 3)]);
   assert.deepEqual(found, { picture: "pixels", size: null });
 });
 
-test("an input for the size of the picture is found as well", () => {
+test("finds an input for the image size", () => {
   const inputs = [tensor("orig_target_sizes", "int64", "N", 2), tensor("images", "uint8", 1, 32, 64, 3)];
   assert.deepEqual(findInputs(card, inputs), { picture: "images", size: "orig_target_sizes" });
 });
 
-test("a model with other inputs is refused with what it has and what the card says", () => {
+test("rejects a model with other inputs, listing its inputs and those of the card", () => {
   for (const other of [
     tensor("images", "float32", 1, 32, 64, 3),
     tensor("images", "uint8", 1, 64, 32, 3),
@@ -35,7 +35,7 @@ test("a model with other inputs is refused with what it has and what the card sa
     );
 });
 
-test("an input that nothing is known of is refused by name", () => {
+test("rejects an unknown input by name", () => {
   const inputs = [tensor("images", "uint8", 1, 32, 64, 3), tensor("prompt", "float32", 1, 77)];
-  assert.throws(() => findInputs(card, inputs), /nothing is known to put into prompt/);
+  assert.throws(() => findInputs(card, inputs), /unknown input prompt/);
 });

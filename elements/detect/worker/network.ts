@@ -1,29 +1,27 @@
-/** A model in onnxruntime, from tensors in shared memory to candidates. Within a worker only: all of it blocks. */
+/** A model in onnxruntime, from tensors in shared memory to candidates. For worker threads only: all calls block. */
 import type { InferenceSession } from "onnxruntime-node";
 import type { Candidates, Outputs, TensorInfo } from "../../../models/decode/decoder.ts";
 import { createDecoder, findsOften } from "../../../models/decode/families.ts";
 import { suppress } from "../../../models/decode/suppress.ts";
 import { loadOnnxruntime, openSession } from "../../../models/onnxruntime.ts";
 import type { WorkerSettings } from "./messages.ts";
-import { findInputs, shapeOf } from "./model-input.ts";
-import { expectNumbers } from "./numbers.ts";
-import { sizeOf, viewTensor } from "./tensor-view.ts";
+import { findInputs, shapeOf, sizeOf, viewTensor } from "./model-input.ts";
 
-/** Objects of one look at most. */
-const MOST_OBJECTS = 300;
-/** Candidates that speak for a better one are read from here on, whatever score is asked for. */
+/** Limit per inference. */
+const MAX_OBJECTS = 300;
+/** Minimum score of candidates that support a better one, independent of the requested minimum. */
 const FAINTEST = 0.01;
 
 export interface Network {
-  /** Runs on what the input holds. */
+  /** Runs on the current content of the input. */
   run(): Promise<Outputs>;
-  /** Copies a slot into the input, runs, and reads the outputs; some may be below `minimum`. Throws for outputs that are no numbers. */
-  look(slot: number, minimum: number, overlap: number): Promise<Candidates>;
+  /** Copies a slot into the input, runs, and decodes the outputs; some may be below `minimum`. Throws for NaN. */
+  infer(slot: number, minimum: number, overlap: number): Promise<Candidates>;
 }
 
 type Warn = (warning: string) => void;
 
-/** Throws with what is wrong with the model, its card or the providers asked for. */
+/** Throws for a fault of the model, its card or the providers. */
 export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {}): Promise<Network> {
   const { card, labels, file } = settings.model;
   const { threads, providers } = settings;
@@ -42,17 +40,31 @@ export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {
   const run = async (): Promise<Outputs> => (await session.run(feeds)) as unknown as Outputs;
   return {
     run,
-    async look(slot, minimum, overlap) {
+    async infer(slot, minimum, overlap) {
       const view = views[slot];
-      if (view === undefined) throw new Error(`there is no slot ${slot}, only ${views.length} of them`);
+      if (view === undefined) throw new Error(`there is no slot ${slot}; expected 0 to ${views.length - 1}`);
       input.set(view);
       const outputs = await run();
       expectNumbers(outputs);
       const candidates = decoder.decode(outputs, isFoundOften ? Math.min(minimum, FAINTEST) : minimum);
-      return suppress(candidates, { overlap, limit: MOST_OBJECTS, isFoundOften });
+      return suppress(candidates, { overlap, limit: MAX_OBJECTS, isFoundOften });
     },
   };
 }
 
 const readInfo = (info: InferenceSession.ValueMetadata): TensorInfo =>
   info.isTensor ? info : { name: info.name, type: "no tensor", shape: [] };
+
+/** Values checked per output: a broken network gives NaN in many of them. */
+const MAX_CHECKED = 4096;
+
+/** Throws if an output holds NaN. */
+export function expectNumbers(outputs: Outputs): void {
+  for (const [name, { data }] of Object.entries(outputs)) {
+    if (!(data instanceof Float32Array)) continue;
+    // Odd, so that it does not stay in one column of a table.
+    const step = Math.ceil(data.length / MAX_CHECKED) | 1;
+    for (let i = 0; i < data.length; i += step)
+      if (Number.isNaN(data[i])) throw new Error(`the model gave NaN in its output ${name}`);
+  }
+}

@@ -1,6 +1,6 @@
 /**
- * A worker that misbehaves as it is told. `model.script` is shared memory: the place to read next, then what to do at
- * each start and each order, across all workers that are started one after the other. Past its end all goes well.
+ * A worker that misbehaves by script. `model.script` is shared memory: the next position, then one act per start and per
+ * request, across all workers started one after the other. After its end every act is `well`.
  */
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -12,14 +12,14 @@ const gate = new Int32Array(workerData.gate);
 /** In the order of ACTS in script.fixture.ts. */
 const acts = [
   (well) => well(),
-  () => parentPort.postMessage({ kind: "failed", reason: "told to fail" }),
+  () => parentPort.postMessage({ kind: "failed", reason: "scripted failure" }),
   () => {
-    throw new Error("told to throw");
+    throw new Error("scripted throw");
   },
   () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   () => process.exit(7),
-  () => parentPort.postMessage({ kind: "refused", reason: "told to refuse" }),
-  // As if native code did not return: the gate says that somebody is inside.
+  () => parentPort.postMessage({ kind: "refused", reason: "scripted refusal" }),
+  // As if native code did not return: the gate is occupied.
   () => {
     Atomics.store(gate, 1, 1);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -27,7 +27,7 @@ const acts = [
 ];
 const act = (well) => acts[nextAct()](well);
 
-/** One candidate whose box is the first values of the slot: tells which slot was looked at, and what was in it. */
+/** One candidate whose box is the first values of the slot, which identify the slot and its content. */
 function answer({ id, slot }) {
   const boxes = Float32Array.from(new Uint8Array(workerData.slots[slot]).subarray(0, 4));
   const candidates = { count: 1, boxes, scores: Float32Array.of(0.9), classIds: Int32Array.of(0) };

@@ -1,4 +1,4 @@
-/** Scripts for script.fixture.mjs: faults without a line of them in what runs otherwise. */
+/** Scripts for script.fixture.mjs: failures without test code in the product. */
 import type { Model } from "../../../models/open.ts";
 import { testModel } from "../detect.fixture.ts";
 
@@ -7,7 +7,7 @@ export type Act = (typeof ACTS)[number];
 
 export const SCRIPTED_WORKER = new URL("script.fixture.mjs", import.meta.url);
 
-/** A model for the scripted worker. The acts are those of its starts and orders, in the order in which they come. */
+/** A model for the scripted worker. The acts apply to its starts and requests in order. */
 export function scriptModel(...script: readonly Act[]): Model {
   const words = new Int32Array(new SharedArrayBuffer(4 * (1 + script.length)));
   words.set([0, ...script.map((act) => ACTS.indexOf(act))]);

@@ -1,18 +1,17 @@
-/** An inference worker: one model, one thread. onnxruntime blocks the thread that calls it, so it gets one to itself. */
+/** An inference worker: one model, one thread. onnxruntime blocks the calling thread, so it gets its own. */
 import { parentPort, workerData } from "node:worker_threads";
-import { Gate } from "./gate.ts";
-import type { Answer, Order, WorkerSettings } from "./messages.ts";
+import { type Answer, Gate, type Order, type WorkerSettings } from "./messages.ts";
 import { loadNetwork, type Network } from "./network.ts";
 
 const settings = workerData as WorkerSettings;
 const port = parentPort;
-if (port === null) throw new Error("this module is the inside of a worker thread");
+if (port === null) throw new Error("this module runs in a worker thread only");
 const gate = new Gate(settings.gate);
 
 const answer = (message: Answer, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Undefined when the gate was shut: this thread is about to be ended. */
+/** Undefined if the gate is shut: this thread is about to be terminated. */
 async function inside<T>(work: () => Promise<T>): Promise<T | undefined> {
   if (!gate.enter()) return undefined;
   try {
@@ -22,9 +21,9 @@ async function inside<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function look(network: Network, { id, slot, minimum, overlap }: Order): Promise<void> {
+async function infer(network: Network, { id, slot, minimum, overlap }: Order): Promise<void> {
   const startedMs = performance.now();
-  const candidates = await inside(() => network.look(slot, minimum, overlap));
+  const candidates = await inside(() => network.infer(slot, minimum, overlap));
   if (candidates === undefined) return;
   const { boxes, scores, classIds } = candidates;
   const inferenceMs = performance.now() - startedMs;
@@ -35,7 +34,7 @@ async function look(network: Network, { id, slot, minimum, overlap }: Order): Pr
   ] as ArrayBuffer[]);
 }
 
-/** The first run makes what later ones use again, and is slow: no frame should wait for it. */
+/** The first run allocates and is slow: no frame should wait for it. The second measures the duration. */
 async function start(): Promise<Network | undefined> {
   const warnings: string[] = [];
   const network = await inside(() => loadNetwork(settings, (warning) => warnings.push(warning)));
@@ -49,10 +48,10 @@ async function start(): Promise<Network | undefined> {
 
 const starting = start();
 starting.catch((error) => answer({ kind: "refused", reason: reasonOf(error) }));
-let turn: Promise<unknown> = starting;
+let queue: Promise<unknown> = starting;
 port.on("message", (order: Order) => {
-  turn = turn
+  queue = queue
     .then(() => starting)
-    .then((network) => network && look(network, order))
+    .then((network) => network && infer(network, order))
     .catch((error) => answer({ kind: "failed", reason: reasonOf(error) }));
 });

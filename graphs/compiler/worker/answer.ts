@@ -1,69 +1,68 @@
-/** Answers one request. Pure but for reading the installed graphs. */
+/** Answers one request of the server. Pure but for reading the installed graphs. */
 import type { AnyElement, SourceBinding } from "../../../elements/element.ts";
-import type { JsonRecord } from "../../../schemas/json.ts";
+import type { Json, JsonRecord } from "../../../schemas/json.ts";
 import type { Registry } from "../../../schemas/registry.ts";
-import { type Compiled, type CompileInput, compile } from "../compile.ts";
+import { didYouMean } from "../../../schemas/suggest.ts";
+import { type CompileInput, compile } from "../compile.ts";
+import { describeSchema } from "../describe.ts";
 import type { GraphDocument } from "../document.ts";
-import { type GraphText, type LoadGraph, readGraph } from "../extend.ts";
-import type { Fault } from "../fault.ts";
-import { FaultList } from "../fault-list.ts";
-import { canTry, judgeGiven, listReserved, restrictAuthor } from "../outside/restrict.ts";
+import { type GraphText, type LoadGraph, readGraph } from "../extend-document.ts";
+import { type Fault, FaultList } from "../fault.ts";
 import { paramsSchema } from "../params.ts";
-import { checkParams } from "./check-params.ts";
-import type { InstalledGraphs, InstalledText } from "./installed.ts";
-import type { GraphMemory, Looked } from "./memory.ts";
+import { canTry, checkGiven, listReserved, restrictAuthor } from "../restrict.ts";
+import { validate } from "../schema-check.ts";
+import type { CheckCache, CheckedGraph, InstalledGraphs, InstalledText } from "./installed.ts";
 import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
 
-export interface CompilerWorld {
+export interface CompilerDeps {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
   readonly installed: InstalledGraphs;
-  readonly memory: GraphMemory;
+  readonly cache: CheckCache;
 }
 
-/** As it stands in positions of a graph that has no file. */
+/** The file name in positions of a graph that is not installed. */
 const OWN_TEXT = "graph.yaml";
 
-/** What graphs are shown on. */
+/** The source with which graphs are described. */
 const SAMPLE: SourceBinding = { uri: "source.mp4", pace: "realtime" };
 
-export function answer(request: CompileRequest, world: CompilerWorld): CompileAnswer {
+export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnswer {
   switch (request.type) {
     case "list":
-      return { type: "listed", graphs: world.installed.names().flatMap((name) => summarise(name, world) ?? []) };
+      return { type: "listed", graphs: deps.installed.names().flatMap((name) => summarise(name, deps) ?? []) };
     case "describe": {
-      const graph = describe(request.graph, world);
-      return graph === null ? absent(world) : { type: "described", graph };
+      const graph = describe(request.graph, deps);
+      return graph === null ? absent(deps) : { type: "described", graph };
     }
-    case "validate":
-      return { type: "validated", faults: validate(request.text, world) };
+    case "validate": {
+      const { faults } = compile({ file: OWN_TEXT, text: request.text }, { ...inputOf(deps), mode: "check" });
+      return { type: "validated", faults };
+    }
     case "prepare":
-      return prepare(request, world);
+      return prepare(request, deps);
   }
 }
 
-const validate = (text: string, world: CompilerWorld): readonly Fault[] =>
-  compile({ file: OWN_TEXT, text }, { ...inputOf(world), mode: "check" }).faults;
+const absent = ({ installed }: CompilerDeps): CompileAnswer => ({ type: "absent", installed: installed.names() });
 
-const absent = ({ installed }: CompilerWorld): CompileAnswer => ({ type: "absent", installed: installed.names() });
-
-function summarise(name: string, world: CompilerWorld) {
-  const described = describe(name, world);
+function summarise(name: string, deps: CompilerDeps) {
+  const described = describe(name, deps);
   if (described === null) return null;
   const { text: _, plan: __, ...summary } = described;
   return summary;
 }
 
-function describe(name: string, world: CompilerWorld): DescribedGraph | null {
-  const found = world.installed.read(name);
+function describe(name: string, deps: CompilerDeps): DescribedGraph | null {
+  const found = deps.installed.read(name);
   if (found === null) return null;
-  const { checked, document } = lookAt(found, world);
+  const { checked, document } = checkInstalled(found, deps);
   const { plan, paramSchema, faults } = checked;
   return {
     name,
     about: plan?.about ?? document?.about ?? "",
     params: paramSchema,
-    reserved: document === null ? [] : [...listReserved(document, world).keys()],
+    reserved: document === null ? [] : [...listReserved(document, deps).keys()],
     offers: plan?.offers ?? [],
     slots: plan?.slots ?? {},
     faults,
@@ -72,95 +71,123 @@ function describe(name: string, world: CompilerWorld): DescribedGraph | null {
   };
 }
 
-function prepare(request: PrepareRequest, world: CompilerWorld): CompileAnswer {
-  const { text, params } = request;
-  const graph = text === null ? world.installed.read(request.graph) : { file: OWN_TEXT, text };
-  if (graph === null) return absent(world);
-  const { checked, document } = text === null ? lookAt(graph, world) : look(graph, world, world.installed.load);
-  if (document === null) return refuse([], checked.faults);
-  const shapeFaults = checkParams(checked.paramSchema, params);
-  const told = new Set(shapeFaults.map(({ path: [param] }) => param));
-  const given = text === null ? judgeGiven(document, request.given, { ...world, models: request.models }) : [];
-  const reachFaults = given.filter(({ param }) => !told.has(param));
-  const paramFaults = [...shapeFaults, ...reachFaults.map(({ param, message }) => ({ path: [param], message }))];
-  const authorFaults = text === null ? [] : judgeAuthor(document, request, checked, world);
-  // What does not link with what may not be there is no news.
+function prepare(request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
+  const { text, params, attach, models } = request;
+  const graph = text === null ? deps.installed.read(request.graph) : { file: OWN_TEXT, text };
+  if (graph === null) return absent(deps);
+  const { checked, document } = text === null ? checkInstalled(graph, deps) : check(graph, deps, deps.installed.load);
+  if (document === null) return reject([], checked.faults);
+  const { paramSchema } = checked;
+  const restricted = text === null ? checkGiven(document, request.given, { ...deps, models }) : [];
+  const paramFaults = joinFaults(checkParams(paramSchema, params), restricted);
+  const authorFaults = text === null ? [] : checkAuthor(document, request, paramSchema, deps);
+  // Link faults around elements that are not allowed are not worth reporting.
   const graphFaults = authorFaults.length > 0 ? authorFaults : checked.faults;
-  if (paramFaults.length > 0 || graphFaults.length > 0) return refuse(paramFaults, graphFaults);
-  const slotFaults = request.attach === null ? [] : judgeSlot(document, request.attach, request.models, world);
-  return slotFaults.length > 0 ? refuse(slotFaults) : run(graph, request, world);
+  if (paramFaults.length > 0 || graphFaults.length > 0) return reject(paramFaults, graphFaults);
+  // An unknown slot is reported by the compilation below.
+  const slot = document.slots.find(({ chain }) => chain.name === attach?.slot);
+  if (slot !== undefined && attach !== null) {
+    const alone = { ...document, params: slot.params, chains: [], slots: [slot] };
+    const shapeFaults = checkParams(paramsSchema(slot.params), attach.params, "slot");
+    const slotFaults = joinFaults(shapeFaults, checkGiven(alone, attach.params, { ...deps, models }));
+    if (slotFaults.length > 0) return reject(slotFaults);
+  }
+  return run(graph, request, deps);
 }
 
-/** Whether the graph has the slot at all is asked before. */
-function judgeSlot(
-  document: GraphDocument,
-  { slot: name, params }: NonNullable<PrepareRequest["attach"]>,
-  models: readonly string[],
-  world: CompilerWorld,
-): readonly ParamFault[] {
-  const slot = document.slots.find(({ chain }) => chain.name === name);
-  if (slot === undefined) return [];
-  const shapeFaults = checkParams(paramsSchema(slot.params), params, "slot");
-  const told = new Set(shapeFaults.map(({ path: [param] }) => param));
-  const alone = { ...document, params: slot.params, chains: [], slots: [slot] };
-  const given = judgeGiven(alone, params, { ...world, models }).filter(({ param }) => !told.has(param));
-  return [...shapeFaults, ...given.map(({ param, message }) => ({ path: [param], message }))];
-}
+/** A parameter of the wrong shape has no other faults. */
+const joinFaults = (
+  shape: readonly ParamFault[],
+  restricted: readonly { readonly param: string; readonly message: string }[],
+): readonly ParamFault[] => [
+  ...shape,
+  ...restricted
+    .filter(({ param }) => !shape.some(({ path }) => path[0] === param))
+    .map(({ param, message }) => ({ path: [param], message })),
+];
 
-/** With everything known: what only the real values and the real source show. */
-function run(
-  graph: GraphText,
-  { text, params, sourceUri, attach }: PrepareRequest,
-  world: CompilerWorld,
-): CompileAnswer {
+/** Compiles with the real values and the real source. */
+function run(graph: GraphText, { text, params, sourceUri, attach }: PrepareRequest, deps: CompilerDeps): CompileAnswer {
   const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime" } as const);
   const { plan, faults, slot } = compile(graph, {
-    ...inputOf(world),
+    ...inputOf(deps),
     params,
     source,
     ...(text !== null && { keepSlot: canTry }),
   });
-  if (plan === null) return refuse([], faults);
+  if (plan === null) return reject([], faults);
   const attached = attach === null ? null : slot(attach.slot, "check", attach.params);
-  if (attached?.segment === null) return refuse([], attached.faults);
+  if (attached?.segment === null) return reject([], attached.faults);
   return { type: "prepared", prepared: { plan } };
 }
 
-function judgeAuthor(
+function checkAuthor(
   document: GraphDocument,
   request: PrepareRequest,
-  { paramSchema }: Compiled,
-  world: CompilerWorld,
+  { properties = {} }: JsonRecord,
+  deps: CompilerDeps,
 ): readonly Fault[] {
   const faults = new FaultList(document.file);
-  const values = { ...defaultsOf(paramSchema), ...request.params };
-  restrictAuthor(document, values, { ...world, models: request.models }, faults);
+  const defaults = Object.entries(properties as Readonly<Record<string, JsonRecord>>).flatMap(([name, schema]) =>
+    schema.default === undefined ? [] : [[name, schema.default] as const],
+  );
+  const values = { ...Object.fromEntries(defaults), ...request.params };
+  restrictAuthor(document, values, { ...deps, models: request.models }, faults);
   return faults.sorted();
 }
 
-const defaultsOf = ({ properties = {} }: JsonRecord): JsonRecord =>
-  Object.fromEntries(
-    Object.entries(properties as Readonly<Record<string, JsonRecord>>).flatMap(([name, schema]) =>
-      schema.default === undefined ? [] : [[name, schema.default] as const],
-    ),
-  );
-
-const refuse = (params: readonly ParamFault[], graph: readonly Fault[] = []): CompileAnswer => ({
+const reject = (params: readonly ParamFault[], graph: readonly Fault[] = []): CompileAnswer => ({
   type: "refused",
   refusal: { params, graph },
 });
 
-const inputOf = ({ elements, registry, installed }: CompilerWorld): CompileInput => ({
+const inputOf = ({ elements, registry, installed }: CompilerDeps): CompileInput => ({
   elements,
   registry,
   load: installed.load,
 });
 
-const lookAt = (graph: InstalledText, world: CompilerWorld): Looked =>
-  world.memory.look(graph, (load) => look(graph, world, load));
+const checkInstalled = (graph: InstalledText, deps: CompilerDeps): CheckedGraph =>
+  deps.cache.get(graph, (load) => check(graph, deps, load));
 
-/** Without values and on a file: what can be known of it beforehand. */
-const look = (graph: GraphText, world: CompilerWorld, load: LoadGraph): Looked => ({
-  checked: compile(graph, { ...inputOf(world), load, source: SAMPLE, mode: "check" }),
+/** Without parameter values and with a sample source. */
+const check = (graph: GraphText, deps: CompilerDeps, load: LoadGraph): CheckedGraph => ({
+  checked: compile(graph, { ...inputOf(deps), load, source: SAMPLE, mode: "check" }),
   document: readGraph(graph, load, new FaultList(graph.file)),
 });
+
+/** Bound by the server, even if a graph has parameters of these names. */
+const BOUND = ["source", "uri"];
+
+/** Checks a client's parameters against the compiled schema of a graph or slot. */
+function checkParams(schema: JsonRecord, given: JsonRecord, owner: "graph" | "slot" = "graph"): readonly ParamFault[] {
+  const declared = (schema.properties ?? {}) as Readonly<Record<string, JsonRecord>>;
+  const required = (schema.required ?? []) as readonly string[];
+  const faults = [
+    ...Object.entries(given).flatMap(([name, value]) => checkParam(name, value, declared, owner)),
+    ...required
+      .filter((name) => !Object.hasOwn(given, name))
+      .map((name) => ({ path: [name], message: `is missing; expected ${describeSchema(declared[name])}` })),
+  ];
+  if (Object.keys(declared).length > 0) return faults;
+  return faults.map((fault) => ({ ...fault, message: `${fault.message}; this ${owner} has no params` }));
+}
+
+function checkParam(
+  name: string,
+  value: Json,
+  declared: Readonly<Record<string, JsonRecord>>,
+  owner: "graph" | "slot",
+): readonly ParamFault[] {
+  if (owner === "graph" && BOUND.includes(name))
+    return [{ path: [name], message: "cannot be a param: the source is the one that source_uuid names; leave it out" }];
+  if (!Object.hasOwn(declared, name)) {
+    const names = Object.keys(declared);
+    const known = names.length > 0 ? `; expected one of ${names.join(", ")}` : "";
+    return [{ path: [name], message: `is not a param of this ${owner}${didYouMean(name, names)}${known}` }];
+  }
+  return validate(declared[name] ?? {}, value).map(({ path, found, expected }) => ({
+    path: [name, ...path],
+    message: `is ${found}; expected ${expected}`,
+  }));
+}

@@ -1,14 +1,14 @@
-/** What the server asks of the thread that compiles, and is answered. Plain data: it is copied between threads. */
+/** Requests of the server to the compiler's worker thread, and its answers. Plain data, copied between threads. */
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { FactoryInfo } from "../../../schemas/registry.ts";
 import type { Fault } from "../fault.ts";
 import type { GraphPlan } from "../plan.ts";
 
-/** What the thread is started with. */
+/** `workerData` of the thread. */
 export interface CompilerKnowledge {
-  /** JSON of `FactoryInfo[]`: the whole registry. Text, since that is quicker to hand over than objects. */
+  /** JSON of `FactoryInfo[]`: the whole registry. Text is faster to copy than objects. */
   readonly factories: string;
-  /** Where the installed graphs are, a `file:` URL; without it those of this checkout. */
+  /** `file:` URL of the installed graphs; null: those of this checkout. */
   readonly folder: string | null;
 }
 
@@ -18,14 +18,14 @@ export interface PrepareRequest {
   readonly type: "prepare";
   /** Name of an installed graph; of another one only a label. */
   readonly graph: string;
-  /** Of a graph that is not installed: it may use what is on the allow-list. */
+  /** Of a graph that is not installed; limited to the allow-list. */
   readonly text: string | null;
   readonly params: JsonRecord;
-  /** Of these, what a client gives now: the others have been judged before. */
+  /** Those of `params` that a client gives with this request; the others have been checked before. */
   readonly given: JsonRecord;
-  /** A slot that is to be attached, with what a client gives for it. What is wrong with that is in `params` of a refusal. */
+  /** A slot to attach, with a client's parameters for it. Their faults are in `params` of a refusal. */
   readonly attach: { readonly slot: string; readonly params: JsonRecord } | null;
-  /** Null: as if the graph were started on something that is not known yet. */
+  /** Null: the source is not known yet. */
   readonly sourceUri: string | null;
   readonly models: readonly string[];
 }
@@ -34,7 +34,7 @@ export type CompileRequest =
   | PrepareRequest
   | { readonly type: "list" }
   | { readonly type: "describe"; readonly graph: string }
-  /** Of any text: what is wrong with it. */
+  /** Faults of any text. */
   | { readonly type: "validate"; readonly text: string };
 
 export interface GraphSummary {
@@ -46,7 +46,7 @@ export interface GraphSummary {
   readonly reserved: readonly string[];
   readonly offers: readonly string[];
   readonly slots: Readonly<Record<string, JsonRecord>>;
-  /** Faults of an installed graph: it cannot be started. */
+  /** A graph with faults cannot be started. */
   readonly faults: readonly Fault[];
 }
 
@@ -55,11 +55,11 @@ export interface DescribedGraph extends GraphSummary {
   readonly plan: GraphPlan | null;
 }
 
-export interface PreparedGraph {
+interface PreparedGraph {
   readonly plan: GraphPlan;
 }
 
-/** Something wrong with what a client gave. */
+/** A fault in a client's parameters. */
 export interface ParamFault {
   /** Keys from `params` down to the wrong value. */
   readonly path: readonly string[];
@@ -71,7 +71,7 @@ export interface Refusal {
   readonly graph: readonly Fault[];
 }
 
-/** `absent`: no such graph is installed; the names of those that are. */
+/** `absent`: the graph is not installed; `installed` names those that are. */
 export type CompileAnswer =
   | { readonly type: "listed"; readonly graphs: readonly GraphSummary[] }
   | { readonly type: "described"; readonly graph: DescribedGraph }

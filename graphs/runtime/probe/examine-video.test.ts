@@ -12,7 +12,7 @@ async function faultOf(bytes: Buffer | string): Promise<string | null> {
     await writeFile(file, bytes);
     const { video, fault } = await examineVideo(file);
     assert.equal(video, null);
-    assert.doesNotMatch(fault ?? "", /\//, "no path is told");
+    assert.doesNotMatch(fault ?? "", /\//, "the fault contains a path");
     return fault;
   });
 }
@@ -23,7 +23,7 @@ const film = (frames = 30, sound = true) =>
     return readFile(join(folder, "film.mp4"));
   });
 
-test("tells what is in an mp4", NO_HANG, async () => {
+test("describes an mp4", NO_HANG, async () => {
   await withFolder(async (folder) => {
     await makeFilm(join(folder, "film.mp4"), 30, true);
     const { video, fault } = await examineVideo(join(folder, "film.mp4"));
@@ -34,7 +34,7 @@ test("tells what is in an mp4", NO_HANG, async () => {
   });
 });
 
-test("tells a mov and an avi by their bytes, whatever they are called", NO_HANG, async () => {
+test("recognises mov and avi by their bytes, whatever their names", NO_HANG, async () => {
   await withFolder(async (folder) => {
     const file = join(folder, "upload.mp4");
     await play({ ...pictures(10), ...H264, muxer: ["qtmux"], file: ["filesink", { location: file }] });
@@ -45,29 +45,29 @@ test("tells a mov and an avi by their bytes, whatever they are called", NO_HANG,
   });
 });
 
-test("refuses what is no video, and says what it is", NO_HANG, async () => {
+test("rejects files that are not videos, with their type", NO_HANG, async () => {
   assert.match((await faultOf("PK\x03\x04zipped")) ?? "", /ZIP archive/);
   assert.match((await faultOf("only words in here")) ?? "", /text file/);
   assert.match((await faultOf("")) ?? "", /first bytes/);
   assert.match((await faultOf(Buffer.alloc(100_000))) ?? "", /first bytes/);
 });
 
-test("refuses sound without pictures", NO_HANG, async () => {
+test("rejects sound without video", NO_HANG, async () => {
   await withFolder(async (folder) => {
     await makeSound(join(folder, "sound.mp4"));
     assert.match((await faultOf(await readFile(join(folder, "sound.mp4")))) ?? "", /sound .* no video/);
   });
 });
 
-test("refuses a film whose index is cut off", NO_HANG, async () => {
+test("rejects a film with a truncated index", NO_HANG, async () => {
   const bytes = await film();
   const index = bytes.indexOf("moov");
-  assert.match((await faultOf(bytes.subarray(0, index + 200))) ?? "", /damaged or not whole/);
-  assert.match((await faultOf(bytes.subarray(0, 400))) ?? "", /damaged or not whole/);
+  assert.match((await faultOf(bytes.subarray(0, index + 200))) ?? "", /damaged or incomplete/);
+  assert.match((await faultOf(bytes.subarray(0, 400))) ?? "", /damaged or incomplete/);
 });
 
-test("refuses a film of which no picture can be decoded", NO_HANG, async () => {
+test("rejects a film of which no frame can be decoded", NO_HANG, async () => {
   const bytes = await film(30, false);
   bytes.fill(0, bytes.indexOf("mdat") + 4, bytes.indexOf("moov") - 4);
-  assert.match((await faultOf(bytes)) ?? "", /no picture can be decoded/);
+  assert.match((await faultOf(bytes)) ?? "", /no frame can be decoded/);
 });

@@ -1,40 +1,39 @@
-/** Whether a file holds a video that can be played: what it is by its bytes, and its first picture decoded. */
+/** Checks that a file is a video that can be played: by its first bytes, and by decoding its first frame. */
 import { type NativeSegment, Pipeline } from "../../../native/pipeline.ts";
 import type { ProbeResult, VideoFacts } from "../../../schemas/probe.ts";
-import { recogniseFile } from "../source-files.ts";
-import { DEMUXERS, findContainer } from "./container.ts";
+import { DEMUXERS, findContainer, recogniseFile } from "../file-kind.ts";
 
 const LIMIT_MS = 15_000;
-/** Larger pictures than any camera's: they would only eat memory. */
-const MOST_PIXELS = 8192 * 8192;
+/** Larger than the frames of any camera. */
+const MAX_PIXELS = 8192 * 8192;
 
-const NO_PICTURES = "has sound in it and no video";
-const ENDED_EARLY = "is damaged or not whole: it ends before its first picture";
-const NOT_DECODED = "has a video in it of which no picture can be decoded";
+const NO_VIDEO = "has sound but no video";
+const ENDED_EARLY = "is damaged or incomplete: it ends before its first frame";
+const NOT_DECODED = "has a video of which no frame can be decoded";
 
-/** Refused, in words that end "The file …". */
-class NoVideo extends Error {
-  override readonly name = "NoVideo";
+/** The reason continues a sentence that begins with "The file". */
+class NotAVideo extends Error {
+  override readonly name = "NotAVideo";
 }
 
-/** Rejects when the file cannot be read; what is in it is told. */
+/** Rejects when the file cannot be read; other faults are in the result. */
 export async function examineVideo(file: string): Promise<ProbeResult> {
   const kind = recogniseFile(file);
-  if (kind !== null) return refused(`is no video but ${kind}`);
+  if (kind !== null) return rejected(`is not a video but ${kind}`);
   const container = findContainer(file);
-  if (container === null) return refused("is no mp4, mov or avi, judging by its first bytes");
+  if (container === null) return rejected("is not mp4, mov or avi, judging by its first bytes");
   try {
-    return { video: { container, ...(await readFirstPicture(file, container)) }, fault: null };
+    return { video: { container, ...(await readFirstFrame(file, container)) }, fault: null };
   } catch (error) {
-    if (error instanceof NoVideo) return refused(error.message);
+    if (error instanceof NotAVideo) return rejected(error.message);
     throw error;
   }
 }
 
-const refused = (fault: string): ProbeResult => ({ video: null, fault });
+const rejected = (fault: string): ProbeResult => ({ video: null, fault });
 
-/** Before the picture the demuxer tells its size: what is too large is not decoded. */
-async function readFirstPicture(
+/** The demuxer reports the size first: a frame that is too large is not decoded. */
+async function readFirstFrame(
   file: string,
   container: VideoFacts["container"],
 ): Promise<Omit<VideoFacts, "container">> {
@@ -47,8 +46,8 @@ async function readFirstPicture(
     ],
   });
   const size = readSize(coded.caps);
-  if (size !== null && size.width * size.height > MOST_PIXELS)
-    throw new NoVideo(`has pictures of ${size.width}x${size.height}, larger than can be worked on`);
+  if (size !== null && size.width * size.height > MAX_PIXELS)
+    throw new NotAVideo(`has frames of ${size.width}x${size.height}, more than ${MAX_PIXELS} pixels`);
   const picture = await playTo("picture", {
     nodes: [
       node("file", "filesrc", { location: file }),
@@ -64,7 +63,7 @@ async function readFirstPicture(
     ],
   });
   const shown = readSize(picture.caps);
-  if (shown === null) throw new NoVideo(NOT_DECODED);
+  if (shown === null) throw new NotAVideo(NOT_DECODED);
   const [codec = ""] = coded.caps.split(",");
   const { durationNs } = picture;
   return { codec, ...shown, duration_ms: durationNs === null ? null : Number(durationNs / 1_000_000n) };
@@ -97,13 +96,13 @@ async function playTo(nodeName: string, segment: NativeSegment): Promise<{ caps:
     const caps = await Promise.race([first, endOf(pipeline)]);
     return { caps, durationNs: await pipeline.duration() };
   } catch (cause) {
-    throw new NoVideo(explain(cause instanceof Error ? cause.message : String(cause)), { cause });
+    throw new NotAVideo(explain(cause instanceof Error ? cause.message : String(cause)), { cause });
   } finally {
     await pipeline.close();
   }
 }
 
-/** Rejects at the end of a stream that had nothing in it. */
+/** Rejects when the stream ends without a frame. */
 async function endOf(pipeline: Pipeline): Promise<never> {
   for await (const message of pipeline.messages()) {
     if (message.type === "eos") throw new Error(ENDED_EARLY);
@@ -112,16 +111,16 @@ async function endOf(pipeline: Pipeline): Promise<never> {
   throw new Error(ENDED_EARLY);
 }
 
-/** GStreamer's words without the parts of the pipeline, which mean nothing to who uploaded the file. */
+/** GStreamer's message without names of the pipeline's nodes, which mean nothing to a user. */
 function explain(message: string): string {
   const plain = message
     .replace(/^cannot go to PAUSED: /, "")
     .replace(/^(?:file|demuxer|decoder|picture|coded|sink): /, "");
   if (plain === ENDED_EARLY) return plain;
-  if (/and no video$/.test(plain)) return NO_PICTURES;
+  if (/and no video$/.test(plain)) return NO_VIDEO;
   if (/no valid frames decoded/i.test(plain)) return NOT_DECODED;
   if (/no playable streams|incomplete|demultiplex/i.test(plain))
-    return "is damaged or not whole: no video can be found in it";
-  if (/missing|no suitable plugins/i.test(plain)) return `has a video in it that nothing here can decode (${plain})`;
+    return "is damaged or incomplete: no video can be found in it";
+  if (/missing|no suitable plugins/i.test(plain)) return `has a video for which no decoder is installed (${plain})`;
   return `cannot be played: ${plain}`;
 }

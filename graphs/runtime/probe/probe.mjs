@@ -1,6 +1,6 @@
 /**
- * Looks into one video file in a process of its own: `node probe.mjs FILE` prints what it found as one line of JSON (see
- * schemas/probe.ts). Hands over to main.ts.
+ * Checks one video file in a separate process: `node probe.mjs FILE` prints the result as one line of JSON (see
+ * schemas/probe.ts). Loads main.ts.
  */
 import { load } from "../../../setup/load.mjs";
 

@@ -1,37 +1,37 @@
-/** What is attached to a graph while it runs, and how that which sends something away gets on. */
+/** The attachments (dynamic branches) of a running graph, and their status messages to the server. */
 import { isDeepStrictEqual } from "node:util";
 import type { ElementEvent } from "../../../elements/element.ts";
 import type { Pipeline } from "../../../native/pipeline.ts";
 import type { RunnerMessage } from "../../../schemas/runner.ts";
 import type { PlanSegment } from "../../compiler/plan.ts";
 
-type Told = RunnerMessage & { type: "attachment" };
+type StatusMessage = RunnerMessage & { type: "attachment" };
 type Meters = Pick<Pipeline, "meter" | "meters">;
 
-/** What an element says of its way out: the event `output`. */
-type Said = Pick<Told, "status" | "detail" | "framesSent" | "framesDropped">;
+/** The event `output` of an element that publishes. */
+type OutputStatus = Pick<StatusMessage, "status" | "detail" | "framesSent" | "framesDropped">;
 
-const SILENT: Said = { status: "live", detail: null, framesSent: 0, framesDropped: 0 };
+const DEFAULT_STATUS: OutputStatus = { status: "live", detail: null, framesSent: 0, framesDropped: 0 };
 
 interface Attachment {
   readonly id: string;
   readonly segment: string;
   /** Names of the meters of its queues. */
   meters: readonly string[];
-  /** Frames that its queues have dropped: more came than what follows could take. */
+  /** Frames that its queues dropped because the branch is too slow. */
   queueDrops: number;
-  said: Said | null;
-  told: Told | null;
+  status: OutputStatus | null;
+  sent: StatusMessage | null;
 }
 
 export class Attachments {
-  readonly #tell: (message: Told) => void;
-  /** By the server's name of the attachment. */
+  readonly #notify: (message: StatusMessage) => void;
+  /** By the server's id of the attachment. */
   readonly #attached = new Map<string, Attachment>();
   #pipeline: Meters | null = null;
 
-  constructor(tell: (message: Told) => void) {
-    this.#tell = tell;
+  constructor(notify: (message: StatusMessage) => void) {
+    this.#notify = notify;
   }
 
   has(id: string): boolean {
@@ -43,22 +43,22 @@ export class Attachments {
     return this.#attached.get(id)?.segment ?? null;
   }
 
-  /** Before its elements are made, so that their first word is heard. */
+  /** Called before its elements are created, so that no event is missed. */
   add(id: string, segment: string): void {
-    this.#attached.set(id, { id, segment, meters: [], queueDrops: 0, said: null, told: null });
+    this.#attached.set(id, { id, segment, meters: [], queueDrops: 0, status: null, sent: null });
   }
 
   delete(id: string): void {
     this.#attached.delete(id);
   }
 
-  /** The segments of a pipeline that is about to play. */
-  place(pipeline: Meters, segments: readonly PlanSegment[]): void {
+  /** Meters all attachments of a pipeline that is about to play. */
+  onBuilt(pipeline: Meters, segments: readonly PlanSegment[]): void {
     this.#pipeline = pipeline;
     for (const { id } of this.#attached.values()) this.meter(id, segments);
   }
 
-  /** It is in the pipeline now, with these segments. */
+  /** Meters the queues of an attachment that is in the pipeline now. */
   meter(id: string, segments: readonly PlanSegment[]): void {
     const attachment = this.#attached.get(id);
     const segment = segments.find(({ name }) => name === attachment?.segment);
@@ -71,49 +71,48 @@ export class Attachments {
     });
   }
 
-  /** A change of status is told at once. False: it is not of what is attached. */
-  hear(node: string, event: ElementEvent): boolean {
+  /** Notifies at once of a change of status. Returns false when the event is not from an attachment. */
+  onElementEvent(node: string, event: ElementEvent): boolean {
     if (event.type !== "output") return false;
     const attachment = [...this.#attached.values()].find(({ segment }) => node.startsWith(`${segment}/`));
     if (attachment === undefined) return false;
-    const { status, detail, framesSent, framesDropped } = event as unknown as Said;
-    const { told } = attachment;
-    attachment.said = { status, detail, framesSent, framesDropped };
-    if (told?.status !== status || told.detail !== detail) this.#tellOf(attachment);
+    const { status, detail, framesSent, framesDropped } = event as unknown as OutputStatus;
+    attachment.status = { status, detail, framesSent, framesDropped };
+    const { sent } = attachment;
+    if (sent?.status !== status || sent.detail !== detail) this.#notifyOf(attachment);
     return true;
   }
 
-  /** Its branch is gone; it stays known until it is detached. */
+  /** Its branch was dropped; the attachment stays registered until it is detached. */
   fail(segment: string, detail: string): void {
     const attachment = [...this.#attached.values()].find((each) => each.segment === segment);
     if (attachment === undefined) return;
-    attachment.said = { ...(attachment.said ?? SILENT), status: "failed", detail };
-    this.#tellOf(attachment);
+    attachment.status = { ...(attachment.status ?? DEFAULT_STATUS), status: "failed", detail };
+    this.#notifyOf(attachment);
   }
 
-  /** The counts, where they have changed. */
-  tell(): void {
-    for (const attachment of this.#attached.values()) this.#tellOf(attachment);
+  /** Sends the status of attachments whose counters changed. */
+  notifyChanged(): void {
+    for (const attachment of this.#attached.values()) this.#notifyOf(attachment);
   }
 
   close(): void {
     this.#pipeline = null;
   }
 
-  #tellOf(attachment: Attachment): void {
-    const { id, told } = attachment;
+  #notifyOf(attachment: Attachment): void {
     const queueDrops = this.#countQueueDrops(attachment);
-    // What is written to a file says nothing of itself; what its queues dropped is told all the same.
-    if (attachment.said === null && queueDrops === 0) return;
-    const said = attachment.said ?? SILENT;
-    const framesDropped = said.framesDropped + queueDrops;
-    const message: Told = { type: "attachment", attachment: id, ...said, framesDropped };
-    if (isDeepStrictEqual(message, told)) return;
-    attachment.told = message;
-    this.#tell(message);
+    // A branch that writes a file has no status of its own, but its queues may drop frames.
+    if (attachment.status === null && queueDrops === 0) return;
+    const status = attachment.status ?? DEFAULT_STATUS;
+    const framesDropped = status.framesDropped + queueDrops;
+    const message: StatusMessage = { type: "attachment", attachment: attachment.id, ...status, framesDropped };
+    if (isDeepStrictEqual(message, attachment.sent)) return;
+    attachment.sent = message;
+    this.#notify(message);
   }
 
-  /** Its branch may be gone already: then what was counted stays. */
+  /** Keeps the last count when the branch is already removed. */
   #countQueueDrops(attachment: Attachment): number {
     const readings = Object.values(this.#pipeline?.meters(attachment.meters) ?? {});
     const dropped = readings.reduce((sum, reading) => sum + reading.dropped, 0);

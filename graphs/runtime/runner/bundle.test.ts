@@ -21,13 +21,13 @@ function copySources(): string {
   return copy;
 }
 
-test("a runner is the same bundled and read from its sources, and a source that is newer than the bundle counts", async () => {
+test("a runner behaves the same bundled and from sources, and sources newer than the bundle win", async () => {
   const copy = copySources();
   after(() => rmSync(copy, { recursive: true, force: true }));
   const load = (name: string) => import(pathToFileURL(join(copy, "setup", name)).href);
   const { buildBundle } = (await load("bundle.mjs")) as typeof import("../../../setup/bundle.mjs");
   const { findBundle } = (await load("find-bundle.mjs")) as typeof import("../../../setup/find-bundle.mjs");
-  const told = async (): Promise<string> => {
+  const firstMessages = async (): Promise<string> => {
     const runner = new ForkedRunner(join(copy, "graphs/runtime/runner/runner.mjs"));
     await runner.start({ sourceUri: "test:ball?width=64&height=48&frames=5", epochMs: 0 });
     await runner.exited;
@@ -37,10 +37,10 @@ test("a runner is the same bundled and read from its sources, and a source that 
   assert.equal(findBundle("runner"), null);
   await buildBundle();
   assert.ok(findBundle("runner"));
-  const bundled = await told();
-  utimesSync(join(copy, "graphs/runtime/latency.ts"), new Date(), new Date());
+  const bundled = await firstMessages();
+  utimesSync(join(copy, "graphs/runtime/limits.ts"), new Date(), new Date());
   assert.equal(findBundle("runner"), null);
-  assert.equal(await told(), bundled);
+  assert.equal(await firstMessages(), bundled);
   await buildBundle();
   assert.ok(findBundle("runner"));
 });

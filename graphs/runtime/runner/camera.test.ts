@@ -24,7 +24,7 @@ const capturedMs = (runner: ForkedRunner): readonly number[] =>
   runner.messages.map(({ message }) => Date.parse((JSON.parse(String(message.line)) as { time: string }).time));
 const lastReconnecting = (runner: ForkedRunner): boolean | undefined => runner.of("reconnecting").at(-1)?.reconnecting;
 
-test("a paused camera is let go of and resumes at now, with time running on", async () => {
+test("a pause disconnects a camera, and a resume continues at the current time", async () => {
   const { url } = await startCamera();
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: url });
@@ -46,14 +46,14 @@ test("a paused camera is let go of and resumes at now, with time running on", as
     all,
     [...all].sort((a, b) => a - b),
   );
-  assert.equal(lastReconnecting(runner), undefined, "a pause is no loss");
+  assert.equal(lastReconnecting(runner), undefined, "a pause counts as a loss");
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
   const { stats } = runner.of("progress").at(-1) ?? assert.fail("no progress");
   assert.ok(stats.fps_in > 0 && stats.latency_ms.p50 > 0, JSON.stringify(stats));
 });
 
-test("a camera that goes is retried, may be paused meanwhile, and comes back; if it stays away, it failed", async () => {
+test("a lost camera is retried, also across a pause, and fails if it stays offline", async () => {
   const first = await startCamera();
   const port = Number(new URL(first.url).port);
   const runner = new ForkedRunner();
@@ -77,7 +77,7 @@ test("a camera that goes is retried, may be paused meanwhile, and comes back; if
   assert.match(failure?.detail ?? "", /no video for 3(\.\d)? s, giving up/);
 });
 
-test("a camera that never answers fails as a source, and a stop meanwhile is a clean end", async () => {
+test("a camera that never answers fails as a source, and a stop meanwhile ends cleanly", async () => {
   const hole = createServer().listen(0, "127.0.0.1");
   await once(hole, "listening");
   after(() => hole.close());
@@ -96,5 +96,5 @@ test("a camera that never answers fails as a source, and a stop meanwhile is a c
     /cannot play rtsp:\/\/\*\*\*@127.*(no data within|does not answer)/,
   );
   assert.equal(stopped.states.at(-1), "finished");
-  assert.ok(!JSON.stringify(waiting.told).includes("secret"));
+  assert.ok(!JSON.stringify(waiting.received).includes("secret"));
 });

@@ -1,4 +1,5 @@
-/** From a job to a compiled graph. */
+/** Job → compiled graph, and the hosts that the job may connect to. */
+
 import { isAbsolute } from "node:path";
 import type { AnyElement } from "../../../elements/element.ts";
 import type { AllowedHost } from "../../../native/gstreamer.ts";
@@ -9,15 +10,15 @@ import type { RunnerJob } from "../../../schemas/runner.ts";
 import { type Compiled, compile } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { InstalledGraphs } from "../../compiler/worker/installed.ts";
-import { DEMUXERS, findContainer } from "../probe/container.ts";
-import { writeLive } from "./live-text.ts";
+import { DEMUXERS, findContainer } from "../file-kind.ts";
+import { writeLive } from "./live-values.ts";
 
 export interface Knowledge {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
 }
 
-/** Where this job may connect to: its source, and what the operator's own graphs name. Never what a client gave as a param. */
+/** The source, and hosts that installed graphs name. Never a host from a client's parameters. */
 export function listHosts({ graph, graphText, sourceUri, sourceAddresses = [] }: RunnerJob): readonly AllowedHost[] {
   const source = readHost(sourceUri).map((host) => ({ host, addresses: sourceAddresses }));
   const text = graphText === null ? (INSTALLED.read(graph)?.text ?? "") : "";
@@ -30,10 +31,10 @@ const readHost = (url: string): readonly string[] =>
 
 const INSTALLED = new InstalledGraphs(new URL("../../", import.meta.url));
 
-/** Throws `GraphFaults`. Files come at the pace at which they would be shown. */
+/** Throws `GraphFaults`. Files are played in real time. */
 export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValues = {}): Compiled {
   const base = job.graphText === null ? INSTALLED.read(job.graph) : { file: job.graph, text: job.graphText };
-  if (base === null) throw refuseName(job.graph);
+  if (base === null) throw unknownGraph(job.graph);
   const load = (name: string) => (name === BASE ? base : INSTALLED.load(name));
   const isChanged = Object.keys(live).length > 0;
   const graph = isChanged ? { file: null, text: writeLive(job.graph, BASE, live) } : base;
@@ -47,26 +48,44 @@ export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValue
   return compiled;
 }
 
-/** Of an upload, as it was probed. Anything else is chosen by content, among what `closeAutoplug` leaves. */
+/** The demuxer that an upload was probed with. Others are chosen by content, among those that `closeAutoplug` leaves. */
 function findDemuxer(uri: string): { readonly demuxer?: string } {
   try {
     const container = isAbsolute(uri) ? findContainer(uri) : null;
     return container === null ? {} : { demuxer: DEMUXERS[container] };
   } catch {
-    // The run says better than this why it cannot be read.
+    // Running the graph gives a better error.
     return {};
   }
 }
 
-/** No name of a graph: it has a colon. */
+/** Cannot be the name of a graph, which has no colon. */
 const BASE = "started:";
 
-const refuseName = (name: string): GraphFaults =>
+const unknownGraph = (name: string): GraphFaults =>
   new GraphFaults([
     {
       code: "unknown_graph",
       at: { file: null, line: 1, column: 1 },
-      message: `there is no graph "${name}"`,
-      expected: "the name of an installed one",
+      message: `unknown graph "${name}"`,
+      expected: "the name of an installed graph",
     },
   ]);
+
+const USUAL: RunnerJob = {
+  uuid: "",
+  graph: "detect",
+  graphText: null,
+  params: {},
+  sourceUri: "/video.mp4",
+  positionNs: "0",
+  firstTrackId: 1,
+  attach: [],
+  giveUpSeconds: 1,
+};
+
+/** Compiles the default graph before the first job, to create validators and load descriptions of GStreamer elements. */
+export function warmUp(knowledge: Knowledge): void {
+  const { slot } = compileJob(USUAL, knowledge);
+  slot("feed", "warm", {});
+}

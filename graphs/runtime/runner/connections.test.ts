@@ -9,7 +9,7 @@ import { listen, listenRedirecting } from "../../../test/listener.fixture.ts";
 import { examineVideo } from "../probe/examine-video.ts";
 import { ForkedRunner, times } from "./runner.fixture.ts";
 
-test("an RTSP server that redirects to another host leads nowhere", NO_HANG, async () => {
+test("does not follow an RTSP redirect to another host", NO_HANG, async () => {
   const inner = await listen(() => "", "127.0.0.2");
   const camera = await listenRedirecting(`rtsp://127.0.0.2:${inner.port}/inside`);
   const runner = new ForkedRunner();
@@ -20,7 +20,7 @@ test("an RTSP server that redirects to another host leads nowhere", NO_HANG, asy
 });
 
 /**
- * A film that begins with free space and a box of a kind that nobody knows: demuxers skip both, and what looks for the type
+ * A film that begins with free space and a box of an unknown type: demuxers skip both, and what looks for the type
  * of the file gives the film up there and finds the playlist in the free space.
  */
 async function makePolyglot(file: string, url: string): Promise<void> {
@@ -35,7 +35,7 @@ async function makePolyglot(file: string, url: string): Promise<void> {
   await writeFile(file, Buffer.concat([box("free", playlist), box("zzzz", ""), await readFile(file)]));
 }
 
-test("a film that is a playlist as well is played as the film that it was probed as", NO_HANG, async () => {
+test("plays a file that is also a playlist as the film it was probed as", NO_HANG, async () => {
   const inner = await listen();
   await withFolder(async (folder) => {
     const file = join(folder, "polyglot.mov");

@@ -1,22 +1,21 @@
-/** The graph as it runs, in the language that is asked for. Says neither passwords nor where files lie. */
+/** The running graph as JSON, DOT, Mermaid or a launch line, without credentials and paths of files. */
 import { basename, isAbsolute } from "node:path";
 import type { Json, JsonRecord } from "../../../schemas/json.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
 import type { RunnerJob, RunnerRequest } from "../../../schemas/runner.ts";
-import { toDot } from "../../compiler/dot.ts";
-import { gstLaunch } from "../../compiler/gst-launch.ts";
-import { toMermaid } from "../../compiler/mermaid.ts";
 import type { GraphPlan, PlanSegment } from "../../compiler/plan.ts";
+import { toDot, toMermaid } from "../../compiler/plan-to-diagram.ts";
+import { gstLaunch } from "../../compiler/plan-to-text.ts";
 import type { RunningGraph } from "../running-graph.ts";
 import { StatsReader, type StepStats } from "../stats.ts";
-import { isPath } from "./failure.ts";
+import { isPath } from "./to-server.ts";
 
-export type Format = (RunnerRequest & { type: "describe" })["format"];
+type Format = (RunnerRequest & { type: "describe" })["format"];
 
 export class Description {
   readonly #graph: RunningGraph;
   readonly #job: RunnerJob;
-  /** Meters every step from the first time that somebody wants to see them. */
+  /** Created on the first request, as it meters every step. */
   #stats: StatsReader | null = null;
 
   constructor(graph: RunningGraph, job: RunnerJob) {
@@ -58,7 +57,7 @@ export class Description {
     const shown = isPath(sourceUri) ? basename(sourceUri) : (sourceLabel ?? maskCredentials(sourceUri));
     const hide = (_: string, value: unknown) => {
       if (typeof value !== "string") return value;
-      // Such as that of a recording.
+      // Such as the path of a recording.
       return isAbsolute(value) ? basename(value) : maskCredentials(value.replaceAll(sourceUri, shown));
     };
     return JSON.parse(JSON.stringify(plan, hide)) as GraphPlan;
@@ -81,24 +80,14 @@ function describeSegment(
       properties: node.properties,
     })),
     links: links.map(({ from, to }) => ({ from, to })),
-    steps: [...new Set(nodes.map(({ author }) => author))].flatMap((author) => describeCounters(counters.get(author))),
+    steps: [...new Set(nodes.map(({ author }) => author))].flatMap((author) => {
+      const found = counters.get(author);
+      if (found === undefined) return [];
+      const { step, frames, fps, meanMs, p95Ms, queued, capacity, dropped } = found;
+      const times = { fps: round(fps), mean_ms: round(meanMs), p95_ms: round(p95Ms) };
+      return [{ step, frames, ...times, queued, capacity, dropped }];
+    }),
   };
-}
-
-function describeCounters(step: StepStats | undefined): readonly JsonRecord[] {
-  if (step === undefined) return [];
-  return [
-    {
-      step: step.step,
-      frames: step.frames,
-      fps: round(step.fps),
-      mean_ms: round(step.meanMs),
-      p95_ms: round(step.p95Ms),
-      queued: step.queued,
-      capacity: step.capacity,
-      dropped: step.dropped,
-    },
-  ];
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100;

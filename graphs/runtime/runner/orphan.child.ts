@@ -1,4 +1,4 @@
-/** Plays the server: forks a runner, starts it, tells its process id, and waits to be killed. */
+/** Acts as the server: forks a runner, starts it, prints its process id, and waits to be killed. */
 import { fork } from "node:child_process";
 import { ENTRY, jobOn } from "./runner.fixture.ts";
 

@@ -9,7 +9,7 @@ import { childCommand } from "../../../test/child.fixture.ts";
 const SERVER = childCommand(new URL("orphan.child.ts", import.meta.url));
 const LIMIT_MS = 30_000;
 
-test("a runner whose server is killed in the middle of a graph is gone soon after", async () => {
+test("a runner ends soon after its server is killed", async () => {
   const server = spawn(process.execPath, SERVER, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(server.stdout, "data")) as [Buffer];
   const pid = Number(line.toString());

@@ -24,7 +24,7 @@ async function startRunner(size: string, more: object = {}): Promise<ForkedRunne
 }
 
 const of = (runner: ForkedRunner, attachment: string) =>
-  runner.of("attachment").filter((told) => told.attachment === attachment);
+  runner.of("attachment").filter((message) => message.attachment === attachment);
 
 /** What a busy machine drops while it connects is another matter. */
 function droppedWhileLive(runner: ForkedRunner, attachment: string): number {
@@ -32,7 +32,7 @@ function droppedWhileLive(runner: ForkedRunner, attachment: string): number {
   return (live.at(-1)?.framesDropped ?? assert.fail()) - (live[0]?.framesDropped ?? 0);
 }
 
-test("an output that is there from the beginning and one that comes later are told of, and no secret is", async () => {
+test("reports outputs from the start and later ones, without secrets", async () => {
   const url = await urlOf("anna/early");
   const runner = await startRunner("width=64&height=48", { attach: [{ id: "early", slot: "rtsp", params: { url } }] });
   await published("anna/early");
@@ -52,22 +52,22 @@ test("an output that is there from the beginning and one that comes later are to
   }
   await runner.ask({ type: "detach", attachment: "late" });
   await hub.next("unpublished", ({ path }) => path === "anna/late");
-  const told = of(runner, "late").length;
+  const count = of(runner, "late").length;
   const seen = runner.of("progress").length;
   await runner.watch.until("two seconds", () => runner.of("progress").length >= seen + 2);
-  assert.equal(of(runner, "late").length, told, "what is detached is told of");
+  assert.equal(of(runner, "late").length, count, "a detached output is still reported");
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
   await hub.next("unpublished", ({ path }) => path === "anna/early");
-  assert.ok(!(JSON.stringify(runner.told) + runner.stderr).includes(SECRET));
+  assert.ok(!(JSON.stringify(runner.received) + runner.stderr).includes(SECRET));
 });
 
-test("what encodes too slowly loses frames of its own, says so, and costs nobody else any", async () => {
+test("a slow branch drops frames of its own, reports them, and does not affect other branches", async () => {
   const runner = await startRunner("width=64&height=48");
   await runner.ask({ type: "attach", attachment: "slow", slot: "slow", params: { url: await urlOf("anna/slow") } });
   await runner.ask({ type: "attach", attachment: "fast", slot: "rtsp", params: { url: await urlOf("anna/fast") } });
-  await runner.until("attachment", (told) => told.attachment === "slow" && told.framesDropped > 20);
-  await runner.until("attachment", (told) => told.attachment === "fast" && told.framesSent > 20);
+  await runner.until("attachment", (message) => message.attachment === "slow" && message.framesDropped > 20);
+  await runner.until("attachment", (message) => message.attachment === "fast" && message.framesSent > 20);
   assert.equal(of(runner, "slow").at(-1)?.status, "live");
   assert.equal(droppedWhileLive(runner, "fast"), 0);
   await runner.ask({ type: "stop" });
@@ -91,7 +91,7 @@ for (const [size, resolution, shown] of [
     await runner.exited;
   });
 
-test("a recording is written, and where it lies is not told", async () => {
+test("writes a recording without revealing its path", async () => {
   const path = join(temporaryFolder(), "0.mp4");
   const runner = await startRunner("width=64&height=48", {
     attach: [{ id: "rec", slot: "recording", params: { path } }],
@@ -113,10 +113,13 @@ test("a recording is written, and where it lies is not told", async () => {
   assert.ok(Number(counted) >= 25, String(counted));
 });
 
-test("an output whose address is none is refused, without the address", async () => {
+test("rejects an output with an invalid address, without revealing it", async () => {
   const runner = await startRunner("width=64&height=48");
   const params = { url: `rtsp://run:${SECRET}@host:99999/x` };
-  await assert.rejects(runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }), /address.*expected/);
+  await assert.rejects(
+    runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }),
+    /expected a URL of the form rtsp/,
+  );
   await runner.ask({ type: "stop" });
-  assert.ok(!JSON.stringify(runner.told).includes(SECRET));
+  assert.ok(!JSON.stringify(runner.received).includes(SECRET));
 });

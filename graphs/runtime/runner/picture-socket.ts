@@ -1,4 +1,4 @@
-/** Pictures to the server, over a socket of their own. The latest wins: one that does not fit any more is dropped. */
+/** Images to the server over a separate socket. While it is blocked, only the latest image is kept. */
 import { Socket } from "node:net";
 import { encodePictureHead, MOST_PICTURE_BYTES, type StreamedPicture } from "../../../schemas/picture-stream.ts";
 import { PICTURES } from "../../../schemas/runner.ts";
@@ -9,7 +9,7 @@ export class PictureSocket {
   #waiting: StreamedPicture | null = null;
   #hasFailed = false;
 
-  /** False when a picture, this one or the one before it, was dropped. Never waits. */
+  /** False when this image or the one before it was dropped. Never blocks. */
   show(picture: StreamedPicture): boolean {
     if (picture.bytes.length > MOST_PICTURE_BYTES / 2) return false;
     if (this.#socket === null && !this.#open()) return false;
@@ -32,18 +32,18 @@ export class PictureSocket {
     try {
       this.#socket = new Socket({ fd: PICTURES, readable: false, writable: true });
     } catch {
-      // Nobody gave us one.
+      // The server provided no socket.
       this.#hasFailed = true;
       return false;
     }
-    this.#socket.on("drain", () => this.#go());
+    this.#socket.on("drain", () => this.#onDrain());
     this.#socket.on("error", () => {}); // `close` follows
-    this.#socket.on("close", () => this.#forget());
+    this.#socket.on("close", () => this.#onClose());
     this.#writable = true;
     return true;
   }
 
-  #go(): void {
+  #onDrain(): void {
     this.#writable = true;
     const picture = this.#waiting;
     this.#waiting = null;
@@ -59,8 +59,8 @@ export class PictureSocket {
     socket.uncork();
   }
 
-  /** The server is gone, or wants none. */
-  #forget(): void {
+  /** The server closed the socket. */
+  #onClose(): void {
     this.#socket = null;
     this.#waiting = null;
     this.#hasFailed = true;

@@ -17,7 +17,7 @@ const countFrames = (file: string): number =>
     ]).toString(),
   );
 
-test("a file that begins before the last one is ended leaves no frame between them", async () => {
+test("overlapping recordings lose no frame between them", async () => {
   const folder = temporaryFolder();
   const [first, second] = [join(folder, "0.mp4"), join(folder, "1.mp4")];
   const runner = new ForkedRunner();
@@ -34,7 +34,7 @@ test("a file that begins before the last one is ended leaves no frame between th
   assert.ok(early + late >= FRAMES, `${early} and ${late} of ${FRAMES}`);
 });
 
-test("a recording that cannot be written is taken out and told of, and the run goes on to its end", async () => {
+test("a recording that cannot be written is detached and reported, and the run continues to its end", async () => {
   const runner = new ForkedRunner();
   const full = { slot: "recording", params: { path: "/dev/full" }, isExpendable: true };
   await runner.start({

@@ -1,4 +1,4 @@
-/** The real runner in a child process, as the server has it. */
+/** The real runner in a child process, as the server starts it. */
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,12 +13,12 @@ const isMessage = new Ajv2020({ strict: false }).compile<RunnerMessage>(RunnerMe
 
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 type Reply = RunnerMessage & { type: "reply" };
-type Told<T extends RunnerMessage["type"]> = Extract<RunnerMessage, { type: T }>;
+type Received<T extends RunnerMessage["type"]> = Extract<RunnerMessage, { type: T }>;
 
 export class ForkedRunner {
   readonly child: ChildProcess;
-  /** All that it said, checked. */
-  readonly told: RunnerMessage[] = [];
+  /** All its messages, validated. */
+  readonly received: RunnerMessage[] = [];
   readonly watch = new Watch();
   readonly exited: Promise<readonly [code: number | null, signal: string | null]>;
   stderr = "";
@@ -32,8 +32,8 @@ export class ForkedRunner {
       this.stderr += text;
     });
     this.child.on("message", (message) => {
-      assert.ok(isMessage(message), `no message of a runner: ${JSON.stringify(message)}`);
-      this.told.push(message);
+      assert.ok(isMessage(message), `not a message of a runner: ${JSON.stringify(message)}`);
+      this.received.push(message);
       this.watch.look();
     });
     this.exited = once(this.child, "exit").then((result) => {
@@ -43,8 +43,8 @@ export class ForkedRunner {
     after(() => this.child.kill("SIGKILL"));
   }
 
-  of<T extends RunnerMessage["type"]>(type: T): readonly Told<T>[] {
-    return this.told.filter((message): message is Told<T> => message.type === type);
+  of<T extends RunnerMessage["type"]>(type: T): readonly Received<T>[] {
+    return this.received.filter((message): message is Received<T> => message.type === type);
   }
 
   /** Names of the states so far. */
@@ -52,14 +52,14 @@ export class ForkedRunner {
     return this.of("state").map(({ state }) => state);
   }
 
-  get messages(): readonly Told<"message">[] {
+  get messages(): readonly Received<"message">[] {
     return this.of("message");
   }
 
-  async until<T extends RunnerMessage["type"]>(type: T, fits: (message: Told<T>) => boolean = () => true) {
+  async until<T extends RunnerMessage["type"]>(type: T, fits: (message: Received<T>) => boolean = () => true) {
     await this.watch.until(type, () => this.of(type).some(fits) || this.child.exitCode !== null);
     const found = this.of(type).find(fits);
-    assert.ok(found, `it ended without "${type}": ${JSON.stringify(this.told.slice(-5))} ${this.stderr}`);
+    assert.ok(found, `it ended without "${type}": ${JSON.stringify(this.received.slice(-5))} ${this.stderr}`);
     return found;
   }
 
@@ -97,7 +97,7 @@ export const jobOn = (job: Partial<RunnerJob> & { readonly sourceUri: string }):
 /** Without a model: one printed line for each frame. */
 export const WATCHED = `
 graph: watched
-about: Tells of every frame.
+about: Prints a line for every frame.
 params:
   every: { type: integer, minimum: 1, default: 1, live: true }
 chains:
@@ -119,6 +119,6 @@ slots:
       - feed
 `;
 
-/** PTS in milliseconds of the frames that were told. */
+/** PTS in milliseconds of the printed frames. */
 export const times = (runner: ForkedRunner): readonly number[] =>
   runner.messages.map(({ message }) => Number((JSON.parse(String(message.line)) as { pts_ms: number }).pts_ms));

@@ -1,6 +1,6 @@
 /**
- * A runner: one graph in a process of its own, forked by the server and told what to do over the channel of `fork` (see
- * schemas/runner.ts). Hands over to main.ts.
+ * A runner: one graph in a separate process, forked by the server and controlled over the IPC channel of `fork` (see
+ * schemas/runner.ts). Loads main.ts.
  */
 import { load } from "../../../setup/load.mjs";
 

@@ -12,7 +12,7 @@ const SELF = fileURLToPath(import.meta.url);
 const SHORT = "test:ball?width=64&height=48&frames=15";
 const ENDLESS = "test:ball?width=64&height=48";
 
-test("a file is told of frame by frame, in order, and finishes", async () => {
+test("sends a message for every frame of a file, in order, and finishes", async () => {
   const clip = await makeClip(folder, 40, "width=64&height=48");
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: clip });
@@ -22,16 +22,16 @@ test("a file is told of frame by frame, in order, and finishes", async () => {
     times(runner),
     Array.from({ length: 40 }, (_, index) => index * 40),
   );
-  const order = runner.told.filter(({ type }) => type === "flowing" || type === "message").map(({ type }) => type);
+  const order = runner.received.filter(({ type }) => type === "flowing" || type === "message").map(({ type }) => type);
   assert.equal(order[0], "flowing");
   const last = runner.of("progress").at(-1);
   assert.ok(BigInt(last?.positionNs ?? 0) >= 1_600_000_000n, last?.positionNs);
   assert.equal(last?.messagesLost, 0);
   assert.ok((last?.runningMs ?? 0) > 0);
-  assert.equal(runner.told.indexOf(runner.of("state").at(-1) as never), runner.told.length - 1);
+  assert.equal(runner.received.indexOf(runner.of("state").at(-1) as never), runner.received.length - 1);
 });
 
-test("messages name the source by its file, and frames by start time and PTS", async () => {
+test("messages have the file name of the source, and the start time and PTS of frames", async () => {
   const clip = await makeClip(folder, 12, "width=64&height=48");
   const runner = new ForkedRunner();
   const epochMs = Date.UTC(2025, 0, 1);
@@ -41,7 +41,7 @@ test("messages name the source by its file, and frames by start time and PTS", a
   assert.deepEqual(captured.slice(0, 2), ["2025-01-01T00:00:00.000Z", "2025-01-01T00:00:00.040Z"]);
 });
 
-test("the graph `detect` tells of what it sees in the words of the interface", async () => {
+test("the graph `detect` sends detections in the published form", async () => {
   const runner = new ForkedRunner();
   const uuid = "01890000-0000-7000-8000-0000000000aa";
   await runner.start({ uuid, sourceUri: ENDLESS, sourceLabel: "the yard", graph: "detect", graphText: null });
@@ -54,12 +54,12 @@ test("the graph `detect` tells of what it sees in the words of the interface", a
   await runner.ask({ type: "set", nodes: { detect: { confidence: 0.9, classes: ["person"] } } });
   await assert.rejects(runner.ask({ type: "set", nodes: { detect: { confidnce: 1 } } }), /did you mean "confidence"/);
   await assert.rejects(runner.ask({ type: "set", nodes: { detect: { classes: ["unicorn"] } } }), /unicorn/);
-  await assert.rejects(runner.ask({ type: "set", nodes: { detect: { model: "/etc/passwd" } } }), /while it runs/);
+  await assert.rejects(runner.ask({ type: "set", nodes: { detect: { model: "/etc/passwd" } } }), /while PLAYING/);
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
 
-test("a file begins at its position, with no frame before it and none left out", async () => {
+test("a file starts at its position, without earlier frames and without gaps", async () => {
   const clip = await makeClip(folder, 40, "width=64&height=48");
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: clip, positionNs: "1000000000", epochMs: 0 });
@@ -72,7 +72,7 @@ test("a file begins at its position, with no frame before it and none left out",
   assert.equal(first, "1970-01-01T00:00:01.000Z");
 });
 
-test("where one runner was, the next goes on: each frame is told once", async () => {
+test("the next runner resumes at the position: each frame is sent once", async () => {
   const clip = await makeClip(folder, 60, "width=64&height=48");
   const first = new ForkedRunner();
   await first.start({ sourceUri: clip });
@@ -89,7 +89,7 @@ test("where one runner was, the next goes on: each frame is told once", async ()
   );
 });
 
-test("a position behind the end finishes at once", async () => {
+test("a position after the end finishes at once", async () => {
   const clip = await makeClip(folder, 12, "width=64&height=48");
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: clip, positionNs: "3600000000000" });
@@ -97,22 +97,22 @@ test("a position behind the end finishes at once", async () => {
   assert.deepEqual([runner.messages.length, runner.states.at(-1)], [0, "finished"]);
 });
 
-test("a paused file goes on where it stopped, and its time does not count", async () => {
+test("a paused file continues at its position, and the pause does not count as running time", async () => {
   const clip = await makeClip(folder, 60, "width=64&height=48");
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: clip });
   await runner.watch.until("frames", () => runner.messages.length >= 10);
   await runner.ask({ type: "pause" });
   await runner.watch.until("the pause", () => runner.states.at(-1) === "paused");
-  await assert.rejects(runner.ask({ type: "pause" }), /wrong_state: it is paused/);
+  await assert.rejects(runner.ask({ type: "pause" }), /wrong_state: the runner is paused/);
   // What was reported before the pause has an earlier time.
   const seen = runner.of("progress").length;
   await runner.watch.until("progress while paused", () => runner.of("progress").length >= seen + 3);
   const [first, , last] = runner.of("progress").slice(seen);
   assert.ok(first !== undefined && last !== undefined);
-  assert.ok(Math.abs(last.runningMs - first.runningMs) <= 1, "time goes on while it is paused");
+  assert.ok(Math.abs(last.runningMs - first.runningMs) <= 1, "running time grows during a pause");
   await runner.ask({ type: "resume" });
-  await assert.rejects(runner.ask({ type: "resume" }), /wrong_state: it is running/);
+  await assert.rejects(runner.ask({ type: "resume" }), /wrong_state: the runner is running/);
   await runner.exited;
   assert.deepEqual(runner.states, ["starting", "running", "paused", "running", "finished"]);
   assert.deepEqual(
@@ -121,7 +121,7 @@ test("a paused file goes on where it stopped, and its time does not count", asyn
   );
 });
 
-test("a stop while it is paused is a clean end", async () => {
+test("a stop during a pause ends cleanly", async () => {
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: ENDLESS });
   await runner.until("flowing");
@@ -131,7 +131,7 @@ test("a stop while it is paused is a clean end", async () => {
   assert.deepEqual(runner.states.slice(-3), ["paused", "stopping", "finished"]);
 });
 
-test("a stop before and while it starts ends it too", async () => {
+test("a stop before and during the start ends it", async () => {
   const early = new ForkedRunner();
   await early.until("hello");
   await early.ask({ type: "stop" });
@@ -150,11 +150,11 @@ test("a stop before and while it starts ends it too", async () => {
 });
 
 for (const [what, job, kind, detail] of [
-  ["a graph that is not installed", { graph: "detct", graphText: null }, "graph", /there is no graph "detct"/],
-  ["a graph by a path", { graph: "../graphs/detect", graphText: null }, "graph", /there is no graph/],
+  ["a graph that is not installed", { graph: "detct", graphText: null }, "graph", /unknown graph "detct"/],
+  ["a graph by a path", { graph: "../graphs/detect", graphText: null }, "graph", /unknown graph/],
   ["a graph with faults", { graphText: "graph: x\nchains: { main: [source, decod] }" }, "graph", /decod/],
   ["a file that is not there", { sourceUri: join(folder, "gone.mp4") }, "source", /the video/],
-  ["a file that is no video", { sourceUri: SELF }, "source", /the video is no video but a text file/],
+  ["a file that is not a video", { sourceUri: SELF }, "source", /the video is not a video but a text file/],
   [
     "a camera that is switched off",
     { sourceUri: "rtsp://u:secret@127.0.0.1:1/x", sourceLabel: "rtsp://***@yard:1/x" },
@@ -162,7 +162,7 @@ for (const [what, job, kind, detail] of [
     /^cannot play rtsp:\/\/\*\*\*@yard:1\/x: connection refused/,
   ],
 ] as const)
-  test(`${what} fails with the kind ${kind} and a reason without paths and passwords`, async () => {
+  test(`${what} fails as ${kind}, with a reason without paths and passwords`, async () => {
     const runner = new ForkedRunner();
     await runner.until("hello");
     const started = await runner.reply({ type: "start", job: jobOn({ sourceUri: SHORT, ...job }) });
@@ -172,11 +172,11 @@ for (const [what, job, kind, detail] of [
     assert.equal(failure?.kind, kind, failure?.detail);
     assert.match(failure?.detail ?? "", detail);
     if (started.error !== null) assert.equal(started.error.kind, kind);
-    const said = JSON.stringify(runner.told);
+    const said = JSON.stringify(runner.received);
     assert.ok(!said.includes(folder) && !said.includes("secret") && !said.includes(SELF), said);
   });
 
-test("what cannot be understood is refused, and nothing is harmed by it", async () => {
+test("rejects invalid messages and continues", async () => {
   const runner = new ForkedRunner();
   await runner.until("hello");
   for (const garbage of [
@@ -194,9 +194,12 @@ test("what cannot be understood is refused, and nothing is harmed by it", async 
   const wrong = { type: "start", job: { ...jobOn({ sourceUri: SHORT }), positionNs: "-1" } } as const;
   await assert.rejects(runner.ask(wrong), /invalid: .*positionNs/);
   await assert.rejects(runner.ask({ type: "pause" }), /wrong_state/);
-  await assert.rejects(runner.ask({ type: "describe", format: "json" }), /wrong_state: nothing runs here/);
+  await assert.rejects(
+    runner.ask({ type: "describe", format: "json" }),
+    /wrong_state: the runner is \w+; expected a running graph/,
+  );
   await runner.start({ sourceUri: SHORT });
-  await assert.rejects(runner.ask({ type: "start", job: jobOn({ sourceUri: SHORT }) }), /wrong_state: .*started once/);
+  await assert.rejects(runner.ask({ type: "start", job: jobOn({ sourceUri: SHORT }) }), /wrong_state: .*expected idle/);
   await runner.exited;
   assert.equal(runner.states.at(-1), "finished");
 });

@@ -1,8 +1,10 @@
 /**
- * One job: does what the server asks and tells how it goes. Owns the running graph; `over` resolves when that is closed
- * and its end has been told, or when there never was one and the server wants none.
+ * Runs one job: handles requests of the server and sends it messages. Owns the running graph; `over` resolves when the
+ * graph is closed and its end was sent, or when the server stops a runner without a job.
  */
+
 import { basename } from "node:path";
+import { RequestRejected } from "../../../ipc/channel.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import { allowConnections } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
@@ -18,36 +20,30 @@ import { RunningGraph } from "../running-graph.ts";
 import { Attachments } from "./attachments.ts";
 import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
-import { describeFailure, hideSource, isPath } from "./failure.ts";
-import { FileFrames } from "./file-frames.ts";
-import { onFirstFrame } from "./first-frame.ts";
-import { patchPlan } from "./patch-plan.ts";
+import { describeFaults, patchPlan, setLive } from "./live-values.ts";
 import { PictureSocket } from "./picture-socket.ts";
-import { Refusal, type RequestHandler } from "./requests.ts";
-import { retell } from "./retell.ts";
-import { RunningTime } from "./running-time.ts";
-import { sayFaults, setLive } from "./set-live.ts";
-import { Statistics } from "./statistics.ts";
+import type { RequestHandler } from "./requests.ts";
+import { FileFrames, onFirstFrame, RunningTime, Statistics } from "./statistics.ts";
+import { describeFailure, hideSource, isPath, toMessages } from "./to-server.ts";
 
 type State = (RunnerMessage & { type: "state" })["state"];
-type Tell = (message: RunnerMessage) => void;
 
-/** What a runner has while it has a graph. */
+/** The state of a runner with a graph. */
 interface Running {
   readonly graph: RunningGraph;
   readonly job: RunnerJob;
   readonly description: Description;
-  /** With the live values that hold. */
+  /** With the current live values. */
   readonly compiled: Compiled;
 }
 
-/** Of the pipeline, taken while it is there. */
+/** Values of the pipeline, read before it closes. */
 type Reading = Pick<RunnerMessage & { type: "progress" }, "positionNs" | "nextTrackId" | "stats" | "framesLeft">;
 
 const RANK = { idle: 0, starting: 1, running: 2, paused: 2, stopping: 3, finished: 4, failed: 4 } as const;
 
 const PROGRESS_MS = 1_000;
-/** What is under way has so long to arrive: a server that stops its runner waits five seconds for all of it. */
+/** The server waits five seconds for the whole stop. */
 const DRAIN_MS = 2_500;
 
 /** `track` of a frame in `elements/track/track.ts:12`. */
@@ -59,7 +55,7 @@ function folderOf(frame: string): string {
 export class Runner implements RequestHandler {
   readonly over: Promise<void>;
   readonly #knowledge: Knowledge;
-  readonly #tell: Tell;
+  readonly #notify: (message: RunnerMessage) => void;
   readonly #countLost: () => number;
   readonly #cut = new AbortController();
   readonly #time = new RunningTime();
@@ -68,7 +64,7 @@ export class Runner implements RequestHandler {
   #state: State | "idle" = "idle";
   #running: Running | null = null;
   #live: LiveValues = {};
-  /** As the graph is written: a property that was set does not show its parameter any more. */
+  /** Of the graph as written: a property that was set no longer refers to its parameter. */
   #uses: Compiled["paramUses"] = [];
   #isReconnecting = false;
   readonly #attachments: Attachments;
@@ -77,18 +73,18 @@ export class Runner implements RequestHandler {
   #reading: Reading | null = null;
   readonly #frames = new FileFrames();
 
-  /** `countLost`: messages that the server did not read in time. */
-  constructor(knowledge: Knowledge, tell: Tell, countLost: () => number) {
+  /** `countLost`: the number of dropped messages. */
+  constructor(knowledge: Knowledge, notify: (message: RunnerMessage) => void, countLost: () => number) {
     this.#knowledge = knowledge;
-    this.#tell = tell;
+    this.#notify = notify;
     this.#countLost = countLost;
-    this.#attachments = new Attachments(tell);
+    this.#attachments = new Attachments(notify);
     this.over = new Promise((resolve) => {
       this.#end = resolve;
     });
   }
 
-  arrived({ type }: RunnerRequest): void {
+  onArrival({ type }: RunnerRequest): void {
     if (type === "stop") void this.stop();
   }
 
@@ -115,7 +111,7 @@ export class Runner implements RequestHandler {
     }
   }
 
-  /** Ends the stream, lets what is under way arrive, closes; at any moment, and never rejects. */
+  /** Sends EOS, drains and closes; in any state. Never rejects. */
   async stop(): Promise<void> {
     if (this.#state === "idle") this.#end();
     else if (this.#running === null) this.#cut.abort();
@@ -126,24 +122,24 @@ export class Runner implements RequestHandler {
     await this.over;
   }
 
-  /** A fault outside of any handler's call: nothing that runs can be relied on any more. */
+  /** An error outside of any handler's call: the process is in an unknown state and ends. */
   crash(thrown: unknown): void {
     const { job } = this.#running ?? {};
     const { message, trace } = failureOf(null, thrown);
-    const detail = `an error that no element caught: ${job === undefined ? message : hideSource(message, job)}`;
-    // No call of a handler's: its folder has to do.
+    const detail = `uncaught error: ${job === undefined ? message : hideSource(message, job)}`;
+    // Without a handler's call, the element is found by its folder.
     const folders = trace.map((frame) => folderOf(frame));
     const node = folders.find((folder) => this.#knowledge.elements.has(folder));
     try {
       this.#read();
     } catch {
-      // The last reading has to do.
+      // Keep the last reading.
     }
     this.#conclude({ kind: "pipeline", detail, ...(node !== undefined && { node }), trace: [...trace] });
   }
 
   async #start(job: RunnerJob): Promise<void> {
-    if (this.#state !== "idle") throw new Refusal("wrong_state", `it is ${this.#state}: a runner is started once`);
+    if (this.#state !== "idle") throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected idle`);
     this.#enter("starting");
     this.#live = (job.live ?? {}) as LiveValues;
     const compiled = this.#compile(job);
@@ -165,7 +161,7 @@ export class Runner implements RequestHandler {
     } catch (error) {
       const failure = { kind: "graph", detail: (error as Error).message } as const;
       this.#conclude(failure);
-      throw new Refusal(failure.kind, failure.detail);
+      throw new RequestRejected(failure.kind, failure.detail);
     }
   }
 
@@ -187,45 +183,44 @@ export class Runner implements RequestHandler {
           ...{ slot, instance: id, params: params as JsonRecord, isExpendable },
         })),
         signal: this.#cut.signal,
-        onEvent: (event) => this.#hear(event),
+        onEvent: (event) => this.#onEvent(event),
         print: async (line) => this.#send("print", { line }),
         send: async (_, channel, message) => this.#send(channel, message),
         show: (node, captureNs, bytes) => this.#show(node, captureNs, bytes),
         onBuilt: (pipeline, segments, origins) => {
-          this.#statistics.place(pipeline, segments, origins);
-          this.#attachments.place(pipeline, segments);
-          if (isPath(job.sourceUri)) this.#frames.place(pipeline, fromNs);
-          onFirstFrame(pipeline, origins, (frame) => this.#flow(frame));
+          this.#statistics.onBuilt(pipeline, segments, origins);
+          this.#attachments.onBuilt(pipeline, segments);
+          if (isPath(job.sourceUri)) this.#frames.onBuilt(pipeline, fromNs);
+          onFirstFrame(pipeline, origins, (frame) => this.#onFirstFrame(frame));
         },
         onClosing: () => this.#read(),
       });
     } catch (error) {
-      const told = this.#cut.signal.aborted ? null : await this.#explain(error, job, compiled);
-      this.#conclude(told);
-      throw new Refusal(told?.kind ?? "stopped", told?.detail ?? "it was stopped before it ran");
+      const failure = this.#cut.signal.aborted ? null : await this.#explain(error, job, compiled);
+      this.#conclude(failure);
+      throw new RequestRejected(failure?.kind ?? "stopped", failure?.detail ?? "the job was stopped during its start");
     }
   }
 
   async #explain(error: unknown, job: RunnerJob, { plan }: Compiled): Promise<RunnerFailure> {
-    // Of a slot that was to be attached from the beginning.
+    // From a slot to attach at the start.
     if (error instanceof GraphFaults || plan === null)
-      return { kind: "graph", detail: error instanceof GraphFaults ? sayFaults(error.faults) : String(error) };
+      return { kind: "graph", detail: error instanceof GraphFaults ? describeFaults(error.faults) : String(error) };
     const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
     return describeFailure(failure, plan, job);
   }
 
-  /** The first frame is here. */
-  #flow(frame: TappedBuffer): void {
-    this.#frames.begin(frame);
+  #onFirstFrame(frame: TappedBuffer): void {
+    this.#frames.onFirstFrame(frame);
     if (this.#state !== "starting") return;
-    this.#tell({ type: "flowing" });
+    this.#notify({ type: "flowing" });
     this.#enter("running");
   }
 
   async #pause(): Promise<void> {
     this.#expectState("running");
     await this.#expectRunning().graph.pause();
-    this.#reconnect(false, "");
+    this.#setReconnecting(false, "");
     this.#enter("paused");
     this.#progress();
   }
@@ -238,10 +233,11 @@ export class Runner implements RequestHandler {
 
   async #attach({ attachment, slot, params, isExpendable }: RunnerRequest & { type: "attach" }): Promise<void> {
     const { graph } = this.#expectRunning();
-    if (this.#attachments.has(attachment)) throw new Refusal("wrong_state", `"${attachment}" is attached already`);
+    if (this.#attachments.has(attachment))
+      throw new RequestRejected("wrong_state", `"${attachment}" is already attached`);
     if (graph.plan.slots[slot] === undefined) {
       const offered = Object.keys(graph.plan.slots).join(", ") || "none";
-      throw new Refusal("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
+      throw new RequestRejected("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
     }
     this.#attachments.add(attachment, segmentOf(slot, attachment));
     try {
@@ -249,21 +245,21 @@ export class Runner implements RequestHandler {
       this.#attachments.meter(attachment, graph.segments());
     } catch (error) {
       this.#attachments.delete(attachment);
-      throw error instanceof GraphFaults ? new Refusal("invalid", sayFaults(error.faults)) : error;
+      throw error instanceof GraphFaults ? new RequestRejected("invalid", describeFaults(error.faults)) : error;
     }
   }
 
   async #detach(attachment: string): Promise<void> {
     const { graph } = this.#expectRunning();
     const segment = this.#attachments.segmentOf(attachment);
-    if (segment === null) throw new Refusal("wrong_state", `"${attachment}" is not attached`);
+    if (segment === null) throw new RequestRejected("wrong_state", `"${attachment}" is not attached`);
     try {
-      // One that has failed is gone already.
+      // A failed branch is already detached.
       if (graph.has(segment)) await graph.detach(segment);
     } catch (error) {
       if (graph.has(segment)) throw error;
-      // Cut off: it is gone all the same.
-      this.#tell({ type: "log", level: "warn", node: attachment, message: (error as Error).message });
+      // Cut off, but detached.
+      this.#notify({ type: "log", level: "warn", node: attachment, message: (error as Error).message });
     }
     this.#attachments.delete(attachment);
   }
@@ -271,7 +267,7 @@ export class Runner implements RequestHandler {
   async #set(nodes: LiveValues, params: JsonRecord): Promise<SetResult> {
     const { graph, job, compiled } = this.#expectRunning();
     const withParams = (values: JsonRecord): RunnerJob => ({ ...job, params: { ...job.params, ...values } });
-    // The later wins: a property follows its parameter again, unless it is set along with it.
+    // The later change wins: a property follows its parameter again, unless the same request sets it.
     const replaced = this.#uses
       .filter(({ param }) => Object.hasOwn(params, param))
       .map(({ node, property }) => ({ node, property }))
@@ -286,24 +282,24 @@ export class Runner implements RequestHandler {
     return { replaced };
   }
 
-  #hear(event: GraphEvent): void {
-    if (event.type === "element") this.#statistics.hear(event.event);
-    if (event.type === "element" && this.#attachments.hear(event.node, event.event)) return;
+  #onEvent(event: GraphEvent): void {
+    if (event.type === "element") this.#statistics.onElementEvent(event.event);
+    if (event.type === "element" && this.#attachments.onElementEvent(event.node, event.event)) return;
     if (event.type === "dropped") this.#attachments.fail(event.segment, maskCredentials(event.reason));
-    for (const message of retell(event)) {
-      if (message.type === "reconnecting") this.#reconnect(message.reconnecting, message.detail);
-      else this.#tell(message);
+    for (const message of toMessages(event)) {
+      if (message.type === "reconnecting") this.#setReconnecting(message.reconnecting, message.detail);
+      else this.#notify(message);
     }
   }
 
-  #reconnect(reconnecting: boolean, detail: string): void {
+  #setReconnecting(reconnecting: boolean, detail: string): void {
     if (reconnecting === this.#isReconnecting) return;
     this.#isReconnecting = reconnecting;
-    this.#tell({ type: "reconnecting", reconnecting, detail: maskCredentials(detail) });
+    this.#notify({ type: "reconnecting", reconnecting, detail: maskCredentials(detail) });
   }
 
   #send(channel: string, message: JsonRecord): void {
-    if (!this.#isSilent) this.#tell({ type: "message", channel, message });
+    if (!this.#isSilent) this.#notify({ type: "message", channel, message });
   }
 
   #show(node: string, captureNs: bigint, bytes: Uint8Array): boolean {
@@ -312,7 +308,7 @@ export class Runner implements RequestHandler {
     return this.#pictures?.show({ captureMs: Number(captureNs / 1000n) / 1000, attachment, bytes }) ?? false;
   }
 
-  /** What a live source had shown before a pause is not told during it. */
+  /** Frames of a live source that arrive during a pause are not reported. */
   get #isSilent(): boolean {
     return this.#state === "paused" && this.#isLive;
   }
@@ -323,8 +319,8 @@ export class Runner implements RequestHandler {
 
   #progress(): void {
     this.#read();
-    this.#tellProgress();
-    this.#attachments.tell();
+    this.#notifyProgress();
+    this.#attachments.notifyChanged();
   }
 
   #read(): void {
@@ -339,28 +335,28 @@ export class Runner implements RequestHandler {
     };
   }
 
-  #tellProgress(): void {
+  #notifyProgress(): void {
     if (this.#reading === null) return;
     const runningMs = Math.round(this.#time.ms);
     const { framesLost } = this.#frames;
-    this.#tell({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost(), framesLost });
+    this.#notify({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost(), framesLost });
   }
 
-  /** Never back: what is being stopped is neither paused nor resumed by what was asked before. */
+  /** Transitions only lead forward: a pending pause or resume does not undo a stop. */
   #enter(state: State, failure: RunnerFailure | null = null): void {
     if (this.#state === state || RANK[state] < RANK[this.#state]) return;
     this.#state = state;
-    if (state === "running") this.#time.go();
-    else this.#time.halt();
-    this.#tell({ type: "state", state, failure });
+    if (state === "running") this.#time.start();
+    else this.#time.stop();
+    this.#notify({ type: "state", state, failure });
   }
 
   #conclude(failure: RunnerFailure | null): void {
     clearInterval(this.#timer);
-    this.#time.halt();
-    this.#tellProgress();
+    this.#time.stop();
+    this.#notifyProgress();
     this.#statistics.close();
-    this.#attachments.tell();
+    this.#attachments.notifyChanged();
     this.#attachments.close();
     this.#pictures?.close();
     this.#enter(failure === null ? "finished" : "failed", failure);
@@ -368,17 +364,19 @@ export class Runner implements RequestHandler {
   }
 
   #expectRunning(): Running {
-    if (this.#running === null) throw new Refusal("wrong_state", `nothing runs here: it is ${this.#state}`);
+    if (this.#running === null)
+      throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected a running graph`);
     return this.#running;
   }
 
   #expectState(state: State): void {
-    if (this.#state !== state) throw new Refusal("wrong_state", `it is ${this.#state}; expected ${state}`);
+    if (this.#state !== state)
+      throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected ${state}`);
   }
 }
 
-/** As the compiler names it. */
+/** As named by the compiler. */
 const segmentOf = (slot: string, id: string): string => `${slot}:${id}`;
 
-/** Without passwords, and without where a file lies on the server. */
+/** Without credentials, and without the folder of a file. */
 const labelOf = (uri: string): string => (isPath(uri) ? basename(uri) : maskCredentials(uri));

@@ -1,7 +1,7 @@
-/** A graph whose pictures are sent away. Without a model: one printed line for each frame. */
+/** A graph with outputs. Without a model: one printed line for each frame. */
 export const SENT = `
 graph: sent
-about: Tells of every frame, and sends pictures of it away.
+about: Prints a line for every frame, and publishes video.
 chains:
   main:
     - source

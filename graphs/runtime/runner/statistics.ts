@@ -1,6 +1,7 @@
-/** The numbers of a job, from a few probes: where frames come in, where they leave the main chain, and its queues. */
+/** Statistics of a job: rates from a few pad probes, frames of a file that are left or lost, and running time. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { ElementEvent } from "../../../elements/element.ts";
+import type { TappedBuffer } from "../../../native/addon.ts";
 import type { Pipeline } from "../../../native/pipeline.ts";
 import type { RunnerStats } from "../../../schemas/runner.ts";
 import type { PlanSegment } from "../../compiler/plan.ts";
@@ -17,21 +18,21 @@ export class Statistics {
   #queues: readonly string[] = [];
   #before = { in: 0, out: 0, atMs: performance.now() };
   #rates = { in: 0, out: 0 };
-  #looks = { perSecond: 0, inferenceMs: 0, atMs: Number.NEGATIVE_INFINITY };
+  #inference = { perSecond: 0, ms: 0, atMs: Number.NEGATIVE_INFINITY };
 
   constructor() {
     this.#delay.enable();
   }
 
-  /** A pipeline is about to play. */
-  place(pipeline: Meters, segments: readonly PlanSegment[], [origin]: readonly string[]): void {
+  /** Meters a pipeline that is about to play: the origin of frames, the main chain and its queues. */
+  onBuilt(pipeline: Meters, segments: readonly PlanSegment[], [origin]: readonly string[]): void {
     const [main] = segments;
     const first = main?.nodes.find(({ element }) => element !== "source")?.name;
     const last = main?.nodes.at(-1)?.name;
     if (main === undefined || origin === undefined || first === undefined || last === undefined) return;
     pipeline.meter(IN, origin, origin);
     pipeline.meter(MAIN, first, last);
-    // What is attached loses frames of its own.
+    // Without attachments, which count their own drops.
     const own = segments.filter(({ name }) => !name.includes(":"));
     const queues = own.flatMap(({ nodes }) => nodes).filter(({ factory }) => factory === "queue");
     this.#queues = queues.map(({ name }) => QUEUE + name);
@@ -39,34 +40,32 @@ export class Statistics {
     this.#pipeline = pipeline;
   }
 
-  hear(event: ElementEvent): void {
+  onElementEvent(event: ElementEvent): void {
     if (event.type !== "stats" || typeof event.inferred_per_second !== "number") return;
-    const inferenceMs = typeof event.inference_ms === "number" ? event.inference_ms : 0;
-    this.#looks = { perSecond: event.inferred_per_second, inferenceMs, atMs: performance.now() };
+    const ms = typeof event.inference_ms === "number" ? event.inference_ms : 0;
+    this.#inference = { perSecond: event.inferred_per_second, ms, atMs: performance.now() };
   }
 
-  /** Rates are those since the last reading; `latency` is of live frames, else how long frames took through the chain. */
+  /** Rates since the last reading. `latency` is that of live frames; null: the time through the main chain. */
   read(latency: RunnerStats["latency_ms"] | null): RunnerStats {
     const readings = this.#pipeline?.meters([IN, MAIN, ...this.#queues]) ?? {};
     const counts = { in: readings[IN]?.out ?? 0, out: readings[MAIN]?.out ?? 0, atMs: performance.now() };
     const seconds = (counts.atMs - this.#before.atMs) / 1000;
-    if (seconds >= SHORTEST_S) {
-      this.#rates = {
-        in: (counts.in - this.#before.in) / seconds,
-        out: (counts.out - this.#before.out) / seconds,
-      };
+    if (seconds >= MIN_INTERVAL_S) {
+      const { in: input, out } = this.#before;
+      this.#rates = { in: (counts.in - input) / seconds, out: (counts.out - out) / seconds };
       this.#before = counts;
     }
-    const isLooking = performance.now() - this.#looks.atMs < STALE_MS;
+    const isInferring = performance.now() - this.#inference.atMs < STALE_MS;
     const loopDelayMs = this.#delay.percentile(99) / 1e6;
     this.#delay.reset();
     return {
       fps_in: round(this.#rates.in),
-      fps_processed: isLooking ? round(this.#looks.perSecond) : 0,
+      fps_processed: isInferring ? round(this.#inference.perSecond) : 0,
       fps_out: round(this.#rates.out),
       frames_dropped: this.#queues.reduce((sum, name) => sum + (readings[name]?.dropped ?? 0), 0),
       latency_ms: latency ?? { p50: round(readings[MAIN]?.p50Ms ?? 0), p95: round(readings[MAIN]?.p95Ms ?? 0) },
-      inference_ms: this.#looks.inferenceMs,
+      inference_ms: this.#inference.ms,
       rss_bytes: process.memoryUsage.rss(),
       loop_delay_ms: Number.isFinite(loopDelayMs) ? round(loopDelayMs) : 0,
     };
@@ -78,9 +77,84 @@ export class Statistics {
   }
 }
 
-/** A rate over less is noise. */
-const SHORTEST_S = 0.2;
-/** `detect` tells once a second while frames come. */
+/** A rate over less time is noise. */
+const MIN_INTERVAL_S = 0.2;
+/** `detect` reports once a second while frames arrive. */
 const STALE_MS = 3_000;
 
 const round = (value: number): number => Math.round(value * 10) / 10;
+
+/** Frames of a file that were lost at a resume, and those that are left. */
+export class FileFrames {
+  #fromNs: bigint | null = null;
+  #durationNs: bigint | null = null;
+  #frameNs: bigint | null = null;
+  #framesLost = 0;
+  #pipeline: Pick<Pipeline, "duration"> | null = null;
+
+  /** The pipeline is about to play a file from this position. */
+  onBuilt(pipeline: Pick<Pipeline, "duration">, fromNs: bigint): void {
+    this.#pipeline = pipeline;
+    this.#fromNs = fromNs;
+  }
+
+  /** Frames between the requested and the actual position. */
+  get framesLost(): number {
+    return this.#framesLost;
+  }
+
+  onFirstFrame({ ptsNs, durationNs }: Pick<TappedBuffer, "ptsNs" | "durationNs">): void {
+    if (this.#fromNs === null || this.#pipeline === null) return;
+    this.#frameNs = durationNs !== null && durationNs > 0n ? durationNs : null;
+    if (this.#fromNs > 0n && ptsNs !== null) this.#framesLost = this.#count(ptsNs - this.#fromNs);
+    this.#pipeline.duration().then(
+      (durationNs) => {
+        this.#durationNs = durationNs;
+      },
+      () => {},
+    );
+  }
+
+  /** Empty when the duration or the frame rate is unknown. */
+  leftAt(positionNs: bigint): { readonly framesLeft?: number } {
+    return this.#durationNs === null || this.#frameNs === null
+      ? {}
+      : { framesLeft: this.#count(this.#durationNs - positionNs) };
+  }
+
+  #count(spanNs: bigint): number {
+    return this.#frameNs === null ? 0 : Math.max(0, Math.round(Number(spanNs) / Number(this.#frameNs)));
+  }
+}
+
+/** Running time without pauses. */
+export class RunningTime {
+  #totalMs = 0;
+  #sinceMs: number | null = null;
+
+  get ms(): number {
+    return this.#totalMs + (this.#sinceMs === null ? 0 : performance.now() - this.#sinceMs);
+  }
+
+  start(): void {
+    this.#sinceMs ??= performance.now();
+  }
+
+  stop(): void {
+    this.#totalMs = this.ms;
+    this.#sinceMs = null;
+  }
+}
+
+/** Calls `notify` once, with the first (decoded) frame of the graph's source. */
+export function onFirstFrame(
+  pipeline: Pick<Pipeline, "tap">,
+  [origin]: readonly string[],
+  notify: (frame: TappedBuffer) => void,
+): void {
+  if (origin === undefined) return;
+  const stop = pipeline.tap(origin, (frame) => {
+    stop();
+    notify(frame);
+  });
+}

@@ -1,0 +1,199 @@
+/** The key database of the `keys` commands, the arguments of `keys create`, and keys as they are shown. */
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
+import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../schemas/api/information.ts";
+import type { Config } from "../schemas/config.ts";
+import { didYouMean } from "../schemas/suggest.ts";
+import { loadConfig } from "../server/config/load.ts";
+import { KeyFault, type KeyOrder, USERNAME } from "../server/keys/keys.ts";
+import { openLog } from "../server/log/log.ts";
+import { ServiceError } from "../server/service-error.ts";
+import { DatabaseFault, type Sql } from "../server/store/client.ts";
+import { borrowDatabase } from "../server/store/database.ts";
+import { listDataFolders } from "../server/store/postgres-setup.ts";
+import type { Subscription, UserRow } from "../server/store/users.ts";
+import type { UserLimits } from "../server/user.ts";
+import { CommandFailure, type Given, type Options, UsageFault } from "./command.ts";
+
+export const KEYS_OPTIONS: Options = {
+  config: {
+    type: "string",
+    value: "FILE",
+    about: "Configuration file; default: windhover.yaml in the working directory.",
+  },
+  json: { type: "boolean", about: "Print as JSON." },
+};
+
+export const KEYS_NOTES =
+  "Works with and without a running server. The database is the one in the configuration (DATABASE_URL, or the private database in data_dir).";
+
+/** Opens the database of a running server, or starts it for this command. `mayMake`: creates it if there is none. */
+export async function withKeys<T>(given: Given, mayMake: boolean, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
+  const log = openLog({ ...config.log, level: "warn" });
+  try {
+    if (!mayMake) await expectDatabase(config);
+    const database = await borrowDatabase(config, log.logger);
+    try {
+      return await work(database.sql);
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    const isExplained = [KeyFault, ServiceError, DatabaseFault].some((kind) => error instanceof kind);
+    throw isExplained ? new CommandFailure((error as Error).message, { cause: error }) : error;
+  } finally {
+    await log.close();
+  }
+}
+
+/** A command run in the wrong folder must not leave a database there. */
+async function expectDatabase(config: Config): Promise<void> {
+  if (config.database.url !== null) return;
+  const folder = resolve(config.data_dir);
+  for (const candidate of await listDataFolders(folder)) {
+    const isThere = await access(candidate).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code === "EACCES",
+    );
+    if (isThere) return;
+  }
+  throw new CommandFailure(
+    `there is no database in ${folder} (data_dir); run this in the folder where the server is started, or give its configuration with --config`,
+  );
+}
+
+/** Names of `--limit`. */
+const MINUTE_MS = 60_000;
+
+export const LIMITS: Readonly<Record<string, keyof UserLimits>> = {
+  processes: "processes",
+  sources: "sources",
+  outputs_registered: "outputsRegistered",
+  outputs_active: "outputsActive",
+  alerts: "alerts",
+  subscriptions: "subscriptions",
+  video_bytes: "videoBytes",
+  storage_bytes: "storageBytes",
+  requests_per_minute: "requestsPerMinute",
+};
+
+export function readOrder(given: Given): KeyOrder {
+  const [username = ""] = given.positionals;
+  if (!USERNAME.test(username))
+    throw new UsageFault(
+      `"${username}" is not a valid NAME; expected up to 63 lower-case letters, digits, - and _, beginning with a letter or a digit`,
+    );
+  const master = given.text("master") ?? null;
+  const pending = given.number("pending", "whole");
+  if (master !== null && pending !== undefined)
+    throw new UsageFault("--pending is for master keys: a child key has no minutes to allocate");
+  const minutes = readMinutes(given.text("minutes"));
+  return {
+    username,
+    master,
+    product: given.text("product") ?? "standard",
+    pendingMs: (pending ?? 0) * MINUTE_MS,
+    allocatedMs: minutes === undefined ? null : minutes * MINUTE_MS,
+    expiresAt: readExpiry(given.text("expires")),
+    hasTrackLogger: given.flag("track-logger"),
+    hasRecording: given.flag("recording"),
+    hasEnhancement: given.flag("enhancement"),
+    isGraphAuthor: given.flag("graph-author"),
+    isOperator: given.flag("operator"),
+    limits: readLimits(given.texts("limit")),
+  };
+}
+
+/** 0 is valid: minutes can be allocated later. */
+function readMinutes(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageFault(`--minutes is "${text}"; expected a whole number of at least 0`);
+}
+
+/** A date includes the whole day, UTC. */
+export function readExpiry(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text);
+  const time = new Date(isDate ? `${text}T23:59:59.999Z` : text);
+  // Date would turn 2026-02-31 into a day in March.
+  const isReal = !Number.isNaN(time.getTime()) && (!isDate || time.toISOString().startsWith(text));
+  if ((isDate || isTime) && isReal && time.getTime() <= Date.now())
+    throw new UsageFault(`--expires is "${text}", which is in the past; expected a future date or time`);
+  if ((isDate || isTime) && isReal) return time;
+  throw new UsageFault(
+    `--expires is "${text}"; expected a date such as 2027-12-31, or a time such as 2027-12-31T18:00Z`,
+  );
+}
+
+function readLimits(words: readonly string[]): Partial<UserLimits> {
+  const limits: Partial<Record<keyof UserLimits, number>> = {};
+  for (const word of words) {
+    const [, name = "", text = ""] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
+    const limit = Object.hasOwn(LIMITS, name) ? LIMITS[name] : undefined;
+    if (limit === undefined)
+      throw new UsageFault(
+        `--limit is "${word}"; expected NAME=NUMBER with ${Object.keys(LIMITS).join(", ")}${didYouMean(name, Object.keys(LIMITS))}`,
+      );
+    const least = limit === "requestsPerMinute" ? 1 : 0;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= least))
+      throw new UsageFault(`--limit ${name} is "${text}"; expected a whole number of at least ${least}`);
+    limits[limit] = value;
+  }
+  return limits;
+}
+
+/** A key without its secret. */
+export interface KeySummary {
+  readonly username: string;
+  readonly key_id: string;
+  readonly master: string | null;
+  readonly product: string;
+  readonly state: "valid" | "expired" | "revoked";
+  /** As in the API, like `expiration_date`. */
+  readonly remaining_minutes: number;
+  readonly consumed_minutes: number;
+  readonly pending_to_allocate: number;
+  readonly expiration_date: string;
+  readonly track_logger: boolean;
+  readonly recording: boolean;
+  readonly enhancement: boolean;
+  readonly graph_author: boolean;
+  readonly operator: boolean;
+  readonly limits: Readonly<Record<string, number>>;
+  readonly created_at: string;
+}
+
+export function summariseKey(row: UserRow, master: string | null, subscription: Subscription): KeySummary {
+  return {
+    username: row.username,
+    key_id: row.keyId,
+    master,
+    product: row.product,
+    state: stateOf(row),
+    remaining_minutes: subscription.remainingMs === null ? UNLIMITED_MINUTES : toMinutes(subscription.remainingMs),
+    consumed_minutes: toMinutes(subscription.consumedMs),
+    pending_to_allocate: toMinutes(subscription.pendingMs),
+    expiration_date: row.expiresAt?.toISOString().slice(0, 10) ?? NO_EXPIRATION_DATE,
+    track_logger: row.hasTrackLogger,
+    recording: row.hasRecording,
+    enhancement: row.hasEnhancement,
+    graph_author: row.isGraphAuthor,
+    operator: row.isOperator,
+    limits: Object.fromEntries(Object.entries(row.limits).map(([name, value]) => [toWire(name), value])),
+    created_at: row.createdAt.toISOString(),
+  };
+}
+
+function stateOf({ revokedAt, expiresAt }: UserRow): KeySummary["state"] {
+  if (revokedAt !== null) return "revoked";
+  return expiresAt !== null && expiresAt.getTime() <= Date.now() ? "expired" : "valid";
+}
+
+const toMinutes = (ms: number): number => Math.round(ms / 600) / 100;
+const toWire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export const FLAGS = ["track_logger", "recording", "enhancement", "graph_author", "operator"] as const;

@@ -1,0 +1,176 @@
+/** Connections for CoT events: UDP datagrams to a host or multicast group, and MQTT 3.1.1 or 5 to a broker's topic. */
+import { randomBytes } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { connect, isIPv6, type Socket } from "node:net";
+import { MqttClient } from "mqtt";
+import type { MqttTarget, UdpTarget } from "../../schemas/cot-target.ts";
+import type { Link, OpenLink } from "./outlet.ts";
+
+const CLOSED_HERE = "the element was closed";
+
+/** One datagram per event. `address`: IP address to use instead of resolving the host. */
+export const openUdp =
+  ({ host, port, ttl }: UdpTarget, address: string | null): OpenLink =>
+  async (signal): Promise<Link> => {
+    const ip = address ?? (await resolve(host));
+    const socket = createSocket(isIPv6(ip) ? "udp6" : "udp4");
+    try {
+      socket.bind(0);
+      await once(socket, "listening", { signal });
+      socket.setMulticastTTL(ttl);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+    let onClosed = (_reason: string): void => {};
+    const closed = new Promise<string>((resolve) => {
+      onClosed = resolve;
+    });
+    let isOpen = true;
+    const end = (reason: string): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      socket.close(() => onClosed(reason));
+    };
+    socket.on("error", (error) => end(explain(error, host)));
+    signal.addEventListener("abort", () => end(CLOSED_HERE), { once: true });
+    return {
+      closed,
+      send(event, done) {
+        if (!isOpen) return;
+        socket.send(event, port, ip, (error) => done(error === null ? null : new Error(explain(error, host))));
+      },
+      async close() {
+        end(CLOSED_HERE);
+        await closed;
+      },
+    };
+  };
+
+async function resolve(host: string): Promise<string> {
+  try {
+    return (await lookup(host)).address;
+  } catch {
+    throw new Error(`${host}: ${REASONS.ENOTFOUND}`);
+  }
+}
+
+const KEEPALIVE_SECONDS = 15;
+const CONNECT_MS = 10_000;
+/** "Unacceptable protocol version" in 3.1.1 and in 5. */
+const VERSION_CODES = [1, 132];
+/** A client without subscriptions receives only acknowledgements and ping responses. */
+const RECEIVE_LIMIT = { initialBytes: 65_536, bytesPerEvent: 64, bytesPerSecond: 64 };
+
+/** `address`: IP address to use instead of resolving the host. */
+export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
+  // 3.1.1 first: brokers that support only 5 are rare.
+  let version: 4 | 5 = 4;
+  return (signal) => {
+    let socket: Socket | null = null;
+    const open = (): Socket => {
+      socket = connect({ host: address ?? target.host, port: target.port, noDelay: true, autoSelectFamily: true });
+      return socket;
+    };
+    const client = new MqttClient(open, clientOptions(target, version));
+    let reason: string | null = null;
+    let isConnected = false;
+    client.once("connect", () => {
+      isConnected = true;
+    });
+    const end = (): void => void client.end(true);
+    // `end(true)` has no effect while a graceful `end(false)` is pending: destroy the socket too.
+    const drop = (): void => {
+      end();
+      socket?.destroy();
+    };
+    signal.addEventListener("abort", drop, { once: true });
+    client.on("error", (error) => {
+      if (VERSION_CODES.includes(Number((error as { code?: unknown }).code))) version = version === 4 ? 5 : 4;
+      reason ??= explain(error, target.host);
+    });
+    const closed = new Promise<string>((resolve) => {
+      client.once("close", () => {
+        signal.removeEventListener("abort", drop);
+        end();
+        // Some brokers close the connection without CONNACK for an unsupported version.
+        if (!isConnected && reason === null && !signal.aborted) version = version === 4 ? 5 : 4;
+        resolve(reason ?? `${target.host}: the broker closed the connection`);
+      });
+    });
+    return new Promise<Link>((resolve, reject) => {
+      void closed.then((why) => reject(new Error(why)));
+      client.once("connect", () => resolve(makeLink(client, socket, target, closed)));
+    });
+  };
+}
+
+function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget, closed: Promise<string>): Link {
+  const { topic, qos, host } = target;
+  const openedMs = performance.now();
+  let events = 0;
+  socket?.on("data", () => {
+    const { initialBytes, bytesPerEvent, bytesPerSecond } = RECEIVE_LIMIT;
+    const limit = initialBytes + events * bytesPerEvent + ((performance.now() - openedMs) / 1000) * bytesPerSecond;
+    if (socket.bytesRead <= limit) return;
+    const error = new Error("the server sends more data than an MQTT broker would");
+    socket.destroy(Object.assign(error, { code: "EPROTO" }));
+  });
+  return {
+    closed,
+    send(event, done) {
+      events++;
+      client.publish(topic, event, { qos }, (error) => {
+        // Events lost with the connection are reported by `closed`.
+        if (error === undefined || error === null) done(null);
+        else if (client.connected) done(new Error(explain(error, host)));
+      });
+    },
+    async close() {
+      client.end(false);
+      await closed;
+    },
+  };
+}
+
+/** A new object per client: the client modifies it. */
+const clientOptions = ({ username, password }: MqttTarget, protocolVersion: 4 | 5) => ({
+  protocolVersion,
+  clientId: `windhover-${randomBytes(8).toString("hex")}`,
+  clean: true,
+  ...(username !== undefined && { username }),
+  ...(password !== undefined && { password }),
+  keepalive: KEEPALIVE_SECONDS,
+  connectTimeout: CONNECT_MS,
+  // `EventOutlet` reconnects, with backoff.
+  reconnectPeriod: 0,
+  resubscribe: false,
+  queueQoSZero: false,
+});
+
+/** By error code of the socket, or by return code of the broker in MQTT 3.1.1 and 5. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused; check that the server is running",
+  ECONNRESET: "the server closed the connection",
+  EHOSTUNREACH: "host unreachable",
+  ENETUNREACH: "network unreachable",
+  ETIMEDOUT: "no response",
+  EACCES: "this machine is not permitted to send there",
+  EPERM: "this machine is not permitted to send there",
+  ENOTFOUND: "host name not found",
+  EAI_AGAIN: "host name lookup failed temporarily",
+  1: "unsupported MQTT version",
+  4: "wrong username or password",
+  5: "not authorized",
+  132: "unsupported MQTT version",
+  134: "wrong username or password",
+  135: "not authorized",
+};
+
+function explain(error: Error, host: string): string {
+  const { code, errors } = error as { code?: unknown; errors?: readonly { code?: unknown }[] };
+  const known = REASONS[String(code)] ?? REASONS[String(errors?.[0]?.code)];
+  return `${host}: ${known ?? (error.message === "connack timeout" ? REASONS.ETIMEDOUT : error.message)}`;
+}

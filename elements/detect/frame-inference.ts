@@ -1,0 +1,104 @@
+/** Runs inference on frames: fills tensors from their planes, infers, and maps the candidates back to the frame. */
+import type { Candidates } from "../../models/decode/decoder.ts";
+import type { Model } from "../../models/open.ts";
+import type { Frame, TensorGeometry, TensorOrder } from "../element.ts";
+import type { Inference } from "./inference.ts";
+import { mergeRegions, placeCandidates } from "./objects.ts";
+import type { DetectionFilter, DetectRequest, Region } from "./request.ts";
+
+/** A slot that holds the tensor of a region, and the mapping back to the frame. */
+export interface FilledSlot {
+  readonly slot: number;
+  readonly geometry: TensorGeometry;
+}
+
+export class FrameInference {
+  readonly #inference: Inference;
+  readonly #order: TensorOrder;
+  readonly #pool: SlotPool;
+  readonly #slots: Inference["slots"];
+
+  constructor(inference: Inference, { card }: Model) {
+    const { type, mean, std, ...order } = card.input;
+    this.#inference = inference;
+    this.#order = { ...order, ...(type === "float32" && { ...(mean && { mean }), ...(std && { std }) }) };
+    this.#slots = inference.slots;
+    this.#pool = new SlotPool(this.#slots.length);
+  }
+
+  /** Waits for a free slot. Pass the result to `infer` or `drop`. Rejects with the signal's reason. */
+  async fill(frame: Frame, region: Region, signal?: AbortSignal): Promise<FilledSlot> {
+    const slot = await this.#pool.acquire();
+    const target = this.#slots[slot];
+    try {
+      signal?.throwIfAborted();
+      if (target === undefined) throw new Error(`there is no slot ${slot}`);
+      return { slot, geometry: await frame.tensor(target, { ...this.#order, region }) };
+    } catch (error) {
+      this.#pool.release(slot);
+      throw error;
+    }
+  }
+
+  drop({ slot }: FilledSlot): void {
+    this.#pool.release(slot);
+  }
+
+  /**
+   * Candidates in pixels of the frame. `first` is the first region, if already filled. After the first lost inference no
+   * further region is filled: a partial result is useless.
+   */
+  async infer(frame: Frame, { regions, filter }: DetectRequest, first?: FilledSlot): Promise<Candidates> {
+    const running: Promise<Candidates>[] = [];
+    const lost = new AbortController();
+    try {
+      for (const [index, region] of regions.entries()) {
+        const filled = index === 0 && first !== undefined ? first : await this.fill(frame, region, lost.signal);
+        const inferring = this.#inferSlot(filled, filter, lost);
+        inferring.catch(() => {}); // awaited below, but possibly after it rejects
+        running.push(inferring);
+      }
+    } catch (error) {
+      await Promise.allSettled(running);
+      throw error;
+    }
+    return mergeRegions(await Promise.all(running), regions, frame.format, filter.overlap);
+  }
+
+  async #inferSlot(
+    { slot, geometry }: FilledSlot,
+    { minimum, overlap }: DetectionFilter,
+    lost: AbortController,
+  ): Promise<Candidates> {
+    try {
+      return placeCandidates(await this.#inference.infer(slot, minimum, overlap), geometry);
+    } catch (error) {
+      lost.abort(error); // before the next waiter acquires the slot
+      throw error;
+    } finally {
+      this.#pool.release(slot);
+    }
+  }
+}
+
+/** Free slots; waiters are served in order. */
+export class SlotPool {
+  readonly #free: number[];
+  readonly #waiting: ((slot: number) => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = Array.from({ length: count }, (_, slot) => slot);
+  }
+
+  acquire(): Promise<number> {
+    const slot = this.#free.shift();
+    if (slot !== undefined) return Promise.resolve(slot);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  release(slot: number): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free.push(slot);
+    else next(slot);
+  }
+}

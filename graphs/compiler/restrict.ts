@@ -1,0 +1,198 @@
+/**
+ * What clients without operator rights may do: which elements and properties a graph that is tried may have, and which
+ * parameters of an installed graph they may set.
+ */
+import type { AnyElement } from "../../elements/element.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import type { PropertyKind, Registry } from "../../schemas/registry.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { listParams, wholeParam } from "./apply-params.ts";
+import type { ElementStep, GraphDocument, Slot, Step } from "./document.ts";
+import type { FaultList } from "./fault.ts";
+import type { LocatedEntry } from "./located.ts";
+import { findElementProperty } from "./properties.ts";
+
+/*
+ * An allow-list: elements and texts that are not on it are rejected. Reviewed elements open no file and no socket, load
+ * nothing by name, and write nowhere but downstream, whatever their properties.
+ */
+
+/** Elements of a graph that is tried. `encode` replaces the encoders, whose own properties name files. */
+export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
+  ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
+  ...["telemetry", "geolocate", "alerts", "report"],
+  ...["queue", "tee", "identity", "capsfilter", "fakesink", "clocksync", "valve"],
+  ...["videoconvert", "videoscale", "videorate", "videocrop", "aspectratiocrop", "videobox", "videoflip"],
+  ...["videobalance", "gamma", "deinterlace", "gaussianblur", "compositor"],
+  ...["textoverlay", "timeoverlay", "jpegenc", "jpegdec"],
+]);
+
+type PropertyTable = Readonly<Record<string, readonly string[]>>;
+
+/** Texts that only select what to draw, detect or pass. All others may name something outside the graph. */
+export const FREE_TEXTS: PropertyTable = {
+  alerts: ["rules"],
+  detect: ["classes"],
+  overlay: ["classes"],
+  print: ["keys"],
+  textoverlay: ["text", "font-desc"],
+  timeoverlay: ["text", "font-desc"],
+};
+
+/** Texts that name a model: an installed one, never a path. */
+const MODEL_TEXTS: PropertyTable = { detect: ["model"] };
+
+/** Not texts, but harmful: these write frames to the runner's standard output. */
+const REJECTED_PROPERTIES: PropertyTable = { identity: ["dump"], fakesink: ["dump"] };
+
+interface ElementSources {
+  readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly registry: Registry;
+}
+
+interface RestrictOptions extends ElementSources {
+  /** Names of the installed models. */
+  readonly models: readonly string[];
+}
+
+/** How far a value reaches. `model`: the name of a model card. `outside`: a file, host or plugin; not for clients. */
+type Reach = "inside" | "model" | "outside";
+
+const INSIDE: readonly PropertyKind[] = ["boolean", "integer", "number", "enum", "flags", "fraction", "caps"];
+
+/** Unknown properties count as `outside`; the compiler reports that they are unknown. */
+export function reachOf(element: string, property: string, { elements, registry }: ElementSources): Reach {
+  const isIn = (table: PropertyTable) => Object.hasOwn(table, element) && table[element]?.includes(property) === true;
+  if (isIn(MODEL_TEXTS)) return "model";
+  if (isIn(FREE_TEXTS)) return "inside";
+  if (isIn(REJECTED_PROPERTIES)) return "outside";
+  const definition = elements.get(element);
+  if (definition !== undefined) {
+    const schema = findElementProperty(definition, property);
+    return schema === undefined || acceptsText(schema as JsonRecord) ? "outside" : "inside";
+  }
+  const kind = registry.get(element)?.properties[property]?.kind;
+  return kind !== undefined && INSIDE.includes(kind) ? "inside" : "outside";
+}
+
+/** Whether the schema accepts arbitrary text at any depth; true in doubt. */
+function acceptsText(schema: Json | undefined): boolean {
+  if (schema === undefined || schema === null || typeof schema !== "object" || Array.isArray(schema)) return true;
+  const facts = schema as JsonRecord;
+  if (facts.enum !== undefined || facts.const !== undefined) return false;
+  if (Array.isArray(facts.anyOf)) return facts.anyOf.some(acceptsText);
+  const types = [facts.type ?? "any"].flat();
+  if (types.every((type) => ["boolean", "integer", "number", "null"].includes(String(type)))) return false;
+  if (types.every((type) => type === "array")) return acceptsText(facts.items);
+  if (types.every((type) => type === "object")) {
+    const inner = Object.values((facts.properties ?? {}) as JsonRecord);
+    return facts.additionalProperties !== false || inner.some(acceptsText);
+  }
+  return true;
+}
+
+const isElement = (step: Step): step is ElementStep => step.kind === "element";
+
+/** Slots that record or publish are left out of a graph that is tried, so that changes of the templates can be tried. */
+export const canTry = ({ chain }: Slot): boolean =>
+  chain.steps.every((step) => !isElement(step) || ALLOWED_ELEMENTS.has(step.element));
+
+/** Of a graph whose author is not trusted: elements and texts that are not on the allow-list are faults. */
+export function restrictAuthor(
+  whole: GraphDocument,
+  params: JsonRecord,
+  options: RestrictOptions,
+  faults: FaultList,
+): void {
+  const { elements, registry, models } = options;
+  const document = { ...whole, slots: whole.slots.filter(canTry) };
+  const isKnown = (name: string): boolean => elements.has(name) || registry.get(name) !== undefined;
+  for (const { element, at } of listSteps(document))
+    if (!ALLOWED_ELEMENTS.has(element) && isKnown(element))
+      faults.add("unknown_element", at, `"${element}" is not allowed in a graph that is tried`, {
+        expected: "elements that reach nothing outside the graph: `can_try` in `GET /elements`",
+      });
+  for (const use of listUses(document)) {
+    const { element } = use.step;
+    const { key, at, value } = use.entry;
+    if (!ALLOWED_ELEMENTS.has(element)) continue;
+    const reach = reachOf(element, key, options);
+    // An unknown property is reported by the compiler.
+    const isProperty = elements.has(element) || registry.get(element)?.properties[key] !== undefined;
+    if (reach === "outside" && isProperty)
+      faults.add("bad_property", at, `${element}.${key} is not allowed in a graph that is tried`, {
+        expected: "properties that name nothing outside the graph",
+      });
+    if (reach !== "model") continue;
+    const problem = checkModel(modelOf(use, params), models);
+    if (problem !== null) faults.add("bad_property", value.at, `${element}.${key} ${problem}`);
+  }
+}
+
+/** Undefined when it has several parts or comes from a parameter of a slot: unknown at this point. */
+function modelOf({ entry, params, whole }: PropertyUse, values: JsonRecord): Json | undefined {
+  if (whole !== null) return Object.hasOwn(values, whole) ? values[whole] : undefined;
+  return params.length === 0 && entry.value.kind === "scalar" ? entry.value.value : undefined;
+}
+
+/** The problem with the name of a model, or null. */
+function checkModel(value: Json | undefined, models: readonly string[]): string | null {
+  if (typeof value === "string" && models.includes(value)) return null;
+  const found = value === undefined ? "is composed of several texts" : `is ${JSON.stringify(value).slice(0, 80)}`;
+  const hint = typeof value === "string" ? didYouMean(value, models) : "";
+  return `${found}, which is not the name of an installed model; installed: ${models.join(", ") || "none"}${hint}`;
+}
+
+/** Parameters that clients may not set because their values name something on the server, with the property they set. */
+export function listReserved(document: GraphDocument, sources: ElementSources): ReadonlyMap<string, string> {
+  const own = new Set(document.params.map(({ name }) => name));
+  const reaching = listUses(document).filter(({ step, entry, whole }) => {
+    const reach = reachOf(step.element, entry.key, sources);
+    return reach === "outside" || (reach === "model" && whole === null);
+  });
+  return new Map(
+    reaching.flatMap(({ step, entry, params }) =>
+      params.filter((name) => own.has(name)).map((name) => [name, `${step.element}.${entry.key}`] as const),
+    ),
+  );
+}
+
+/** Faults of the parameters that a client gives for an installed graph. */
+export function checkGiven(
+  document: GraphDocument,
+  given: JsonRecord,
+  options: RestrictOptions,
+): readonly { readonly param: string; readonly message: string }[] {
+  const reserved = listReserved(document, options);
+  return Object.keys(given).flatMap((param) => {
+    const target = reserved.get(param);
+    if (target !== undefined) {
+      const message = `cannot be set by clients: it becomes ${target}, which names something on the server; leave it out`;
+      return [{ param, message }];
+    }
+    const isModel = listUses(document).some(
+      ({ step, entry, whole }) => whole === param && reachOf(step.element, entry.key, options) === "model",
+    );
+    const message = isModel ? checkModel(given[param], options.models) : null;
+    return message === null ? [] : [{ param, message }];
+  });
+}
+
+/** A property that the graph sets, with the parameters in its value. */
+interface PropertyUse {
+  readonly step: ElementStep;
+  readonly entry: LocatedEntry;
+  readonly params: readonly string[];
+  /** The parameter that is the whole value, if there is one. */
+  readonly whole: string | null;
+}
+
+const listSteps = (document: GraphDocument): readonly ElementStep[] =>
+  [...document.chains, ...document.slots.map((slot) => slot.chain)].flatMap(({ steps }) => steps.filter(isElement));
+
+const listUses = (document: GraphDocument): readonly PropertyUse[] =>
+  listSteps(document).flatMap((step) =>
+    step.properties.map((entry) => ({
+      ...{ step, entry, params: listParams(entry.value), whole: wholeParam(entry.value) },
+    })),
+  );

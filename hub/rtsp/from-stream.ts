@@ -1,0 +1,297 @@
+/**
+ * One RTSP player: reads a stream and sends it as RTP. It gets the pictures since the last keyframe at once, then live ones.
+ * Units that it cannot take in time are queued up to a limit; beyond that, pictures are dropped up to the next keyframe.
+ */
+import { type AccessUnit, type AudioTrack, byteLength, type Tracks } from "../../media/access-unit.ts";
+import { payloadsOf, RtpSender } from "../../media/rtp/sender.ts";
+import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
+import type { HubSettings } from "../../schemas/hub.ts";
+import { StatusError } from "../errors.ts";
+import type { Reader } from "../live-stream.ts";
+import {
+  type Delivery,
+  defaultChannels,
+  describeTcp,
+  describeUdp,
+  expectTransport,
+  TcpDelivery,
+  UdpDelivery,
+  UdpPair,
+  type Wire,
+} from "./transport.ts";
+
+export const VIDEO = 0;
+export const AUDIO = 1;
+
+type PlayerLimits = Pick<HubSettings["limits"], "readerBytes" | "stalledMs">;
+
+interface PlayerTrack {
+  readonly sender: RtpSender;
+  /** As in the request. */
+  readonly url: string;
+  lastUs: number;
+}
+
+export interface SetUpRequest {
+  readonly path: string;
+  readonly tracks: Tracks;
+  readonly track: number;
+  readonly url: string;
+  /** The `Transport` header. */
+  readonly header: string;
+  readonly limits: PlayerLimits;
+}
+
+/** Interval of sender reports. */
+const REPORT_MS = 5000;
+/** Over UDP, an RTCP BYE could overtake the last packets. */
+const BYE_DELAY_MS = 200;
+
+export class Player implements Reader {
+  readonly path: string;
+  readonly tracks: Tracks;
+  readonly delivery: Delivery;
+  /** The publication has ended, or the player is stalled. */
+  onEnd: (reason: string, isStalled: boolean) => void = () => {};
+  missed = 0;
+
+  readonly #limits: PlayerLimits;
+  readonly #tracks = new Map<number, PlayerTrack>();
+  #audio: AudioTrack | null;
+  #joining: AccessUnit[] | null = null;
+  #queue: TimedUnit[] = [];
+  #queuedBytes = 0;
+  #needsKey = false;
+  #leave: (() => void) | null = null;
+  /** Unix time of the timeline's start: the earliest that any picture implies, because it had the least delay. */
+  #beginMs = Number.POSITIVE_INFINITY;
+  #reportedAtMs = 0;
+  #sentBytes = 0;
+  #sentAtMs = 0;
+  #byeTimer: NodeJS.Timeout | undefined;
+
+  constructor(path: string, tracks: Tracks, delivery: Delivery, limits: PlayerLimits) {
+    this.path = path;
+    this.tracks = tracks;
+    this.#audio = tracks.audio;
+    this.delivery = delivery;
+    this.#limits = limits;
+  }
+
+  /** Answers SETUP of one track, for a new player or an existing one. Rejects with a `StatusError`. */
+  static async setUp(
+    existing: Player | null,
+    { path, tracks, track, url, header, limits }: SetUpRequest,
+    wire: Wire,
+  ): Promise<{ player: Player; transport: string }> {
+    const transport = expectTransport(header, false, existing?.delivery.kind ?? null);
+    const delivery =
+      existing?.delivery ??
+      (transport.kind === "tcp" ? new TcpDelivery(wire.socket) : new UdpDelivery(limits.readerBytes));
+    const player = existing ?? new Player(path, tracks, delivery, limits);
+    if (track !== VIDEO && (track !== AUDIO || player.tracks.audio === null))
+      throw new StatusError(404, "the stream has no such track");
+    let answer = "";
+    if (transport.kind === "tcp" && delivery instanceof TcpDelivery) {
+      const channels = transport.channels ?? defaultChannels(track);
+      delivery.add(track, channels);
+      answer = describeTcp(channels);
+    } else if (transport.kind === "udp" && delivery instanceof UdpDelivery) {
+      const pair = await UdpPair.open(wire);
+      try {
+        await pair.connect(wire.address, transport.ports);
+      } catch {
+        pair.close();
+        throw new StatusError(461, "the client's UDP ports are unreachable: use TCP");
+      }
+      delivery.add(track, pair);
+      pair.rtcp.on("message", () => wire.touch());
+      answer = describeUdp(transport.ports, pair);
+    }
+    const ssrc = player.addTrack(track, url).toString(16).padStart(8, "0");
+    return { player, transport: `${answer};ssrc=${ssrc}` };
+  }
+
+  get isPlaying(): boolean {
+    return this.#leave !== null;
+  }
+
+  addTrack(track: number, url: string): number {
+    const clockRate = track === VIDEO ? VIDEO_CLOCK : (this.tracks.audio?.sampleRate ?? 0);
+    const sender = new RtpSender(track === VIDEO ? VIDEO_TYPE : AUDIO_TYPE, clockRate);
+    this.#tracks.set(track, { sender, url, lastUs: 0 });
+    return sender.ssrc;
+  }
+
+  /** An audio-only player does not wait for keyframes. */
+  get #hasVideo(): boolean {
+    return this.#tracks.has(VIDEO);
+  }
+
+  /**
+   * Joins the stream with `read` and returns the header `RTP-Info`. The cached units are queued and sent by `start`, after
+   * the response, which announces the first packets.
+   */
+  join(read: (reader: Reader) => () => void): string {
+    this.#joining = [];
+    try {
+      this.#leave = read(this);
+      this.#queue = squeeze(this.#joining);
+    } finally {
+      this.#joining = null;
+    }
+    this.#queuedBytes = this.#queue.reduce((sum, { unit }) => sum + byteLength(unit), 0);
+    this.#needsKey = this.#hasVideo && this.#queue.length === 0;
+    return this.#describeStart();
+  }
+
+  start(nowMs: number): void {
+    this.#sentAtMs = nowMs;
+    this.flush();
+    this.#shed();
+    this.#report(nowMs);
+  }
+
+  pause(): void {
+    this.#leave?.();
+    this.#leave = null;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+  }
+
+  setTracks({ audio }: Tracks): void {
+    // The SDP described the audio; it cannot change in a session. Video describes itself in the stream.
+    const known = this.tracks.audio;
+    this.#audio = audio !== null && known !== null && Buffer.compare(audio.config, known.config) === 0 ? audio : null;
+  }
+
+  push(unit: AccessUnit, isCached: boolean): void {
+    const isVideo = unit.kind === "video";
+    if (isVideo) this.#beginMs = Math.min(this.#beginMs, unit.captureMs - unit.ptsUs / 1000);
+    if (isCached) {
+      this.#joining?.push(unit);
+      return;
+    }
+    if (!isVideo && this.#audio === null) return;
+    if (!this.#tracks.has(isVideo ? VIDEO : AUDIO)) return;
+    if (this.#needsKey) {
+      if (!isVideo || !unit.isKey) {
+        if (isVideo) this.missed++;
+        return;
+      }
+      this.#needsKey = false;
+    }
+    this.#queue.push({ unit, timeUs: unit.ptsUs });
+    this.#queuedBytes += byteLength(unit);
+    this.flush();
+    this.#shed();
+  }
+
+  end(reason: string): void {
+    this.#leave = null;
+    if (this.delivery.kind === "tcp") this.#sendBye();
+    else this.#byeTimer = setTimeout(() => this.#sendBye(), BYE_DELAY_MS);
+    this.onEnd(reason, false);
+  }
+
+  /** Sends queued units while there is room. */
+  flush(): void {
+    let count = 0;
+    for (const { unit, timeUs } of this.#queue) {
+      if (!this.delivery.hasRoom) break;
+      count++;
+      this.#queuedBytes -= byteLength(unit);
+      this.#send(unit, timeUs);
+    }
+    if (count > 0) this.#queue = this.#queue.slice(count);
+  }
+
+  tick(nowMs: number): void {
+    if (!this.isPlaying) return;
+    const { sentBytes, queuedBytes } = this.delivery;
+    if (queuedBytes === 0 || sentBytes !== this.#sentBytes) {
+      this.#sentBytes = sentBytes;
+      this.#sentAtMs = nowMs;
+    } else if (nowMs - this.#sentAtMs > this.#limits.stalledMs) {
+      this.close();
+      this.onEnd(`the player accepted no data for ${this.#limits.stalledMs / 1000} s`, true);
+      return;
+    }
+    if (nowMs - this.#reportedAtMs >= REPORT_MS && this.delivery.hasRoom) this.#report(nowMs);
+  }
+
+  close(): void {
+    this.pause();
+    clearTimeout(this.#byeTimer);
+    this.delivery.close();
+  }
+
+  #send(unit: AccessUnit, timeUs: number): void {
+    const index = unit.kind === "video" ? VIDEO : AUDIO;
+    const track = this.#tracks.get(index);
+    if (track === undefined) return;
+    track.lastUs = timeUs;
+    this.delivery.send(index, track.sender.write(payloadsOf(unit), timeUs, this.delivery.channelOf(index)));
+  }
+
+  /** Over the limit: continues at the last queued keyframe, or at the next one. */
+  #shed(): void {
+    if (this.#queuedBytes + this.delivery.queuedBytes <= this.#limits.readerBytes) return;
+    const last = this.#queue.findLastIndex(({ unit }) => unit.kind === "video" && unit.isKey);
+    const isUseful = last > 0;
+    const dropped = isUseful ? this.#queue.slice(0, last) : this.#queue;
+    this.#queue = isUseful ? this.#queue.slice(last) : [];
+    this.#needsKey = this.#hasVideo && !isUseful;
+    for (const { unit } of dropped) {
+      this.#queuedBytes -= byteLength(unit);
+      if (unit.kind === "video") this.missed++;
+    }
+  }
+
+  /** The header `RTP-Info`: the first sequence number and timestamp of each track. */
+  #describeStart(): string {
+    const startUs = this.#queue.reduce((least, { timeUs }) => Math.min(least, timeUs), Number.POSITIVE_INFINITY);
+    return [...this.#tracks.values()]
+      .map(({ sender, url }) => {
+        const start = Number.isFinite(startUs) ? `;rtptime=${sender.timestampOf(startUs)}` : "";
+        return `url=${url};seq=${sender.sequence}${start}`;
+      })
+      .join(",");
+  }
+
+  #report(nowMs: number): void {
+    if (!Number.isFinite(this.#beginMs)) return;
+    this.#reportedAtMs = nowMs;
+    for (const [index, { sender, lastUs }] of this.#tracks) {
+      this.delivery.sendReport(index, sender.report(this.#beginMs + lastUs / 1000, lastUs));
+    }
+    // Measured again for the next report: the clocks of publisher and server drift.
+    this.#beginMs = Number.POSITIVE_INFINITY;
+  }
+
+  #sendBye(): void {
+    for (const [index, { sender, lastUs }] of this.#tracks) {
+      this.delivery.sendReport(index, sender.bye(Date.now(), lastUs));
+    }
+  }
+}
+
+export interface TimedUnit {
+  readonly unit: AccessUnit;
+  readonly timeUs: number;
+}
+
+const SQUEEZED_STEP_US = 1000;
+
+/**
+ * New times for the cached pictures, which a player gets at once: with their own times it would stay behind by their
+ * duration. They end just before the live pictures, one millisecond apart. In decoding order; cached audio is dropped.
+ */
+export function squeeze(units: readonly AccessUnit[]): TimedUnit[] {
+  const pictures = units.filter(({ kind }) => kind === "video");
+  // Live pictures are displayed after this; cached ones that are displayed even later keep their times.
+  const liveUs = pictures.at(-1)?.dtsUs ?? 0;
+  const past = pictures.filter(({ ptsUs }) => ptsUs < liveUs).sort((a, b) => a.ptsUs - b.ptsUs);
+  const times = new Map(past.map((unit, i) => [unit, liveUs - (past.length - i) * SQUEEZED_STEP_US]));
+  return pictures.map((unit) => ({ unit, timeUs: Math.max(times.get(unit) ?? unit.ptsUs, unit.ptsUs) }));
+}

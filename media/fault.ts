@@ -1,2 +1,0 @@
-/** What was received is not what its format says. The message is fit for whoever sent it. */
-export class MediaFault extends Error {}

@@ -1,0 +1,252 @@
+/** Commands to a process, one at a time; what they change is applied to the runner and stored, or neither. */
+import type { Logger } from "pino";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { SetResult } from "../../schemas/runner.ts";
+import type { SerialQueue } from "../async/serial-queue.ts";
+import type { GraphOrder } from "../graphs/library.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import {
+  attachOutput,
+  deleteBranch,
+  detachOutput,
+  findAttached,
+  insertBranch,
+  type NewBranch,
+} from "../store/outputs.ts";
+import type { LiveProperties } from "../store/processes.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import { graphLacks, rateLimited, wrongState } from "./errors.ts";
+import type { ProcessParts } from "./launch.ts";
+import type { BranchState, ProcessOffers, ProcessState } from "./processes.ts";
+import type { Attachment } from "./runner.ts";
+import { RECORDING } from "./runner-folders.ts";
+
+export interface CommandsDeps extends ProcessParts, Pick<ProcessOffers, "offers" | "slots"> {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly queue: SerialQueue;
+  /** A command must begin within this time. */
+  readonly replyMs: number;
+  /** Rejects with `invalid_input` when the graph does not accept the values. */
+  prepare(order: GraphOrder): Promise<unknown>;
+}
+
+/** Attached by the service: for outputs, for viewers, and as process recordings. */
+const SERVICE_SLOTS = ["feed", "view", "rtsp", "rtmp", "cot", RECORDING];
+
+const MAX_WAITING = 32;
+
+const LIVE: readonly ProcessState[] = ["running", "paused"];
+
+export class Commands {
+  readonly #deps: CommandsDeps;
+
+  constructor(deps: CommandsDeps) {
+    this.#deps = deps;
+  }
+
+  pause(): Promise<void> {
+    const { machine, link, record } = this.#deps;
+    return this.#enqueue(async () => {
+      this.#expect(["running"], "paused");
+      await link.request({ type: "pause" });
+      this.#expect(["running"], "paused");
+      record.desired = "paused";
+      machine.apply("pause");
+      await record.saveForClient();
+    });
+  }
+
+  resume(): Promise<void> {
+    const { machine, link, record, feed } = this.#deps;
+    return this.#enqueue(async () => {
+      this.#expect(["paused"], "resumed");
+      await link.request({ type: "resume" });
+      this.#expect(["paused"], "resumed");
+      record.desired = "running";
+      machine.apply("play");
+      await feed.sync();
+      await record.saveForClient();
+    });
+  }
+
+  /** Runner and database agree in the end, however often it is retried. */
+  attach(user: User, outputUuid: string): Promise<void> {
+    const { sql, row, outputs, log } = this.#deps;
+    return this.#enqueue(async () => {
+      this.#expect(LIVE, "given an output");
+      const output = await attachOutput(sql, user, row.uuid, outputUuid);
+      if (outputs.has(outputUuid)) return;
+      try {
+        await outputs.add(output, async (attachment) => {
+          this.#expect(LIVE, "given an output");
+          await this.#attachOutput(attachment);
+        });
+      } catch (error) {
+        await detachOutput(sql, row.uuid, outputUuid).catch((fault) =>
+          log.warn({ err: fault }, "output of a failed attach is still stored as attached"),
+        );
+        throw error;
+      }
+    });
+  }
+
+  detach(outputUuid: string): Promise<void> {
+    const { sql, row, outputs, link } = this.#deps;
+    return this.#enqueue(async () => {
+      if ((await findAttached(sql, row.uuid, outputUuid)) === null)
+        throw new ServiceError("output_not_found", {
+          detail: `the output ${outputUuid} is not attached to this process; GET /process/${row.uuid} lists those that are`,
+        });
+      if (outputs.has(outputUuid)) {
+        this.#expect(LIVE, "relieved of an output");
+        if (outputs.isRouted(outputUuid)) await link.detach(outputUuid);
+        outputs.delete(outputUuid);
+      }
+      await detachOutput(sql, row.uuid, outputUuid);
+    });
+  }
+
+  attachBranch(user: User, { slot, params }: Pick<NewBranch, "slot" | "params">): Promise<BranchState> {
+    const { sql, row, branches, link } = this.#deps;
+    return this.#enqueue(async () => {
+      this.#expect(LIVE, "given a branch");
+      this.#expectClientSlot(slot);
+      await this.#checkValues({ given: {}, attach: { slot, params } });
+      const branch = await insertBranch(sql, user, row.uuid, { uuid: newUuid(), slot, params });
+      try {
+        return await branches.add(branch, async (attachment) => {
+          this.#expect(LIVE, "given a branch");
+          await link.attach(attachment);
+        });
+      } catch (error) {
+        await deleteBranch(sql, row.uuid, branch.uuid);
+        throw error;
+      }
+    });
+  }
+
+  detachBranch(uuid: string): Promise<void> {
+    const { sql, row, branches, link } = this.#deps;
+    return this.#enqueue(async () => {
+      const branch = branches.get(uuid);
+      if (branch === undefined)
+        throw new ServiceError("branch_not_found", {
+          detail: `there is no branch ${uuid}; GET /process/${row.uuid}/branches lists the branches of this process`,
+        });
+      this.#expect(LIVE, "relieved of a branch");
+      if (branches.isOffered(branch)) await link.detach(uuid);
+      branches.delete(uuid);
+      await deleteBranch(sql, row.uuid, uuid);
+    });
+  }
+
+  setProperties(nodes: LiveProperties, params: JsonRecord = {}): Promise<void> {
+    const { record, link } = this.#deps;
+    return this.#enqueue(async () => {
+      this.#expect(LIVE, "changed");
+      const hasParams = Object.keys(params).length > 0;
+      if (hasParams) await this.#checkValues({ params: { ...record.params, ...params }, given: params });
+      const result = await link.request({ type: "set", nodes, ...(hasParams && { params }) });
+      record.merge(nodes, params, (result as SetResult | null)?.replaced ?? []);
+      await record.saveForClient();
+    });
+  }
+
+  describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
+    return this.#enqueue(async () => {
+      this.#expect(LIVE, "described");
+      return this.#deps.link.request({ type: "describe", format });
+    });
+  }
+
+  /** Resolves when the runner has the supplied properties; at once while there is none, which begins with them. */
+  syncSupplied(): Promise<void> {
+    const { queue, machine, supplied, link } = this.#deps;
+    return queue.run(async () => {
+      if (machine.isLive) await supplied.sync(link);
+    });
+  }
+
+  /** Maintains what is attached: reroutes failing outputs, and records by the space there is. */
+  async tend(): Promise<void> {
+    const { outputs, recorder, machine, queue, link, log } = this.#deps;
+    // No frames flow while it is paused: its outputs are not at fault.
+    const isRunning = (): boolean => machine.state === "running";
+    const reroutes = isRunning() ? await outputs.findReroutes() : [];
+    return queue.run(async () => {
+      if (!machine.isLive) return;
+      await recorder.tend().catch((error) => log.warn({ err: error }, "recording could not be updated"));
+      if (isRunning()) await outputs.applyReroutes(reroutes, link, (attachment) => this.#attachOutput(attachment));
+    });
+  }
+
+  /** Sets a new runner, through which frames flow, to the state that the process should have. */
+  restore(): Promise<void> {
+    const { queue, machine, record, feed, supplied, link } = this.#deps;
+    return queue.run(async () => {
+      const { live, desired } = record;
+      if (Object.keys(live).length > 0) await link.request({ type: "set", nodes: live });
+      // They, and the viewers, may have changed since the job was made.
+      await supplied.sync(link);
+      if (desired === "paused") await link.request({ type: "pause" });
+      if (link.runner === null) return;
+      if (!machine.apply(desired === "paused" ? "pause" : "play")) return;
+      if (desired === "running") await feed.sync();
+    });
+  }
+
+  /** Slots that clients can attach. */
+  get clientSlots(): Readonly<Record<string, JsonRecord>> {
+    return Object.fromEntries(Object.entries(this.#deps.slots).filter(([slot]) => !SERVICE_SLOTS.includes(slot)));
+  }
+
+  expectOffer(offer: string): void {
+    const { row, offers, slots } = this.#deps;
+    const offered = new Set([...offers, ...Object.keys(slots)]);
+    if (!offered.has(offer)) throw graphLacks(row.graph, offer, [...offered]);
+  }
+
+  expectSlot(slot: string): void {
+    const { row, slots } = this.#deps;
+    if (!Object.hasOwn(slots, slot)) throw graphLacks(row.graph, slot, Object.keys(slots));
+  }
+
+  #expectClientSlot(slot: string): void {
+    const { row, slots } = this.#deps;
+    if (SERVICE_SLOTS.includes(slot)) {
+      const message = `is attached by the service itself: for outputs with POST /process/${row.uuid}/{output_uuid}, for viewers and recordings when needed`;
+      throw new ServiceError("invalid_input", { detail: `/slot ${message}.`, errors: [{ path: "/slot", message }] });
+    }
+    if (!Object.hasOwn(slots, slot)) throw graphLacks(row.graph, slot, Object.keys(this.clientSlots));
+  }
+
+  #expect(states: readonly ProcessState[], action: string): void {
+    const { state } = this.#deps.machine;
+    if (!states.includes(state as ProcessState)) throw wrongState(state, action, states);
+  }
+
+  async #attachOutput(attachment: Attachment): Promise<void> {
+    this.expectSlot(attachment.slot);
+    await this.#deps.link.attach(attachment);
+  }
+
+  /** Rejects with `invalid_input` when the graph, with the params that it has, does not accept them. */
+  async #checkValues(order: Partial<GraphOrder>): Promise<void> {
+    const { row, record, input } = this.#deps;
+    await this.#deps.prepare({ ...row, params: record.params, sourceUri: input.uri, ...order });
+  }
+
+  /** Rejects with `rate_limited` when too many commands wait, or one waits too long. */
+  #enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const { queue, replyMs } = this.#deps;
+    if (queue.waiting >= MAX_WAITING)
+      return Promise.reject(
+        rateLimited(`${MAX_WAITING} requests wait for this process already; try again in a moment`),
+      );
+    const tooLong = `the process could not handle this within ${replyMs / 1000} s; try again in a moment`;
+    return queue.runWithin(replyMs, () => rateLimited(tooLong), task);
+  }
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Decision, RestartPolicy } from "./restart-policy.ts";
+
+const RULE = { restarts: 2, windowMs: 10_000, firstMs: 100, maxMs: 1000 };
+const at = (nowMs: number, more = {}) => ({ isFile: false, hasFlowed: true, nowMs, random: 1, ...more });
+const crash = { kind: "crash", detail: "SIGSEGV" } as const;
+const gone = { kind: "source", detail: "refused" } as const;
+const codeOf = (decision: Decision) => ("event" in decision ? (decision.error?.code ?? decision.event) : "restart");
+
+test("finishes after an end of stream or a stop, fails when the graph does not compile", () => {
+  const policy = new RestartPolicy(RULE, 1000);
+  const ends = [{ kind: "finished" }, { kind: "stopped" }, { kind: "graph", detail: "" }] as const;
+  assert.deepEqual(
+    ends.map((end) => codeOf(policy.decide(end, at(0)))),
+    ["finish", "finish", "pipeline_failed"],
+  );
+});
+
+test("restarts after crashes with growing delays, until there were too many", () => {
+  const policy = new RestartPolicy(RULE, 1000);
+  assert.deepEqual(policy.decide(crash, at(0)), { waitMs: 100, isCrash: true });
+  assert.deepEqual(policy.decide(crash, at(1)), { waitMs: 200, isCrash: true });
+  const last = policy.decide(crash, at(2));
+  assert.ok("event" in last && last.error !== null);
+  assert.equal(last.event, "fail");
+  assert.match(last.error.detail, /more than 2 times within 10 s.*SIGSEGV/);
+});
+
+test("restarts after occasional crashes forever", () => {
+  const policy = new RestartPolicy(RULE, 1000);
+  for (let i = 0; i < 50; i++) assert.equal(codeOf(policy.decide(crash, at(i * 6000))), "restart");
+});
+
+test("retries a live source that a new runner cannot reach until the time is over, without counting a crash", () => {
+  const policy = new RestartPolicy(RULE, 1000);
+  assert.deepEqual(policy.decide(gone, at(0, { hasFlowed: false })), { waitMs: 100, isCrash: false });
+  assert.deepEqual(policy.decide(gone, at(500, { hasFlowed: false })), { waitMs: 200, isCrash: false });
+  assert.equal(policy.sourceWaitMs(600), 400);
+  assert.equal(codeOf(policy.decide(gone, at(1000, { hasFlowed: false }))), "source_not_live");
+});
+
+test("the time for a lost source starts over with the first frame", () => {
+  const policy = new RestartPolicy(RULE, 1000);
+  policy.decide(gone, at(0, { hasFlowed: false }));
+  policy.noteFlowing();
+  assert.equal(codeOf(policy.decide(gone, at(5000, { hasFlowed: false }))), "restart");
+});
+
+test("fails when a runner gives up a source that it had, or cannot read a file", () => {
+  const policy = new RestartPolicy(RULE, 1000);
+  assert.equal(codeOf(policy.decide(gone, at(0))), "source_not_live");
+  assert.equal(codeOf(policy.decide(gone, at(0, { isFile: true, hasFlowed: false }))), "pipeline_failed");
+});
+
+test("waits twice as long after each crash, up to the maximum, and allows no more restarts than the rule", () => {
+  const policy = new RestartPolicy({ restarts: 8, windowMs: 300_000, firstMs: 500, maxMs: 30_000 }, 1000);
+  const waits = Array.from({ length: 9 }, (_, nowMs) => {
+    const decision = policy.decide(crash, at(nowMs));
+    return "waitMs" in decision ? decision.waitMs : codeOf(decision);
+  });
+  assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, "pipeline_failed"]);
+});
+
+test("forgets crashes that are older than the window", () => {
+  const policy = new RestartPolicy({ ...RULE, restarts: 5 }, 1000);
+  for (const nowMs of [0, 10, 20, 30, 40]) policy.decide(crash, at(nowMs));
+  assert.deepEqual(policy.decide(crash, at(10_050)), { waitMs: 100, isCrash: true });
+});
+
+test("never restarts when no restart is allowed", () => {
+  assert.equal(codeOf(new RestartPolicy({ ...RULE, restarts: 0 }, 1000).decide(crash, at(5))), "pipeline_failed");
+});
+
+test("keeps every delay between half of the first and the maximum", () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 100 }), (randoms) => {
+      const policy = new RestartPolicy({ ...RULE, restarts: 1000 }, 1000);
+      for (const random of randoms) {
+        const decision = policy.decide(crash, at(0, { random }));
+        assert.ok("waitMs" in decision && decision.waitMs >= RULE.firstMs / 2 && decision.waitMs <= RULE.maxMs);
+      }
+    }),
+  );
+});

@@ -1,0 +1,157 @@
+/** Processes for clients and metrics. Pure. */
+import type {
+  ProcessRecord as ApiProcess,
+  StartedProcess as ApiStarted,
+  TelemetryInfo,
+} from "../../schemas/api/processes.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
+import type { RunnerStats } from "../../schemas/runner.ts";
+import { describeState, type OutputState } from "../outputs/describe-output.ts";
+import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { ProcessView } from "../store/processes.ts";
+import type { ProcessRecord } from "./process-record.ts";
+import type { ProcessCrash, ProcessState } from "./processes.ts";
+import type { RecordingState } from "./recorder.ts";
+
+type RecordFields = "error" | "restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt";
+
+/** What the node that runs the process knows; the database follows a little later. */
+export interface LiveProcess extends Pick<ProcessRecord, RecordFields> {
+  readonly state: ProcessState;
+  readonly reconnecting: boolean;
+  /** A runner has crashed and its replacement has no frame yet. */
+  readonly restarting: boolean;
+  readonly stats: RunnerStats | null;
+  readonly outputs: readonly OutputState[];
+  /** Null for a process that is not to be recorded. */
+  readonly recording: RecordingState | null;
+  readonly telemetry: TelemetryInfo | null;
+}
+
+export function describeProcess(
+  row: ProcessView,
+  live: LiveProcess | null,
+  recordings: ApiProcess["recordings"],
+  isOperator: boolean,
+): ApiProcess {
+  const { state, error, reconnecting, restarting, recording, telemetry, stats, ...rest } = live ?? stored(row);
+  return {
+    uuid: row.uuid,
+    process_uuid: row.uuid,
+    ...{ state, reconnecting, restarting },
+    source_uuid: row.sourceUuid,
+    source_url: row.sourceUrl,
+    graph: row.graph,
+    params: row.params,
+    started_at: rest.startedAt?.toISOString() ?? null,
+    finished_at: rest.finishedAt?.toISOString() ?? null,
+    error,
+    last_error: describeCrash(rest.lastError, isOperator),
+    outputs: [...row.outputs],
+    output_states: rest.outputs.map((output) => ({
+      output_uuid: output.outputUuid,
+      type: output.type,
+      ...describeState(output),
+    })),
+    recording: recording && {
+      is_recording: recording.isRecording,
+      status_detail: recording.detail,
+      frames_dropped: recording.framesDropped,
+    },
+    recordings,
+    alerts: [...row.alerts],
+    telemetry,
+    stats: {
+      fps_in: stats?.fps_in ?? 0,
+      fps_processed: stats?.fps_processed ?? 0,
+      fps_out: stats?.fps_out ?? 0,
+      frames_dropped: stats?.frames_dropped ?? 0,
+      latency_ms: { p50: stats?.latency_ms.p50 ?? 0, p95: stats?.latency_ms.p95 ?? 0 },
+      inference_ms: stats?.inference_ms ?? 0,
+      restarts: rest.restarts,
+      frames_lost: rest.framesLost,
+    },
+  };
+}
+
+/** The trace is for operators only. */
+export function describeCrash(crash: ProcessCrash | null, isOperator: boolean): ApiProcess["last_error"] {
+  if (crash === null) return null;
+  const { at, node, detail, trace } = crash;
+  return { at: at.toISOString(), node, detail, ...(isOperator && { trace: [...trace] }) };
+}
+
+const stored = (row: ProcessView): LiveProcess => ({
+  ...{ state: row.state, restarts: row.restarts, framesLost: row.framesLost },
+  ...{ startedAt: row.startedAt, finishedAt: row.finishedAt },
+  error: row.errorCode === null ? null : { code: row.errorCode, detail: row.errorDetail ?? "" },
+  lastError: row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) },
+  ...{ reconnecting: false, restarting: false, stats: null, outputs: [], recording: null, telemetry: null },
+});
+
+/** Outputs receive nothing while no frames flow, which is not their fault. */
+export function explainOutputs(
+  outputs: readonly OutputState[],
+  state: ProcessState,
+  reconnecting: boolean,
+): readonly OutputState[] {
+  const waiting = reconnecting ? "the process waits for its source" : null;
+  const detail = state === "paused" ? "the process is paused" : waiting;
+  if (detail === null) return outputs;
+  return outputs.map((output) => {
+    if (output.status === "failed") return output;
+    return { ...output, status: output.status === "retrying" ? "starting" : output.status, detail };
+  });
+}
+
+/** Counters stay. */
+export const zeroRates = (stats: RunnerStats): RunnerStats => ({ ...stats, fps_in: 0, fps_processed: 0, fps_out: 0 });
+
+export interface PublicAddress {
+  /** Scheme, host and port for clients. */
+  readonly publicUrl: string;
+  readonly apiKey: string;
+}
+
+/** The URLs of a started process. */
+export function describeStarted(uuid: string, telemetry: TelemetrySetting | null, address: PublicAddress): ApiStarted {
+  const { publicUrl, apiKey } = address;
+  const url = (base: string, path: string): string =>
+    `${base}/process/${uuid}/${path}?api_key=${encodeURIComponent(apiKey)}`;
+  // http becomes ws, https becomes wss.
+  const sockets = publicUrl.replace(/^http/, "ws");
+  return {
+    process_uuid: uuid,
+    feed_url: url(publicUrl, "feed"),
+    detection_data_url: url(sockets, "detection_data"),
+    telemetry_url: telemetry?.type === "websocket" ? url(sockets, "telemetry") : describeTelemetry(telemetry),
+  };
+}
+
+function describeTelemetry(telemetry: TelemetrySetting | null): string {
+  if (telemetry === null) return "Not configured";
+  const broker = brokerUrl(telemetry);
+  return broker === null ? telemetry.type : maskCredentials(`${broker}/${telemetry.parameters.topic}`);
+}
+
+export type EndState = "finished" | "failed";
+
+export const isEnd = (state: ProcessState): state is EndState => state === "finished" || state === "failed";
+
+/** The processes of this node, for metrics. */
+export interface ProcessNumbers {
+  readonly states: Readonly<Record<Exclude<ProcessState, EndState>, number>>;
+  readonly reconnecting: number;
+}
+
+/** Every state is listed, also with 0: a missing one would keep its last value in metrics. */
+export function countProcesses(views: Iterable<Pick<LiveProcess, "state" | "reconnecting">>): ProcessNumbers {
+  const states = { starting: 0, running: 0, paused: 0, stopping: 0 };
+  let reconnecting = 0;
+  for (const view of views) {
+    if (isEnd(view.state)) continue;
+    states[view.state] += 1;
+    if (view.reconnecting) reconnecting += 1;
+  }
+  return { states, reconnecting };
+}

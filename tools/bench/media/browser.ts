@@ -1,0 +1,80 @@
+/** A headless browser, and the time codes of the frames that it presents. */
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { ageMs, readTimeCode } from "./time-code.ts";
+
+const IN_PAGE = fileURLToPath(new URL("in-page.js", import.meta.url));
+/** Turns a hang into a failure. */
+const LIMIT_MS = 60_000;
+
+export interface ShownFrame {
+  /** By the browser's clock, which is ours. */
+  readonly atMs: number;
+  /** Null if it was unreadable. */
+  readonly code: number | null;
+  /** Frames presented so far. */
+  readonly count: number;
+  readonly width: number;
+}
+
+export class HeadlessBrowser {
+  readonly #browser: Browser;
+  /** Script errors and violations of the content security policy. */
+  readonly complaints: string[] = [];
+  /** All requested URLs. */
+  readonly requested: string[] = [];
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async open(): Promise<HeadlessBrowser> {
+    const executablePath = (process.env.PATH ?? "")
+      .split(delimiter)
+      .map((folder) => join(folder, "chromium"))
+      .find(existsSync);
+    if (executablePath === undefined) throw new Error("chromium is not installed; npm test installs it on Debian");
+    // Tests may run as root, where Chromium has no sandbox; the pages are trusted.
+    const args = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"];
+    return new HeadlessBrowser(await chromium.launch({ executablePath, args }));
+  }
+
+  async show(url: string, { width = 960, height = 540 } = {}): Promise<Page> {
+    const page = await this.#browser.newPage({ viewport: { width, height } });
+    page.setDefaultTimeout(LIMIT_MS);
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("console", (message) => {
+      if (!/Content Security Policy|Refused to/.test(message.text())) return;
+      const { url, lineNumber, columnNumber } = message.location();
+      this.complaints.push(`${page.url()}: ${message.text()} (${url}:${lineNumber}:${columnNumber})`);
+    });
+    page.on("request", (request) => this.requested.push(request.url()));
+    await page.addInitScript({ path: IN_PAGE });
+    await page.goto(url);
+    return page;
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close();
+  }
+}
+
+export const untilState = async (page: Page, state: "live" | "wait" | "fault"): Promise<void> => {
+  await page.waitForSelector(`body[data-state=${state}]`);
+};
+
+/** The next `count` frames that the page presents. */
+export function watchFrames(page: Page, count: number): Promise<readonly ShownFrame[]> {
+  const options = JSON.stringify({ count, reader: String(readTimeCode), limitMs: LIMIT_MS });
+  return page.evaluate(`watchFrames(${options})`);
+}
+
+export const countSoundBytes = (page: Page): Promise<number> => page.evaluate("countSoundBytes()");
+
+/** Median age of the frames when they were presented. */
+export function medianAgeMs(frames: readonly ShownFrame[]): number {
+  const ages = frames.flatMap(({ atMs, code }) => (code === null ? [] : [ageMs(atMs, code)])).sort((a, b) => a - b);
+  return ages[ages.length >> 1] ?? Number.NaN;
+}

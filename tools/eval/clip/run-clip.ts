@@ -1,0 +1,157 @@
+/** Runs the graph `detect` on a clip and records detections and tracks of every frame. */
+
+import { Type } from "typebox";
+import { CommandFailure } from "../../../cli/command.ts";
+import type { Knowledge } from "../../../cli/compile-graph.ts";
+import { describeFailure } from "../../../cli/faults.ts";
+import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
+import { onInterrupt } from "../../../cli/run/interrupt.ts";
+import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
+import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
+import { GraphFaults } from "../../../graphs/compiler/fault.ts";
+import { GraphFailure } from "../../../graphs/runtime/events.ts";
+import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
+import type { Detection, Detections, Track, Tracks } from "../../../schemas/detections.ts";
+
+const makeVariant = (weak: number): string => `
+graph: eval-clip
+about: The graph detect, with recorders.
+extends: detect
+set:
+  detect: { weak: ${weak} }
+insert:
+  - after: detect
+    steps: [${AFTER_DETECT}]
+  - after: track
+    steps: [${AFTER_TRACK}]
+`;
+
+export interface ClipRun {
+  readonly frames: readonly WatchedFrame[];
+  /** Of the whole graph, from the first frame to the last. */
+  readonly framesPerSecond: number;
+}
+
+export interface ClipOptions {
+  readonly clip: string;
+  /** A name, or the path of a card. */
+  readonly model: string;
+  /** Weak threshold of the model card. */
+  readonly weak: number;
+  onFrame(count: number): void;
+}
+
+/** Throws `CommandFailure` for a clip that cannot be played and a graph that fails. */
+export async function runClip(
+  { clip, model, weak, onFrame }: ClipOptions,
+  { registry, elements: known }: Knowledge,
+): Promise<ClipRun> {
+  const watch = new Watch(weak, onFrame);
+  const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
+  const knowledge = { registry, elements };
+  const compiled = compileVariant(clip, model, Math.min(weak, LEAST_CONFIDENCE), knowledge);
+  await playGraph(compiled, knowledge);
+  const { frames, firstMs, lastMs } = watch;
+  if (frames.length === 0) throw new CommandFailure(`${clip} has no frames`);
+  return { frames, framesPerSecond: (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000 };
+}
+
+function compileVariant(clip: string, model: string, weak: number, { elements, registry }: Knowledge): Compiled {
+  const load = new GraphFiles(locateGraph("detect")).loader();
+  const source = { uri: clip, pace: "fast" } as const;
+  return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params: { model } });
+}
+
+/** Runs a graph to its end. Throws `CommandFailure` when it fails or is interrupted. */
+export async function playGraph(
+  compiled: Compiled,
+  knowledge: Knowledge,
+  send: NonNullable<StartOptions["send"]> = async () => {},
+): Promise<void> {
+  if (compiled.plan === null) throw new GraphFaults(compiled.faults);
+  const cut = new AbortController();
+  const removeSignals = onInterrupt(
+    () => cut.abort(),
+    () => cut.abort(),
+  );
+  let failure: GraphFailure | null;
+  try {
+    const graph = await RunningGraph.start(compiled, { ...knowledge, signal: cut.signal, send });
+    failure = (await graph.ended).error;
+  } catch (error) {
+    if (!(error instanceof GraphFailure)) throw error;
+    failure = error;
+  } finally {
+    removeSignals();
+  }
+  if (cut.signal.aborted) throw new CommandFailure("interrupted: the evaluation has no result");
+  if (failure !== null) throw new CommandFailure(await describeFailure(failure, compiled.plan), { cause: failure });
+}
+
+type StartOptions = Parameters<typeof RunningGraph.start>[1];
+
+/** Precision is measured down to this confidence. */
+export const LEAST_CONFIDENCE = 0.01;
+
+export interface WatchedFrame {
+  readonly width: number;
+  readonly height: number;
+  /** Down to `LEAST_CONFIDENCE`. */
+  readonly detections: readonly Detection[];
+  readonly tracks: readonly Track[];
+}
+
+export const AFTER_DETECT = "watch-detections";
+export const AFTER_TRACK = "watch-tracks";
+
+export class Watch {
+  readonly #seen: (readonly Detection[])[] = [];
+  readonly frames: WatchedFrame[] = [];
+  /** Times of the first and the last frame. */
+  firstMs = 0;
+  lastMs = 0;
+  readonly elements: readonly AnyElement[];
+
+  /**
+   * `weak` is the threshold of the model card. Detections below it are recorded and then removed, so that the tracker
+   * receives what it would receive without the recorders.
+   */
+  constructor(weak: number, onFrame: (count: number) => void) {
+    this.elements = [
+      observe(AFTER_DETECT, ["detections"], ["detections"], (frame) => {
+        if (this.#seen.length === 0) this.firstMs = performance.now();
+        const detections = frame.meta.detections as Detections;
+        const all = [...detections.objects, ...detections.weak];
+        this.#seen.push(all.filter(({ confidence }) => confidence >= LEAST_CONFIDENCE));
+        frame.write({
+          detections: { ...detections, weak: detections.weak.filter(({ confidence }) => confidence >= weak) },
+        });
+      }),
+      observe(AFTER_TRACK, ["tracks"], [], (frame) => {
+        const { width, height } = frame.format;
+        const tracks = (frame.meta.tracks as Tracks).objects;
+        this.frames.push({ width, height, detections: this.#seen[this.frames.length] ?? [], tracks });
+        this.lastMs = performance.now();
+        onFrame(this.frames.length);
+      }),
+    ];
+  }
+}
+
+const observe = (
+  name: string,
+  reads: readonly string[],
+  writes: readonly string[],
+  process: (frame: Frame) => void,
+): AnyElement =>
+  defineElement({
+    kind: "transform",
+    name,
+    about: "Records detections and tracks for an evaluation.",
+    example: "",
+    caps: "video/x-raw",
+    properties: Type.Object({}),
+    reads,
+    writes,
+    create: () => ({ process }),
+  });

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readArguments } from "../../cli/command.ts";
+import { clip as command } from "../../cli/commands/eval.ts";
+import { stalledTerminal } from "../../cli/terminal.fixture.ts";
+import { makeFolder, windhover } from "../../cli/windhover.fixture.ts";
+import { withoutModel } from "../../test/golden/golden.fixture.ts";
+import { paintStreet } from "../../test/golden/street.fixture.ts";
+
+const folder = makeFolder();
+const clip = join(folder, "street.y4m");
+const FRAMES = 12;
+paintStreet(clip, FRAMES);
+
+/** The stop sign of the painted street, which never moves. */
+const truth = (frames: number, confidence = 1): string =>
+  Array.from({ length: frames }, (_, index) => `${index + 1},1,484,54,72,72,${confidence},-1,-1,-1\n`).join("");
+const write = (name: string, text: string): string => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+};
+const gt = write("gt.txt", truth(FRAMES));
+const bad = write("bad.txt", "1,1,484,54,72,NaN,1\n");
+
+const noModel = await withoutModel("default");
+
+test("scores what the graph finds on a clip", { skip: noModel }, async () => {
+  const plot = join(folder, "plot.svg");
+  const args = ["eval", "clip", clip, "--gt", gt, "--class", "stop sign", "--json", "--plot", plot];
+  const { code, stdout, stderr } = await windhover(args);
+  assert.equal(code, 0, stderr);
+  const { model, AP50, HOTA, MOTA, IDF1, IDSW, frames, framesPerSecond } = JSON.parse(stdout);
+  assert.deepEqual([model, frames, IDSW], ["default", FRAMES, 0]);
+  for (const score of [AP50, HOTA, MOTA, IDF1]) assert.ok(score > 60 && score <= 100, stdout);
+  assert.ok(framesPerSecond > 0);
+  assert.match(readFileSync(plot, "utf8"), /street: 1 object, 0 id switches/);
+});
+
+test("reports frames beyond the ground truth, and scores them only with --whole", { skip: noModel }, async () => {
+  const half = write("half.txt", truth(FRAMES / 2));
+  const args = ["eval", "clip", clip, "--gt", half, "--class", "stop sign", "--json"];
+  const cut = await windhover(args);
+  assert.equal(cut.code, 0, cut.stderr);
+  assert.match(
+    cut.stderr,
+    /the ground truth has 6 frames, the clip 12: the rest is not scored; use --whole to score it/,
+  );
+  const { frames, FP } = JSON.parse(cut.stdout);
+  assert.deepEqual([frames, FP], [FRAMES / 2, 0]);
+
+  const whole = await windhover([...args, "--whole"]);
+  assert.match(whole.stderr, /the ground truth has 6 frames, the clip 12: detections beyond it are false positives/);
+  const beyond = JSON.parse(whole.stdout);
+  assert.deepEqual([beyond.frames, beyond.FP], [FRAMES, FRAMES / 2]);
+});
+
+const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: string, fault: RegExp])[] = [
+  ["no CLIP", ["--gt", gt], "UsageFault", /missing: one CLIP/],
+  ["no ground truth", [clip], "UsageFault", /missing: --gt FILE/],
+  ["a clip that is not there", [`${clip}x`, "--gt", gt], "CommandFailure", /there is no file .*; did you mean "street/],
+  ["ground truth that is not there", [clip, "--gt", `${gt}x`], "CommandFailure", /there is no file .*gt\.txtx/],
+  ["a bad row", [clip, "--gt", bad], "CommandFailure", /bad\.txt:1: height is "NaN"; expected a number/],
+  [
+    "ground truth without rows",
+    [clip, "--gt", write("empty.txt", "\n")],
+    "CommandFailure",
+    /empty\.txt has nothing to score: it has no rows/,
+  ],
+  [
+    "ground truth that does not count",
+    [clip, "--gt", write("zero.txt", truth(3, 0))],
+    "CommandFailure",
+    /zero\.txt has nothing to score: all its 3 rows have confidence 0/,
+  ],
+  [
+    "more frames than a clip has",
+    [clip, "--gt", write("far.txt", `${truth(1)}1000001,1,484,54,72,72,1\n`)],
+    "CommandFailure",
+    /far\.txt:2: frame is 1000001; expected up to 1000000/,
+  ],
+  ["a model that is not there", [clip, "--gt", gt, "--model", "qualty"], "CommandFailure", /did you mean "quality"\?/],
+];
+
+for (const [what, args, kind, fault] of REFUSED)
+  test(`${what}: rejected with an explanation`, () => refuses(args, kind, fault));
+
+test("rejects a class that the model does not have", { skip: noModel }, () =>
+  refuses([clip, "--gt", gt, "--class", "persn"], "UsageFault", /has no class "persn"; did you mean "person"\?/),
+);
+
+async function refuses(args: readonly string[], kind: string, fault: RegExp): Promise<void> {
+  const { terminal } = stalledTerminal();
+  await assert.rejects(
+    async () => command.run(readArguments(command, args), terminal),
+    (error: Error) => {
+      assert.equal(error.name, kind, error.stack);
+      assert.match(error.message, fault);
+      return true;
+    },
+  );
+}

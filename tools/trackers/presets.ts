@@ -1,0 +1,19 @@
+import type { MotTracker } from "../../elements/track/mot-tracker.ts";
+import { DEFAULT_SETTINGS, type TrackerSettings } from "../../elements/track/settings.ts";
+import { Tracker } from "../../elements/track/tracker.ts";
+import { ByteTracker } from "./byte.ts";
+import { OcsortTracker } from "./ocsort.ts";
+import { SortTracker } from "./sort.ts";
+
+export const PRESETS = ["default", "byte", "ocsort", "sort"] as const;
+export type Preset = (typeof PRESETS)[number];
+
+/** Our tracker, or a published one with its published settings, which `options` do not change. */
+export function createTracker(preset: Preset, options: Partial<TrackerSettings> = {}): MotTracker {
+  if (preset === "byte") return new ByteTracker();
+  if (preset === "ocsort") return new OcsortTracker();
+  if (preset === "sort") return new SortTracker();
+  let lastId = 0;
+  const tracker = new Tracker({ ...DEFAULT_SETTINGS, ...options }, () => ++lastId);
+  return { update: (timeNs, sightings) => tracker.update(timeNs, sightings).shown };
+}
