@@ -26,8 +26,7 @@ import {
   type TrackedRow,
 } from "../store/track-reports.ts";
 import { exportTracks } from "../tracks/export-tracks.ts";
-import { readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
-import { chooseWindow } from "../tracks/report-window.ts";
+import { chooseWindow, readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
 import type { TrackLog } from "../tracks/track-log.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip } from "./answers.ts";

@@ -10,7 +10,7 @@ export interface NumberedPoint extends TrackPoint {
 }
 
 /** An update of a track: the whole summary, and new points. */
-export interface TrackNews extends TrackSummary {
+export interface TrackUpdate extends TrackSummary {
   readonly processUuid: string;
   readonly points: readonly NumberedPoint[];
   /** A better image than the stored one, or null. */
@@ -24,14 +24,18 @@ const UNSTORABLE = /\u0000|\p{Surrogate}/gu;
 /**
  * Idempotent. An older summary never replaces a newer one. Tracks of a deleted process are ignored.
  */
-export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise<void> {
-  const tracks = news.map(({ points, patch: _, confidence, className, ...track }) => ({
+export async function writeTracks(sql: Sql, updates: readonly TrackUpdate[]): Promise<void> {
+  const tracks = updates.map(({ points, patch: _, confidence, className, ...track }) => ({
     ...{ ...track, ...confidence },
     className: className.replaceAll(UNSTORABLE, "\ufffd"),
     ...findSpots(points),
   }));
-  const patches = news.flatMap(({ processUuid, id, patch }) => (patch === null ? [] : [{ processUuid, id, ...patch }]));
-  const points = news.flatMap(({ processUuid, id, points }) => points.map((point) => flatten(processUuid, id, point)));
+  const patches = updates.flatMap(({ processUuid, id, patch }) =>
+    patch === null ? [] : [{ processUuid, id, ...patch }],
+  );
+  const points = updates.flatMap(({ processUuid, id, points }) =>
+    points.map((point) => flatten(processUuid, id, point)),
+  );
   await sql.begin(async (sql) => {
     await sql`
       insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings,
@@ -39,7 +43,7 @@ export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise
       select processes.uuid, id, "classId", "className", to_timestamp("firstSeenMs" / 1000.0),
         to_timestamp("lastSeenMs" / 1000.0), sightings, best, mean, least, box, "isLive",
         "firstSpot", "lastSpot"
-      from jsonb_to_recordset(${sql.json(tracks)}) as news (
+      from jsonb_to_recordset(${sql.json(tracks)}) as updates (
         "processUuid" uuid, id bigint, "classId" integer, "className" text, "firstSeenMs" numeric, "lastSeenMs" numeric,
         sightings integer, best double precision,
         mean double precision, least double precision, box jsonb, "isLive" boolean, "firstSpot" jsonb,

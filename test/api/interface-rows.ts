@@ -57,11 +57,11 @@ const PUBLISHED: Shown = [
 ];
 const DECORATED: Shown = [
   ENHANCEMENT,
-  "what cannot be started is refused with 503 and has failed; a new POST starts again, and every track is decorated",
+  "reports a failed start with 503; another POST starts again and enhances every track",
 ];
 const ENHANCEMENT_RESUMES: Shown = [
   ENHANCEMENT,
-  "a child that is killed midway is replaced, another server goes on, and every track is done once",
+  "replaces a killed child, another server continues, and every track is done once",
 ];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
 const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
@@ -139,13 +139,13 @@ export const ENDPOINTS = {
       TRACKS,
       "the report of a process that has ended is whole, in pages or not, by GET and POST, with pictures and places",
     ],
-    [REPORTS, "says of each track what was told of it, with its best picture"],
+    [REPORTS, "has the summary of each track, with its best image"],
   ],
   "DELETE /process/{process_uuid}/tracks": [
     REPORT_LISTED,
-    [REPORTS, "of a process that runs can be deleted, and it goes on with what comes"],
+    [REPORTS, "of a running process can be deleted, and continues with new tracks"],
   ],
-  "GET /tracked_processes": [REPORT_LISTED, [REPORTS, "is listed with its video where the key has process recording"]],
+  "GET /tracked_processes": [REPORT_LISTED, [REPORTS, "is listed with its video if the key has process recording"]],
   "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
   "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
   "GET /alert_description": [
@@ -254,11 +254,9 @@ export const ERROR_ROWS = {
   "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is gone"]],
   "POST /start 503: error starting the pipeline": [[INTERFACE, "with 503 when the pipeline cannot be started"]],
   "POST /decorate_tracks/{process_uuid} 403": [
-    [ENHANCEMENT, "it is refused to a wrong key, without enhancement, at the limit of processes and without minutes"],
+    [ENHANCEMENT, "rejects a wrong key, a key without enhancement, at the process limit, and without minutes"],
   ],
-  "POST /decorate_tracks/{process_uuid} 404": [
-    [ENHANCEMENT, "without a report, or of another user's, there is nothing to enhance"],
-  ],
+  "POST /decorate_tracks/{process_uuid} 404": [[ENHANCEMENT, "rejects a process without a report, or of another user"]],
   "POST /decorate_tracks/{process_uuid} 503": [DECORATED],
   "POST /output with an existing output is not an error": [
     [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
@@ -304,9 +302,9 @@ export const LIMIT_ROWS = {
   "Track report window": [
     [
       REPORTS,
-      "the window is the last minutes of a process that runs and the whole of one that has ended, and can be narrowed",
+      "the window is the last minutes of a running process or the whole of an ended one, and can be narrowed",
     ],
-    [REPORTS, "leaves out what was not seen in its window, and of the others what was seen before it"],
+    [REPORTS, "excludes tracks not seen in its window, and points before it"],
   ],
   "maximum number of registered sources": [
     [SOURCES, "the limit of sources holds when raced, and what is there already passes it"],

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { TrackQueue } from "./track-queue.ts";
 import { pointOf, reported, START_MS } from "./tracks.fixture.ts";
-import { WaitingTracks } from "./waiting-tracks.ts";
 
 const LARGE = { tracks: 1000, points: 1000, patchBytes: 1000 };
 const patchOf = (length: number) => ({ timeMs: START_MS, confidence: 0.9, jpeg: "A".repeat(length) });
 const indicesOf = (points: readonly { readonly index: number }[]) => points.map(({ index }) => index);
 
-test("news of a track are one, with the newest summary and all points", () => {
-  const waiting = new WaitingTracks(LARGE);
+test("merges updates of a track into one, with the newest summary and all points", () => {
+  const waiting = new TrackQueue(LARGE);
   waiting.add("p", reported(1, { sightings: 2 }));
   waiting.add("q", reported(1));
   waiting.add("p", reported(1, { sightings: 5, pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
@@ -24,8 +24,8 @@ test("news of a track are one, with the newest summary and all points", () => {
   assert.ok(waiting.isEmpty);
 });
 
-test("what could not be written comes before what came in the meantime, and does not replace it", () => {
-  const waiting = new WaitingTracks(LARGE);
+test("puts failed updates before newer ones, without replacing them", () => {
+  const waiting = new TrackQueue(LARGE);
   waiting.add("p", reported(1, { sightings: 2 }));
   const taken = waiting.take(100);
   waiting.add("p", reported(1, { sightings: 9, pointsBefore: 1, points: [pointOf(1)] }));
@@ -34,8 +34,8 @@ test("what could not be written comes before what came in the meantime, and does
   assert.deepEqual([news?.sightings, indicesOf(news?.points ?? [])], [9, [0, 1]]);
 });
 
-test("what a runner followed that is gone is not live, and what the next one follows is", () => {
-  const waiting = new WaitingTracks(LARGE);
+test("tracks of an ended runner are not live, and those of the next one are", () => {
+  const waiting = new TrackQueue(LARGE);
   for (const id of [1, 2, 3]) waiting.add("p", reported(id));
   waiting.add("q", reported(1));
   waiting.end({ processUuid: "p", lastTrackId: 2 });
@@ -45,8 +45,8 @@ test("what a runner followed that is gone is not live, and what the next one fol
   );
 });
 
-test("too much costs the oldest, and is counted", () => {
-  const waiting = new WaitingTracks({ tracks: 2, points: 3, patchBytes: 1000 });
+test("drops the oldest beyond the limits, and counts them", () => {
+  const waiting = new TrackQueue({ tracks: 2, points: 3, patchBytes: 1000 });
   for (const id of [1, 2, 3]) waiting.add("p", reported(id));
   waiting.add("p", reported(3, { pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
   assert.deepEqual(waiting.takeLosses(), { tracks: 1, points: 2, patches: 0 });
@@ -60,8 +60,8 @@ test("too much costs the oldest, and is counted", () => {
   );
 });
 
-test("of points those go that have waited longest, whichever track was first", () => {
-  const waiting = new WaitingTracks({ ...LARGE, points: 4 });
+test("drops the points that were queued longest", () => {
+  const waiting = new TrackQueue({ ...LARGE, points: 4 });
   const add = (id: number, pointsBefore: number, count: number) =>
     waiting.add("p", reported(id, { pointsBefore, points: Array.from({ length: count }, (_, i) => pointOf(i)) }));
   add(1, 0, 3);
@@ -76,8 +76,8 @@ test("of points those go that have waited longest, whichever track was first", (
   );
 });
 
-test("the newest picture of a track is the one that is written, however writing goes", () => {
-  const waiting = new WaitingTracks(LARGE);
+test("writes the newest image of a track, also after failures", () => {
+  const waiting = new TrackQueue(LARGE);
   waiting.add("p", reported(1, { patch: patchOf(4) }));
   waiting.add("p", reported(1, { patch: patchOf(8) }));
   waiting.add("p", reported(1));
@@ -89,8 +89,8 @@ test("the newest picture of a track is the one that is written, however writing 
   assert.deepEqual(waiting.take(100)[0]?.patch, patchOf(12));
 });
 
-test("too many bytes of pictures cost the oldest pictures, not their tracks, and are counted", () => {
-  const waiting = new WaitingTracks({ ...LARGE, patchBytes: 100 });
+test("drops the oldest images beyond the limit, not their tracks, and counts them", () => {
+  const waiting = new TrackQueue({ ...LARGE, patchBytes: 100 });
   for (const id of [1, 2, 3]) waiting.add("p", reported(id, { patch: patchOf(40) }));
   waiting.add("p", reported(3, { patch: patchOf(80) }));
   assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0, patches: 2 });
@@ -106,7 +106,7 @@ test("too many bytes of pictures cost the oldest pictures, not their tracks, and
   assert.equal(waiting.takeLosses().patches, 0);
 });
 
-test("whatever comes and fails, it stays within its limits and every point is written, waiting or counted as lost", () => {
+test("stays within its limits, and every point is written, queued or counted as lost", () => {
   const step = fc.oneof(
     fc.record({
       act: fc.constant("add" as const),
@@ -117,15 +117,15 @@ test("whatever comes and fails, it stays within its limits and every point is wr
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const waiting = new WaitingTracks({ tracks: 4, points: 10, patchBytes: 100 });
-      const told = new Map<number, number>();
+      const waiting = new TrackQueue({ tracks: 4, points: 10, patchBytes: 100 });
+      const reportedPoints = new Map<number, number>();
       let [written, lost] = [0, 0];
       for (const one of steps) {
         if (one.act === "add") {
-          const pointsBefore = told.get(one.id) ?? 0;
+          const pointsBefore = reportedPoints.get(one.id) ?? 0;
           const points = Array.from({ length: one.points }, (_, i) => pointOf(i));
           waiting.add("p", reported(one.id, { pointsBefore, points }));
-          told.set(one.id, pointsBefore + one.points);
+          reportedPoints.set(one.id, pointsBefore + one.points);
         } else {
           const taken = waiting.take(one.most);
           assert.ok(taken.length <= 4);
@@ -139,7 +139,7 @@ test("whatever comes and fails, it stays within its limits and every point is wr
       assert.ok(left.length <= 4 && held <= 10);
       assert.equal(
         written + lost + held,
-        [...told.values()].reduce((sum, count) => sum + count, 0),
+        [...reportedPoints.values()].reduce((sum, count) => sum + count, 0),
       );
     }),
   );
