@@ -9,20 +9,17 @@ import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, createApp, type RunningApp } from "./api/app.ts";
-import { consoleEndpoints } from "./api/console.ts";
-import { demoEndpoints } from "./api/demo.ts";
-import { enhancementEndpoints } from "./api/enhancement.ts";
-import { graphEndpoints } from "./api/graphs.ts";
+import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
-import { operationsEndpoints } from "./api/operations.ts";
+import { demoEndpoints, metricsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
-import { playerEndpoints } from "./api/player.ts";
-import { branchEndpoints, processGraphEndpoints } from "./api/process-graph.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { processRecordingEndpoints, recordingEndpoints } from "./api/recordings.ts";
 import { sourceEndpoints } from "./api/sources.ts";
-import { trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
+import { streamEndpoints } from "./api/streams.ts";
+import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
+import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
 import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
@@ -194,34 +191,28 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     runners: () => processes.trouble,
   };
   const components = () => checkHealth({ config, checks });
+  const stallMs = config.media.stalled_seconds * 1000;
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
-    ...streams.endpoints,
+    ...streamEndpoints(streams.watching, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints({ processes }),
-    ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
-    ...trackEndpoints({
-      ...{ sql, config: config.report, processes, tracks },
-      stallMs: config.media.stalled_seconds * 1000,
-    }),
+    ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs }),
+    ...trackEndpoints({ sql, config: config.report, processes, tracks, stallMs }),
     ...trackedProcessEndpoints({ sql, recordings: processRecordings, signer: hub.signer }),
     ...enhancementEndpoints({ sql, enhancements, tracks }),
     ...alertEndpoints({ alerts, processes }),
     ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
-    ...mediaEndpoints({
-      ...mediaServer.proxy,
-      stallMs: config.media.stalled_seconds * 1000,
-      bodySeconds: config.http.request_seconds,
-    }),
-    ...recordingEndpoints({ recordings, signer, stallMs: config.media.stalled_seconds * 1000 }),
+    ...mediaEndpoints(mediaServer, config),
+    ...recordingEndpoints({ recordings, signer, stallMs }),
     ...playerEndpoints,
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
     ...demoEndpoints(street),
-    ...operationsEndpoints({
+    ...metricsEndpoints({
       ...{ config, metrics, components },
       processNumbers: () => processes.numbers,
       mediaNumbers: () => media.numbers,
@@ -240,7 +231,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   app = running;
   shutDown.add("streams", config.streams.close_seconds * 1000 + SPARE_MS, () => streams.close());
-  shutDown.add("requests", SPARE_MS, () => running.refuse());
+  shutDown.add("requests", SPARE_MS, () => running.rejectRequests());
   // Last: a key is shown once, and a start that failed after it was made would have shown it to nobody.
   signal.throwIfAborted();
   const firstKey = await createFirstKey(sql, config.bootstrap_key);

@@ -7,19 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { Type } from "typebox";
-import { makeUser, openApp, type TestApp } from "./app.fixture.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { define, makeUser, openApp, SHAPE, type TestApp } from "./app.fixture.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
 
-const where: AnyEndpoint = defineEndpoint({
-  method: "GET",
-  path: "/where",
-  tag: "Operations",
-  id: "getWhere",
-  summary: "Says where we are and who asks.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
+const where: AnyEndpoint = define("GET", "/where", "getWhere", {
+  ...SHAPE,
   handle: ({ publicUrl, address }) => ({ status: 200, body: { publicUrl, address } }),
 });
 
@@ -37,7 +29,7 @@ const FORWARDED = {
   "x-forwarded-host": "api.example.com",
 };
 
-test("a proxy is believed only when it is trusted, and then up to the first address that is not", async () => {
+test("trusts `X-Forwarded-*` of trusted proxies only, up to the first untrusted address", async () => {
   const stranger = await open({});
   assert.deepEqual(await (await stranger.call("/where", { headers: FORWARDED })).json(), {
     publicUrl: stranger.url,
@@ -55,20 +47,20 @@ test("a proxy is believed only when it is trusted, and then up to the first addr
   });
 });
 
-test("the public URL of the configuration is handed out as it is", async () => {
+test("returns the configured public URL unchanged", async () => {
   const app = await open({ PUBLIC_URL: "https://video.example.com/" });
   const { publicUrl } = (await (await app.call("/where")).json()) as { publicUrl: string };
   assert.equal(publicUrl, "https://video.example.com");
 });
 
-test("web pages of the origins in the configuration may call us, and no others", async () => {
+test("allows cross-origin requests from configured origins only", async () => {
   const app = await open({ HTTP_CORS_ORIGINS: "https://console.example.com" });
   const preflight = (origin: string) =>
     app.call("/where", { method: "OPTIONS", headers: { origin, "access-control-request-method": "GET" } });
-  const ours = await preflight("https://console.example.com");
-  assert.equal(ours.headers.get("access-control-allow-origin"), "https://console.example.com");
-  assert.match(ours.headers.get("access-control-allow-headers") ?? "", /api_key/);
-  assert.equal(ours.headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS");
+  const allowed = await preflight("https://console.example.com");
+  assert.equal(allowed.headers.get("access-control-allow-origin"), "https://console.example.com");
+  assert.match(allowed.headers.get("access-control-allow-headers") ?? "", /api_key/);
+  assert.equal(allowed.headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS");
   const other = await preflight("https://evil.example.com");
   assert.equal(other.headers.get("access-control-allow-origin"), null);
   assert.equal(other.headers.get("vary"), "Origin");
@@ -82,13 +74,13 @@ test("web pages of the origins in the configuration may call us, and no others",
   const page = await slashed.call("/docs", { headers: { origin: "https://console.example.com" } });
   assert.equal(page.headers.get("vary"), "Accept-Encoding, Origin");
   await page.text();
-  const anybody = await open({ HTTP_CORS_ORIGINS: "*" });
-  const open_ = await anybody.call("/where", { headers: { origin: "https://evil.example.com" } });
-  assert.equal(open_.headers.get("access-control-allow-origin"), "*");
-  await open_.text();
+  const anyOrigin = await open({ HTTP_CORS_ORIGINS: "*" });
+  const answered = await anyOrigin.call("/where", { headers: { origin: "https://evil.example.com" } });
+  assert.equal(answered.headers.get("access-control-allow-origin"), "*");
+  await answered.text();
 });
 
-test("a key that asks too often is told when to ask again, and costs others nothing", async () => {
+test("a key at its request limit gets `Retry-After`; other keys are not affected", async () => {
   const users = { slow: makeUser("slow", { requestsPerMinute: 2 }), quick: makeUser("quick") };
   const app = await open(
     {},
@@ -103,19 +95,19 @@ test("a key that asks too often is told when to ask again, and costs others noth
     return response;
   };
   assert.deepEqual([(await ask("slow")).status, (await ask("slow")).status], [200, 200]);
-  const refused = await ask("slow");
-  assert.equal(refused.status, 429);
-  const wait = Number(refused.headers.get("retry-after"));
+  const rejected = await ask("slow");
+  assert.equal(rejected.status, 429);
+  const wait = Number(rejected.headers.get("retry-after"));
   assert.ok(wait >= 1 && wait <= 30, String(wait));
   assert.equal((await ask("quick")).status, 200);
 });
 
-test("speaks TLS when it has a certificate, and tells browsers to come by TLS only", async () => {
+test("serves TLS with a certificate, and sends HSTS", async () => {
   const folder = mkdtempSync(join(tmpdir(), "windhover-tls-"));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
-  const words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
-  execFileSync("openssl", [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
+  execFileSync("openssl", [...options.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
   const app = await open({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
   assert.match(app.url, /^https:/);
   const ask = (path: string, headers = {}) =>
@@ -134,19 +126,19 @@ test("speaks TLS when it has a certificate, and tells browsers to come by TLS on
   assert.equal(plain.headers.get("strict-transport-security"), null);
 });
 
-for (const [name, settings, words] of [
-  ["a proxy that is no address", { HTTP_TRUSTED_PROXIES: "10.0.0.0/99" }, /trusted_proxies/],
-  ["a certificate that is not there", { HTTP_TLS_CERT: "/nowhere/c", HTTP_TLS_KEY: "/nowhere/k" }, /tls_cert/],
-  ["an address that is not ours", { HTTP_HOST: "203.0.113.1" }, /cannot listen on 203\.0\.113\.1:0: this machine/],
+for (const [name, settings, message] of [
+  ["a proxy that is not an address", { HTTP_TRUSTED_PROXIES: "10.0.0.0/99" }, /trusted_proxies/],
+  ["a missing certificate", { HTTP_TLS_CERT: "/nowhere/c", HTTP_TLS_KEY: "/nowhere/k" }, /tls_cert/],
+  ["an address of another machine", { HTTP_HOST: "203.0.113.1" }, /cannot listen on 203\.0\.113\.1:0: this machine/],
 ] as const)
-  test(`${name} is told in words`, async () => {
-    await assert.rejects(openApp([where], { settings }), words);
+  test(`${name} is rejected with an explanation`, async () => {
+    await assert.rejects(openApp([where], { settings }), message);
   });
 
-test("a port in use is told in words", async () => {
+test("a port in use is reported with an explanation", async () => {
   const first = await open({});
   await assert.rejects(
     openApp([where], { settings: { HTTP_PORT: String(first.port) } }),
-    /another program listens there/,
+    /another program listens on this port/,
   );
 });

@@ -1,15 +1,13 @@
-/** Who calls: API keys and signed addresses, and how much one key may ask for. */
+/** Authentication by API keys and signed URLs, and request limits per key. */
 import type { ServerResponse } from "node:http";
 import type { Config } from "../../schemas/config.ts";
 import type { TokenBuckets } from "../async/token-buckets.ts";
+import type { Authenticate } from "../keys/authenticate.ts";
 import { goingOn } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import type { ApiMiddleware, RequestInfo } from "./context.ts";
 import type { Access, AnyEndpoint } from "./endpoint.ts";
-
-/** Rejects with `ServiceError`. Wrong keys count against the address. */
-export type Authenticate = (key: string | null, address: string) => Promise<User>;
 
 /** Whether the token is valid for a resource: `source/<uuid>`. */
 export type IsSigned = (resource: string, token: string) => boolean;
@@ -23,7 +21,7 @@ export interface AccessDeps {
 
 const KEY_IN_URL: readonly string[] = ["url-key", "bearer", "signed"] satisfies Access[];
 
-/** Sets `user`: null where no key is needed, or the address is signed. */
+/** Sets `user`: null if no key is needed, or the URL is signed. */
 export function authenticate(endpoint: AnyEndpoint, deps: AccessDeps): ApiMiddleware {
   const { access } = endpoint;
   if (access === "none") return (_, next) => next();
@@ -50,13 +48,13 @@ async function findUser(
   address: string,
 ): Promise<User | null> {
   if (access !== "optional") return authenticateKey(key, address);
-  // An invalid key shows what no key shows: such endpoints answer even while the database does not.
+  // An invalid key is treated as no key: such endpoints answer even while the database is unavailable.
   return key === null ? null : authenticateKey(key, address).catch(() => null);
 }
 
 /** Throws when there is a token, no key, and the token is not valid. */
 function isSigned(
-  { path, isGoingOn }: AnyEndpoint,
+  { path, acceptsSessionToken }: AnyEndpoint,
   deps: AccessDeps,
   params: Readonly<Record<string, string>>,
   { search }: RequestInfo,
@@ -67,14 +65,14 @@ function isSigned(
   const [, kind, name = ""] = path.split("/");
   const resource = `${kind}/${params[name.slice(1, -1)]}`;
   if (deps.isSigned(resource, token)) return true;
-  if (isGoingOn?.(params) === true && deps.isSigned(goingOn(resource), token)) return true;
+  if (acceptsSessionToken?.(params) === true && deps.isSigned(goingOn(resource), token)) return true;
   if (hasKey || search.has("api_key")) return false;
   throw new ServiceError("signature_invalid", {
-    detail: "This address has expired, or is for something else; request a new one, or send your API key.",
+    detail: "This URL has expired or is for another resource; request a new one, or send your API key.",
   });
 }
 
-/** Requests of one key: how many at once, and how many per minute. */
+/** Limits of one key: open requests, and requests per minute. */
 export function limitRequests(
   { access }: AnyEndpoint,
   { http, buckets }: AccessDeps,
@@ -96,7 +94,7 @@ export function limitRequests(
   };
 }
 
-/** Requests being answered, by user. */
+/** Open requests by user. */
 export class OpenRequests {
   readonly #counts = new Map<string, number>();
 
@@ -104,7 +102,7 @@ export class OpenRequests {
     const count = this.#counts.get(uuid) ?? 0;
     if (count >= limit)
       throw new ServiceError("rate_limited", {
-        detail: `${count} requests of this key are open; the limit is ${limit}. Wait for one to end, or close a stream.`,
+        detail: `${count} requests of this key are open; the limit is ${limit}. Wait for one to finish, or close a stream.`,
         retryAfterSeconds: 1,
       });
     if (outgoing.closed) return;

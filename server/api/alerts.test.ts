@@ -23,7 +23,7 @@ after(async () => {
   await database?.close();
 });
 
-/** Whatever a test leaves. */
+/** Cleans up after each test. */
 afterEach(async () => {
   const { stage, call } = service;
   await stage.supervisor.stopAll(stage.user);
@@ -43,7 +43,7 @@ const countOf = (count: number) => ({ trigger: { count } });
 const uuidsOf = (body: { alerts: readonly AlertRecord[] }) => body.alerts.map(({ uuid }) => uuid);
 
 for (const { name } of ALERT_TYPES)
-  test(`${name} is described, and its example posts as it is`, async () => {
+  test(`describes ${name} with an example that can be posted unchanged`, async () => {
     const { call } = service;
     const { status, body } = await call("GET", `/alert_description?name=${name}`);
     assert.deepEqual([status, body.name, body.type], [200, name, name]);
@@ -55,7 +55,7 @@ for (const { name } of ALERT_TYPES)
     assert.equal((await call("DELETE", `/alert/${made.body.uuid}`)).status, 200);
   });
 
-test("a type that is not there is refused with those that are, and the nearest", async () => {
+test("an unknown type is rejected with the known types and the closest match", async () => {
   const { call } = service;
   const wrong = await call("GET", "/alert_description?name=grid-densty");
   assert.deepEqual([wrong.status, wrong.body.errors[0].path], [422, "name"]);
@@ -63,7 +63,7 @@ test("a type that is not there is refused with those that are, and the nearest",
   assert.equal((await call("GET", "/alert_description")).status, 422);
 });
 
-test("an alert is registered, shown, listed, and gone once deleted; its secrets are shown once", async () => {
+test("registers, shows, lists and deletes an alert; shows its secrets once", async () => {
   const { call, make, app } = service;
   const output = [
     { type: "mqtt", config: { host: "mqtt://ada:hunter6@localhost", topic: "a" } },
@@ -93,7 +93,7 @@ test("an alert is registered, shown, listed, and gone once deleted; its secrets 
     [rest.alias, rest.type, rest.status, rest.process_uuid, rest.pending],
     ["gate", "flow-control", "active", null, null],
   );
-  // Whole, with defaults.
+  // Complete, with defaults.
   assert.deepEqual(rest.trigger, { count: 1, direction: "any", cooldown_seconds: 0 });
   assert.deepEqual(rest.filter.class_names, ["car"]);
   const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
@@ -122,7 +122,7 @@ const mqtt = (config: object) => ({ output: [{ type: "mqtt", config: { ...MQTT.c
 const grid = (more: object) => ({ ...gate(), type: "grid-density", region: {}, ...more });
 const square = (...polygon: readonly (readonly number[])[]) => grid({ region: { type: "image", polygon } });
 
-const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly string[]])[] = [
+const REJECTED: readonly (readonly [why: string, body: object, ...paths: readonly string[]])[] = [
   ["an unknown type", gate({ type: "flow" }), "/type"],
   ["no alias and no output", { type: "filter-search" }, "/alias", "/output"],
   ["no outputs", gate({ output: [] }), "/output"],
@@ -134,20 +134,20 @@ const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly
   ["a topic with a NUL", gate(mqtt({ topic: "a\u0000" })), "/output/0/config/topic"],
   ["qos 3", gate(mqtt({ qos: 3 })), "/output/0/config/qos"],
   ["a misspelt field of an output", gate(mqtt({ user: "x" })), "/output/0/config/user"],
-  ["a broker of another kind", gate(mqtt({ host: "amqp://127.0.0.1" })), "/output/0/config/host"],
+  ["a broker with an unknown scheme", gate(mqtt({ host: "amqp://127.0.0.1" })), "/output/0/config/host"],
   ["a broker with a path", gate(mqtt({ host: "mqtt://127.0.0.1/a" })), "/output/0/config/host"],
-  ["a port that is none", gate(mqtt({ host: "127.0.0.1:99999" })), "/output/0/config/host"],
+  ["an invalid port", gate(mqtt({ host: "127.0.0.1:99999" })), "/output/0/config/host"],
   ["a password without a name", gate(mqtt({ password: "x" })), "/output/0/config/username"],
   ["a password that was never sent", gate(mqtt({ username: "a", password: "***" })), "/output/0/config/password"],
-  ["a broker that no name server knows", gate(mqtt({ host: "broker.invalid" })), "/output/0/config/host"],
+  ["a broker whose name does not resolve", gate(mqtt({ host: "broker.invalid" })), "/output/0/config/host"],
   ["a webhook by ftp", gate(webhook("ftp://127.0.0.1/x")), "/output/0/config/url"],
-  ["a secret that is none", gate(webhook("http://127.0.0.1/x", { secret: "abc" })), "/output/0/config/secret"],
+  ["an invalid secret", gate(webhook("http://127.0.0.1/x", { secret: "abc" })), "/output/0/config/secret"],
   ["a polygon of two points", square([0, 0], [1, 1]), "/region/polygon"],
   ["a polygon that crosses itself", square([0, 0], [1, 1], [1, 0], [0, 1]), "/region/polygon"],
-  ["a polygon outside of the frame", square([0, 0], [1.5, 1], [1, 0]), "/region/polygon/1"],
+  ["a polygon outside the frame", square([0, 0], [1.5, 1], [1, 0]), "/region/polygon/1"],
   ["cooldown -1", gate({ trigger: { cooldown_seconds: -1 } }), "/trigger/cooldown_seconds"],
   ["a misspelt trigger", gate({ trigger: { cuont: 1 } }), "/trigger/cuont"],
-  ["a misspelt part", gate({ triger: {} }), "/triger"],
+  ["a misspelt field", gate({ triger: {} }), "/triger"],
   ["a line without its points", gate({ region: {} }), "/region/line"],
   [
     "unknown classes",
@@ -156,20 +156,20 @@ const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly
     "/filter/class_names/2",
   ],
 ];
-for (const [why, body, ...paths] of REFUSED)
-  test(`POST /alert refuses ${why}`, async () => {
+for (const [why, body, ...paths] of REJECTED)
+  test(`POST /alert rejects ${why}`, async () => {
     const reply = await service.call("POST", "/alert", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"], JSON.stringify(reply.body));
     assert.deepEqual(reply.body.errors.map(({ path }: { path: string }) => path).sort(), paths);
   });
 
-test("an unknown class is told with the nearest and with all that are known", async () => {
+test("an unknown class is rejected with the closest match and the known classes", async () => {
   const { body } = await service.call("POST", "/alert", gate({ filter: { class_names: ["cra"] } }));
   assert.match(body.errors[0].message, /"cra".*did you mean "car"/);
   for (const name of CLASSES) assert.match(body.errors[0].message, new RegExp(`\\b${name}\\b`));
 });
 
-test("POST /alert connects to no denied address", async () => {
+test("POST /alert does not connect to a denied address", async () => {
   for (const [field, output] of [
     ["host", mqtt({ host: "169.254.169.254" })],
     ["host", mqtt({ host: "metadata.google.internal" })],
@@ -181,7 +181,7 @@ test("POST /alert connects to no denied address", async () => {
   }
 });
 
-test("the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages", async () => {
+test("concurrent requests do not exceed the alert limit; alerts of other users are not found; the listing is paged", async () => {
   const eve = await addUser(database.sql);
   service.addUser({ ...eve, limits: { ...eve.limits, alerts: 3 } });
   const { call } = service;
@@ -198,7 +198,7 @@ test("the limit of alerts holds when raced; an alert of another user is not ther
     assert.equal((await call(method, `/alert/${all[0]}`, method === "PATCH" ? {} : undefined)).status, 404);
 });
 
-test("two changes at once both hold", async () => {
+test("two concurrent changes are both applied", async () => {
   const { call, make } = service;
   const { uuid } = await make();
   const counts = [2, 3, 4, 5];
@@ -212,7 +212,7 @@ test("two changes at once both hold", async () => {
   assert.deepEqual([body.alias, body.filter.class_names, body.pending], ["raced", ["dog"], null]);
 });
 
-test("a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker", async () => {
+test("a change keeps omitted fields, replaces sent fields completely, and never sends a password to another broker", async () => {
   const { call, make } = service;
   const output = mqtt({ username: "ada", password: "hunter9" }).output;
   const { uuid } = await make(gate({ output, trigger: { count: 3, direction: "forward" } }));
@@ -230,8 +230,8 @@ test("a change needs nothing that it leaves out, replaces a part whole, and neve
     [{ filter: { class_names: ["ufo"] } }, "/filter/class_names/0"],
     [mqtt({ host: "127.0.0.1:10", username: "ada", password: "***" }), "/output/0/config/password"],
   ] as const) {
-    const refused = await call("PATCH", path, body);
-    assert.deepEqual([refused.status, refused.body.errors?.[0]?.path], [422, at]);
+    const rejected = await call("PATCH", path, body);
+    assert.deepEqual([rejected.status, rejected.body.errors?.[0]?.path], [422, at]);
   }
   const moved = await call("PATCH", path, mqtt({ topic: "elsewhere", username: "eve", password: "***" }));
   assert.deepEqual(moved.body.output[0].config, {
@@ -245,11 +245,11 @@ test("a change needs nothing that it leaves out, replaces a part whole, and neve
     await database.sql`select target from destinations where not is_closed and user_uuid = ${service.stage.user.uuid}`;
   assert.deepEqual([kept?.target.password, kept?.target.topic], ["hunter9", "elsewhere"]);
   const hooked = await call("PATCH", path, webhook("http://127.0.0.1:9/hook"));
-  assert.match(hooked.body.output[0].config.secret, /^whsec_/, "the one time");
+  assert.match(hooked.body.output[0].config.secret, /^whsec_/, "shown once");
   assert.equal((await call("GET", path)).body.output[0].config.secret, "***");
 });
 
-test("a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced", async () => {
+test("a registered alert runs on current and later processes; a change applies at the next start or with `force`", async () => {
   const { stage, call, make, rules } = service;
   const first = await stage.start({}, { graph: "ruled" });
   const bare = await stage.start({}, { graph: "bare" });
@@ -259,7 +259,7 @@ test("a registered alert runs on what runs and on what is started later; a chang
   const triggers = async (process: string) => (await rules(process))[uuid]?.count;
   assert.deepEqual(Object.keys(await rules(first)), [OWN_RULE.alert, uuid]);
   const listed = (await call("GET", "/active/alerts")).body.alerts;
-  assert.deepEqual(listed, [{ ...made, process_uuid: first }], "and not on the one whose graph evaluates none");
+  assert.deepEqual(listed, [{ ...made, process_uuid: first }], "not on the process whose graph cannot evaluate alerts");
   assert.deepEqual([(await stage.row(first))?.alerts, (await stage.row(bare))?.alerts], [[uuid], []]);
 
   const waiting = (await call("PATCH", path, countOf(2))).body;
@@ -270,8 +270,12 @@ test("a registered alert runs on what runs and on what is started later; a chang
   await stage.waitFor(first, (notice) => notice.type === "restarting");
   await stage.reach(first, "running");
   const restarted = await stage.inside(first);
-  assert.deepEqual([restarted.pid === pid, await triggers(first)], [false, 1], "a crash is no start");
-  assert.deepEqual(Object.keys(restarted.job.live as object), ["watch"], "from the first frame on");
+  assert.deepEqual(
+    [restarted.pid === pid, await triggers(first)],
+    [false, 1],
+    "a restart after a crash applies no pending change",
+  );
+  assert.deepEqual(Object.keys(restarted.job.live as object), ["watch"], "from the first frame");
 
   const second = await stage.start();
   assert.deepEqual([await triggers(first), await triggers(second)], [1, 2]);
@@ -289,7 +293,7 @@ test("a registered alert runs on what runs and on what is started later; a chang
     ],
   );
   const forced = (await call("PATCH", `${path}?force=true`, { ...countOf(3), force: false })).body;
-  assert.deepEqual([forced.trigger.count, forced.pending], [3, null], "the query wins");
+  assert.deepEqual([forced.trigger.count, forced.pending], [3, null], "the query takes precedence");
   assert.deepEqual([await triggers(first), await triggers(second)], [3, 3]);
 
   await call("PATCH", path, { status: "inactive" });
@@ -298,7 +302,7 @@ test("a registered alert runs on what runs and on what is started later; a chang
     [(await call("GET", "/active/alerts")).body, (await stage.row(first))?.alerts],
     [{ alerts: [] }, []],
   );
-  assert.equal((await call("PATCH", path, countOf(4))).body.pending, null, "it runs nowhere: nothing waits");
+  assert.equal((await call("PATCH", path, countOf(4))).body.pending, null, "inactive: nothing is pending");
   await call("PATCH", path, { status: "active" });
   assert.deepEqual([await triggers(first), await triggers(second)], [4, 4]);
 
@@ -306,11 +310,11 @@ test("a registered alert runs on what runs and on what is started later; a chang
   assert.deepEqual([Object.keys(await rules(first)), await rules(second)], [[OWN_RULE.alert], {}]);
 });
 
-test("an alert of one process is refused where its graph evaluates none, and goes with its process", async () => {
+test("an alert of one process is rejected if its graph cannot evaluate alerts, and is deleted with its process", async () => {
   const { stage, call, make, rules } = service;
   const bare = await stage.start({}, { graph: "bare" });
-  const refused = await call("POST", `/alert/${bare}`, gate());
-  assert.deepEqual([refused.status, refused.body.code], [409, "graph_lacks"]);
+  const rejected = await call("POST", `/alert/${bare}`, gate());
+  assert.deepEqual([rejected.status, rejected.body.code], [409, "graph_lacks"]);
   const absent = await call("POST", `/alert/${newUuid()}`, gate());
   assert.deepEqual([absent.status, absent.body.code], [404, "process_not_found"]);
   const [process, other] = [await stage.start(), await stage.start()];
@@ -326,28 +330,28 @@ test("an alert of one process is refused where its graph evaluates none, and goe
   assert.deepEqual((await call("GET", "/active/alerts")).body, { alerts: [] });
 });
 
-test("what a process finds is a notice: written down for every output, then told, with the alias of the moment", async () => {
+test("an alert event is stored for every output, then sent, with the alias at that time", async () => {
   const { stage, call, make } = service;
   const process = await stage.start({ finds: 2 }, { graph: "ruled" });
   const check = checkBy(AlertNoticeSchema);
   const { uuid } = await make(gate({ output: [MQTT, ...mqtt({ topic: "other" }).output] }));
-  const heard: AlertNotice[] = [];
+  const received: AlertNotice[] = [];
   const counts: number[] = [];
   await stage.waitFor(process, (notice) => {
     if (notice.type !== "alert") return false;
-    heard.push(notice.notice);
+    received.push(notice.notice);
     void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));
-    if (heard.length === 2) void call("PATCH", `/alert/${uuid}`, { alias: "renamed" });
+    if (received.length === 2) void call("PATCH", `/alert/${uuid}`, { alias: "renamed" });
     return notice.notice.alias === "renamed" && counts.length >= 2;
   });
-  for (const notice of heard) assert.deepEqual(check(notice), []);
-  assert.deepEqual([...new Set(heard.map(({ alert_uuid }) => alert_uuid))], [uuid], "and not those of the graph's own");
+  for (const notice of received) assert.deepEqual(check(notice), []);
+  assert.deepEqual([...new Set(received.map(({ alert_uuid }) => alert_uuid))], [uuid], "not the alerts in the graph");
   assert.deepEqual(
-    [heard[0]?.alias, heard[0]?.process_uuid, heard[0]?.source_uuid],
+    [received[0]?.alias, received[0]?.process_uuid, received[0]?.source_uuid],
     ["gate", process, stage.sourceUuid],
   );
   assert.deepEqual(counts.slice(0, 2), [2, 2]);
-  const ticks = heard.map(({ data }) => Number(data.ticks));
+  const ticks = received.map(({ data }) => Number(data.ticks));
   assert.deepEqual(
     ticks,
     [...ticks].sort((a, b) => a - b),
@@ -356,7 +360,7 @@ test("what a process finds is a notice: written down for every output, then told
   assert.ok(shown.delivery.every(({ waiting }) => waiting > 0));
 });
 
-test("a restart of the service is no start: its processes go on with the alerts that they had", async () => {
+test("a restart of the service applies no pending changes: processes keep their alerts", async () => {
   const { stage } = service;
   const { user, sourceUuid } = stage;
   const other = await openAlerts(database.sql, { user, sourceUuid });
@@ -382,7 +386,7 @@ test("a restart of the service is no start: its processes go on with the alerts 
   await next.close();
 });
 
-test("a webhook that wanted nothing more is asked again once it is named again, or the alert is made active again", async () => {
+test("a webhook that answered 410 is used again after `output` is sent again or the alert is reactivated", async () => {
   const { call, make } = service;
   const { sql } = database;
   const { uuid } = await make(gate({ output: [{ type: "webhook", config: { url: "http://127.0.0.1:9/" } }] }));
@@ -400,7 +404,7 @@ test("a webhook that wanted nothing more is asked again once it is named again, 
   }
 });
 
-test("a notice that is being written down while its outputs are replaced still has its receiver", async () => {
+test("a notification that is stored while its outputs are replaced still reaches its receiver", async () => {
   const { stage, alerts, call, make } = service;
   const { sql } = database;
   const process = await stage.start();
@@ -432,7 +436,7 @@ test("a notice that is being written down while its outputs are replaced still h
   assert.equal((await sql`select from parcels where id = 'between'`).length, 1);
 });
 
-test("notices that cannot be written down wait in order, the oldest are lost and counted, and one bad one keeps none back", async () => {
+test("notifications that cannot be stored are queued in order; the oldest are dropped and counted; a bad one does not block the others", async () => {
   const { stage, make } = service;
   const process = await stage.start();
   const { uuid } = await make();
@@ -445,18 +449,18 @@ test("notices that cannot be written down wait in order, the oldest are lost and
     delivery: {
       wake() {},
       async enqueue(_, parcels) {
-        if (isAway) throw new Error("the database is away");
+        if (isAway) throw new Error("the database is unavailable");
         if (parcels.some(({ id }) => id === "bad")) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
         kept.push(...parcels.map(({ id }) => id));
       },
     },
   });
-  const told: string[] = [];
-  const add = (id: string) => writer.add(noticeOf(process, uuid, id, (notice) => told.push(notice.id)));
+  const notified: string[] = [];
+  const add = (id: string) => writer.add(noticeOf(process, uuid, id, (notice) => notified.push(notice.id)));
   for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
   const waiting = writer.idle();
   while (writer.numbers.lost === 0) await new Promise(setImmediate);
   isAway = false;
   await waiting;
-  assert.deepEqual([kept, told, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
+  assert.deepEqual([kept, notified, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
 });

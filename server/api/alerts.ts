@@ -13,171 +13,110 @@ import type { Alerts } from "../alerts/alerts.ts";
 import { changeAlert, registerAlert, removeAlert } from "../alerts/change-alert.ts";
 import { describeAlerts, describeType } from "../alerts/describe-alert.ts";
 import type { Processes } from "../processes/processes.ts";
-import { ServiceError } from "../service-error.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
 import type { Page } from "../store/page.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
+import { invalidInput } from "./input.ts";
 
-export interface AlertEndpointNeeds {
+interface AlertEndpointDeps {
   readonly alerts: Alerts;
   readonly processes: Pick<Processes, "expectOffer">;
 }
 
-const tag = "Alerts";
-const access = "key";
-
-/** What a graph must have. */
-const OFFER = "alerts";
+const define = defineEndpoints("Alerts");
 
 const NEW_ERRORS = ["alerts_limit_reached", "address_refused"] as const;
 
-export function alertEndpoints({ alerts, processes }: AlertEndpointNeeds): readonly AnyEndpoint[] {
+export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readonly AnyEndpoint[] {
   const { sql, delivery } = alerts.needs;
   const { types } = alerts;
   const NewAlert = newAlertOf(types.all);
   const describe = async (alert: AlertRow, shown?: ReadonlySet<string>) =>
     (await describeAlerts(sql, delivery, [alert], shown))[0];
-  const describePage = async ({ rows, nextCursor }: Page<AlertRow>) => ({
-    alerts: await describeAlerts(sql, delivery, rows),
-    ...(nextCursor !== null && { next_cursor: nextCursor }),
-  });
+  const list = async ({ rows, nextCursor }: Page<AlertRow>) =>
+    listing("alerts", { rows: await describeAlerts(sql, delivery, rows), nextCursor });
   return [
-    defineEndpoint({
-      method: "GET",
-      path: "/alert_description",
-      tag,
-      id: "describeAlertType",
-      summary: "What a type of alert does and takes",
-      description: `Types are ${types.all.map(({ name }) => `\`${name}\``).join(", ")}.`,
-      access,
+    define("GET", "/alert_description", "describeAlertType", {
+      summary: "Describe an alert type and its parameters",
+      description: `Types: ${types.all.map(({ name }) => `\`${name}\``).join(", ")}.`,
       query: AlertDescriptionQuery,
-      answers: { 200: { description: "With an example that posts as it is.", schema: AlertDescription } },
-      errors: [],
+      answers: { 200: { description: "With an example that can be posted unchanged.", schema: AlertDescription } },
       handle({ query }) {
         const [parameter, name] = query.name === undefined ? ["type", query.type] : ["name", query.name];
-        if (name !== undefined) return { status: 200, body: describeType(types.expect(name, parameter)) };
+        if (name !== undefined) return ok(describeType(types.expect(name, parameter)));
         const message = `is missing; expected one of ${types.all.map((type) => type.name).join(", ")}`;
-        throw new ServiceError("invalid_input", {
-          detail: `name ${message}.`,
-          errors: [{ path: "name", message }],
-        });
+        throw invalidInput([{ path: "name", message }]);
       },
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/alert",
-      tag,
-      id: "registerAlert",
-      summary: "Registers an alert for all processes",
+    define("POST", "/alert", "registerAlert", {
+      summary: "Register an alert for all processes",
       description:
-        "It applies to all active processes whose graph can evaluate it, at once, and to those that are started later. A host that no name server knows is refused; one that is away is not: notices wait for it.",
-      access,
+        "Applies at once to every active process whose graph can evaluate it, and to every process started later. A host name that does not resolve is rejected. A host that is offline is accepted: notifications are queued for it.",
       body: NewAlert,
-      answers: { 201: { description: "Registered. Secrets of webhooks are shown this once.", schema: AlertRecord } },
+      answers: {
+        201: { description: "Registered. Webhook secrets are shown only in this answer.", schema: AlertRecord },
+      },
       errors: NEW_ERRORS,
       async handle({ user, body }) {
         const { alert, shown } = await registerAlert(alerts, user, body, null);
         return { status: 201, body: await describe(alert, shown) };
       },
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/alert/{uuid}",
-      tag,
-      id: "addAlert",
-      summary: "Makes an alert for one process, by the process's uuid",
-      description: "It goes with its process. `GET /active/alerts` lists it, `GET /alerts` does not.",
-      access,
+    define("POST", "/alert/{uuid}", "addAlert", {
+      summary: "Add an alert to one process, by the process's uuid",
+      description: "The alert is deleted with its process. `GET /active/alerts` lists it, `GET /alerts` does not.",
       body: NewAlert,
-      answers: { 201: { description: "It runs. Secrets of webhooks are shown this once.", schema: AlertRecord } },
+      answers: { 201: { description: "Active. Webhook secrets are shown only in this answer.", schema: AlertRecord } },
       errors: [...NEW_ERRORS, "process_not_found", "wrong_state", "graph_lacks"],
-      async handle({ user, params, body }) {
-        const processUuid = params.uuid ?? "";
-        await processes.expectOffer(user, processUuid, OFFER);
-        const { alert, shown } = await registerAlert(alerts, user, body, processUuid);
+      async handle({ user, params: { uuid }, body }) {
+        await processes.expectOffer(user, uuid, "alerts");
+        const { alert, shown } = await registerAlert(alerts, user, body, uuid);
         return { status: 201, body: await describe(alert, shown) };
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/alerts",
-      tag,
-      id: "listAlerts",
-      summary: "Lists your registered alerts, active or not",
-      access,
+    define("GET", "/alerts", "listAlerts", {
+      summary: "List your registered alerts, active and inactive",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
-      errors: [],
-      handle: async ({ user, query }) => ({
-        status: 200,
-        body: await describePage(await listAlerts(sql, user.uuid, query)),
-      }),
+      handle: async ({ user, query }) => list(await listAlerts(sql, user.uuid, query)),
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/active/alerts",
-      tag,
-      id: "listActiveAlerts",
-      summary: "Lists active alerts with the processes they run on",
+    define("GET", "/active/alerts", "listActiveAlerts", {
+      summary: "List active alerts with the processes they run on",
       description:
-        "One entry for every alert and process that it runs on, `process_uuid`, with what it runs with there; those of single processes too.",
-      access,
+        "One entry for each pair of alert and process (`process_uuid`), with the configuration that runs there. Alerts of single processes are included.",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
-      errors: [],
-      handle: async ({ user, query }) => ({
-        status: 200,
-        body: await describePage(await listActive(sql, user.uuid, query)),
-      }),
+      handle: async ({ user, query }) => list(await listActive(sql, user.uuid, query)),
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/alert/{uuid}",
-      tag,
-      id: "readAlert",
-      summary: "Shows an alert, by the alert's uuid",
-      access,
+    define("GET", "/alert/{uuid}", "readAlert", {
+      summary: "Get an alert, by the alert's uuid",
       answers: { 200: { description: "The alert.", schema: AlertRecord } },
       errors: ["alert_not_found"],
-      async handle({ user, params }) {
-        return { status: 200, body: await describe(await findAlert(sql, user.uuid, params.uuid ?? "")) };
-      },
+      handle: async ({ user, params: { uuid } }) => ok(await describe(await findAlert(sql, user.uuid, uuid))),
     }),
-    defineEndpoint({
-      method: "PATCH",
-      path: "/alert/{uuid}",
-      tag,
-      id: "changeAlert",
-      summary: "Changes an alert, by the alert's uuid",
+    define("PATCH", "/alert/{uuid}", "changeAlert", {
+      summary: "Change an alert, by the alert's uuid",
       description:
-        "What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. A webhook that answered 410 Gone is told nothing more until `output` is sent again or the alert is made active again. `force` may be in the query or in the body; the query wins.",
-      access,
+        "Omitted fields keep their values. Each of `trigger`, `region`, `filter`, `parameters` and `output` that you send replaces the old value completely and restarts the evaluation of the alert. `status` and `alias` take effect at once. Other changes are shown as `pending` and take effect at the next start of a process; with `force` they take effect at once on every running process, without a restart and without disturbing clients, outputs or tracks. A restart after a crash of a runner or of the service does not apply them. An inactive alert runs on no process and has nothing pending. A webhook that answered 410 Gone receives nothing more until you send `output` again or reactivate the alert. `force` can be in the query or in the body; the query takes precedence.",
       query: AlertChangeQuery,
       body: AlertChange,
       answers: {
-        200: { description: "The alert as it is now. New secrets are shown this once.", schema: AlertRecord },
+        200: { description: "The changed alert. New secrets are shown only in this answer.", schema: AlertRecord },
       },
       errors: ["alert_not_found", ...NEW_ERRORS],
-      async handle({ user, params, query, body }) {
-        const force = query.force ?? body.force ?? false;
-        const { alert, shown } = await changeAlert(alerts, user, params.uuid ?? "", body, force);
-        return { status: 200, body: await describe(alert, shown) };
+      async handle({ user, params: { uuid }, query, body }) {
+        const { alert, shown } = await changeAlert(alerts, user, uuid, body, query.force ?? body.force ?? false);
+        return ok(await describe(alert, shown));
       },
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/alert/{uuid}",
-      tag,
-      id: "deleteAlert",
-      summary: "Stops an alert on every process and removes it, by the alert's uuid",
-      description: "Notices that wait for its outputs go with it.",
-      access,
-      answers: { 200: { description: "It is gone.", schema: Deleted } },
+    define("DELETE", "/alert/{uuid}", "deleteAlert", {
+      summary: "Stop an alert on every process and delete it, by the alert's uuid",
+      description: "Its queued notifications are deleted too.",
+      answers: { 200: { description: "Deleted.", schema: Deleted } },
       errors: ["alert_not_found"],
-      async handle({ user, params }) {
-        const uuid = params.uuid ?? "";
+      async handle({ user, params: { uuid } }) {
         await removeAlert(alerts, user, uuid);
-        return { status: 200, body: { deleted: true, uuid } };
+        return deleted(uuid);
       },
     }),
   ];

@@ -1,18 +1,18 @@
-/** How requests are answered: JSON, responses of an endpoint's own, and errors as problems (RFC 9457). */
+/** Answers: JSON, custom responses of endpoints, and errors as problem documents (RFC 9457). */
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import type { Context, ErrorHandler, Handler } from "hono";
 import type { ErrorCode } from "../../schemas/errors.ts";
+import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { hasBody } from "./connections.ts";
 import type { ApiEnv, ApiMiddleware } from "./context.ts";
-import type { AnyEndpoint, JsonAnswer } from "./endpoint.ts";
+import { type AnyEndpoint, type JsonAnswer, SHARED_ERRORS } from "./endpoint.ts";
 import { letContinue } from "./input.ts";
-import { ANSWER_HEADERS, problemHeaders, SHARED_ERRORS, toProblem, toServiceError } from "./problem.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 
-const NO_ROUTE = "There is no such path here; `GET /openapi.json` lists all of them.";
-export const pathNotFound = (): ServiceError => new ServiceError("path_not_found", { detail: NO_ROUTE });
+export const pathNotFound = (): ServiceError =>
+  new ServiceError("path_not_found", { detail: "This path does not exist; `GET /openapi.json` lists all paths." });
 
 export const shuttingDown = (): ServiceError =>
   new ServiceError("shutting_down", {
@@ -20,7 +20,7 @@ export const shuttingDown = (): ServiceError =>
     retryAfterSeconds: 5,
   });
 
-/** Calls the endpoint. The last of its handlers. */
+/** Calls the endpoint: the last handler of a route. */
 export function callEndpoint(route: Route, isChecked: boolean): Handler<ApiEnv> {
   const { endpoint } = route;
   return async (context) => {
@@ -44,27 +44,24 @@ export function callEndpoint(route: Route, isChecked: boolean): Handler<ApiEnv> 
       if (context.req.method === "HEAD") void answer.body?.cancel();
       return answer;
     }
-    if (isChecked) expectFit(answer, route);
+    if (isChecked) expectValid(answer, route);
     const { status, body, headers } = answer;
     return sendJson(context, status, body, { ...ANSWER_HEADERS, "Content-Type": "application/json", ...headers });
   };
 }
 
-/** By its schema. An answer that does not fit it is a bug. */
-function expectFit({ status, body }: JsonAnswer, { endpoint, checkAnswer }: Route): void {
+/** An answer that does not match its schema is a bug. */
+function expectValid({ status, body }: JsonAnswer, { endpoint, checkAnswer }: Route): void {
   const check = checkAnswer.get(status);
   const name = `${endpoint.method} ${endpoint.path}`;
   if (check === undefined) throw new Error(`${name} answered with ${status}, which it does not declare`);
   const faults = check(JSON.parse(JSON.stringify(body)));
   if (faults.length === 0) return;
   const texts = faults.map(({ path, message }) => `${path || "/"} ${message}`).join("; ");
-  throw new Error(`the answer of ${name} does not fit its schema: ${texts}`);
+  throw new Error(`the answer of ${name} does not match its schema: ${texts}`);
 }
 
-/**
- * Compressed here and not by Hono's `compress`, which would turn every answer into a web stream, files and event streams
- * included; those must not wait in a compressor.
- */
+/** Not Hono's `compress`: it turns every answer into a web stream, and would buffer event streams and files. */
 async function sendJson(
   { env, req }: Context<ApiEnv>,
   status: number,
@@ -90,9 +87,9 @@ const MIN_COMPRESSED = 1024;
 
 export const compress = (text: string): Promise<Buffer> => zip(text, { level: constants.Z_BEST_SPEED });
 
-/** By `Accept-Encoding`: named or covered by a star, and not refused with `q=0`. */
-export function acceptsGzip(header: string | undefined): boolean {
-  if (header === undefined) return false;
+/** Whether `Accept-Encoding` contains `gzip` or `*`, without `q=0`. */
+export function acceptsGzip(header: string | null | undefined): boolean {
+  if (header === undefined || header === null) return false;
   const weights = new Map(
     header.split(",").map((entry) => {
       const [name = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());
@@ -103,7 +100,7 @@ export function acceptsGzip(header: string | undefined): boolean {
   return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** Every error of a handler or middleware, as a problem. `isChecked`: a code that the endpoint does not declare is a bug. */
+/** Turns every error of a handler or middleware into a problem. `isChecked`: a code that the endpoint does not declare is a bug. */
 export function answerError(isChecked: boolean): ErrorHandler<ApiEnv> {
   return (thrown, context) => {
     const { info } = context.var;
@@ -111,12 +108,12 @@ export function answerError(isChecked: boolean): ErrorHandler<ApiEnv> {
     const error = declared(toServiceError(thrown), info.endpoint, isChecked);
     info.errorCode = error.code;
     if (error.status >= 500 && error.code !== "shutting_down") {
-      // Passes by itself, and nothing is broken: no stack.
-      const isPassing = error.retryAfterSeconds !== null && error.cause === undefined;
-      if (isPassing) info.log.warn({ detail: error.message }, error.code);
+      // A temporary condition, not a fault: logged without a stack.
+      const isTemporary = error.retryAfterSeconds !== null && error.cause === undefined;
+      if (isTemporary) info.log.warn({ detail: error.message }, error.code);
       else info.log.error({ err: error.cause ?? error }, error.code);
     }
-    // What has not arrived of the body would be taken for the next request.
+    // Otherwise the rest of the body would be parsed as the next request.
     const isUnread = hasBody(incoming) && !incoming.complete;
     return sendJson(context, error.status, toProblem(error, info.requestId), {
       ...problemHeaders(error, info.requestId),
@@ -134,7 +131,7 @@ function declared(error: ServiceError, endpoint: AnyEndpoint | null, isChecked: 
   return toServiceError(new Error(text, { cause: error }));
 }
 
-/** Sets `params`. Values that do not fit their schemas are a path that does not exist. */
+/** Sets `params`. A value that does not match its schema means that the path does not exist. */
 export const matchParams =
   (route: Route, path: RoutePath): ApiMiddleware =>
   (context, next) => {
@@ -150,7 +147,7 @@ export const matchParams =
 const valuesOf = (context: Context<ApiEnv>, { parameters }: RoutePath): readonly string[] =>
   Array.from({ length: parameters }, (_, i) => context.req.param(String(i)) ?? "");
 
-/** `OPTIONS` and methods that the path does not have. */
+/** Answers `OPTIONS`, and methods that the path does not support. */
 export const answerOtherMethods =
   (path: RoutePath): Handler<ApiEnv> =>
   (context) => {
@@ -161,6 +158,6 @@ export const answerOtherMethods =
     if (method === "OPTIONS") return new Response(null, { status: 204, headers: { Allow: path.methods } });
     context.var.info.allow = path.methods;
     throw new ServiceError("method_not_allowed", {
-      detail: `${path.template} takes ${path.methods}, not ${method}.`,
+      detail: `${path.template} supports ${path.methods}, not ${method}.`,
     });
   };

@@ -1,7 +1,8 @@
-/** The real API on a real port, with endpoints of the test's own. */
+/** The real API on a real port, with endpoints defined by the test. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type Logger, pino } from "pino";
+import { Type } from "typebox";
 import type { Config } from "../../schemas/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { ServiceError } from "../service-error.ts";
@@ -9,7 +10,16 @@ import { TEST_SECRETS } from "../store/sealing/test-key.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { type AppDeps, createApp, type RunningApp } from "./app.ts";
-import type { AnyEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
+
+export const define = defineEndpoints("Operations");
+
+/** Of an endpoint under test: public, answers with any object. */
+export const SHAPE = {
+  summary: "Answers.",
+  access: "none",
+  answers: { 200: { description: "The answer.", schema: Type.Object({}) } },
+} as const;
 
 export const makeUser = (username: string, limits: Partial<User["limits"]> = {}): User => ({
   uuid: newUuid(),
@@ -36,7 +46,7 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
   expiresAt: null,
 });
 
-/** Of the environment: `HTTP_BODY_BYTES`. */
+/** Settings by their environment variables: `HTTP_BODY_BYTES`. */
 export function makeConfig(settings: Readonly<Record<string, string>> = {}): Config {
   const env = Object.entries({
     HTTP_PORT: "0",
@@ -53,17 +63,17 @@ export function makeConfig(settings: Readonly<Record<string, string>> = {}): Con
 }
 
 export interface TestApp extends RunningApp {
-  /** Everything that was logged so far, as lines of JSON. */
+  /** All log lines so far, as JSON. */
   readonly logged: string[];
-  /** As `fetch`, by path. */
+  /** `fetch` by path. */
   call(path: string, init?: RequestInit): Promise<Response>;
-  /** A connection to send bytes on as they are. */
+  /** A connection for raw bytes. */
   connectRaw(): RawClient;
-  /** Resolves with all that came back when the server has closed the connection. */
+  /** Resolves with everything received when the server has closed the connection. */
   sendRaw(text: string): Promise<string>;
 }
 
-/** A connection on which everything that comes is kept. */
+/** A connection that keeps everything it receives. */
 export class RawClient {
   readonly socket: Socket;
   #kept = "";
@@ -81,7 +91,7 @@ export class RawClient {
     return this;
   }
 
-  /** The next answer without its body, as soon as its headers are there. */
+  /** The head of the next answer, as soon as it has arrived. */
   async readHead(): Promise<string> {
     for (;;) {
       const end = this.#kept.indexOf("\r\n\r\n");
@@ -95,7 +105,7 @@ export class RawClient {
     }
   }
 
-  /** All that is left, when the server has closed the connection. */
+  /** The rest of the data, when the server has closed the connection. */
   async readAll(): Promise<string> {
     if (!this.socket.closed) await once(this.socket, "close");
     return this.#kept;
@@ -108,7 +118,7 @@ export class RawClient {
 
 type Parts = Partial<AppDeps> & { readonly settings?: Readonly<Record<string, string>> };
 
-/** Without `authenticate`, the key `ada` is right and no other. */
+/** Without `authenticate`, `ada` is the only valid key. */
 export async function openApp(endpoints: readonly AnyEndpoint[], parts: Parts = {}): Promise<TestApp> {
   const logged: string[] = [];
   const log: Logger = pino({ level: "debug", base: null }, { write: (line: string) => logged.push(line) });

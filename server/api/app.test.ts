@@ -5,18 +5,13 @@ import { Problem } from "../../schemas/api/problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { openApp } from "./app.fixture.ts";
-import { type AnyEndpoint, defineEndpoint, type Method } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
+import type { AnyEndpoint, Method } from "./endpoint.ts";
 
 const echo = (method: Method, path: string, more: Partial<AnyEndpoint> = {}): AnyEndpoint =>
-  defineEndpoint({
-    method,
-    path,
-    tag: "Operations",
-    id: `${method}${path}`,
-    summary: "Says what it was asked.",
-    access: "none",
-    answers: { 200: { description: "It.", schema: Type.Object({ path: Type.String() }) } },
+  define(method, path, `${method}${path}`, {
+    ...SHAPE,
+    answers: { 200: { description: "The answer.", schema: Type.Object({ path: Type.String() }) } },
     errors: ["wrong_state"],
     handle: ({ params }) => ({ status: 200, body: { path, params } }),
     ...more,
@@ -49,7 +44,7 @@ const app = await openApp([
       throw new Error("the password is swordfish");
     },
   }),
-  echo("GET", "/refused", {
+  echo("GET", "/rejected", {
     handle: () => {
       throw new ServiceError("wrong_state", { detail: "It is paused.", retryAfterSeconds: 1.2 });
     },
@@ -96,7 +91,7 @@ for (const [method, path, route] of [
     if (route === "/process/{process_uuid}") assert.deepEqual(body.params, { process_uuid: a });
   });
 
-test("whoever opens the address of the service is led to the console", async () => {
+test("`/` redirects to the console", async () => {
   const front = await app.call("/", { redirect: "manual" });
   assert.deepEqual([front.status, front.headers.get("location")], [302, "console"]);
 });
@@ -115,13 +110,13 @@ for (const path of [
   "/docs/package.json",
   "/docs/..%2fpackage.json",
 ])
-  test(`${path} is a path that is not there`, async () => {
+  test(`${path} does not exist`, async () => {
     const response = await app.call(path);
     assert.equal(response.status, 404);
     assert.equal((await problemOf(response)).code, "path_not_found");
   });
 
-test("another method on a known path is refused with those that it takes", async () => {
+test("an unsupported method is rejected with the supported ones", async () => {
   const response = await app.call(`/process/${a}`, { method: "PUT" });
   assert.equal(response.status, 405);
   assert.equal(response.headers.get("allow"), "GET, DELETE, HEAD, OPTIONS");
@@ -132,7 +127,7 @@ test("another method on a known path is refused with those that it takes", async
   await literal.text();
 });
 
-test("HEAD answers as GET does, without the body", async () => {
+test("HEAD answers like GET, without the body", async () => {
   const headers = { "accept-encoding": "identity" };
   const get = await app.call("/long", { headers });
   const head = await app.call("/long", { method: "HEAD", headers });
@@ -147,7 +142,7 @@ test("HEAD of a stream ends the stream", async () => {
   assert.equal(cancelled, 1);
 });
 
-test("OPTIONS tells the methods", async () => {
+test("OPTIONS lists the methods", async () => {
   const response = await app.call("/graphs/detect", { method: "OPTIONS" });
   assert.equal(response.status, 204);
   assert.equal(response.headers.get("allow"), "GET, HEAD, OPTIONS");
@@ -157,22 +152,22 @@ test("OPTIONS tells the methods", async () => {
   await nowhere.text();
 });
 
-test("long JSON is sent compressed to those who take it, streams never", async () => {
+test("compresses long JSON for clients that accept it, and never streams", async () => {
   const plain = await app.call("/long", { headers: { "accept-encoding": "identity" } });
   const packed = await app.call("/long", { headers: { "accept-encoding": "br, gzip;q=0.5" } });
   assert.equal(plain.headers.get("content-encoding"), null);
   assert.equal(packed.headers.get("content-encoding"), "gzip");
   assert.match(packed.headers.get("vary") ?? "", /accept-encoding/i);
   assert.deepEqual(await packed.json(), await plain.json());
-  const refused = await app.call("/long", { headers: { "accept-encoding": "gzip;q=0" } });
-  assert.equal(refused.headers.get("content-encoding"), null);
-  await refused.text();
+  const rejected = await app.call("/long", { headers: { "accept-encoding": "gzip;q=0" } });
+  assert.equal(rejected.headers.get("content-encoding"), null);
+  await rejected.text();
   const stream = await app.call("/stream", { headers: { "accept-encoding": "gzip" } });
   assert.equal(stream.headers.get("content-encoding"), null);
   await stream.body?.cancel();
 });
 
-test("a request id of the client is kept when it is sane, else one is made", async () => {
+test("uses the client's request id if it is safe, else generates one", async () => {
   const kept = await app.call("/long", { headers: { "x-request-id": "job-7/a" } });
   assert.equal(kept.headers.get("x-request-id"), "job-7/a");
   await kept.text();
@@ -181,7 +176,7 @@ test("a request id of the client is kept when it is sane, else one is made", asy
   await made.text();
 });
 
-test("what goes wrong inside is told by a request id and nothing else, and logged with its stack", async () => {
+test("an internal error is answered with the request id only, and logged with its stack", async () => {
   const response = await app.call("/broken");
   assert.equal(response.status, 500);
   const problem = await problemOf(response);
@@ -191,23 +186,23 @@ test("what goes wrong inside is told by a request id and nothing else, and logge
   assert.match(line ?? "", /app\.test\.ts/);
 });
 
-test("an error of an endpoint is answered by its code, with when to ask again", async () => {
-  const response = await app.call("/refused");
+test("an error of an endpoint is answered with its code and `Retry-After`", async () => {
+  const response = await app.call("/rejected");
   assert.equal(response.status, 409);
   assert.equal(response.headers.get("retry-after"), "2");
   assert.equal((await problemOf(response)).detail, "It is paused.");
 });
 
-test("in tests an answer that does not fit its schema, and a code that is not declared, are faults of ours", async () => {
+test("with `check_answers`, an answer that violates its schema and an undeclared code are internal errors", async () => {
   for (const path of ["/misshapen", "/undeclared"]) {
     const response = await app.call(path);
     assert.equal(response.status, 500, path);
     await response.text();
   }
-  assert.ok(app.logged.some((line) => line.includes("the answer of GET /misshapen does not fit")));
+  assert.ok(app.logged.some((line) => line.includes("the answer of GET /misshapen does not match")));
 });
 
-test("a key is taken from the header, and from the URL only where URLs are handed out", async () => {
+test("accepts a key in the header, and in the URL only on endpoints whose URLs are handed out", async () => {
   const status = async (path: string, headers: Record<string, string> = {}) => {
     const response = await app.call(path, { headers });
     return response.ok ? 200 : (await problemOf(response)).code;
@@ -221,7 +216,7 @@ test("a key is taken from the header, and from the URL only where URLs are hande
   assert.equal(await status("/linked?api_key=eve"), "api_key_invalid");
 });
 
-test("the access log has a line for every request, and never a key", async () => {
+test("the access log has one line per request and never contains a key", async () => {
   const paths = [
     "/linked?api_key=sesame-1&a=b",
     "/nothing?%61pi_key=sesame-2",
@@ -234,11 +229,11 @@ test("the access log has a line for every request, and never a key", async () =>
   assert.doesNotMatch(log, /sesame/);
 });
 
-test("two endpoints of one method and path are refused", async () => {
-  await assert.rejects(openApp([echo("GET", "/a/{x}"), echo("GET", "/a/{y}")]), /two endpoints are GET \/a\/\{x\}/);
+test("rejects two endpoints with the same method and path", async () => {
+  await assert.rejects(openApp([echo("GET", "/a/{x}"), echo("GET", "/a/{y}")]), /two endpoints define GET \/a\/\{x\}/);
 });
 
-test("while it shuts down, every request is refused, and answers under way still end", async () => {
+test("during shutdown new requests are rejected and running requests finish", async () => {
   let finish = () => {};
   let enter = () => {};
   const entered = new Promise<void>((resolve) => {
@@ -258,10 +253,10 @@ test("while it shuts down, every request is refused, and answers under way still
   ]);
   const answer = slow.call("/slow");
   await entered;
-  slow.refuse();
-  const refused = await slow.call("/slow");
-  assert.equal(refused.status, 503);
-  assert.equal((await problemOf(refused)).code, "shutting_down");
+  slow.rejectRequests();
+  const rejected = await slow.call("/slow");
+  assert.equal(rejected.status, 503);
+  assert.equal((await problemOf(rejected)).code, "shutting_down");
   const closed = slow.close(60_000);
   finish();
   assert.equal((await answer).status, 200);

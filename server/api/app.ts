@@ -1,4 +1,4 @@
-/** The HTTP API: endpoints in, a server out. */
+/** The HTTP API: a Hono application made from endpoints, and the server that runs it. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -9,34 +9,28 @@ import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
+import type { Authenticate } from "../keys/authenticate.ts";
+import { problemResponse, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
-import { type Authenticate, authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
+import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
+import { authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
 import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
-import { ClientAddresses } from "./client-address.ts";
 import { Connections } from "./connections.ts";
-import { type Answered, type ApiEnv, describeRequest, logAccess, readRequestId } from "./context.ts";
+import { type Answered, type ApiEnv, ClientAddresses, describeRequest, logAccess, readRequestId } from "./context.ts";
 import { cors } from "./cors.ts";
-import { documentEndpoints } from "./docs.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
-import {
-  createHttpServer,
-  findHeadFault,
-  listen,
-  refuseUpgrade,
-  takeUpgrade,
-  type UpgradeHook,
-} from "./http-server.ts";
+import { createHttpServer, findHeadFault, listen, runUpgrade } from "./http-server.ts";
 import { validateInput } from "./input.ts";
-import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath } from "./routes.ts";
+import { documentEndpoints } from "./web-pages.ts";
 
 export interface AppDeps {
   readonly config: Config;
-  /** Those that describe them (`/openapi.json`, `/docs`) come by themselves. */
+  /** `/openapi.json` and `/docs` are added. */
   readonly endpoints: readonly AnyEndpoint[];
   readonly authenticate: Authenticate;
-  /** Without it no address is signed. */
+  /** Without it no signed URL is accepted. */
   readonly isSigned?: IsSigned;
   readonly log: Logger;
   /** Called for every answer, for the metrics. */
@@ -46,23 +40,23 @@ export interface AppDeps {
 }
 
 export interface App {
-  /** Rejects with words for the operator when it cannot listen. */
+  /** Rejects with a message for the operator when it cannot listen. */
   listen(): Promise<RunningApp>;
 }
 
 export interface RunningApp {
-  /** What it listens on: `http://127.0.0.1:8080`. */
+  /** The address it listens on: `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
-  /** From now on every new request is answered with 503 `shutting_down`. */
-  refuse(): void;
-  /** Stops listening; answers that are under way have so long to end. */
+  /** Answers every new request with 503 `shutting_down`. */
+  rejectRequests(): void;
+  /** Stops listening. Running requests have this long to finish. */
   close(graceMs: number): Promise<void>;
 }
 
 const SWEEP_MS = 50;
 
-/** Throws on endpoints that contradict each other and on settings that cannot be. */
+/** Throws if endpoints conflict or the configuration is invalid. */
 export function createApp({
   config,
   endpoints,
@@ -84,7 +78,7 @@ export function createApp({
   const open = new OpenRequests();
   let isShuttingDown = false;
 
-  // Clients that join addresses may end them with a slash: it means the same path.
+  // A trailing slash means the same path: clients that join URLs may add one.
   const hono = new Hono<ApiEnv>({ strict: false });
   hono.use(describeRequest(addresses, log));
   hono.use(logAccess(config.log.access, log, observe));
@@ -130,12 +124,12 @@ export function createApp({
         upgraded.add(socket);
         socket.once("close", () => upgraded.delete(socket));
         socket.on("error", () => socket.destroy());
-        const refuse = (error: unknown) => refuseUpgrade(socket, error, requestId);
+        const reject = (error: unknown) => writeProblem(socket, error, requestId);
         const fault = isShuttingDown ? shuttingDown() : findHeadFault(request);
-        if (fault !== null) return refuse(fault);
+        if (fault !== null) return reject(fault);
         const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
         scheduler.schedule(originOf(call.address), () => {
-          if (!socket.destroyed) takeUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, refuse, call.log);
+          if (!socket.destroyed) runUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, reject, call.log);
         });
       });
       const { address, port, family } = await listen(server, config.http.host, config.http.port);
@@ -143,7 +137,7 @@ export function createApp({
       return {
         url: `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${port}`,
         port,
-        refuse() {
+        rejectRequests() {
           isShuttingDown = true;
         },
         close(graceMs) {
@@ -155,21 +149,20 @@ export function createApp({
   };
 }
 
-/** A target or a host that is no URL, or something that went wrong before the frame could see it. */
+/** A request target or host that is not a valid URL, or a fault outside of the application. */
 function answerUnreadable(error: unknown, log: Logger): Response {
   const requestId = randomUUID();
-  const isTheirs = error instanceof RequestError;
-  const told = isTheirs
+  const isRequestFault = error instanceof RequestError;
+  const answered = isRequestFault
     ? new ServiceError("malformed_request", { detail: `The request cannot be read: ${error.message}.`, cause: error })
     : toServiceError(error);
-  if (!isTheirs) log.error({ err: error, request_id: requestId }, told.code);
-  const headers = { ...problemHeaders(told, requestId), Connection: "close" };
-  return new Response(JSON.stringify(toProblem(told, requestId)), { status: told.status, headers });
+  if (!isRequestFault) log.error({ err: error, request_id: requestId }, answered.code);
+  return problemResponse(answered, requestId, { Connection: "close" });
 }
 
 async function closeServer(server: Server, upgraded: ReadonlySet<Duplex>, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection that is idle once its answer is out would otherwise be kept for its next request.
+  // Connections that become idle after their answer would otherwise stay open for a next request.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const limit = setTimeout(() => {
     server.closeAllConnections();

@@ -1,47 +1,28 @@
-/** Attacks on connections, against a real server: each used to cost other clients the service. */
+/** Attacks on connections, against a real server: each of them once locked out other clients. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Type } from "typebox";
-import { openApp, type TestApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE, type TestApp } from "./app.fixture.ts";
 
-const shape = {
-  tag: "Operations",
-  summary: "Answers.",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
 const LARGE = { text: "x".repeat(1_000_000) };
 let made = 0;
 const endpoints = [
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "GET",
-    path: "/where",
-    id: "getWhere",
+  define("GET", "/where", "getWhere", {
+    ...SHAPE,
     handle: ({ address }) => ({ status: 200, body: { address } }),
   }),
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "GET",
-    path: "/large",
-    id: "getLarge",
+  define("GET", "/large", "getLarge", {
+    ...SHAPE,
     handle: () => {
       made += 1;
       return { status: 200, body: LARGE };
     },
   }),
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "GET",
-    path: "/busy",
-    id: "getBusy",
+  define("GET", "/busy", "getBusy", {
+    ...SHAPE,
     handle: () => {
       made += 1;
       const startedMs = performance.now();
@@ -49,21 +30,14 @@ const endpoints = [
       return { status: 200, body: {} };
     },
   }),
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "POST",
-    path: "/things",
-    id: "makeThing",
+  define("POST", "/things", "makeThing", {
+    ...SHAPE,
     body: Type.Object({}),
     handle: () => ({ status: 200, body: {} }),
   }),
-  defineEndpoint({
-    ...shape,
+  define("GET", "/wait", "waitForIt", {
+    ...SHAPE,
     access: "key",
-    method: "GET",
-    path: "/wait",
-    id: "waitForIt",
     handle: async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return { status: 200, body: {} };
@@ -93,7 +67,7 @@ async function connectFrom(app: TestApp, localAddress: string, text: string): Pr
   return socket;
 }
 
-/** Resolves once the server has read what was sent before on every connection: it takes them in order. */
+/** Resolves when the server has read everything sent before on every connection: it reads them in order. */
 async function expectServed(app: TestApp, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const answer = await fetch(`${app.url}/where`, { headers: { Connection: "close" } });
@@ -105,19 +79,19 @@ async function expectServed(app: TestApp, count: number): Promise<void> {
 const isAlive = (socket: Socket): boolean => !socket.destroyed && !socket.readableEnded;
 
 for (const [name, text] of [
-  ["that say nothing", ""],
-  ["with headers that never end", "GET /where HTTP/1.1\r\nX-Slow: "],
-  ["with a body that comes byte by byte", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n{"],
+  ["that send nothing", ""],
+  ["with endless headers", "GET /where HTTP/1.1\r\nX-Slow: "],
+  ["with a body that arrives byte by byte", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n{"],
   ["that are kept alive", `${GET}\r\n`],
 ] as const)
-  test(`as many connections as there may be, ${name}, do not lock out another address`, LIMIT, async () => {
+  test(`the maximum number of connections, ${name}, does not lock out another address`, LIMIT, async () => {
     const app = await open({ HTTP_CONNECTIONS: "40", HTTP_CONNECTIONS_PER_ADDRESS: "40" });
     const held = await Promise.all(Array.from({ length: 60 }, () => connectFrom(app, ATTACKER, text)));
     await expectServed(app, 20);
     for (const socket of held) socket.destroy();
   });
 
-test("an address at its limit loses its longest idle connection, and other addresses none", LIMIT, async () => {
+test("an address at its limit loses its longest idle connection; other addresses lose none", LIMIT, async () => {
   const app = await open({ HTTP_CONNECTIONS: "40", HTTP_CONNECTIONS_PER_ADDRESS: "5" });
   const other = await connectFrom(app, "127.0.0.3", "");
   const held: Socket[] = [];
@@ -131,7 +105,7 @@ test("an address at its limit loses its longest idle connection, and other addre
   for (const socket of [...held, other]) socket.destroy();
 });
 
-test("a trusted proxy may have as many connections as all clients together", async () => {
+test("the limit per address does not apply to a trusted proxy", async () => {
   const settings = { HTTP_CONNECTIONS: "40", HTTP_CONNECTIONS_PER_ADDRESS: "5", HTTP_TRUSTED_PROXIES: ATTACKER };
   const app = await open(settings);
   const held = await Promise.all(Array.from({ length: 20 }, () => connectFrom(app, ATTACKER, "")));
@@ -140,7 +114,7 @@ test("a trusted proxy may have as many connections as all clients together", asy
   for (const socket of held) socket.destroy();
 });
 
-test("an answer that is under way is not given up for newcomers", async () => {
+test("a running request is not closed for a new connection", async () => {
   const app = await open({ HTTP_CONNECTIONS_PER_ADDRESS: "2" });
   const busy = await connectFrom(app, ATTACKER, "GET /wait HTTP/1.1\r\nHost: a\r\napi_key: ada\r\n\r\n");
   for (let i = 0; i < 4; i++) await connectFrom(app, ATTACKER, "");
@@ -149,7 +123,7 @@ test("an answer that is under way is not given up for newcomers", async () => {
   busy.destroy();
 });
 
-test("a client with a hundred requests at once delays its own requests, and others by one of them", LIMIT, async () => {
+test("a client with a hundred concurrent requests delays other clients by one of them", LIMIT, async () => {
   const app = await open({});
   const request = "GET /busy HTTP/1.1\r\nHost: a\r\n\r\n";
   const held = await Promise.all(Array.from({ length: 100 }, () => connectFrom(app, ATTACKER, request)));
@@ -171,12 +145,12 @@ test("a client with a hundred requests at once delays its own requests, and othe
 });
 
 for (const method of ["GET", "HEAD", "OPTIONS", "DELETE", "POST"])
-  test(`${method} with a body that never comes is answered and closed`, LIMIT, async () => {
+  test(`${method} with a body that never arrives is answered and closed`, LIMIT, async () => {
     const answer = await plain.sendRaw(`${method} /where HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 (200|204|405) /);
   });
 
-test("pipelined requests whose answers are never read cost the memory of one answer", LIMIT, async () => {
+test("pipelined requests whose answers are never read use the memory of one answer", LIMIT, async () => {
   const app = await open({});
   const count = 1500;
   made = 0;
@@ -187,7 +161,7 @@ test("pipelined requests whose answers are never read cost the memory of one ans
   socket.destroy();
 });
 
-test("a few pipelined requests wait for the client to read, and are all answered then", async () => {
+test("pipelined requests wait until the client reads, and are all answered", async () => {
   const app = await open({});
   made = 0;
   const one = "GET /large HTTP/1.1\r\nHost: a\r\n";
@@ -200,7 +174,7 @@ test("a few pipelined requests wait for the client to read, and are all answered
   assert.ok(bytes > 30 * LARGE.text.length);
 });
 
-test("a client that reads nothing is closed after idle_seconds, a silent answer is waited for", LIMIT, async () => {
+test("a client that reads nothing is closed after idle_seconds; a slow handler is waited for", LIMIT, async () => {
   const app = await open({ HTTP_IDLE_SECONDS: "2" });
   const waiting = await connectFrom(app, ATTACKER, "GET /wait HTTP/1.1\r\nHost: a\r\napi_key: ada\r\n\r\n");
   const one = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -214,7 +188,7 @@ test("a client that reads nothing is closed after idle_seconds, a silent answer 
   stalled.destroy();
 });
 
-test("answers that are not taken are bounded over all connections", LIMIT, async () => {
+test("unread answers are bounded over all connections", LIMIT, async () => {
   const app = await open({ HTTP_BUFFERED_BYTES: String(2 ** 20) });
   const one = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30);
   const held = await Promise.all(Array.from({ length: 5 }, () => connectFrom(app, ATTACKER, one)));
@@ -222,7 +196,7 @@ test("answers that are not taken are bounded over all connections", LIMIT, async
   for (const socket of held) socket.destroy();
 });
 
-test("one key has a limited number of requests under way", LIMIT, async () => {
+test("limits the open requests of one key", LIMIT, async () => {
   const app = await open({ HTTP_REQUESTS_PER_KEY: "3" });
   const abort = new AbortController();
   const headers = { api_key: "ada" };

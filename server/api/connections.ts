@@ -1,40 +1,40 @@
 /**
- * Connections to the HTTP server: how many there may be, whose, and which one gives way. On each of them one request is
- * answered at a time: the next one is begun when the client has taken the answer before it, and until then nothing more
- * is read. So what one connection can make us keep is one answer and what fits into one read.
+ * Connections of the HTTP server: their limits, and which one is closed when a limit is reached. Each connection handles
+ * one request at a time: the next one starts when the client has received the previous answer, and until then nothing is
+ * read. This bounds the memory of a connection to one answer and one read.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { ClientAddresses } from "./client-address.ts";
+import type { ClientAddresses } from "./context.ts";
 import type { RequestScheduler } from "./request-scheduler.ts";
 
-/** Requests of one connection that may wait for the one before; with more it is closed. No client sends as many. */
-const MOST_WAITING = 32;
-/** After the answer, a client may finish sending a body that nobody read for so long; then the connection is closed. */
+/** Pipelined requests per connection; with more the connection is closed. */
+const MAX_PIPELINED = 32;
+/** After the answer, a client has this long to finish sending an unread body; then the connection is closed. */
 const LINGER_MS = 2000;
 const SWEEP_MS = 1000;
-/** A client may have sent its next request just before the time it was promised ended: closing then would lose it. */
+/** A client may send its next request just before its keep-alive time ends: it stays open a little longer. */
 const KEEP_ALIVE_GRACE_MS = 2000;
-/** A request with such a method has no body that anybody would read. */
+/** Bodies of requests with these methods are never read. */
 const BODILESS: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS"];
 
 type Limits = Pick<Config["http"], "connections" | "connections_per_address" | "buffered_bytes" | "idle_seconds">;
 
 interface Connection {
   readonly origin: string;
-  /** Address and port of the client: the same for a socket and for the one of TLS on top of it. */
+  /** Address and port of the client: the same for the TCP socket and the TLS socket on top of it. */
   readonly peer: string;
   readonly openedMs: number;
-  /** Over TLS: that with the plain text, once the handshake is done. */
+  /** With TLS: the TLS socket once the handshake is done. */
   socket: Socket;
-  /** The request that is being answered. */
+  /** The request being handled. */
   current: IncomingMessage | null;
   readonly waiting: (() => void)[];
   isUpgraded: boolean;
-  /** Its keep-alive time is over: it is closed unless a request that was already on its way arrives. */
+  /** Its keep-alive time is over: it is closed unless a request arrives in the grace period. */
   isExpired: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Connections {
   readonly #limits: Limits;
   readonly #addresses: ClientAddresses;
   readonly #log: Logger;
-  /** In each, the one that has been idle for longest comes first. */
+  /** In each set, the connection that has been idle longest comes first. */
   readonly #byOrigin = new Map<string, Set<Connection>>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   readonly #byPeer = new Map<string, Connection>();
@@ -56,34 +56,34 @@ export class Connections {
     this.#log = log;
   }
 
-  /** To be called before the server listens. */
+  /** Call before the server listens. */
   watch(server: Server): void {
     server.on("connection", (socket: Socket) => this.#admit(socket));
     server.on("secureConnection", (socket: Socket) => {
       const connection = this.#byPeer.get(peerOf(socket));
       if (connection === undefined) return void socket.destroy();
-      this.#take(connection, socket);
+      this.#setSocket(connection, socket);
     });
     server.timeout = this.#limits.idle_seconds * 1000;
-    server.on("timeout", (socket: Socket) => this.#judgeSilence(socket));
+    server.on("timeout", (socket: Socket) => this.#handleTimeout(socket));
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS).unref();
     server.on("close", () => clearInterval(sweep));
   }
 
   /** Calls the listener for one request of a connection at a time. */
-  inTurn(listener: RequestListener): RequestListener {
+  serialize(listener: RequestListener): RequestListener {
     return (incoming, outgoing) => {
       const connection = this.#bySocket.get(incoming.socket);
       if (connection === undefined) return void incoming.socket.destroy();
-      const begin = () => this.#begin(connection, incoming, outgoing, listener);
-      if (connection.current === null) return begin();
-      if (connection.waiting.length === MOST_WAITING) return this.#close(connection);
-      connection.waiting.push(begin);
+      const start = () => this.#start(connection, incoming, outgoing, listener);
+      if (connection.current === null) return start();
+      if (connection.waiting.length === MAX_PIPELINED) return this.#close(connection);
+      connection.waiting.push(start);
       connection.socket.pause();
     };
   }
 
-  /** False: it has been closed, since an answer is still being sent on it. */
+  /** False: the connection was closed, since an answer is still being sent on it. */
   upgrade(socket: Socket): boolean {
     const connection = this.#bySocket.get(socket);
     if (connection === undefined || connection.current !== null) return !socket.destroy();
@@ -93,16 +93,16 @@ export class Connections {
 
   #admit(socket: Socket): void {
     const { remoteAddress } = socket;
-    // It is gone already.
+    // Already disconnected.
     if (remoteAddress === undefined) return void socket.destroy();
     const origin = originOf(remoteAddress);
     const siblings = this.#byOrigin.get(origin) ?? new Set();
     const { connections, connections_per_address: perAddress } = this.#limits;
     const isCrowded = siblings.size >= perAddress && !this.#addresses.isTrusted(remoteAddress);
-    const hasRoom = isCrowded
-      ? this.#makeRoom([siblings])
-      : this.#byPeer.size < connections || this.#makeRoom(this.#heaviest());
-    if (!hasRoom) {
+    const isAdmitted = isCrowded
+      ? this.#closeOne([siblings])
+      : this.#byPeer.size < connections || this.#closeOne(this.#byLoad());
+    if (!isAdmitted) {
       this.#closed += 1;
       socket.destroy();
       return;
@@ -113,18 +113,18 @@ export class Connections {
     };
     this.#byOrigin.set(origin, siblings.add(connection));
     this.#byPeer.set(connection.peer, connection);
-    this.#take(connection, socket);
-    socket.once("close", () => this.#forget(connection));
+    this.#setSocket(connection, socket);
+    socket.once("close", () => this.#remove(connection));
   }
 
-  #take(connection: Connection, socket: Socket): void {
+  #setSocket(connection: Connection, socket: Socket): void {
     connection.socket = socket;
     this.#bySocket.set(socket, connection);
-    // Node reads on after every request, and so do those who read bodies.
+    // Node resumes reading after every request, and so do body readers.
     socket.on("resume", () => void (connection.waiting.length > 0 && socket.pause()));
   }
 
-  #forget(connection: Connection): void {
+  #remove(connection: Connection): void {
     if (this.#byPeer.get(connection.peer) === connection) this.#byPeer.delete(connection.peer);
     const siblings = this.#byOrigin.get(connection.origin);
     siblings?.delete(connection);
@@ -132,19 +132,19 @@ export class Connections {
     connection.waiting.length = 0;
   }
 
-  /** Its place is free at once, and not only when the operating system has let go of it. */
+  /** Frees its place at once, without waiting for the socket to close. */
   #close(connection: Connection): void {
     this.#closed += 1;
-    this.#forget(connection);
+    this.#remove(connection);
     connection.socket.destroy();
   }
 
-  #heaviest(): readonly ReadonlySet<Connection>[] {
+  #byLoad(): readonly ReadonlySet<Connection>[] {
     return [...this.#byOrigin.values()].sort((a, b) => b.size - a.size);
   }
 
-  /** Closes the one that has been idle for longest, or the slowest; false where all of them are at work. */
-  #makeRoom(groups: readonly ReadonlySet<Connection>[]): boolean {
+  /** Closes the connection that has been idle longest, or the slowest. False if all of them are busy. */
+  #closeOne(groups: readonly ReadonlySet<Connection>[]): boolean {
     for (const group of groups) {
       const chosen = findIdle(group) ?? findSlowest(group);
       if (chosen === null) continue;
@@ -154,12 +154,12 @@ export class Connections {
     return false;
   }
 
-  #begin(connection: Connection, incoming: IncomingMessage, outgoing: ServerResponse, listener: RequestListener): void {
+  #start(connection: Connection, incoming: IncomingMessage, outgoing: ServerResponse, listener: RequestListener): void {
     connection.current = incoming;
     connection.isExpired = false;
     if (BODILESS.includes(incoming.method) && !incoming.complete && hasBody(incoming)) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => this.#end(connection, incoming));
-    // Not that of the connection: behind a proxy there are many clients.
+    // Not the address of the connection: a proxy has many clients.
     const client = originOf(this.#addresses.find(incoming).address);
     this.#scheduler.schedule(client, () => void (outgoing.closed || listener(incoming, outgoing)));
   }
@@ -169,7 +169,7 @@ export class Connections {
     connection.current = null;
     if (socket.destroyed) return;
     if (!incoming.complete) closeUnlessRead(socket, incoming);
-    // To the end: it has been idle for the shortest time.
+    // Moved to the end: it has been idle for the shortest time.
     const siblings = this.#byOrigin.get(connection.origin);
     if (siblings?.delete(connection)) siblings.add(connection);
     const next = waiting.shift();
@@ -179,10 +179,10 @@ export class Connections {
   }
 
   /**
-   * Called when nothing was read or written for `idle_seconds`, or for the keep-alive time that clients were promised. A
-   * stream that is silent and an answer that takes long stay.
+   * After `idle_seconds` without data, or after the keep-alive time. Connections with a silent stream or a slow handler
+   * stay open.
    */
-  #judgeSilence(socket: Socket): void {
+  #handleTimeout(socket: Socket): void {
     const connection = this.#bySocket.get(socket);
     if (connection?.current != null && socket.writableLength === 0) return;
     if (connection === undefined || connection.isExpired || socket.writableLength > 0) {
@@ -228,7 +228,7 @@ function findIdle(group: ReadonlySet<Connection>): Connection | null {
   return null;
 }
 
-/** Of those that still send their request or do not take their answer. */
+/** Among connections that are still sending their request or receiving their answer. */
 function findSlowest(group: ReadonlySet<Connection>): Connection | null {
   const nowMs = performance.now();
   let slowest: Connection | null = null;
@@ -236,8 +236,8 @@ function findSlowest(group: ReadonlySet<Connection>): Connection | null {
   for (const connection of group) {
     const { current, socket, openedMs } = connection;
     if (current === null || (current.complete && socket.writableLength === 0)) continue;
-    const pace = (socket.bytesRead + socket.bytesWritten - socket.writableLength) / (nowMs - openedMs + 1);
-    if (pace < least) [slowest, least] = [connection, pace];
+    const bytesPerMs = (socket.bytesRead + socket.bytesWritten - socket.writableLength) / (nowMs - openedMs + 1);
+    if (bytesPerMs < least) [slowest, least] = [connection, bytesPerMs];
   }
   return slowest;
 }

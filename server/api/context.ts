@@ -1,30 +1,31 @@
-/** What middleware and handlers know about a request, in Hono's context. */
+/** Request information in Hono's context: id, client address, log; and the access log. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { BlockList, isIP } from "node:net";
 import type { HttpBindings } from "@hono/node-server";
 import type { MiddlewareHandler } from "hono";
 import type { Logger } from "pino";
+import { plainAddress } from "../../schemas/client-origin.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { User } from "../user.ts";
-import type { ClientAddresses } from "./client-address.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
-import type { Input } from "./input.ts";
 
 export interface ApiEnv {
   Bindings: HttpBindings;
   Variables: {
     info: RequestInfo;
-    /** Of the path, checked. */
+    /** Validated path parameters. */
     params: Record<string, string>;
     user: User | null;
-    input: Input;
+    /** Validated query and body. */
+    input: { readonly query: unknown; readonly body: unknown };
   };
 }
 export type ApiMiddleware = MiddlewareHandler<ApiEnv>;
 
 const SAFE_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
-/** The client's own request id where it is safe to log and to send back, or a new one. */
+/** The client's request id if it is safe to log and to send back, else a new one. */
 export function readRequestId({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && SAFE_ID.test(given) ? given : randomUUID();
@@ -36,13 +37,13 @@ export class RequestInfo {
   readonly publicUrl: string;
   /** By `performance.now()`. */
   readonly startedMs = performance.now();
-  /** Once its path is known. */
+  /** Null until a route matches. */
   endpoint: AnyEndpoint | null = null;
   /** The path with its parameters in braces. */
   route: string | null = null;
   username: string | null = null;
   errorCode: string | null = null;
-  /** Of an answer to a method that the path does not have. */
+  /** Header `Allow` of an error: set when the path does not support the method. */
   allow: string | null = null;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
@@ -96,16 +97,16 @@ export const describeRequest =
     return next();
   };
 
-/** For the metrics. */
+/** One answered request, for the metrics. */
 export interface Answered {
   readonly method: string;
-  /** The endpoint's path with its parameters in braces; null when there is no such path. */
+  /** The endpoint's path with its parameters in braces; null if no route matched. */
   readonly route: string | null;
   readonly status: number;
   readonly seconds: number;
 }
 
-/** Logs and reports every request once its answer was sent or its client has disconnected. */
+/** Logs and reports every request when its answer is sent or its client has disconnected. */
 export const logAccess =
   (isLogged: boolean, log: Logger, observe: (answered: Answered) => void = () => {}): ApiMiddleware =>
   (context, next) => {
@@ -134,10 +135,10 @@ export const logAccess =
   };
 
 const MAX_LOGGED = 500;
-/** Longer than what is logged, so that a password that begins there is still recognised. */
+/** More than is logged, so that a password at the end of the logged part is still recognised. */
 const MAX_MASKED = 4000;
 
-/** Names of parameters may be percent-encoded; what cannot be decoded is left out. */
+/** Parameter names may be percent-encoded; parameters that cannot be decoded are masked. */
 export function maskTarget(target: string): string {
   const [path, query] = splitAt(target.slice(0, MAX_MASKED), "?");
   const shown = query === null ? path : `${path}?${decodeNames(query)}`;
@@ -161,4 +162,81 @@ const decodeNames = (query: string): string =>
 function splitAt(text: string, separator: string): readonly [before: string, after: string | null] {
   const at = text.indexOf(separator);
   return at === -1 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+
+/** Client address and public URL of a request. `X-Forwarded-*` counts only if a trusted proxy has sent it. */
+export class ClientAddresses {
+  readonly #trusted: BlockList;
+  readonly #publicUrl: string | null;
+
+  /** Throws if an entry is neither an address nor a network. */
+  constructor(trustedProxies: readonly string[], publicUrl: string | null) {
+    this.#trusted = readNetworks(trustedProxies);
+    this.#publicUrl = publicUrl?.replace(/(?<!\/)\/+$/, "") ?? null;
+  }
+
+  find(incoming: IncomingMessage): { readonly address: string; readonly publicUrl: string } {
+    const peer = plainAddress(incoming.socket.remoteAddress ?? "");
+    const isProxied = this.isTrusted(peer);
+    return {
+      address: isProxied ? this.#findClient(peer, incoming) : peer,
+      publicUrl: this.#publicUrl ?? findOrigin(incoming, isProxied),
+    };
+  }
+
+  /** From right to left: entries to the left of the first untrusted address may be forged. */
+  #findClient(peer: string, incoming: IncomingMessage): string {
+    let client = peer;
+    for (const entry of headerOf(incoming, "x-forwarded-for").split(",").reverse()) {
+      const address = plainAddress(entry.trim());
+      if (isIP(address) === 0) break;
+      client = address;
+      if (!this.isTrusted(address)) break;
+    }
+    return client;
+  }
+
+  isTrusted(address: string): boolean {
+    const plain = plainAddress(address);
+    const family = isIP(plain);
+    return family !== 0 && this.#trusted.check(plain, family === 6 ? "ipv6" : "ipv4");
+  }
+}
+
+function findOrigin(incoming: IncomingMessage, isProxied: boolean): string {
+  const forwarded = (name: string) => (isProxied ? firstOf(headerOf(incoming, name)) : "");
+  const isTls = "encrypted" in incoming.socket && incoming.socket.encrypted === true;
+  const proto = forwarded("x-forwarded-proto");
+  const scheme = proto === "http" || proto === "https" ? proto : isTls ? "https" : "http";
+  const host = [forwarded("x-forwarded-host"), incoming.headers.host ?? ""].find((name) => HOST.test(name));
+  return `${scheme}://${host ?? localHost(incoming)}`;
+}
+
+function localHost({ socket: { localAddress = "localhost", localPort = 80 } }: IncomingMessage): string {
+  const address = plainAddress(localAddress);
+  return `${isIP(address) === 6 ? `[${address}]` : address}:${localPort}`;
+}
+
+const firstOf = (list: string): string => list.split(",")[0]?.trim() ?? "";
+const headerOf = ({ headers }: IncomingMessage, name: string): string => {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(",") : (value ?? "");
+};
+
+function readNetworks(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = "", prefix] = entry.split("/");
+    const family = isIP(address);
+    const maxBits = family === 6 ? 128 : 32;
+    const bits = prefix === undefined ? maxBits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
+    if (family === 0 || bits < 0 || bits > maxBits)
+      throw new Error(
+        `http.trusted_proxies contains "${entry}"; expected an address or a network, such as 10.0.0.1 or 10.0.0.0/8`,
+      );
+    list.addSubnet(address, bits, family === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
 }

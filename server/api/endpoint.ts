@@ -1,11 +1,12 @@
 /**
- * An endpoint: one method on one path, with the schemas of what goes in and comes out. Routing, validation, answers and
- * the OpenAPI document all come from this one definition.
+ * An endpoint: one method on one path, with the schemas of its input and its answers. Routing, validation, answers and
+ * the OpenAPI document are derived from this definition.
  */
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../../schemas/errors.ts";
+import type { Page } from "../store/page.ts";
 import type { User } from "../user.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -24,89 +25,110 @@ export const TAGS = [
   "Graphs",
   "Operations",
 ] as const;
+export type Tag = (typeof TAGS)[number];
 
 /**
- * `key`: the header `api_key`. `url-key`: also `?api_key=`, for addresses that are handed out. `signed`: as `url-key`, or
- * `?token=` for what the first two words of the path name; such a call has no user. `optional`: a valid key shows more.
- * `bearer`: as `url-key`, or `Authorization: Bearer`, for programs that can send no header of ours. `none`: anybody.
+ * How a request authenticates:
+ * - `key`: the header `api_key`.
+ * - `url-key`: also `?api_key=`, for URLs that we hand out.
+ * - `bearer`: as `url-key`, and `Authorization: Bearer`, for programs that cannot send a custom header.
+ * - `signed`: as `url-key`, or `?token=` for the resource in the first two segments of the path; such a call has no user.
+ * - `optional`: no key needed; a valid key shows more.
+ * - `none`: public.
  */
 export type Access = "key" | "url-key" | "bearer" | "signed" | "optional" | "none";
+
+export interface EndpointDefinition<
+  A extends Access,
+  P extends TObject,
+  Q extends TObject,
+  B extends TSchema,
+  N extends string,
+> {
+  readonly summary: string;
+  readonly description?: string;
+  readonly isDeprecated?: boolean;
+  /** Default: `key`. */
+  readonly access?: A;
+  /** For `signed`: whether a session token, which running players use, is accepted too. */
+  acceptsSessionToken?(params: Readonly<Record<string, string>>): boolean;
+  /** Schemas of path parameters; parameters without one are UUIDs. A value that does not match is answered with 404. */
+  readonly params?: P;
+  /** Values are converted to the schema's types: `?limit=5` is a number. Unknown parameters are ignored. */
+  readonly query?: Q;
+  /** Schema of a JSON body. Without it the body is not read. */
+  readonly body?: B;
+  /** An absent or empty body, of any media type, and `null` count as `{}`. */
+  readonly isBodyOptional?: boolean;
+  /** A body that is not JSON, for the OpenAPI document. The handler reads it from `call.raw`. */
+  readonly rawBody?: { readonly mediaType: string; readonly schema: TSchema };
+  /** By status: a schema for JSON, or another media type. */
+  readonly answers: Readonly<Record<number, AnswerShape>>;
+  /** Requests that the service sends to the client's URL, by name: for the OpenAPI document. */
+  readonly sends?: Readonly<Record<string, { readonly description: string; readonly schema: TSchema }>>;
+  /** Error codes of this endpoint, besides `SHARED_ERRORS`. */
+  readonly errors?: readonly ErrorCode[];
+  handle(call: Call<A, P, Q, B, N>): Promise<Answer> | Answer;
+}
 
 export interface Endpoint<
   A extends Access = Access,
   P extends TObject = TObject,
   Q extends TObject = TObject,
   B extends TSchema = TSchema,
-> {
+  N extends string = string,
+> extends EndpointDefinition<A, P, Q, B, N> {
   readonly method: Method;
   /** Parameters in braces: `/process/{process_uuid}/pause`. */
   readonly path: string;
-  readonly tag: (typeof TAGS)[number];
-  /** Names it in the OpenAPI document and in generated clients: `startProcess`. */
+  readonly tag: Tag;
+  /** `operationId` of the OpenAPI document, and the name in generated clients: `startProcess`. */
   readonly id: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly isDeprecated?: boolean;
   readonly access: A;
-  /** Of `signed`: asked by one who watches already, whose token is one for going on. */
-  isGoingOn?(params: Readonly<Record<string, string>>): boolean;
-  /** Of the parameters in the path; those that are not named are UUIDs. A value that does not fit is a path that is not there. */
-  readonly params?: P;
-  /** Values arrive as the schema says: `?limit=5` as a number. Unknown ones are ignored. */
-  readonly query?: Q;
-  /** Of a JSON body. Without it a body is not read, whatever its type. */
-  readonly body?: B;
-  /** An absent or empty body counts as `{}`, whatever its type; so does `null`. */
-  readonly isBodyOptional?: boolean;
-  /** Of bodies that are no JSON: for the document only. The handler reads `call.raw` itself. */
-  readonly rawBody?: { readonly mediaType: string; readonly schema: TSchema };
-  /** By status. A schema for JSON, or the media type of something else. */
-  readonly answers: Readonly<Record<number, AnswerShape>>;
-  /** What it makes us send to an address of the client's, by name: for the document. */
-  readonly sends?: Readonly<Record<string, { readonly description: string; readonly schema: TSchema }>>;
-  /** Codes it may answer with beyond those that every endpoint has. */
   readonly errors: readonly ErrorCode[];
-  handle(call: Call<A, P, Q, B>): Promise<Answer> | Answer;
 }
 
 export interface AnswerShape {
   readonly description: string;
   readonly schema?: TSchema;
   readonly mediaType?: string;
-  /** Other media types that it can be asked for in. */
+  /** Further media types that the client can choose. */
   readonly otherTypes?: readonly string[];
-  /** Of those of them that have one, by media type. */
+  /** Schemas of the further media types that have one. */
   readonly otherSchemas?: Readonly<Record<string, TSchema>>;
   /** By media type. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 
-export interface Call<A extends Access, P extends TObject, Q extends TObject, B extends TSchema> {
+export interface Call<
+  A extends Access,
+  P extends TObject,
+  Q extends TObject,
+  B extends TSchema,
+  N extends string = string,
+> {
   readonly user: A extends "key" | "url-key" | "bearer" ? User : A extends "optional" | "signed" ? User | null : null;
-  readonly params: Static<P> & Readonly<Record<string, string>>;
+  readonly params: Static<P> & Readonly<Record<N, string>>;
   readonly query: Static<Q>;
   readonly body: Static<B>;
-  /** Scheme, host and port that clients reach us at, without a slash at the end: what URLs that we hand out begin with. */
+  /** Scheme, host and port of the service as clients see it, without a trailing slash: the start of URLs we hand out. */
   readonly publicUrl: string;
-  /** Of the client, as far as trusted proxies tell. */
+  /** IP address of the client, resolved through trusted proxies. */
   readonly address: string;
   readonly requestId: string;
-  /** When the request came, by `performance.now()`. */
+  /** When the request arrived, by `performance.now()`. */
   readonly startedMs: number;
   readonly log: Logger;
   readonly headers: Headers;
   /** For bodies that are streamed. */
   readonly raw: IncomingMessage;
-  /**
-   * Answers `Expect: 100-continue`. Of an endpoint with a `rawBody`: to be called before the body is read, once what can be
-   * refused without it has been.
-   */
+  /** Answers `Expect: 100-continue`. Endpoints with a `rawBody` call it after all checks that do not need the body. */
   letContinue(): void;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
-/** JSON by the schema of its status, or a response of one's own (a stream, a file). */
+/** JSON by the schema of its status, or a custom response (a stream, a file). */
 export type Answer = JsonAnswer | Response;
 
 export interface JsonAnswer {
@@ -116,10 +138,69 @@ export interface JsonAnswer {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: requests are checked against the schemas before `handle` sees them.
-export type AnyEndpoint = Endpoint<any, any, any, any>;
+export type AnyEndpoint = Endpoint<any, any, any, any, any>;
 
-export function defineEndpoint<A extends Access, P extends TObject, Q extends TObject, B extends TSchema>(
-  endpoint: Endpoint<A, P, Q, B>,
-): Endpoint<A, P, Q, B> {
-  return Object.freeze(endpoint);
+/** `"/process/{process_uuid}/{output_uuid}"`: `"process_uuid" | "output_uuid"`. */
+type ParamNames<Path extends string> = string extends Path
+  ? string
+  : Path extends `${string}{${infer Name}}${infer Rest}`
+    ? Name | ParamNames<Rest>
+    : never;
+
+/** The function that defines the endpoints of one tag. */
+export const defineEndpoints =
+  (tag: Tag) =>
+  <
+    Path extends string,
+    A extends Access = "key",
+    P extends TObject = TObject<Record<never, never>>,
+    Q extends TObject = TObject<Record<never, never>>,
+    B extends TSchema = TSchema,
+  >(
+    method: Method,
+    path: Path,
+    id: string,
+    definition: EndpointDefinition<A, P, Q, B, ParamNames<Path>>,
+  ): AnyEndpoint =>
+    Object.freeze({ access: "key", errors: [], ...definition, method, path, tag, id });
+
+export const ok = (body: unknown): JsonAnswer => ({ status: 200, body });
+export const deleted = (uuid: string): JsonAnswer => ok({ deleted: true, uuid });
+
+/** One page of records, under the name that the listing's schema has for them. */
+export const listing = <T>(
+  name: string,
+  { rows, nextCursor }: Page<T>,
+  describe: (row: T) => unknown = (row) => row,
+): JsonAnswer =>
+  ok({ [name]: rows.map((row) => describe(row)), ...(nextCursor !== null && { next_cursor: nextCursor }) });
+
+const KEY_ERRORS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
+const BODY_ERRORS = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;
+const SERVER_ERRORS = ["internal_error", "database_unavailable", "shutting_down"] as const;
+
+/** Error codes that endpoints need not declare. */
+export const SHARED_ERRORS: readonly ErrorCode[] = [
+  ...(["malformed_request", "path_not_found", "method_not_allowed", "rate_limited"] as const),
+  ...SERVER_ERRORS,
+  ...KEY_ERRORS,
+  ...BODY_ERRORS,
+  ...(["signature_invalid", "invalid_input"] as const),
+];
+
+/** Every error code that this endpoint can return, for the OpenAPI document. */
+export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
+  const { access, path, query, body, errors } = endpoint;
+  const needsKey = access !== "optional" && access !== "none";
+  const codes: (ErrorCode | false)[] = [
+    "malformed_request",
+    path.includes("{") && "path_not_found",
+    ...(needsKey ? [...KEY_ERRORS, "rate_limited" as const] : []),
+    access === "signed" && "signature_invalid",
+    ...(body === undefined ? [] : BODY_ERRORS),
+    (query !== undefined || body !== undefined) && "invalid_input",
+    ...errors,
+    ...SERVER_ERRORS,
+  ];
+  return [...new Set(codes.filter((code) => code !== false))];
 }

@@ -6,19 +6,18 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
-import { graphEndpoints } from "./graphs.ts";
-import { processGraphEndpoints } from "./process-graph.ts";
+import { graphEndpoints, processGraphEndpoints } from "./graphs.ts";
 
 const config = makeConfig();
 const library = await GraphLibrary.open(await loadTestKnowledge(), config);
 const set: unknown[] = [];
-/** One process, whose graph prints and keeps pictures. */
+/** One process, whose graph prints and stores images. */
 const processes = {
   describe: async (_: unknown, __: unknown, format: string) => (format === "json" ? RUNNING : `${format} of it`),
   setProperties: async (_: unknown, __: unknown, nodes: Readonly<Record<string, JsonRecord>>) => {
     set.push(nodes);
   },
-  start: () => assert.fail("nothing is started here"),
+  start: () => assert.fail("must not start a process"),
 };
 const node = (step: string, element: string) =>
   ({ name: step, step, element, factory: element, kind: "typescript", properties: {} }) as const;
@@ -57,12 +56,12 @@ const read = async <T>(response: Response, status = 200): Promise<T> => {
 };
 
 describe("graphs", () => {
-  test("that are too long are refused before they are sent", async () => {
+  test("are rejected before they are sent if they are too long", async () => {
     const head = (bytes: number) =>
       `POST /graphs/validate HTTP/1.1\r\nhost: x\r\napi_key: ada\r\ncontent-length: ${bytes}\r\nexpect: 100-continue\r\n\r\n`;
-    const refused = app.connectRaw().send(head(config.http.body_bytes + 1));
-    assert.match(await refused.readHead(), /^HTTP\/1\.1 413 /);
-    refused.close();
+    const rejected = app.connectRaw().send(head(config.http.body_bytes + 1));
+    assert.match(await rejected.readHead(), /^HTTP\/1\.1 413 /);
+    rejected.close();
     const taken = app.connectRaw().send(head(3));
     assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
     assert.match(await taken.send("a: ").readHead(), /^HTTP\/1\.1 200 /);
@@ -98,7 +97,7 @@ describe("graphs", () => {
   });
 
   for (const name of ["nothing", "..%2f..%2fetc%2fpasswd", "detect.yaml"])
-    test(`${name} is not there`, async () => {
+    test(`${name} is not found`, async () => {
       const { status } = await get(`/graphs/${name}`);
       assert.equal(status, 404);
     });
@@ -112,16 +111,16 @@ describe("validation", () => {
     "graph: a\nchains:\n  main:\n    - source\n    - decod\n    - queue: { max-size-bufers: 3 }\n    - fakesink\n";
 
   for (const type of ["application/yaml", "text/yaml", "text/yaml; charset=utf-8"])
-    test(`takes ${type}`, async () =>
+    test(`accepts ${type}`, async () =>
       assert.deepEqual(await read(await validate(GOOD, type)), { valid: true, faults: [] }));
 
-  test("takes JSON", async () =>
+  test("accepts JSON", async () =>
     assert.equal(
       (await read<Validation>(await validate(JSON.stringify({ yaml: GOOD }), "application/json"))).valid,
       true,
     ));
 
-  test("tells all faults, each with its line, column and the nearest name", async () => {
+  test("returns all faults, each with line, column and the closest name", async () => {
     const { valid, faults } = await read<Validation>(await validate(BAD, "text/yaml"));
     assert.equal(valid, false);
     assert.deepEqual(
@@ -134,8 +133,8 @@ describe("validation", () => {
   });
 
   for (const [what, body] of [
-    ["no YAML", "graph: [a"],
-    ["nothing", ""],
+    ["invalid YAML", "graph: [a"],
+    ["an empty body", ""],
     [
       "an alias bomb",
       `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghi"
@@ -155,18 +154,18 @@ describe("validation", () => {
 
   for (const [what, body, type, code] of [
     ["another media type", GOOD, "image/png", "media_type_unsupported"],
-    ["JSON that is none", "{", "application/json", "malformed_json"],
+    ["invalid JSON", "{", "application/json", "malformed_json"],
     ["JSON without the graph", "{}", "application/json", "invalid_input"],
-    ["more than may be", "x".repeat(2 ** 20 + 1), "text/yaml", "body_too_large"],
+    ["a body that is too large", "x".repeat(2 ** 20 + 1), "text/yaml", "body_too_large"],
   ] as const)
-    test(`${what} is refused as ${code}`, async () => {
+    test(`${what} is rejected with ${code}`, async () => {
       const response = await validate(body, type);
       assert.equal(((await response.json()) as Problem).code, code);
     });
 });
 
 describe("elements", () => {
-  test("are listed, ours first, and found by a word", async () => {
+  test("are listed, Windhover's first, and found by a search term", async () => {
     const { elements } = await read<{ elements: { name: string; plugin: string }[] }>(await get("/elements"));
     assert.equal(elements[0]?.plugin, "windhover");
     assert.ok(elements.length > 100);
@@ -182,10 +181,10 @@ describe("elements", () => {
       assert.ok((element.properties as readonly unknown[]).length > 0);
     });
 
-  test("one that is not there is told with the nearest name", async () =>
+  test("an unknown element is rejected with the closest name", async () =>
     assert.match((await read<Problem>(await get("/elements/detct"), 404)).detail, /did you mean "detect"/));
 
-  test("every element of this machine fits the schema of the answer", async () => {
+  test("every element of this machine matches the schema of the answer", async () => {
     for (const { name } of library.registry.list().filter((_, index) => index % 25 === 0))
       await read(await get(`/elements/${encodeURIComponent(name)}`));
   });
@@ -205,24 +204,24 @@ describe("the graph of a process", () => {
     ["mermaid", "text/plain"],
     ["launch", "text/plain"],
   ] as const)
-    test(`comes as ${format}`, async () => {
+    test(`is returned as ${format}`, async () => {
       const response = await get(`${PATH}?format=${format}`);
       assert.match(response.headers.get("content-type") ?? "", new RegExp(`^${type}`));
       assert.equal(await response.text(), `${format} of it`);
     });
 
-  test("comes as JSON, and in no format that is not known", async () => {
+  test("is returned as JSON; an unknown format is rejected", async () => {
     assert.deepEqual(await read(await get(PATH)), RUNNING);
     await read<Problem>(await get(`${PATH}?format=svg`), 422);
   });
 
-  test("takes values of live properties", async () => {
+  test("accepts values of live properties", async () => {
     const wanted = { print: { every: 3 }, say: { text: "hello" } };
     assert.deepEqual((await read<{ set: unknown }>(await patch(wanted))).set, wanted);
     assert.deepEqual(set.at(-1), wanted);
   });
 
-  test("takes nothing that names a file of the server", async () => {
+  test("rejects values that name a file of the server", async () => {
     const before = set.length;
     const problem = await read<Problem>(await patch({ snapshot: { path: "/etc/cron.d/x" }, print: { every: 1 } }), 422);
     assert.deepEqual(
@@ -233,7 +232,7 @@ describe("the graph of a process", () => {
   });
 
   for (const body of [{}, { print: {} }, { print: 3 }, [], "x", null])
-    test(`refuses ${JSON.stringify(body)}`, async () => {
+    test(`rejects ${JSON.stringify(body)}`, async () => {
       await read<Problem>(await patch(body), 422);
     });
 });

@@ -1,4 +1,5 @@
-/** Graphs, the elements they are made of, and the graph of a running process. */
+/** Graphs and elements; the graph of a running process: live properties and branches. */
+import type { IncomingMessage } from "node:http";
 import { Type } from "typebox";
 import {
   ElementListing,
@@ -7,104 +8,255 @@ import {
   GraphListing,
   GraphName,
   GraphRecord,
+  LiveProperties,
+  LivePropertiesSet,
+  ProcessGraph,
+  ProcessGraphQuery,
+  TryBody,
+  ValidateBody,
   Validation,
 } from "../../schemas/api/graphs.ts";
-import { PageQuery } from "../../schemas/api/records.ts";
+import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/outputs.ts";
+import { StartedProcess } from "../../schemas/api/processes.ts";
+import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { showElement, showElements } from "../graphs/elements.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
-import { readYamlBody } from "../graphs/read-yaml-body.ts";
+import { expectInside } from "../graphs/live-properties.ts";
 import { showFaults, showGraph, showSummary } from "../graphs/records.ts";
-import { pageByName } from "../store/page.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { describeState } from "../outputs/describe-output.ts";
+import type { BranchState, Processes } from "../processes/processes.ts";
+import { describeStarted } from "../processes/view.ts";
+import { ServiceError } from "../service-error.ts";
+import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
+import { checkBy } from "../validation.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
+import { type BodyLimits, expectSize, invalidInput, parseJson, readBytes } from "./input.ts";
+import { START_ERRORS } from "./processes.ts";
 
-export interface GraphNeeds {
+interface GraphDeps {
   readonly library: GraphLibrary;
   readonly config: Pick<Config, "http">;
 }
 
-/** The name that a text without a file goes by in positions. */
-const OWN_TEXT = "graph.yaml";
+const define = defineEndpoints("Graphs");
 
-const named = (nextCursor: string | null) => (nextCursor === null ? {} : { next_cursor: nextCursor });
+/** The file name in the positions of a graph that was sent as text. */
+const UNNAMED = "graph.yaml";
 
-export function graphEndpoints({ library, config }: GraphNeeds): readonly AnyEndpoint[] {
+export function graphEndpoints({ library, config }: GraphDeps): readonly AnyEndpoint[] {
   const limits = { bytes: config.http.body_bytes, seconds: config.http.request_seconds };
   return [
-    defineEndpoint({
-      method: "GET",
-      path: "/graphs",
-      tag: "Graphs",
-      id: "listGraphs",
-      summary: "The graphs that are installed",
-      access: "key",
+    define("GET", "/graphs", "listGraphs", {
+      summary: "List the installed graphs",
       query: PageQuery,
       answers: { 200: { description: "By name.", schema: GraphListing } },
-      errors: [],
-      async handle({ query }) {
-        const { rows, nextCursor } = pageByName(await library.list(), query);
-        return { status: 200, body: { graphs: rows.map(showSummary), ...named(nextCursor) } };
-      },
+      handle: async ({ query }) => listing("graphs", pageByName(await library.list(), query), showSummary),
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/graphs/{name}",
-      tag: "Graphs",
-      id: "getGraph",
-      summary: "One graph: its params, its text and what it compiles to",
-      access: "key",
+    define("GET", "/graphs/{name}", "getGraph", {
+      summary: "Get a graph: its params, its YAML and the compiled pipeline",
       params: Type.Object({ name: GraphName }),
       answers: { 200: { description: "The graph.", schema: GraphRecord } },
       errors: ["graph_not_found"],
-      async handle({ params }) {
-        return { status: 200, body: showGraph(await library.describe(params.name)) };
-      },
+      handle: async ({ params }) => ok(showGraph(await library.describe(params.name))),
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/graphs/validate",
-      tag: "Graphs",
-      id: "validateGraph",
-      summary: "What is wrong with a graph",
-      description: 'The graph as YAML, or as JSON: `{"yaml": "…"}`. Nothing is run and nothing is kept.',
-      access: "key",
+    define("POST", "/graphs/validate", "validateGraph", {
+      summary: "Validate a graph",
+      description: 'The graph as YAML, or as JSON: `{"yaml": "…"}`. It is neither run nor stored.',
       rawBody: { mediaType: "application/yaml", schema: Type.String() },
       answers: { 200: { description: "All faults, with line and column.", schema: Validation } },
       errors: ["malformed_json", "body_too_large", "media_type_unsupported", "invalid_input", "request_timeout"],
       async handle(call) {
         const owner = { userUuid: call.user.uuid, signal: call.signal };
         const faults = await library.validate(await readYamlBody(call, limits), owner);
-        return { status: 200, body: { valid: faults.length === 0, faults: showFaults(faults, OWN_TEXT) } };
+        return ok({ valid: faults.length === 0, faults: showFaults(faults, UNNAMED) });
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/elements",
-      tag: "Graphs",
-      id: "listElements",
-      summary: "The elements that graphs are made of",
-      access: "key",
+    define("GET", "/elements", "listElements", {
+      summary: "List the elements that graphs can use",
       query: ElementsQuery,
-      answers: { 200: { description: "Our own first, then GStreamer's by plugin.", schema: ElementListing } },
-      errors: [],
-      handle({ query }) {
-        const { rows, nextCursor } = pageByName(showElements(library, query.find), query);
-        return { status: 200, body: { elements: rows, ...named(nextCursor) } };
+      answers: {
+        200: { description: "Windhover's elements first, then GStreamer's by plugin.", schema: ElementListing },
       },
+      handle: ({ query }) => listing("elements", pageByName(showElements(library, query.find), query)),
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/elements/{name}",
-      tag: "Graphs",
-      id: "getElement",
-      summary: "Everything about one element, as `windhover inspect` prints it",
-      access: "key",
+    define("GET", "/elements/{name}", "getElement", {
+      summary: "Get everything about one element, as printed by `windhover inspect`",
       params: Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }) }),
       answers: { 200: { description: "The element.", schema: ElementRecord } },
       errors: ["element_not_found"],
-      handle({ params }) {
-        return { status: 200, body: showElement(library, params.name) };
+      handle: ({ params }) => ok(showElement(library, params.name)),
+    }),
+  ];
+}
+
+/** Pages of records that are identified by name, in the order of the list. */
+function pageByName<T extends { readonly name: string }>(all: readonly T[], { limit, cursor }: PageRequest): Page<T> {
+  const after = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString("utf8");
+  const start = after === null ? 0 : all.findIndex(({ name }) => name === after) + 1;
+  if (after !== null && start === 0) throw invalidCursor();
+  const rows = all.slice(start, limit === undefined ? undefined : start + limit);
+  const last = rows.at(-1);
+  const isMore = last !== undefined && start + rows.length < all.length;
+  return { rows, nextCursor: isMore ? Buffer.from(last.name).toString("base64url") : null };
+}
+
+const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"];
+const checkValidateBody = checkBy(ValidateBody);
+
+/** A graph as YAML, or as JSON that contains the YAML. */
+async function readYamlBody(
+  call: { readonly raw: IncomingMessage; letContinue(): void },
+  limits: BodyLimits,
+): Promise<string> {
+  const [type = ""] = (call.raw.headers["content-type"] ?? "application/yaml").split(";");
+  const mediaType = type.trim().toLowerCase();
+  const isYaml = YAML_TYPES.includes(mediaType);
+  if (!isYaml && mediaType !== "application/json")
+    throw new ServiceError("media_type_unsupported", {
+      detail: `The body is declared as "${mediaType}"; expected application/yaml, or application/json with the graph as \`yaml\`.`,
+    });
+  expectSize(call.raw, limits);
+  call.letContinue();
+  const bytes = await readBytes(call.raw, limits);
+  if (isYaml) return bytes.toString("utf8");
+  const body = parseJson(bytes);
+  const errors = checkValidateBody(body);
+  if (errors.length === 0) return (body as { yaml: string }).yaml;
+  throw invalidInput(errors);
+}
+
+interface ProcessGraphDeps {
+  readonly library: Pick<GraphLibrary, "elements" | "registry">;
+  readonly processes: Pick<Processes, "describe" | "setProperties" | "start">;
+  readonly config: Pick<Config, "graphs">;
+}
+
+/** The graph name of a process that was started with `POST /graphs/try`. */
+const TRIED = "try";
+
+const TEXT = "text/plain; charset=utf-8";
+const DOT = "text/vnd.graphviz; charset=utf-8";
+
+export function processGraphEndpoints({ library, processes, config }: ProcessGraphDeps): readonly AnyEndpoint[] {
+  return [
+    define("POST", "/graphs/try", "tryGraph", {
+      summary: "Run your own graph for a minute",
+      description: `Requires a key with the flag \`graph_author\`. The graph can use elements whose \`can_try\` is true (\`GET /elements/{name}\`); slots with other elements are left out. The process ends after ${config.graphs.try_seconds} seconds.`,
+      body: TryBody,
+      answers: { 201: { description: "The process runs.", schema: StartedProcess } },
+      errors: ["graph_author_needed", ...START_ERRORS],
+      async handle({ user, body, publicUrl, headers, startedMs, signal }) {
+        if (!user.isGraphAuthor)
+          throw new ServiceError("graph_author_needed", {
+            detail: "This key does not have the flag `graph_author`; ask the operator for a key that has it.",
+          });
+        const { yaml, source_uuid: sourceUuid } = body;
+        const { uuid, telemetry } = await processes.start({
+          ...{ user, sourceUuid, graph: TRIED, graphText: yaml, requestedMs: startedMs, signal },
+          forSeconds: config.graphs.try_seconds,
+          params: (body.params ?? {}) as JsonRecord,
+        });
+        const apiKey = headers.get("api_key") ?? "";
+        return { status: 201, body: describeStarted(uuid, telemetry, { publicUrl, apiKey }) };
+      },
+    }),
+    define("GET", "/process/{process_uuid}/graph", "getProcessGraph", {
+      summary: "Get the running graph of a process",
+      query: ProcessGraphQuery,
+      answers: {
+        200: {
+          description: "With its counters; the other formats are text.",
+          schema: ProcessGraph,
+          otherTypes: ["text/plain", "text/vnd.graphviz"],
+        },
+      },
+      errors: ["process_not_found", "wrong_state", "pipeline_failed"],
+      async handle({ user, params, query: { format = "json" } }) {
+        const described = await processes.describe(user, params.process_uuid, format);
+        if (format === "json") return ok(described);
+        return new Response(String(described), { headers: { "Content-Type": format === "dot" ? DOT : TEXT } });
+      },
+    }),
+    define("PATCH", "/process/{process_uuid}/graph", "setProcessGraph", {
+      summary: "Set live properties and params of a running graph",
+      description:
+        'Values by node and property: `{"detect": {"confidence": 0.5}}`. `{"params": {"confidence": 0.5}}` sets params of the graph, and every property that uses them (in a graph with a node named `params` it addresses that node). The latest change of a property wins, also after a restart. All values are set or none; a property that is not mutable while PLAYING is rejected with 422 and the reason. `live_params` of `GET` lists the params that can be set.',
+      body: LiveProperties,
+      answers: { 200: { description: "The values that were set.", schema: LivePropertiesSet } },
+      errors: ["process_not_found", "wrong_state", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid }, body }) {
+        const set = body as Readonly<Record<string, JsonRecord>>;
+        const graph = (await processes.describe(user, uuid, "json")) as ProcessGraph;
+        const { nodes, params: values } = splitParams(graph, set);
+        expectInside(graph, nodes, library);
+        await processes.setProperties(user, uuid, nodes, values);
+        return ok({ uuid, process_uuid: uuid, set });
       },
     }),
   ];
 }
+
+/** A node named `params` takes precedence over the params of the graph. */
+function splitParams({ segments }: ProcessGraph, { params, ...nodes }: Readonly<Record<string, JsonRecord>>) {
+  const isNode = segments.some((segment) => segment.nodes.some(({ step }) => step === "params"));
+  if (params === undefined) return { nodes, params: {} };
+  return isNode ? { nodes: { ...nodes, params }, params: {} } : { nodes, params };
+}
+
+/** Branches: slots of the graph that are attached to a running process, besides those that outputs use. */
+export function branchEndpoints({
+  processes,
+}: {
+  readonly processes: Pick<Processes, "attachBranch" | "detachBranch" | "listBranches">;
+}): readonly AnyEndpoint[] {
+  return [
+    define("GET", "/process/{process_uuid}/branches", "listBranches", {
+      summary: "List the attached branches of a process, and the slots that can be attached",
+      answers: { 200: { description: "The branches of an active process.", schema: BranchListing } },
+      errors: ["process_not_found", "wrong_state"],
+      async handle({ user, params: { process_uuid: uuid } }) {
+        const { branches, slots } = await processes.listBranches(user, uuid);
+        return ok({ branches: branches.map((branch) => describeBranch(uuid, branch)), slots });
+      },
+    }),
+    define("POST", "/process/{process_uuid}/branches", "attachBranch", {
+      summary: "Attach a slot of the graph to a running process",
+      description:
+        "A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, and `rtsp`, `rtmp`, `cot` for outputs) are rejected, as are params that name a resource on the server.",
+      body: NewBranch,
+      answers: { 201: { description: "Attached.", schema: BranchRecord } },
+      errors: ["process_not_found", "wrong_state", "graph_lacks", "outputs_limit_reached", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid }, body }) {
+        const { slot, params = {} } = body;
+        const branch = await processes.attachBranch(user, uuid, { slot, params: params as JsonRecord });
+        return { status: 201, body: describeBranch(uuid, branch) };
+      },
+    }),
+    define("DELETE", "/process/{process_uuid}/branches/{branch_uuid}", "detachBranch", {
+      summary: "Detach a branch from a process",
+      description: "Answers when the branch has ended and its files are complete.",
+      answers: { 200: { description: "Detached.", schema: Deleted } },
+      errors: ["process_not_found", "branch_not_found", "wrong_state", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid, branch_uuid: branchUuid } }) {
+        await processes.detachBranch(user, uuid, branchUuid);
+        return deleted(branchUuid);
+      },
+    }),
+  ];
+}
+
+const describeBranch = (processUuid: string, branch: BranchState): BranchRecord => ({
+  uuid: branch.uuid,
+  branch_uuid: branch.uuid,
+  process_uuid: processUuid,
+  slot: branch.slot,
+  params: hideSecrets(branch.params),
+  attached_at: branch.attachedAt.toISOString(),
+  ...describeState(branch),
+});
+
+const hideSecrets = (params: JsonRecord): JsonRecord =>
+  JSON.parse(JSON.stringify(params, (_, value) => (typeof value === "string" ? maskCredentials(value) : value)));

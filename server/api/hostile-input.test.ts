@@ -1,34 +1,19 @@
-/** Input made to keep the server busy, against a real server with the schemas of the service: each used to freeze it for seconds. */
+/** Hostile input against a real server with the schemas of the service: each of them once blocked it for seconds. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { Type } from "typebox";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { newAlertOf } from "../../schemas/api/alerts.ts";
-import { openApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
 
-const shape = {
-  tag: "Operations",
-  summary: "Answers.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
 const app = await openApp(
   [
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/alert",
-      id: "makeAlert",
+    define("POST", "/alert", "makeAlert", {
+      ...SHAPE,
       body: newAlertOf(ALERT_TYPES),
       handle: () => ({ status: 200, body: {} }),
     }),
-    defineEndpoint({
-      ...shape,
-      method: "GET",
-      path: "/where",
-      id: "getWhere",
+    define("GET", "/where", "getWhere", {
+      ...SHAPE,
       handle: () => ({ status: 200, body: {} }),
     }),
   ],
@@ -44,7 +29,7 @@ const alert = (more: object) =>
 const times = (count: number, text: string): string => Array(count).fill(text).join(",");
 const LIMIT = { timeout: 60_000 };
 
-/** Of the whole process, in milliseconds. */
+/** CPU time of the whole process, in milliseconds. */
 async function cpuOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -58,17 +43,17 @@ const post = (body: string) =>
 for (const [name, body, path] of [
   ["an alias of a million characters", alert({ alias: `${"a".repeat(1_000_000)}\u0007` }), "/alias"],
   ["an alias of a million spaces", alert({ alias: `${" ".repeat(1_000_000)}\u0007` }), "/alias"],
-  ["300,000 outputs without anything", `{"output":[${times(300_000, "{}")}]}`, ""],
-  ["90,000 outputs without anything", `{"output":[${times(90_000, "{}")}]}`, ""],
-  ["200,000 names of classes", `{"filter":{"class_names":[${times(200_000, '"x"')}]}}`, ""],
-  ["15,000 names of classes", alert({ filter: { class_names: Array(15_000).fill("x") } }), "/filter/class_names"],
-  ["numbers beyond all, in lists", `[[${times(150_000, "1e999")}]]`, ""],
-  ["15,000 numbers beyond all", `[[${times(15_000, "1e999")}]]`, "/0/0"],
-  ["a list in a list in a list", "[".repeat(500_000) + "]".repeat(500_000), "/0".repeat(64)],
+  ["300,000 empty outputs", `{"output":[${times(300_000, "{}")}]}`, ""],
+  ["90,000 empty outputs", `{"output":[${times(90_000, "{}")}]}`, ""],
+  ["200,000 class names", `{"filter":{"class_names":[${times(200_000, '"x"')}]}}`, ""],
+  ["15,000 class names", alert({ filter: { class_names: Array(15_000).fill("x") } }), "/filter/class_names"],
+  ["infinite numbers in nested arrays", `[[${times(150_000, "1e999")}]]`, ""],
+  ["15,000 infinite numbers", `[[${times(15_000, "1e999")}]]`, "/0/0"],
+  ["deeply nested arrays", "[".repeat(500_000) + "]".repeat(500_000), "/0".repeat(64)],
 ] as const)
-  test(`${name}: refused for about the price of reading it`, LIMIT, async () => {
+  test(`${name}: rejected for about the cost of reading it`, LIMIT, async () => {
     await (await post("{}")).text();
-    // What any check costs: the body is parsed and looked at once. Several times, since one is too short to measure.
+    // The cost of any validation: the body is parsed and traversed once. Repeated, since once is too short to measure.
     const reading = await cpuOf(() => {
       for (let i = 0; i < 5; i++) JSON.parse(body);
     });
@@ -89,7 +74,7 @@ for (const [name, letter] of [
   ["a byte order mark", "\ufeff"],
   ["an isolate", "\u2066"],
 ] as const)
-  test(`an alias with ${name} is refused, and the reason does not contain it`, async () => {
+  test(`an alias with ${name} is rejected, and the reason does not contain it`, async () => {
     const answer = await post(alert({ alias: `cam${letter}4pm` }));
     assert.equal(answer.status, 422);
     const { detail } = (await answer.json()) as { detail: string };
@@ -99,7 +84,7 @@ for (const [name, letter] of [
 for (const alias of ["Nordtor 3", "门口", "בית", " a", "é"])
   test(`an alias may be "${alias}"`, async () => assert.equal((await post(alert({ alias }))).status, 200));
 
-test("a target full of question marks is logged for about the price of answering it", LIMIT, async () => {
+test("a target full of question marks is logged for about the cost of answering it", LIMIT, async () => {
   const ask = async (path: string) => {
     for (let i = 0; i < 10; i++) await (await app.call(path)).text();
   };

@@ -51,7 +51,7 @@ async function call<T = Record<string, unknown>>(method: string, path: string, k
   return { status: response.status, headers: response.headers, body: (await response.json()) as T };
 }
 
-test("anybody may ask how the service is; a valid key sees its parts", async () => {
+test("`/status` is public; with a valid key it includes the components", async () => {
   const { status, body } = await call("GET", "/status", null);
   assert.equal(status, 200);
   assert.equal(body.status, "ok");
@@ -67,7 +67,7 @@ test("anybody may ask how the service is; a valid key sees its parts", async () 
 });
 
 for (const method of ["GET", "POST"])
-  test(`${method} /login says whether a key is valid`, async () => {
+  test(`${method} /login validates a key`, async () => {
     const { status, body } = await call(method, "/login", acme.key);
     assert.equal(status, 200);
     assert.deepEqual(body, { valid: true, username: "acme", product: "standard", expiration_date: "2099-12-31" });
@@ -75,7 +75,7 @@ for (const method of ["GET", "POST"])
     assert.equal((await call(method, "/login", null)).body.code, "api_key_missing");
   });
 
-test("/login tells a wrong, a revoked and an expired key apart", async () => {
+test("/login distinguishes a wrong, a revoked and an expired key", async () => {
   const past = await createKey(sql, { ...ORDER, username: "past", expiresAt: new Date(Date.now() - 1000) });
   const revoked = await createKey(sql, { ...ORDER, username: "revoked" });
   await revokeUser(sql, revoked.row.uuid);
@@ -90,20 +90,20 @@ test("/login tells a wrong, a revoked and an expired key apart", async () => {
   }
 });
 
-test("a revoked key and those of its children are refused soon, without a restart", async () => {
+test("a revoked key and its child keys are rejected soon, without a restart", async () => {
   const { key, row } = await createKey(sql, { ...ORDER, username: "short-lived" });
   const child = await createKey(sql, { ...ORDER, username: "short-child", master: "short-lived" });
   for (const each of [key, child.key]) assert.equal((await call("GET", "/login", each)).status, 200);
   await revokeUser(sql, row.uuid);
   for (const each of [key, child.key]) {
     let answer = await call("GET", "/login", each);
-    // How soon is shown with a clock of its own, where keys are looked up.
+    // How soon is tested with a fake clock, with the authenticator.
     while (answer.status === 200) answer = await call("GET", "/login", each);
     assert.equal(answer.body.code, "api_key_invalid");
   }
 });
 
-test("a master sees what it has and what its children have", async () => {
+test("a master key sees its own minutes and those of its children", async () => {
   const { body } = await call("GET", "/user_info", acme.key);
   assert.deepEqual(body, {
     version: "2.15.2",
@@ -138,7 +138,7 @@ test("a master sees what it has and what its children have", async () => {
   });
 });
 
-test("a child sees itself alone", async () => {
+test("a child key sees only itself", async () => {
   const { body } = await call("GET", "/user_info", north.key);
   assert.equal(body.username, "acme-north");
   assert.equal(body.is_track_logger_enabled, false);
@@ -146,7 +146,7 @@ test("a child sees itself alone", async () => {
   assert.ok(!("children_subscription" in body));
 });
 
-test("/info answers as it used to", async () => {
+test("/info answers in the old format", async () => {
   const { body } = await call("GET", "/info", acme.key);
   assert.deepEqual(body, {
     version: "2.15.2",
@@ -163,18 +163,18 @@ test("/info answers as it used to", async () => {
 });
 
 for (const [name, key, body, status, code] of [
-  ["more than there is", acme.key, { username: "acme-north", minutes: 101 }, 403, "minutes_not_pending"],
-  ["of a child", north.key, { username: "acme-north", minutes: 1 }, 403, "master_key_needed"],
-  ["to somebody else's key", acme.key, { username: "master", minutes: 1 }, 404, "user_not_found"],
-  ["to nobody", acme.key, { username: "nobody", minutes: 1 }, 404, "user_not_found"],
+  ["more than pending", acme.key, { username: "acme-north", minutes: 101 }, 403, "minutes_not_pending"],
+  ["with a child key", north.key, { username: "acme-north", minutes: 1 }, 403, "master_key_needed"],
+  ["to a key of another master", acme.key, { username: "master", minutes: 1 }, 404, "user_not_found"],
+  ["to an unknown user", acme.key, { username: "unknown", minutes: 1 }, 404, "user_not_found"],
   ["to a key without a limit", acme.key, { username: "acme-south", minutes: 1 }, 409, "minutes_unlimited"],
-  ["of none", acme.key, { username: "acme", minutes: 0 }, 422, "invalid_input"],
-  ["of less than none", acme.key, { username: "acme", minutes: -5 }, 422, "invalid_input"],
-  ["of parts", acme.key, { username: "acme", minutes: 1.5 }, 422, "invalid_input"],
-  ["of a text", acme.key, { username: "acme", minutes: "5" }, 422, "invalid_input"],
-  ["of more than a number counts", acme.key, { username: "acme", minutes: 1e300 }, 422, "invalid_input"],
+  ["of zero", acme.key, { username: "acme", minutes: 0 }, 422, "invalid_input"],
+  ["of a negative amount", acme.key, { username: "acme", minutes: -5 }, 422, "invalid_input"],
+  ["of a fraction", acme.key, { username: "acme", minutes: 1.5 }, 422, "invalid_input"],
+  ["of a string", acme.key, { username: "acme", minutes: "5" }, 422, "invalid_input"],
+  ["of an excessive amount", acme.key, { username: "acme", minutes: 1e300 }, 422, "invalid_input"],
 ] as const)
-  test(`handing out minutes ${name} is refused and changes nothing`, async () => {
+  test(`allocating minutes ${name} is rejected and changes nothing`, async () => {
     const answer = await call("POST", "/subscription/allocate", key, body);
     assert.equal(answer.status, status, JSON.stringify(answer.body));
     assert.equal(answer.body.code, code);
@@ -185,7 +185,7 @@ for (const [name, key, body, status, code] of [
     );
   });
 
-test("minutes handed out at once are never more than there are", async () => {
+test("concurrent allocations never exceed the pending minutes", async () => {
   const orders = Array.from({ length: 12 }, (_, i) => ({ username: i % 2 ? "acme" : "acme-north", minutes: 30 }));
   const answers = await Promise.all(orders.map((order) => call("POST", "/subscription/allocate", acme.key, order)));
   assert.equal(answers.filter(({ status }) => status === 200).length, 3);
@@ -197,20 +197,20 @@ test("minutes handed out at once are never more than there are", async () => {
   assert.equal(last.body.username, "acme-north");
 });
 
-test("after too many wrong keys an address has to wait, and is told how long", async () => {
+test("after too many wrong keys an address is rate-limited with `Retry-After`", async () => {
   const from = async (address: string, key: string) => {
     const response = await app.call("/login", { headers: { api_key: key, "x-forwarded-for": address } });
     await response.text();
     return response;
   };
   for (let i = 0; i < 5; i++) assert.equal((await from("192.0.2.7", `wh_guess${i}_abcdefgh`)).status, 403);
-  const refused = await from("192.0.2.7", "wh_guess_abcdefghijk");
-  assert.equal(refused.status, 429);
-  assert.ok(Number(refused.headers.get("retry-after")) >= 1);
+  const rejected = await from("192.0.2.7", "wh_guess_abcdefghijk");
+  assert.equal(rejected.status, 429);
+  assert.ok(Number(rejected.headers.get("retry-after")) >= 1);
   assert.equal((await from("192.0.2.8", "wh_guess_abcdefghijk")).status, 403);
 });
 
-test("only an empty database gets a first key", async () => {
+test("creates a first key only in an empty database", async () => {
   assert.equal(await createFirstKey(sql, null), null);
 });
 

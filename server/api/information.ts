@@ -1,4 +1,4 @@
-/** Who asks, what is left to them, and how the service is. */
+/** Status of the service; limits and usage of a key. */
 import {
   Allocated,
   Allocation,
@@ -13,82 +13,58 @@ import {
 import type { Sql } from "../store/client.ts";
 import { allocate, listChildSubscriptions, readSubscription, type Subscription } from "../store/users.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoint, type Method } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, type Method, ok } from "./endpoint.ts";
 
-export interface InformationNeeds {
+interface InformationDeps {
   readonly sql: Sql;
   readonly softwareVersion: string;
-  /** Every part of the service: `ok`, or why it is not. Never rejects. */
+  /** Every component: `ok`, or the reason why not. Never rejects. */
   readonly components: () => Promise<Readonly<Record<string, string>>>;
 }
 
 const MINUTE_MS = 60_000;
+const define = defineEndpoints("Information");
 
-export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpoint[] {
-  const { sql, softwareVersion } = needs;
-  const components = shareUnderWay(needs.components);
+export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoint[] {
+  const { sql, softwareVersion } = deps;
+  const components = shareConcurrent(deps.components);
   const startedMs = performance.now();
   const versions = { version: API_VERSION, software_version: softwareVersion };
 
-  const status = defineEndpoint({
-    method: "GET",
-    path: "/status",
-    tag: "Information",
-    id: "getStatus",
-    summary: "Says how the service is.",
-    description: "Needs no key. With a valid one it says how each part is.",
-    access: "optional",
-    answers: { 200: { description: "How the service is.", schema: Status } },
-    errors: [],
-    async handle({ user }) {
-      const parts = await components();
-      const isWell = Object.values(parts).every((state) => state === "ok");
-      const uptime = Math.round(performance.now() - startedMs) / 1000;
-      const body = { status: isWell ? "ok" : "degraded", ...versions, uptime_seconds: uptime };
-      return { status: 200, body: user === null ? body : { ...body, components: parts } };
-    },
-  });
-
   const login = (method: Method, id: string) =>
-    defineEndpoint({
-      method,
-      path: "/login",
-      tag: "Information",
-      id,
-      summary: "Validates an API key.",
-      description:
-        "403 says by its `code` whether the key is missing, not valid or expired. GET and POST answer alike.",
-      access: "key",
+    define(method, "/login", id, {
+      summary: "Validate an API key",
+      description: "On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent.",
       answers: { 200: { description: "The key is valid.", schema: Login } },
-      errors: [],
-      handle: ({ user }) => ({
-        status: 200,
-        body: {
-          valid: true,
-          username: user.username,
-          product: user.product,
-          expiration_date: toDate(user.expiresAt),
-        },
-      }),
+      handle: ({ user: { username, product, expiresAt } }) =>
+        ok({ valid: true, username, product, expiration_date: toDate(expiresAt) }),
     });
 
-  const userInfo = defineEndpoint({
-    method: "GET",
-    path: "/user_info",
-    tag: "Information",
-    id: "getUserInfo",
-    summary: "Says what a key may do and what it has left.",
-    access: "key",
-    answers: { 200: { description: "The user.", schema: UserInformation } },
-    errors: [],
-    async handle({ user }) {
-      const [own, children] = await Promise.all([
-        readOwn(sql, user),
-        user.masterUuid === null ? listChildSubscriptions(sql, user.uuid) : [],
-      ]);
-      return {
-        status: 200,
-        body: {
+  return [
+    define("GET", "/status", "getStatus", {
+      summary: "Get the status of the service",
+      description: "Needs no key. With a valid key it includes the status of each component.",
+      access: "optional",
+      answers: { 200: { description: "The status of the service.", schema: Status } },
+      async handle({ user }) {
+        const states = await components();
+        const isOk = Object.values(states).every((state) => state === "ok");
+        const uptime = Math.round(performance.now() - startedMs) / 1000;
+        const body = { status: isOk ? "ok" : "degraded", ...versions, uptime_seconds: uptime };
+        return ok(user === null ? body : { ...body, components: states });
+      },
+    }),
+    login("GET", "login"),
+    login("POST", "loginByPost"),
+    define("GET", "/user_info", "getUserInfo", {
+      summary: "Get the limits, features and remaining minutes of a key",
+      answers: { 200: { description: "The user.", schema: UserInformation } },
+      async handle({ user }) {
+        const [own, children] = await Promise.all([
+          readOwn(sql, user),
+          user.masterUuid === null ? listChildSubscriptions(sql, user.uuid) : [],
+        ]);
+        return ok({
           ...versions,
           username: user.username,
           product: user.product,
@@ -99,67 +75,50 @@ export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpo
           }),
           is_track_logger_enabled: user.hasTrackLogger,
           is_enhancement_enabled: user.hasEnhancement,
-        },
-      };
-    },
-  });
-
-  const info = defineEndpoint({
-    method: "GET",
-    path: "/info",
-    tag: "Information",
-    id: "getInfo",
-    summary: "Says what a key has left, as it was said before `GET /user_info`.",
-    isDeprecated: true,
-    access: "key",
-    answers: { 200: { description: "The user.", schema: OldInformation } },
-    errors: [],
-    async handle({ user }) {
-      const { pending_to_allocate: _, ...subscription } = toSubscription(await readOwn(sql, user));
-      const storage = toStorage(user);
-      const body = { version: API_VERSION, uploaded_video_storage: storage, subscription, product: user.product };
-      return { status: 200, body };
-    },
-  });
-
-  const allocateMinutes = defineEndpoint({
-    method: "POST",
-    path: "/subscription/allocate",
-    tag: "Information",
-    id: "allocateMinutes",
-    summary: "Hands pending minutes of a master key to itself or to one of its children.",
-    description:
-      "All or nothing. Two such calls at once never hand out more than there is. To a key without a limit nothing is handed, since it would be lost: 409 `minutes_unlimited`.",
-    access: "key",
-    body: Allocation,
-    answers: { 200: { description: "What the receiver has now, and what is left.", schema: Allocated } },
-    errors: ["master_key_needed", "minutes_not_pending", "minutes_unlimited", "user_not_found"],
-    async handle({ user, body: { username, minutes } }) {
-      await allocate(sql, { masterUuid: user.uuid, username, ms: minutes * MINUTE_MS });
-      const own = await readOwn(sql, user);
-      const children = username === user.username ? [] : await listChildSubscriptions(sql, user.uuid);
-      const receiver = children.find((child) => child.username === username) ?? own;
-      const pending = toMinutes(own.pendingMs);
-      const subscription = toSubscription(receiver);
-      return { status: 200, body: { username, minutes, subscription, pending_to_allocate: pending } };
-    },
-  });
-
-  return [status, login("GET", "login"), login("POST", "loginByPost"), userInfo, info, allocateMinutes];
+        });
+      },
+    }),
+    define("GET", "/info", "getInfo", {
+      summary: "Get the remaining minutes of a key, in the format used before `GET /user_info`",
+      isDeprecated: true,
+      answers: { 200: { description: "The user.", schema: OldInformation } },
+      async handle({ user }) {
+        const { pending_to_allocate: _, ...subscription } = toSubscription(await readOwn(sql, user));
+        const storage = toStorage(user);
+        return ok({ version: API_VERSION, uploaded_video_storage: storage, subscription, product: user.product });
+      },
+    }),
+    define("POST", "/subscription/allocate", "allocateMinutes", {
+      summary: "Allocate pending minutes of a master key to itself or to one of its child keys",
+      description:
+        "All or nothing. Concurrent calls never allocate more than is pending. A key without a limit cannot receive minutes, since they would be lost: 409 `minutes_unlimited`.",
+      body: Allocation,
+      answers: { 200: { description: "The receiver's new balance, and what is still pending.", schema: Allocated } },
+      errors: ["master_key_needed", "minutes_not_pending", "minutes_unlimited", "user_not_found"],
+      async handle({ user, body: { username, minutes } }) {
+        await allocate(sql, { masterUuid: user.uuid, username, ms: minutes * MINUTE_MS });
+        const own = await readOwn(sql, user);
+        const children = username === user.username ? [] : await listChildSubscriptions(sql, user.uuid);
+        const receiver = children.find((child) => child.username === username) ?? own;
+        const pending = toMinutes(own.pendingMs);
+        return ok({ username, minutes, subscription: toSubscription(receiver), pending_to_allocate: pending });
+      },
+    }),
+  ];
 }
 
-/** Anybody may ask, as often as they like: the parts are looked at by one at a time, for all who ask meanwhile. */
-function shareUnderWay<T>(look: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | null = null;
+/** `/status` is public: concurrent requests share one check of the components. */
+function shareConcurrent<T>(check: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
   return () => {
-    underWay ??= look().finally(() => {
-      underWay = null;
+    running ??= check().finally(() => {
+      running = null;
     });
-    return underWay;
+    return running;
   };
 }
 
-/** A key that was removed after it was found right has nothing left. */
+/** A key that was deleted after authentication has no minutes. */
 async function readOwn(sql: Sql, { uuid, username, expiresAt }: User): Promise<Subscription> {
   const none = { userUuid: uuid, username, expiresAt, consumedMs: 0, remainingMs: 0, pendingMs: 0 };
   return (await readSubscription(sql, uuid)) ?? none;
@@ -172,7 +131,7 @@ const toSubscription = ({ remainingMs, consumedMs, pendingMs, expiresAt }: Subsc
   expiration_date: toDate(expiresAt),
 });
 
-/** To a hundredth. */
+/** To two decimals. */
 const toMinutes = (ms: number): number => Math.round((ms / MINUTE_MS) * 100) / 100;
 
 const toDate = (time: Date | null): string => time?.toISOString().slice(0, 10) ?? NO_EXPIRATION_DATE;

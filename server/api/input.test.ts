@@ -3,8 +3,7 @@ import { after, test } from "node:test";
 import { Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import { newUuid } from "../uuid.ts";
-import { openApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
 import { findUnsound, hasTooManyValues, MAX_VALUES } from "./input.ts";
 
 const Telemetry = Type.Union([
@@ -12,21 +11,10 @@ const Telemetry = Type.Union([
   Type.Object({ type: Type.Literal("static"), parameters: Type.Object({ altitude: Type.Number() }) }),
 ]);
 
-const shape = {
-  tag: "Operations",
-  summary: "Says what it was given.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
-
 const app = await openApp(
   [
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/things",
-      id: "makeThing",
+    define("POST", "/things", "makeThing", {
+      ...SHAPE,
       query: Type.Object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
         all: Type.Optional(Type.Boolean()),
@@ -45,20 +33,14 @@ const app = await openApp(
       }),
       handle: ({ query, body }) => ({ status: 200, body: { query, body } }),
     }),
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/start",
-      id: "startThing",
+    define("POST", "/start", "startThing", {
+      ...SHAPE,
       body: Type.Object({ params: Type.Optional(Type.Object({})) }),
       isBodyOptional: true,
       handle: ({ body }) => ({ status: 200, body: { body } }),
     }),
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/bare",
-      id: "bareThing",
+    define("POST", "/bare", "bareThing", {
+      ...SHAPE,
       handle: () => ({ status: 200, body: {} }),
     }),
   ],
@@ -66,7 +48,7 @@ const app = await openApp(
 );
 after(() => app.close(0));
 
-interface Told {
+interface Answered {
   readonly code: string;
   readonly detail: string;
   readonly errors: readonly { readonly path: string }[];
@@ -78,27 +60,27 @@ const post = async (path: string, body: string | Uint8Array, type: string | null
   const headers: Record<string, string> = type === null ? {} : { "content-type": type };
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const response = await app.call(path, { method: "POST", body: bytes, headers });
-  return { status: response.status, body: (await response.json()) as Told };
+  return { status: response.status, body: (await response.json()) as Answered };
 };
 
 const deep = (depth: number): string => `{"alias":"a","free":${"[".repeat(depth)}${"]".repeat(depth)}}`;
 
 for (const [name, body, faults] of [
-  ["everything at once", '{"alias":"","share":"x"}', ["/alias", "/share"]],
-  ["what is missing", "{}", ["/alias"]],
-  ["no object", "[1]", [""]],
+  ["several faults", '{"alias":"","share":"x"}', ["/alias", "/share"]],
+  ["a missing field", "{}", ["/alias"]],
+  ["an array", "[1]", [""]],
   ["null", "null", [""]],
-  ["too long", '{"alias":"123456789"}', ["/alias"]],
-  ["the variant that is meant", '{"alias":"a","telemetry":{"type":"mqtt","port":0}}', ["/telemetry/port"]],
-  ["no variant at all", '{"alias":"a","telemetry":{"type":"radio"}}', ["/telemetry"]],
-  ["an unknown key where none may be", '{"alias":"a","strict":{"rwos":1}}', ["/strict/rwos"]],
+  ["a string that is too long", '{"alias":"123456789"}', ["/alias"]],
+  ["a fault in a known variant", '{"alias":"a","telemetry":{"type":"mqtt","port":0}}', ["/telemetry/port"]],
+  ["an unknown variant", '{"alias":"a","telemetry":{"type":"radio"}}', ["/telemetry"]],
+  ["an unknown key in a strict object", '{"alias":"a","strict":{"rwos":1}}', ["/strict/rwos"]],
   ["a NUL character", '{"alias":"a\\u0000"}', ["/alias"]],
   ["half a surrogate pair", '{"alias":"a","free":{"x":["\\ud800"]}}', ["/free/x/0"]],
   ["a key with a NUL character", '{"alias":"a","free":{"\\u0000":1}}', ["/free"]],
   ["a number beyond all", '{"alias":"a","free":1e999}', ["/free"]],
   ["endless nesting", deep(200), [`/free${"/0".repeat(63)}`]],
 ] as const)
-  test(`a body is refused for ${name}`, async () => {
+  test(`rejects a body with ${name}`, async () => {
     const { status, body: problem } = await post("/things", body);
     assert.equal(status, 422, JSON.stringify(problem));
     assert.equal(problem.code, "invalid_input");
@@ -118,21 +100,21 @@ for (const [query, fault] of [
   ["all=yes", 'all is "yes"; expected true or false.'],
   ["state=some", 'state is "some"; expected "all" or "active".'],
   ["uuid=7", 'uuid is "7"; expected a UUID.'],
-  ["kind=a%00b", "kind has a NUL character in it."],
+  ["kind=a%00b", "kind contains a NUL character."],
 ] as const)
-  test(`?${query} is refused in words`, async () => {
+  test(`?${query} is rejected with an explanation`, async () => {
     const { status, body } = await post(`/things?${query}`, '{"alias":"a"}');
     assert.equal(status, 422);
     assert.equal(body.detail, fault);
   });
 
-test("a query arrives as its schema says, with its defaults; what is not known is ignored", async () => {
+test("converts a query to the types of its schema, with defaults; ignores unknown parameters", async () => {
   const { body } = await post("/things?limit=5&all=true&tags=1&tags=2&what=ever", '{"alias":"a","what":"ever"}');
   assert.deepEqual(body.query, { limit: 5, all: true, tags: [1, 2], kind: "plain" });
   assert.deepEqual(body.body, { alias: "a", what: "ever" });
 });
 
-test("a UUID may come in capitals, in the query and in the body", async () => {
+test("accepts upper-case UUIDs in the query and in the body", async () => {
   const uuid = newUuid();
   const capitals = uuid.toUpperCase();
   const sent = JSON.stringify({ alias: "AB", free: capitals, uuids: [capitals, null] });
@@ -142,7 +124,7 @@ test("a UUID may come in capitals, in the query and in the body", async () => {
   assert.equal((await post(`/things?uuid=X${capitals}`, sent)).body.detail, `uuid is "X${capitals}"; expected a UUID.`);
 });
 
-test("faults of query and body are told together", async () => {
+test("reports faults of query and body together", async () => {
   const { body } = await post("/things?limit=x", "{}");
   assert.deepEqual(
     body.errors.map(({ path }) => path),
@@ -150,18 +132,18 @@ test("faults of query and body are told together", async () => {
   );
 });
 
-test("a password in a refused value is not sent back", async () => {
+test("does not return a password of a rejected value", async () => {
   const { body } = await post("/things", '{"alias":"rtsp://ada:swordfish@cam/"}');
   assert.doesNotMatch(JSON.stringify(body), /swordfish/);
 });
 
 for (const [name, body] of [
   ["a half object", '{"alias":'],
-  ["nothing", ""],
-  ["words", "alias=a"],
-  ["bytes that are no UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
+  ["an empty body", ""],
+  ["form data", "alias=a"],
+  ["invalid UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
 ] as const)
-  test(`${name} is no JSON: 400`, async () => {
+  test(`${name} is not valid JSON: 400`, async () => {
     const { status, body: problem } = await post("/things", body);
     assert.equal(status, 400);
     assert.equal(problem.code, "malformed_json");
@@ -183,7 +165,7 @@ for (const [type, status] of [
     if (status === 415) assert.equal(answer.body.code, "media_type_unsupported");
   });
 
-test("a body that may be left out counts as {} when it is empty, whatever its type", async () => {
+test("an optional body counts as {} if it is empty, whatever its type", async () => {
   assert.deepEqual((await post("/start", "", "video/mp4")).body, { body: {} });
   assert.deepEqual((await post("/start", "null")).body, { body: {} });
   assert.equal((await post("/start", "false")).status, 422);
@@ -191,11 +173,11 @@ test("a body that may be left out counts as {} when it is empty, whatever its ty
   assert.equal((await post("/start", "x=1", "text/plain")).status, 415);
 });
 
-test("a body that nobody wants is not looked at", async () => {
+test("ignores a body that the endpoint does not use", async () => {
   assert.equal((await post("/bare", "{{{", "text/plain")).status, 200);
 });
 
-test("too large a body is refused by its length, and when it has none, while it arrives", async () => {
+test("rejects a body that is too large by its length, or while it arrives", async () => {
   const long = JSON.stringify({ alias: "a", free: "x".repeat(5000) });
   assert.equal((await post("/things", long)).status, 413);
   const chunk = `3e8\r\n${"x".repeat(1000)}\r\n`;
@@ -208,23 +190,23 @@ test("too large a body is refused by its length, and when it has none, while it 
 const listOf = (count: number, item: unknown): string => JSON.stringify(Array(count).fill(item));
 const judge = (json: string): boolean => hasTooManyValues(Buffer.from(json));
 
-test("too many values are seen before they are parsed", () => {
+test("detects too many values without parsing", () => {
   for (const item of [1, "a", {}, [], null]) assert.ok(judge(listOf(MAX_VALUES + 1, item)), JSON.stringify(item));
   assert.ok(!judge(listOf(MAX_VALUES - 1, 1)));
 });
 
-test("what stands in texts is not counted, whatever quotation marks are in them", () => {
+test("does not count commas in strings, whatever quotation marks they contain", () => {
   const commas = ",".repeat(2 * MAX_VALUES);
   for (const text of [commas, `"${commas}`, `\\${commas}`, `${commas}\\`, `\\"${commas}"`, `é${commas}`])
     assert.ok(!judge(JSON.stringify([text, { [text]: text }])), text.slice(0, 5));
   assert.ok(judge(`["\\"", ${listOf(MAX_VALUES + 1, 1)}]`));
 });
 
-test("a text that never ends is left to the parser", () => {
+test("leaves an unterminated string to the parser", () => {
   for (const json of ['"', '["\\', '["\\"']) assert.ok(!judge(json));
 });
 
-test("what is parsed is counted exactly", () => {
+test("counts parsed values exactly", () => {
   const message = `has more than ${MAX_VALUES} values`;
   assert.deepEqual(findUnsound(Array(MAX_VALUES).fill(1)), [{ path: "", message }]);
   assert.deepEqual(findUnsound(Array(MAX_VALUES - 2).fill(1)), []);

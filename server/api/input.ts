@@ -1,8 +1,7 @@
 /**
- * Query and body of a request, checked: bounded in bytes, time, depth and values, by their schemas, and free of what a
- * database cannot store. Read from Node's request and not by Hono's `bodyLimit`, which has no limit of time.
+ * Query and body of a request: limited in bytes, time, depth and number of values, validated against their schemas, and
+ * free of characters that the database cannot store. Not Hono's `bodyLimit`: it has no time limit.
  */
-
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context } from "hono";
 import type { TObject } from "typebox";
@@ -16,17 +15,12 @@ import type { Route } from "./routes.ts";
 
 const MAX_FAULTS = 100;
 
-export interface Input {
-  readonly query: unknown;
-  readonly body: unknown;
-}
-
 export interface InputDeps {
   readonly http: Config["http"];
   readonly scheduler: RequestScheduler;
 }
 
-/** Sets `input`. Every fault of query and body is reported at once. */
+/** Sets `input`. Reports all faults of query and body together. */
 export function validateInput(route: Route, deps: InputDeps): ApiMiddleware {
   const { endpoint, checkQuery, checkBody } = route;
   return async (context, next) => {
@@ -47,7 +41,7 @@ interface Checked {
 
 const NOTHING: Checked = { value: undefined, faults: [] };
 
-/** A query string as values of its schema's types. Names that the schema does not have are ignored. */
+/** Converts a query string to the types of its schema. Unknown names are ignored. */
 function readQuery(search: URLSearchParams, { properties }: TObject, check: Check): Checked {
   const values: Record<string, unknown> = {};
   const faults: InputFault[] = [];
@@ -61,33 +55,44 @@ function readQuery(search: URLSearchParams, { properties }: TObject, check: Chec
   }
   for (const { path, message } of check(values)) faults.push({ path: path.slice(1), message });
   for (const [path, value] of Object.entries(values)) {
-    const message = typeof value === "string" ? judgeText(value) : null;
+    const message = typeof value === "string" ? findTextFault(value) : null;
     if (message !== null) faults.push({ path, message });
   }
   return { value: values, faults };
 }
 
 async function readBody(
-  { env, var: { info } }: Context<ApiEnv>,
+  { env: { incoming, outgoing }, var: { info } }: Context<ApiEnv>,
   { endpoint }: Route,
   check: Check,
   { http, scheduler }: InputDeps,
 ): Promise<Checked> {
-  const limits = {
-    bytes: http.body_bytes,
-    seconds: http.request_seconds,
-    waitUntilScheduled: () => scheduler.scheduleExpensive(originOf(info.address)),
-  };
+  const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
   const isOptional = endpoint.isBodyOptional === true;
-  const read = await readJson(env.incoming, env.outgoing, limits, isOptional);
-  // Clients that always send JSON send `null` when they have nothing to send.
-  const value = isOptional ? (read ?? {}) : read;
+  if (!isOptional) expectJsonType(incoming);
+  expectSize(incoming, limits);
+  letContinue(incoming, outgoing);
+  const bytes = await readBytes(incoming, limits);
+  if (bytes.length === 0 && isOptional) {
+    const value = {};
+    return { value, faults: check(value) };
+  }
+  if (bytes.length === 0)
+    throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
+  if (isOptional) expectJsonType(incoming);
+  if (bytes.length > LARGE_BYTES) {
+    if (hasTooManyValues(bytes)) throw invalidInput([{ path: "", message: TOO_MANY_VALUES }]);
+    await scheduler.scheduleExpensive(originOf(info.address));
+  }
+  const parsed = parseJson(bytes);
+  // Clients that always send a JSON body send `null` for an empty one.
+  const value = isOptional ? (parsed ?? {}) : parsed;
   const unsound = findUnsound(value);
-  // Not worth checking against the schema when it is too deep or too large.
+  // A body that is too deep or too large is not validated against the schema.
   return { value, faults: unsound.length > 0 ? unsound : check(value) };
 }
 
-function invalidInput(faults: readonly InputFault[]): ServiceError {
+export function invalidInput(faults: readonly InputFault[]): ServiceError {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
   return new ServiceError("invalid_input", {
@@ -101,7 +106,7 @@ const isSchema = (value: unknown): value is Schema => typeof value === "object" 
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/;
 
-/** What cannot be read as the type of its schema stays text, for the check to complain about. */
+/** Text that does not have the type of its schema stays text, and fails validation. */
 function readValue(text: string, schema: unknown): unknown {
   const types = typesOf(schema);
   if (types.has("string")) return text;
@@ -122,7 +127,7 @@ function typesOf(schema: unknown): ReadonlySet<unknown> {
 
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json$/i;
 
-/** Parsing and checking a larger body takes milliseconds: that is scheduled as an expensive task. */
+/** Parsing and validating a larger body takes milliseconds: it is scheduled as an expensive task. */
 const LARGE_BYTES = 16_384;
 
 export interface BodyLimits {
@@ -130,39 +135,12 @@ export interface BodyLimits {
   readonly seconds: number;
 }
 
-interface JsonLimits extends BodyLimits {
-  waitUntilScheduled(): Promise<void>;
-}
-
-/** Undefined when there is none. */
-export async function readJson(
-  incoming: IncomingMessage,
-  outgoing: Pick<ServerResponse, "writeContinue">,
-  limits: JsonLimits,
-  isOptional: boolean,
-): Promise<unknown> {
-  if (!isOptional) expectJsonType(incoming);
-  expectSize(incoming, limits);
-  letContinue(incoming, outgoing);
-  const bytes = await readBytes(incoming, limits);
-  if (bytes.length === 0) {
-    if (isOptional) return undefined;
-    throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
-  }
-  if (isOptional) expectJsonType(incoming);
-  if (bytes.length > LARGE_BYTES) {
-    if (hasTooManyValues(bytes)) throw tooManyValues();
-    await limits.waitUntilScheduled();
-  }
-  return parseJson(bytes);
-}
-
-/** Throws `body_too_large` when the headers declare it. */
+/** Throws `body_too_large` if `Content-Length` exceeds the limit. */
 export function expectSize({ headers }: IncomingMessage, { bytes }: BodyLimits): void {
   if (Number(headers["content-length"] ?? 0) > bytes) throw tooLarge(bytes);
 }
 
-/** Answers `Expect: 100-continue`, once everything that can be rejected without the body has been. */
+/** Answers `Expect: 100-continue`. Call it after all checks that do not need the body. */
 export function letContinue(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "writeContinue">): void {
   if (incoming.headers.expect?.toLowerCase() === "100-continue") outgoing.writeContinue();
 }
@@ -174,12 +152,12 @@ function expectJsonType({ headers }: IncomingMessage): void {
   const rejected = (what: string, expected: string) =>
     new ServiceError("media_type_unsupported", { detail: `The ${what}; expected ${expected}.` });
   if (!JSON_TYPE.test(type.trim())) throw rejected(`body is declared as "${type.trim()}"`, "application/json");
-  if (charset !== undefined && !/^utf-?8$/i.test(charset))
-    throw rejected(`body is declared to be in ${charset}`, "UTF-8");
-  if (encoding.toLowerCase() !== "identity") throw rejected(`body is encoded with ${encoding}`, "it as it is");
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw rejected(`body has the charset ${charset}`, "UTF-8");
+  if (encoding.toLowerCase() !== "identity")
+    throw rejected(`body has the content encoding ${encoding}`, "no content encoding");
 }
 
-/** Rejects with `body_too_large`, `request_timeout`, or `malformed_request` for a connection that closes. */
+/** Rejects with `body_too_large`, `request_timeout`, or `malformed_request` if the connection closes. */
 export function readBytes(incoming: IncomingMessage, { bytes: maxBytes, seconds }: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -198,7 +176,9 @@ export function readBytes(incoming: IncomingMessage, { bytes: maxBytes, seconds 
     };
     const onEnd = () => finish(null);
     const onClose = () =>
-      finish(new ServiceError("malformed_request", { detail: "The connection closed within the body." }));
+      finish(
+        new ServiceError("malformed_request", { detail: "The connection was closed before the end of the body." }),
+      );
     const timer = setTimeout(() => finish(tooSlow(seconds)), seconds * 1000);
     incoming.on("data", onData).on("end", onEnd).on("close", onClose);
   });
@@ -206,13 +186,8 @@ export function readBytes(incoming: IncomingMessage, { bytes: maxBytes, seconds 
 
 const tooLarge = (maxBytes: number) =>
   new ServiceError("body_too_large", { detail: `The body is larger than ${maxBytes} bytes.` });
-const tooManyValues = () =>
-  new ServiceError("invalid_input", {
-    detail: `The body ${TOO_MANY_VALUES}.`,
-    errors: [{ path: "", message: TOO_MANY_VALUES }],
-  });
 const tooSlow = (seconds: number) =>
-  new ServiceError("request_timeout", { detail: `The body had not arrived after ${seconds} s.` });
+  new ServiceError("request_timeout", { detail: `The body did not arrive within ${seconds} s.` });
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -221,7 +196,7 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     text = decoder.decode(bytes);
   } catch (cause) {
-    throw new ServiceError("malformed_json", { detail: "The body is not in UTF-8.", cause });
+    throw new ServiceError("malformed_json", { detail: "The body is not valid UTF-8.", cause });
   }
   try {
     return JSON.parse(text);
@@ -232,12 +207,12 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 const MAX_DEPTH = 64;
-/** Numbers, texts, lists and objects of one body. */
+/** Numbers, strings, arrays and objects of one body. */
 export const MAX_VALUES = 20_000;
 export const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Faults of texts, numbers, depth and size anywhere in a value, up to a hundred. */
+/** Faults of strings, numbers, depth and size anywhere in a value, up to `MAX_FAULTS`. */
 export function findUnsound(value: unknown): readonly InputFault[] {
   const search = new Search();
   search.visit(value, 0);
@@ -246,19 +221,19 @@ export function findUnsound(value: unknown): readonly InputFault[] {
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 
-/** Whether it is seen to have too many values without parsing it, which takes many times as long. */
+/** Counts commas outside strings: many times faster than parsing. */
 export function hasTooManyValues(json: Uint8Array): boolean {
   let commas = 0;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    if (byte === QUOTE) at = endOfText(json, at);
+    if (byte === QUOTE) at = endOfString(json, at);
     else if (byte === COMMA && ++commas === MAX_VALUES) return true;
   }
   return false;
 }
 
-/** Where the closing quotation mark is. */
-function endOfText(json: Uint8Array, from: number): number {
+/** Index of the closing quotation mark. */
+function endOfString(json: Uint8Array, from: number): number {
   let at = from + 1;
   while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
   return at;
@@ -273,7 +248,7 @@ class Search {
     this.#left -= 1;
     if (this.#left === 0) this.faults.splice(0, MAX_FAULTS, { path: "", message: TOO_MANY_VALUES });
     if (this.#isOver) return;
-    const message = judgeValue(value, depth);
+    const message = findValueFault(value, depth);
     if (message !== null) this.#report(message);
     else if (Array.isArray(value)) for (const [index, item] of value.entries()) this.#enter(index, item, depth);
     else if (typeof value === "object")
@@ -281,7 +256,7 @@ class Search {
   }
 
   #visitField(key: string, item: unknown, depth: number): void {
-    const message = judgeText(key);
+    const message = findTextFault(key);
     if (message !== null) this.#report(`has a key that ${message}`);
     else this.#enter(key, item, depth);
   }
@@ -303,15 +278,15 @@ class Search {
   }
 }
 
-function judgeValue(value: unknown, depth: number): string | null {
-  if (typeof value === "string") return judgeText(value);
-  if (typeof value === "number") return Number.isFinite(value) ? null : "is too large a number";
+function findValueFault(value: unknown, depth: number): string | null {
+  if (typeof value === "string") return findTextFault(value);
+  if (typeof value === "number") return Number.isFinite(value) ? null : "is a number that is too large";
   const isNested = typeof value === "object" && value !== null;
   return isNested && depth === MAX_DEPTH ? `is nested more than ${MAX_DEPTH} deep` : null;
 }
 
-/** Null when it can be stored. */
-export function judgeText(text: string): string | null {
-  if (text.includes("\0")) return "has a NUL character in it";
-  return LONE_SURROGATE.test(text) ? "has half of a surrogate pair in it" : null;
+/** Null if the database can store the text. */
+export function findTextFault(text: string): string | null {
+  if (text.includes("\0")) return "contains a NUL character";
+  return LONE_SURROGATE.test(text) ? "contains half of a surrogate pair" : null;
 }

@@ -20,7 +20,7 @@ async function register(path: string) {
   return body;
 }
 
-test("a stream of our own media server is registered whatever networks are denied, and says where it is watched", async () => {
+test("registers a stream of the built-in media server whatever networks are denied, with its playback URLs", async () => {
   const body = await register("watched");
   assert.equal(body.input_url, own("watched"));
   assert.match(body.hls_url, new RegExp(`/source/${body.uuid}/hls/index\\.m3u8\\?token=.`));
@@ -29,7 +29,7 @@ test("a stream of our own media server is registered whatever networks are denie
   assert.deepEqual([other.body.status, other.body.hls_url], ["unknown", undefined]);
 });
 
-test("its status follows the stream, and a process on it", async () => {
+test("the status of a source follows its stream and its process", async () => {
   const { uuid } = await register("followed");
   const statusOf = async () => (await ada.call("GET", `/source/${uuid}`)).body.status;
   assert.equal(await statusOf(), "offline");
@@ -44,17 +44,17 @@ test("its status follows the stream, and a process on it", async () => {
   assert.equal(await statusOf(), "offline");
 });
 
-test("below another's name nothing is registered, and it is said what was expected", async () => {
+test("rejects a path below another user's name, with the expected path", async () => {
   const eve = await service.addUser();
   const reply = await eve.call("POST", "/stream", stream(own("hers")));
   assert.deepEqual([reply.status, reply.body.errors[0].path], [422, "/input_url"]);
   assert.match(reply.body.detail, new RegExp(`expected rtsp://localhost:8554/${eve.user.username}/`));
 });
 
-test("a path is that of a source or of an rtsp output, never of both, however they race", async () => {
+test("a path belongs to a source or to an rtsp output, never to both, also when registered concurrently", async () => {
   await register("taken");
-  const refused = await ada.call("POST", "/output", output("taken"));
-  assert.deepEqual([refused.status, refused.body.code], [409, "path_in_use"]);
+  const rejected = await ada.call("POST", "/output", output("taken"));
+  assert.deepEqual([rejected.status, rejected.body.code], [409, "path_in_use"]);
   assert.equal((await ada.call("POST", "/output", output("processed"))).status, 201);
   const reverse = await ada.call("POST", "/stream", stream(own("processed")));
   assert.deepEqual([reverse.status, reverse.body.code], [409, "path_in_use"]);
@@ -66,10 +66,10 @@ test("a path is that of a source or of an rtsp output, never of both, however th
     assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409]);
   }
   const eve = await service.addUser();
-  assert.equal((await eve.call("POST", "/output", output("taken"))).status, 201, "another user's paths are others");
+  assert.equal((await eve.call("POST", "/output", output("taken"))).status, 201, "paths of other users are separate");
 });
 
-test("a process plays it from the hub with a right of its own, which ends with the process", async () => {
+test("a process plays it from the hub with its own token, which ends with the process", async () => {
   const path = `${ada.user.username}/played`;
   const { uuid } = await register("played");
   const input = await service.sources.resolveInput(ada.user.uuid, uuid);
@@ -77,7 +77,7 @@ test("a process plays it from the hub with a right of its own, which ends with t
   await assert.rejects(input.locate(), { code: "source_not_live" });
   service.media.live.add(path);
   const url = new URL(await input.locate());
-  assert.equal(await input.locate(), url.href, "looked up again, it has not moved");
+  assert.equal(await input.locate(), url.href, "resolved again, unchanged");
   assert.deepEqual([url.host, url.pathname], ["127.0.0.1:8554", `/${path}`]);
   assert.ok(service.media.tokens.allows(url.password, "play", path));
   input.release?.();
@@ -85,7 +85,7 @@ test("a process plays it from the hub with a right of its own, which ends with t
   assert.doesNotMatch(input.label + input.uri, /run_/);
 });
 
-test("with the last source of a path those who are there must go", async () => {
+test("deleting the last source of a path disconnects its clients", async () => {
   const path = `${ada.user.username}/shared`;
   const first = await register("shared");
   const second = await ada.call("POST", "/stream", stream(`rtmp://localhost/${path}`));

@@ -28,13 +28,16 @@ before(async () => {
   hub = createServer((request, response) => answer(request, response));
   hub.listen(join(folder, "http"));
   await once(hub, "listening");
-  const endpoints = mediaEndpoints({
-    ...{ media, signer, stallMs: 300, bodySeconds: 5, onKeyUsed: (path: string) => void keyUsed.push(path) },
-    ask: askHubAt(join(folder, "http"), 500),
-    watched: {
-      find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
+  const endpoints = mediaEndpoints(
+    {
+      ...{ hub: media, signer, onKeyUsed: (path: string) => void keyUsed.push(path) },
+      ask: askHubAt(join(folder, "http"), 500),
+      watched: {
+        find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
+      },
     },
-  });
+    { media: { stalled_seconds: 0.3 }, http: { request_seconds: 5 } },
+  );
   app = await openApp(endpoints, {
     settings: { HTTP_CORS_ORIGINS: "https://watch.example.com" },
     authenticate: async (key) => (key === "eve" ? eve : ada),
@@ -44,7 +47,7 @@ before(async () => {
 beforeEach(() => {
   media.trouble = null;
   media.live.add("ada/yard");
-  answer = (_, response) => void response.writeHead(500).end("the test has no answer for this");
+  answer = (_, response) => void response.writeHead(500).end("no answer in this test");
 });
 after(async () => {
   await app?.close(0);
@@ -63,7 +66,7 @@ const offer = (body = "v=0", type = "application/sdp", more = {}) =>
   });
 const codeOf = async (response: Response) => ((await response.json()) as { code: string }).code;
 
-test("HLS is asked of the hub with a token to go on with, and passed on as it comes", async () => {
+test("forwards HLS from the hub, with a session token", async () => {
   let target = "";
   answer = (request, response) => {
     target = request.url ?? "";
@@ -88,7 +91,7 @@ test("HLS is asked of the hub with a token to go on with, and passed on as it co
   assert.equal(new URL(target, "http://hub").searchParams.get("token"), onward);
 });
 
-test("a player goes on with the token of its playlist, which begins nothing anew", async () => {
+test("a session token continues playback but does not start it", async () => {
   let target = "";
   answer = (request, response) => {
     target = request.url ?? "";
@@ -100,17 +103,17 @@ test("a player goes on with the token of its playlist, which begins nothing anew
   assert.equal(new URL(target, "http://hub").searchParams.get("token"), onward);
   for (const beginning of ["hls/index.m3u8", "whep"]) {
     const method = beginning === "whep" ? "POST" : "GET";
-    const refused = await app.call(`/source/${uuid}/${beginning}?token=${onward}`, { method });
-    assert.equal(await codeOf(refused), "signature_invalid", beginning);
+    const rejected = await app.call(`/source/${uuid}/${beginning}?token=${onward}`, { method });
+    assert.equal(await codeOf(rejected), "signature_invalid", beginning);
   }
 });
 
-test("names that could lead elsewhere are no files", async () => {
+test("rejects file names that could escape the path", async () => {
   for (const file of ["..", "%2e%2e", "a%2fb", ".hidden", "a%00", "x".repeat(200)])
     assert.equal(await codeOf(await get(file)), "path_not_found", file);
 });
 
-test("who has no right hears that there is nothing", async () => {
+test("a user without access gets 404", async () => {
   assert.equal(await codeOf(await get("index.m3u8", "eve")), "source_not_found");
   const other = await app.call(`/source/${newUuid()}/hls/index.m3u8`, { headers: { api_key: "ada" } });
   assert.equal(await codeOf(other), "source_not_found");
@@ -118,7 +121,7 @@ test("who has no right hears that there is nothing", async () => {
   assert.equal(await codeOf(output), "signature_invalid");
 });
 
-test("what is not there is told apart: no stream, no such file, no hub", async () => {
+test("distinguishes a missing stream, a missing file and a missing hub", async () => {
   answer = (_, response) => void response.writeHead(404).end("there is no such file");
   assert.equal(await codeOf(await get("gone.m4s")), "path_not_found");
   media.live.clear();
@@ -128,14 +131,14 @@ test("what is not there is told apart: no stream, no such file, no hub", async (
   assert.deepEqual([away.status, await codeOf(away)], [503, "media_unavailable"]);
 });
 
-test("a hub that does not answer is not waited for", async () => {
+test("does not wait for a hub that does not answer", async () => {
   answer = () => {};
   assert.equal(await codeOf(await get("index.m3u8")), "media_unavailable");
   answer = (_, response) => void response.destroy();
   assert.equal(await codeOf(await get("index.m3u8")), "media_unavailable");
 });
 
-test("when the client goes, so does the question to the hub", async () => {
+test("aborts the hub request when the client disconnects", async () => {
   const calls = new EventEmitter();
   const [asked, gone] = [once(calls, "asked"), once(calls, "gone")];
   answer = (_, response) => {
@@ -150,7 +153,7 @@ test("when the client goes, so does the question to the hub", async () => {
   await gone;
 });
 
-test("a viewer by WebRTC gets the hub's answer, and an address to leave by", async () => {
+test("a WHEP client gets the hub's SDP answer and a URL to end the session", async () => {
   let offered = "";
   answer = (request, response) => {
     if (request.method === "DELETE")
@@ -182,13 +185,13 @@ for (const [status, code] of [
   [503, "media_unavailable"],
   [500, "media_unavailable"],
 ] as const)
-  test(`what the hub refuses with ${status} is told as ${code}, in its words`, async () => {
+  test(`status ${status} of the hub becomes ${code}, with the hub's text`, async () => {
     answer = (_, response) => void response.writeHead(status).end("this stream has B-frames");
     const problem = (await (await offer()).json()) as { code: string; detail: string };
     assert.deepEqual([problem.code, problem.detail], [code, "this stream has B-frames"]);
   });
 
-test("what is no offer is not passed on", async () => {
+test("does not forward a body that is not an SDP offer", async () => {
   assert.equal(await codeOf(await offer("{}", "application/json")), "media_type_unsupported");
   assert.equal(await codeOf(await offer("x".repeat(70_000))), "body_too_large");
 });

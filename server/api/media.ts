@@ -1,27 +1,27 @@
-/** Streams in a browser: HLS and WHEP, of media-server sources and of rtsp outputs. The media hub makes them. */
+/** HLS and WHEP for media-server sources and rtsp outputs. The media hub serves the streams; these endpoints forward. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { type Static, type TObject, Type } from "typebox";
+import { type Static, Type } from "typebox";
+import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { goingOn, type Resource, type Signer, type Watched } from "../keys/signed-urls.ts";
-import type { AskHub, WatchedPaths } from "../media/hub-proxy.ts";
+import type { WatchedPaths } from "../media/hub-proxy.ts";
 import type { Media } from "../media/media-hub.ts";
+import type { MediaServer } from "../media/open-media.ts";
 import { ServiceError } from "../service-error.ts";
-import { streamBody } from "../streams/body.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 import { readBytes } from "./input.ts";
+import { sendPieces } from "./send-file.ts";
 
-export interface MediaNeeds {
-  readonly media: Pick<Media, "find" | "trouble">;
-  readonly ask: AskHub;
+interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "onKeyUsed"> {
+  readonly hub: Pick<Media, "find" | "trouble">;
   readonly watched: Pick<WatchedPaths, "find">;
-  readonly signer: Signer;
-  /** A client that takes nothing for so long is let go. */
-  readonly stallMs: number;
-  readonly bodySeconds: number;
-  /** Somebody stays there, let in by a key or by an address that its owner signed. */
-  onKeyUsed(path: string): void;
+}
+
+interface MediaConfig {
+  readonly http: Pick<Config["http"], "request_seconds">;
+  readonly media: Pick<Config["media"], "stalled_seconds">;
 }
 
 interface WatchCall {
@@ -29,83 +29,81 @@ interface WatchCall {
   readonly params: Readonly<Record<string, string>>;
 }
 
-const tag = "Media server";
-const access = "signed";
+const define = defineEndpoints("Media server");
 const SDP = "application/sdp";
-/** Offers of browsers have a few kilobytes. */
-const SDP_BYTES = 65_536;
-const WORDS_BYTES = 2_000;
-/** The playlist that players begin with. */
-const BEGINNING = "index.m3u8";
+/** SDP offers of browsers have a few kilobytes. */
+const MAX_SDP_BYTES = 65_536;
+const MAX_DETAIL_LENGTH = 2_000;
+/** The playlist that players request first. */
+const MAIN_PLAYLIST = "index.m3u8";
 
 const FileName = Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$" });
 const SessionId = Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" });
 const HlsQuery = Type.Object({
   _HLS_msn: Type.Optional(Type.Integer({ minimum: 0, description: "Low-latency HLS: wait for this segment." })),
-  _HLS_part: Type.Optional(Type.Integer({ minimum: 0, description: "And for this part of it." })),
+  _HLS_part: Type.Optional(Type.Integer({ minimum: 0, description: "Low-latency HLS: wait for this part of it." })),
 });
 
-/** Headers of the hub's answers that are for clients. */
-const PASSED = ["content-type", "content-length", "cache-control", "etag"];
+/** Headers of the hub's answers that are passed on to clients. */
+const FORWARDED_HEADERS = ["content-type", "content-length", "cache-control", "etag"];
 
-export function mediaEndpoints(needs: MediaNeeds): readonly AnyEndpoint[] {
-  return (["source", "output"] as const).flatMap((kind) => watchEndpoints(kind, needs));
-}
+export const mediaEndpoints = (deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] =>
+  (["source", "output"] as const).flatMap((kind) => watchEndpoints(kind, deps, config));
 
-function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[] {
-  const { media, ask, watched, signer, stallMs, bodySeconds, onKeyUsed } = needs;
+function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] {
+  const { hub, ask, watched, signer, onKeyUsed } = deps;
+  const stallMs = config.media.stalled_seconds * 1000;
   const uuidName = `${kind}_uuid`;
   const notFound: ErrorCode = `${kind}_not_found`;
-  const what = kind === "source" ? "media-server source" : "rtsp output";
-  const base = `/${kind}/{${uuidName}}`;
+  const [article, noun] = kind === "source" ? ["a", "media-server source"] : ["an", "rtsp output"];
+  const at = (end: string): string => `/${kind}/{${uuidName}}${end}`;
   const id = (verb: string) => verb.replace("Stream", kind === "source" ? "Source" : "Output");
   const errors: readonly ErrorCode[] = [notFound, "stream_not_live", "media_unavailable"];
 
-  /** Rejects where nothing can be watched now. */
   const findPath = async ({ user, params }: WatchCall): Promise<string> => {
     const uuid = params[uuidName] ?? "";
     const found = await watched.find(kind, uuid);
     if (found === null || (user !== null && user.uuid !== found.userUuid))
-      throw new ServiceError(notFound, { detail: `there is no ${what} ${uuid} of yours` });
-    if (media.trouble !== null)
-      throw new ServiceError("media_unavailable", { detail: `${media.trouble}; try again soon`, retryAfterSeconds: 1 });
-    if (media.find(found.path) === null) throw notLive(found.path);
+      throw new ServiceError(notFound, { detail: `you have no ${noun} ${uuid}` });
     return found.path;
+  };
+  const expectLive = async (call: WatchCall): Promise<string> => {
+    const path = await findPath(call);
+    if (hub.trouble !== null)
+      throw new ServiceError("media_unavailable", { detail: `${hub.trouble}; retry soon`, retryAfterSeconds: 1 });
+    if (hub.find(path) === null) throw notLive(path);
+    return path;
+  };
+  const toError = async (answer: IncomingMessage, path: string): Promise<ServiceError> => {
+    const error = await readError(answer);
+    return hub.find(path) === null ? notLive(path) : error;
   };
 
   return [
-    defineEndpoint({
-      method: "GET",
-      path: `${base}/hls/{file}`,
-      tag,
-      id: id("readStreamHls"),
-      summary: `A ${what} by low-latency HLS`,
+    define("GET", at("/hls/{file}"), id("readStreamHls"), {
+      summary: `Play ${article} ${noun} by low-latency HLS`,
       description:
-        "`index.m3u8` is where players begin; `hls_url` of the record is its address. What playlists refer to is reached with a token of its own.",
-      access,
-      isGoingOn: ({ file }) => file !== BEGINNING,
-      params: Type.Object({ file: FileName }) as TObject,
+        "Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token.",
+      access: "signed",
+      acceptsSessionToken: ({ file }) => file !== MAIN_PLAYLIST,
+      params: Type.Object({ file: FileName }),
       query: HlsQuery,
-      answers: { 200: { description: "A playlist, or a piece of the stream.", mediaType: "*/*" } },
+      answers: { 200: { description: "A playlist or media segment.", mediaType: "*/*" } },
       errors,
       async handle({ user, params, query, raw, signal }) {
-        const path = await findPath({ user, params });
-        const search = new URLSearchParams({ token: tokenOf(raw, params, signer, `${kind}/${params[uuidName]}`) });
+        const path = await expectLive({ user, params });
+        const search = new URLSearchParams({ token: sessionToken(raw, params, signer, `${kind}/${params[uuidName]}`) });
         for (const [name, value] of Object.entries(query as Static<typeof HlsQuery>)) search.set(name, String(value));
         const answer = await ask({ method: "GET", target: `/hls/${path}/${params.file}?${search}`, signal });
-        if (answer.statusCode === 200) return passOn(answer, raw, stallMs);
-        throw await refusalOf(answer, media.find(path) === null ? notLive(path) : null);
+        if (answer.statusCode === 200) return forward(answer, raw, stallMs);
+        throw await toError(answer, path);
       },
     }),
-    defineEndpoint({
-      method: "POST",
-      path: `${base}/whep`,
-      tag,
-      id: id("watchStream"),
-      summary: `A ${what} by WebRTC (WHEP)`,
+    define("POST", at("/whep"), id("watchStream"), {
+      summary: `Play ${article} ${noun} by WebRTC (WHEP)`,
       description:
-        "The body is the offer of the player, the answer is that of the media server; `Location` is what to DELETE in the end. `webrtc_url` of the record is this address.",
-      access,
+        "The body is the player's SDP offer, the answer is the media server's SDP answer. DELETE the URL in `Location` to end the session. `webrtc_url` of the record is this URL.",
+      access: "signed",
       rawBody: { mediaType: SDP, schema: Type.String({ description: "An SDP offer." }) },
       answers: { 201: { description: "The SDP answer.", mediaType: SDP } },
       errors: [
@@ -115,52 +113,51 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
       ],
       async handle({ user, params, raw, address: client, signal, publicUrl, letContinue }) {
         expectSdp(raw);
-        const path = await findPath({ user, params });
+        const path = await expectLive({ user, params });
         letContinue();
-        const bytes = await readBytes(raw, { bytes: SDP_BYTES, seconds: bodySeconds });
-        const body = { type: SDP, bytes };
-        const answer = await ask({ method: "POST", target: `/whep/${path}`, body, client, signal });
-        if (answer.statusCode !== 201) throw await refusalOf(answer, media.find(path) === null ? notLive(path) : null);
+        const bytes = await readBytes(raw, { bytes: MAX_SDP_BYTES, seconds: config.http.request_seconds });
+        const answer = await ask({
+          method: "POST",
+          target: `/whep/${path}`,
+          body: { type: SDP, bytes },
+          client,
+          signal,
+        });
+        if (answer.statusCode !== 201) throw await toError(answer, path);
         onKeyUsed(path);
         const session = answer.headers.location?.split("/").at(-1) ?? "";
         const uuid = params[uuidName];
         const token = signer.signGoingOn(`${kind}/${uuid}`);
         const location = `${publicUrl}/${kind}/${uuid}/whep/${session}?token=${token}`;
-        return passOn(answer, raw, stallMs, { Location: location });
+        return forward(answer, raw, stallMs, { Location: location });
       },
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: `${base}/whep/{session}`,
-      tag,
-      id: id("leaveStream"),
-      summary: `Ends what was begun with POST ${base}/whep`,
-      access,
-      isGoingOn: () => true,
-      params: Type.Object({ session: SessionId }) as TObject,
-      answers: { 200: { description: "It is over.", schema: Type.Object({ deleted: Type.Literal(true) }) } },
+    define("DELETE", at("/whep/{session}"), id("leaveStream"), {
+      summary: `End a session that was started with POST ${at("/whep")}`,
+      access: "signed",
+      acceptsSessionToken: () => true,
+      params: Type.Object({ session: SessionId }),
+      answers: { 200: { description: "The session has ended.", schema: Type.Object({ deleted: Type.Literal(true) }) } },
       errors: [notFound, "media_unavailable"],
       async handle({ user, params, signal }) {
-        const found = await watched.find(kind, params[uuidName] ?? "");
-        if (found === null || (user !== null && user.uuid !== found.userUuid))
-          throw new ServiceError(notFound, { detail: `there is no ${what} ${params[uuidName]} of yours` });
-        const answer = await ask({ method: "DELETE", target: `/whep/${found.path}/${params.session}`, signal });
+        const path = await findPath({ user, params });
+        const answer = await ask({ method: "DELETE", target: `/whep/${path}/${params.session}`, signal });
         answer.resume();
-        if (answer.statusCode === 204) return { status: 200, body: { deleted: true } };
-        throw new ServiceError("path_not_found", { detail: "there is no such viewer, or not any more" });
+        if (answer.statusCode === 204) return ok({ deleted: true });
+        throw new ServiceError("path_not_found", { detail: "unknown session, or it has already ended" });
       },
     }),
   ];
 }
 
 /**
- * What a playlist refers to is reached with this: a player sends nothing else. It stays the same while a player goes on,
- * for parts are told apart by their whole addresses.
+ * The token in the URLs of a playlist. A player sends no other credentials, and identifies parts by their URLs: the
+ * token of a running session is reused.
  */
-function tokenOf(raw: IncomingMessage, { file }: WatchCall["params"], signer: Signer, resource: Resource): string {
+function sessionToken(raw: IncomingMessage, { file }: WatchCall["params"], signer: Signer, resource: Resource): string {
   const given = new URL(raw.url ?? "", "http://localhost").searchParams.get("token");
-  const isGoingOn = file !== BEGINNING && given !== null && signer.isGood(goingOn(resource), given);
-  return isGoingOn ? given : signer.signGoingOn(resource);
+  const isSession = file !== MAIN_PLAYLIST && given !== null && signer.isGood(goingOn(resource), given);
+  return isSession ? given : signer.signGoingOn(resource);
 }
 
 function expectSdp({ headers }: IncomingMessage): void {
@@ -171,41 +168,25 @@ function expectSdp({ headers }: IncomingMessage): void {
   });
 }
 
-function passOn(
+function forward(
   answer: IncomingMessage,
   raw: IncomingMessage,
   stallMs: number,
-  more: Readonly<Record<string, string>> = {},
+  moreHeaders: Readonly<Record<string, string>> = {},
 ): Response {
-  const headers = PASSED.flatMap((name): [string, string][] => {
+  const headers = FORWARDED_HEADERS.flatMap((name): [string, string][] => {
     const value = answer.headers[name];
     return typeof value === "string" ? [[name, value]] : [];
   });
-  const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  const body = streamBody(
-    {
-      next: async () => {
-        const { done, value } = await pieces.next();
-        return done === true ? null : value;
-      },
-      leave: () => void answer.destroy(),
-    },
-    { afterMs: stallMs, drop: () => void raw.socket.destroy() },
-  );
-  return new Response(body, { status: answer.statusCode ?? 200, headers: [...headers, ...Object.entries(more)] });
+  const chunks = answer[Symbol.asyncIterator]() as AsyncGenerator<Uint8Array>;
+  return new Response(sendPieces(chunks, { raw, stallMs }), {
+    status: answer.statusCode ?? 200,
+    headers: [...headers, ...Object.entries(moreHeaders)],
+  });
 }
 
 const notLive = (path: string): ServiceError =>
-  new ServiceError("stream_not_live", { detail: `nothing is published at /${path} now`, retryAfterSeconds: 1 });
-
-/** What the hub says of it reaches the client: it is written for that. */
-async function refusalOf(answer: IncomingMessage, known: ServiceError | null): Promise<ServiceError> {
-  const detail = await readWords(answer);
-  if (known !== null) return known;
-  const code = CODES[answer.statusCode ?? 0] ?? "media_unavailable";
-  if (code === "invalid_input") return new ServiceError(code, { detail, errors: [{ path: "", message: detail }] });
-  return new ServiceError(code, { detail, ...(code === "media_unavailable" && { retryAfterSeconds: 1 }) });
-}
+  new ServiceError("stream_not_live", { detail: `no stream is published at /${path}`, retryAfterSeconds: 1 });
 
 const CODES: Readonly<Record<number, ErrorCode>> = {
   400: "invalid_input",
@@ -215,11 +196,15 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   413: "body_too_large",
 };
 
-async function readWords(answer: IncomingMessage): Promise<string> {
-  let words = "";
-  answer.setEncoding("utf8").on("data", (text: string) => {
-    words = (words + text).slice(0, WORDS_BYTES);
+/** The hub's error texts are written for clients: they are passed on. */
+async function readError(answer: IncomingMessage): Promise<ServiceError> {
+  let text = "";
+  answer.setEncoding("utf8").on("data", (chunk: string) => {
+    text = (text + chunk).slice(0, MAX_DETAIL_LENGTH);
   });
   await once(answer, "close").catch(() => {});
-  return words === "" ? "the media hub refused it" : words;
+  const detail = text === "" ? "the media hub rejected the request" : text;
+  const code = CODES[answer.statusCode ?? 0] ?? "media_unavailable";
+  if (code === "invalid_input") return new ServiceError(code, { detail, errors: [{ path: "", message: detail }] });
+  return new ServiceError(code, { detail, ...(code === "media_unavailable" && { retryAfterSeconds: 1 }) });
 }

@@ -5,51 +5,38 @@ import { Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { openApp } from "./app.fixture.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 import { describeApi } from "./openapi.ts";
 
 const Thing = Type.Object({ uuid: Uuid, size: Type.Integer({ default: 3 }) }, { title: "Thing" });
-const shape = { tag: "Sources", summary: "Does it.", errors: ["source_not_found"] } as const;
+const define = defineEndpoints("Sources");
+const shape = { summary: "Runs.", errors: ["source_not_found"] } as const;
 const endpoints: readonly AnyEndpoint[] = [
-  defineEndpoint({
+  define("GET", "/things", "listThings", {
     ...shape,
-    method: "GET",
-    path: "/things",
-    id: "listThings",
-    access: "key",
-    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, description: "So many at most." })) }),
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, description: "Maximum number." })) }),
     answers: { 200: { description: "All.", schema: Type.Object({ things: Type.Array(Thing) }) } },
     handle: () => ({ status: 200, body: { things: [] } }),
   }),
-  defineEndpoint({
+  define("POST", "/thing/{uuid}", "makeThing", {
     ...shape,
-    method: "POST",
-    path: "/thing/{uuid}",
-    id: "makeThing",
     access: "url-key",
     isDeprecated: true,
     body: Thing,
     isBodyOptional: true,
-    answers: { 201: { description: "Made.", schema: Thing }, 200: { description: "Was there.", schema: Thing } },
+    answers: { 201: { description: "Created.", schema: Thing }, 200: { description: "Existing.", schema: Thing } },
     handle: () => ({ status: 200, body: {} }),
   }),
-  defineEndpoint({
+  define("GET", "/thing/{uuid}", "watchThing", {
     ...shape,
-    method: "GET",
-    path: "/thing/{uuid}",
-    id: "watchThing",
     access: "optional",
-    answers: { 200: { description: "Pictures.", mediaType: "multipart/x-mixed-replace" } },
+    answers: { 200: { description: "Images.", mediaType: "multipart/x-mixed-replace" } },
     handle: () => ({ status: 200, body: {} }),
   }),
-  defineEndpoint({
+  define("POST", "/video", "upload", {
     ...shape,
-    method: "POST",
-    path: "/video",
-    id: "upload",
-    access: "key",
     rawBody: { mediaType: "multipart/form-data", schema: Type.Object({ file: Type.String({ format: "binary" }) }) },
-    answers: { 201: { description: "Kept.", schema: Thing } },
+    answers: { 201: { description: "Stored.", schema: Thing } },
     handle: () => ({ status: 201, body: {} }),
   }),
 ];
@@ -58,18 +45,18 @@ after(() => app.close(0));
 
 const document = (await (await app.call("/openapi.json")).json()) as JsonRecord;
 
-/** What is there, by the keys that lead to it. */
+/** The value at a path of keys. */
 const at = (...keys: readonly string[]): Json | undefined =>
   keys.reduce<Json | undefined>((value, key) => (value as JsonRecord | undefined)?.[key], document);
 const keysAt = (...keys: readonly string[]): readonly string[] => Object.keys(at(...keys) ?? {});
 
-test("the document is valid OpenAPI 3.1 to a validator that is not ours", async () => {
+test("the document is valid OpenAPI 3.1 for an independent validator", async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document));
   assert.ok(valid, JSON.stringify(errors, null, 2));
   assert.equal(document.openapi, "3.1.0");
 });
 
-test("every endpoint is in it once, with its key, body and answers", () => {
+test("contains every endpoint once, with its security, body and answers", () => {
   assert.deepEqual(keysAt("paths"), ["/things", "/thing/{uuid}", "/video", "/openapi.json", "/docs"]);
   const thing = ["paths", "/thing/{uuid}"];
   assert.deepEqual(at(...thing, "get", "security"), [{}, { api_key: [] }]);
@@ -82,10 +69,10 @@ test("every endpoint is in it once, with its key, body and answers", () => {
   assert.equal(at(...thing, "get", "parameters", "0", "name"), "uuid");
   assert.deepEqual(at(...thing, "get", "responses", "200", "content"), { "multipart/x-mixed-replace": {} });
   assert.deepEqual(keysAt("paths", "/video", "post", "requestBody", "content"), ["multipart/form-data"]);
-  assert.equal(at("paths", "/things", "get", "parameters", "0", "description"), "So many at most.");
+  assert.equal(at("paths", "/things", "get", "parameters", "0", "description"), "Maximum number.");
 });
 
-test("errors are listed by status with their codes", () => {
+test("lists errors by status, with their codes", () => {
   const responses = ["paths", "/things", "get", "responses"];
   assert.match(String(at(...responses, "403", "description")), /`api_key_missing`.*`api_key_expired`/);
   assert.match(String(at(...responses, "404", "description")), /`source_not_found`/);
@@ -94,12 +81,12 @@ test("errors are listed by status with their codes", () => {
   assert.equal(at("paths", "/video", "post", "responses", "422"), undefined);
 });
 
-test("schemas with a title are written once", () => {
+test("writes schemas with a title once", () => {
   assert.deepEqual(keysAt("components", "schemas"), ["Problem", "Thing"]);
   assert.equal(at("components", "schemas", "Thing", "properties", "size", "default"), 3);
 });
 
-test("/docs and all that it loads come from here, and nothing else may be loaded", async () => {
+test("/docs loads everything from the service, and nothing else may be loaded", async () => {
   const page = await app.call("/docs");
   assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
   const policy = page.headers.get("content-security-policy") ?? "";
@@ -116,12 +103,12 @@ test("/docs and all that it loads come from here, and nothing else may be loaded
   assert.equal((await app.call("/docs/?deep=link")).url, `${app.url}/docs`);
 });
 
-test("what an endpoint makes us send is a webhook of the document, which stays valid", async () => {
+test("requests that an endpoint causes are webhooks of the document, which stays valid", async () => {
   const sends = { "new-things": { description: "More of them.", schema: Thing } };
-  const told = structuredClone(describeApi([{ ...(endpoints[0] as AnyEndpoint), sends }])) as JsonRecord;
-  const { post } = (told.webhooks as Record<string, { post: JsonRecord }>)["new-things"] ?? assert.fail();
+  const described = structuredClone(describeApi([{ ...(endpoints[0] as AnyEndpoint), sends }])) as JsonRecord;
+  const { post } = (described.webhooks as Record<string, { post: JsonRecord }>)["new-things"] ?? assert.fail();
   const schema = { $ref: "#/components/schemas/Thing" };
   assert.deepEqual(post.requestBody, { required: true, content: { "application/json": { schema } } });
-  const { valid, errors } = await new Validator().validate(told);
+  const { valid, errors } = await new Validator().validate(described);
   assert.ok(valid, JSON.stringify(errors, null, 2));
 });

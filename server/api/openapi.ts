@@ -3,31 +3,33 @@ import type { TSchema } from "typebox";
 import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
-import { type Access, type AnswerShape, type AnyEndpoint, TAGS } from "./endpoint.ts";
-import { errorsOf, PROBLEM_TYPE } from "./problem.ts";
+import { PROBLEM_TYPE } from "../problem.ts";
+import { type Access, type AnswerShape, type AnyEndpoint, errorsOf, TAGS, type Tag } from "./endpoint.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
 
-const ABOUT = `Video sources go in; objects are detected, tracked and placed on the map; video, JSON streams, reports,
-alerts and webhooks come out. Every running job is a *process*.
+const ABOUT =
+  `A media server that analyses video. It detects, tracks and geolocates objects in video files and streams, and
+returns video, JSON streams, reports, alerts and webhooks. Every running job is a *process*.
 
-Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457): their \`code\` is a stable
-word, and [this list](docs/errors) has all of them. Times are UTC. Fields that are not known are ignored, except where a
-misspelt name would silently do nothing.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
+Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`;
+[this page](docs/errors) lists all codes. Times are UTC. Unknown fields are ignored, except where a misspelt name would
+silently have no effect.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
 
-const TAG_WORDS: Readonly<Record<(typeof TAGS)[number], string>> = {
-  Information: "How the service is, and what a key may do.",
+const TAG_DESCRIPTIONS: Readonly<Record<Tag, string>> = {
+  Information: "Status of the service; limits and usage of a key.",
   Sources: "Video files and streams.",
-  Process: "Detection jobs: start, pause, stop, look at.",
-  Outputs: "Where processed video goes, and the streams of data.",
-  Telemetry: "Where the camera is and looks.",
-  "Media server": "Streams that are published here, and their recordings.",
-  "Track reports": "What was seen, and for how long.",
-  Alerts: "Conditions that are told of when they come about.",
-  Webhooks: "Calls to an address of yours.",
-  Graphs: "What processes are made of.",
-  Operations: "For those who run the service.",
+  Process: "Detection jobs: start, pause, stop, watch.",
+  Outputs: "Destinations of processed video, and data streams.",
+  Telemetry: "Camera position and attitude.",
+  "Media server": "Streams published to this service, and their recordings.",
+  "Track reports": "Detected objects, with time, path and image.",
+  Alerts: "Conditions that send a notification when they are met.",
+  Webhooks: "Notifications to your own URL.",
+  Graphs: "Graphs that processes run, and their elements.",
+  Operations: "For operators of the service.",
 };
 
+const IN_QUERY = { type: "apiKey", in: "query" };
 const HEADER_KEY = { api_key: [] };
 const URL_KEY = { api_key_in_url: [] };
 const BEARER_KEY = { bearer: [] };
@@ -57,7 +59,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
     servers: [{ url: "/" }],
     tags: TAGS.filter((tag) => endpoints.some((endpoint) => endpoint.tag === tag)).map((name) => ({
       name,
-      description: TAG_WORDS[name],
+      description: TAG_DESCRIPTIONS[name],
     })),
     paths,
     ...describeSent(ordered, shared),
@@ -65,18 +67,16 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
       schemas: shared.list(),
       securitySchemes: {
         api_key: { type: "apiKey", in: "header", name: "api_key" },
-        bearer: { type: "http", scheme: "bearer", description: "The API key, for programs that know this way." },
-        api_key_in_url: {
-          type: "apiKey",
-          in: "query",
-          name: "api_key",
-          description: "For addresses that we hand out.",
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "The API key, for programs that cannot send the header `api_key`.",
         },
+        api_key_in_url: { ...IN_QUERY, name: "api_key", description: "For URLs that the service returns." },
         signed_url: {
-          type: "apiKey",
-          in: "query",
+          ...IN_QUERY,
           name: "token",
-          description: "In addresses that we hand out: good for a while, for one thing, without a key.",
+          description: "In URLs that the service returns: valid for a limited time and one resource, without a key.",
         },
       },
     },
@@ -118,12 +118,9 @@ function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas): objec
 }
 
 function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: SharedSchemas): object {
-  if (rawBody !== undefined) {
-    const content = { [rawBody.mediaType]: { schema: shared.refer(rawBody.schema) } };
-    return { requestBody: { required: isBodyOptional !== true, content } };
-  }
-  if (body === undefined) return {};
-  const content = { "application/json": { schema: shared.refer(body) } };
+  const schema = rawBody?.schema ?? body;
+  if (schema === undefined) return {};
+  const content = { [rawBody?.mediaType ?? "application/json"]: { schema: shared.refer(schema) } };
   return { requestBody: { required: isBodyOptional !== true, content } };
 }
 
@@ -164,27 +161,26 @@ function describeErrors(endpoint: AnyEndpoint, shared: SharedSchemas): object {
 }
 
 const RETRY_AFTER = {
-  "Retry-After": { description: "Seconds after which to ask again.", schema: { type: "integer", minimum: 1 } },
+  "Retry-After": { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 1 } },
 };
 
-/** What we send, in the OpenAPI document: signed as Standard Webhooks has it. */
-
-const HEADERS = {
-  "webhook-id": "The same in every copy of a notification.",
-  "webhook-timestamp": "When this copy was sent: Unix time in seconds.",
+/** Headers of the requests that the service sends: Standard Webhooks. */
+const WEBHOOK_HEADERS = {
+  "webhook-id": "The same for every attempt to deliver a notification.",
+  "webhook-timestamp": "Time of this attempt: Unix time in seconds.",
   "webhook-signature":
-    "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`; the key is what stands behind `whsec_` of the secret, as base64.",
+    "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`; the key is the base64-decoded part of the secret after `whsec_`.",
 };
 
-export function describeSent(endpoints: readonly AnyEndpoint[], shared: SharedSchemas): object {
-  const parameters = Object.entries(HEADERS).map(([name, description]) => ({
+function describeSent(endpoints: readonly AnyEndpoint[], shared: SharedSchemas): object {
+  const parameters = Object.entries(WEBHOOK_HEADERS).map(([name, description]) => ({
     ...{ name, in: "header", required: true, description, schema: { type: "string" } },
   }));
   const sent = endpoints.flatMap(({ tag, sends = {} }) =>
     Object.entries(sends).map(([name, { description, schema }]) => {
       const requestBody = { required: true, content: { "application/json": { schema: shared.refer(schema) } } };
       const responses = {
-        "2XX": { description: "Taken. Anything else is tried again, but for 410: nothing more comes." },
+        "2XX": { description: "Accepted. Any other status is retried, except 410: no further notifications are sent." },
       };
       return [name, { post: { tags: [tag], summary: name, description, parameters, requestBody, responses } }];
     }),
@@ -192,20 +188,20 @@ export function describeSent(endpoints: readonly AnyEndpoint[], shared: SharedSc
   return sent.length === 0 ? {} : { webhooks: Object.fromEntries(sent) };
 }
 
-/** Schemas with a title are written once in the document, below `components`, and referred to. */
+/** Schemas with such a title are written once, in `components`, and referenced. */
 const TITLE = /^[A-Z][A-Za-z0-9]*$/;
 
 type Schema = { readonly [key: string]: unknown };
 
-export class SharedSchemas {
+class SharedSchemas {
   readonly #known = new Map<string, { readonly text: string; readonly schema: unknown }>();
 
-  /** A copy as plain JSON, with references in the place of what is shared. */
+  /** A copy as plain JSON, with references to shared schemas. */
   refer(schema: object): unknown {
     return this.#visit(JSON.parse(JSON.stringify(schema)));
   }
 
-  /** All of them by title, in the order of the alphabet. */
+  /** By title, in alphabetical order. */
   list(): Readonly<Record<string, unknown>> {
     const entries = [...this.#known].map(([title, { schema }]) => [title, schema] as const);
     return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -218,12 +214,12 @@ export class SharedSchemas {
     return this.#share(excuseDefaults(inner));
   }
 
-  /** What is data and not a schema stays as it is. */
+  /** Data, as opposed to schemas, stays unchanged. */
   #visitKey(key: string, value: unknown): unknown {
     return ["default", "examples", "enum", "const", "required"].includes(key) ? value : this.#visit(value);
   }
 
-  /** Two that have one title and differ: the second stays where it is. */
+  /** Of two different schemas with the same title, the second is written inline. */
   #share(schema: Schema): Schema {
     const { title } = schema;
     if (typeof title !== "string" || !TITLE.test(title)) return schema;
@@ -234,10 +230,10 @@ export class SharedSchemas {
   }
 }
 
-/** What has a default need not be sent. */
+/** Properties with a default are not required. */
 function excuseDefaults(schema: Schema): Schema {
   const { properties, required } = schema as { properties?: Readonly<Record<string, object>>; required?: unknown };
   if (properties === undefined || !Array.isArray(required)) return schema;
-  const needed = required.filter((name) => !("default" in (properties[name] ?? {})));
-  return { ...schema, required: needed };
+  const withoutDefault = required.filter((name) => !("default" in (properties[name] ?? {})));
+  return { ...schema, required: withoutDefault };
 }

@@ -4,21 +4,21 @@ import { LiveStreams } from "../media/live-streams.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { countProcesses } from "../processes/view.ts";
 import { makeConfig, makeUser, openApp } from "./app.fixture.ts";
-import { operationsEndpoints } from "./operations.ts";
+import { demoEndpoints, metricsEndpoints } from "./operations.ts";
 
 const operator = { ...makeUser("operator"), isOperator: true };
-/** A customer's own: a master key, as the operator's is. */
+/** A master key of a customer. */
 const customer = makeUser("customer");
 
 async function open(settings: Readonly<Record<string, string>>) {
-  const needs = {
+  const deps = {
     metrics: new Metrics(),
     components: async () => ({ database: "ok" }),
     readDelivery: async () => [],
     processNumbers: () => countProcesses([{ state: "running" as const, reconnecting: true }]),
     mediaNumbers: () => ({ ...new LiveStreams().numbers, restarts: 3 }),
   };
-  const app = await openApp(operationsEndpoints({ ...needs, config: makeConfig(settings) }), {
+  const app = await openApp(metricsEndpoints({ ...deps, config: makeConfig(settings) }), {
     settings,
     authenticate: async (key) => (key === "operator" ? operator : customer),
   });
@@ -26,7 +26,7 @@ async function open(settings: Readonly<Record<string, string>>) {
   return app;
 }
 
-test("the numbers of all users are for who runs the service, not for any master key", async () => {
+test("metrics require an operator key, not just a master key", async () => {
   const app = await open({});
   const read = await app.call("/metrics", { headers: { api_key: "operator" } });
   assert.equal(read.status, 200);
@@ -36,15 +36,28 @@ test("the numbers of all users are for who runs the service, not for any master 
   assert.match(text, /^windhover_media_hub_restarts_total 3$/m);
   assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
   const bearer = { authorization: "Bearer operator" };
-  assert.equal((await app.call("/metrics", { method: "HEAD", headers: bearer })).status, 200, "as Prometheus asks");
-  const refused = await app.call("/metrics", { headers: { api_key: "customer" } });
-  assert.equal(refused.status, 403);
-  assert.equal(((await refused.json()) as { code: string }).code, "operator_key_needed");
+  assert.equal((await app.call("/metrics", { method: "HEAD", headers: bearer })).status, 200, "as Prometheus sends it");
+  const rejected = await app.call("/metrics", { headers: { api_key: "customer" } });
+  assert.equal(rejected.status, 403);
+  assert.equal(((await rejected.json()) as { code: string }).code, "operator_key_needed");
 });
 
-test("they are for anybody where the configuration says so", async () => {
+test("metrics are public if `http.metrics_open` is set", async () => {
   const app = await open({ HTTP_METRICS_OPEN: "true" });
   const read = await app.call("/metrics");
   assert.equal(read.status, 200);
   await read.text();
+});
+
+test("the demo requires an operator key, not just a master key", async () => {
+  const never = async () => assert.fail("called without permission");
+  const app = await openApp(demoEndpoints({ start: never, stop: never, describe: never }), {
+    authenticate: async () => customer,
+  });
+  after(() => app.close(0));
+  for (const method of ["GET", "POST", "DELETE"]) {
+    const rejected = await app.call("/demo", { method, headers: { api_key: "customer" } });
+    assert.equal(rejected.status, 403, method);
+    assert.equal(((await rejected.json()) as { code: string }).code, "operator_key_needed");
+  }
 });

@@ -1,14 +1,19 @@
-/** What those who run the service look at. */
+/** For operators: metrics and the demo. */
+import { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
+import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
+import type { Demo } from "../demo/demo.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ProcessNumbers } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import type { User } from "../user.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, ok } from "./endpoint.ts";
+import { START_ERRORS } from "./processes.ts";
 
-interface OperationsNeeds {
+interface MetricsDeps {
   readonly config: Config;
   readonly metrics: Metrics;
   components(): Promise<Readonly<Record<string, string>>>;
@@ -19,37 +24,83 @@ interface OperationsNeeds {
   alertNumbers?(): AlertNumbers;
 }
 
+const define = defineEndpoints("Operations");
+
+function expectOperator({ isOperator }: User, reason: string): void {
+  if (isOperator) return;
+  throw new ServiceError("operator_key_needed", {
+    detail: `${reason}: use the first key, or one created with \`windhover keys create NAME --operator\`.`,
+  });
+}
+
 /**
- * An operator's key and not just any: the numbers name the processes of all users, and each customer may have a master
- * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may
- * also come as `Authorization: Bearer`, which is how Prometheus reads one from a file.
+ * Requires an operator key: the metrics name the processes of all users, and every customer may have a master key. The
+ * address of the caller cannot replace it: behind a proxy on this machine every request comes from that address.
  */
-export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoint[] {
-  const { config, metrics, components, processNumbers, mediaNumbers, readDelivery } = needs;
+export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
+  const { config, metrics, components, processNumbers, mediaNumbers, readDelivery } = deps;
   return [
-    defineEndpoint({
-      method: "GET",
-      path: "/metrics",
-      tag: "Operations",
-      id: "readMetrics",
-      summary: "Numbers for Prometheus",
+    define("GET", "/metrics", "readMetrics", {
+      summary: "Metrics for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
+        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
       access: config.http.metrics_open ? "none" : "bearer",
-      answers: { 200: { description: "The text format of Prometheus.", mediaType: "text/plain" } },
+      answers: { 200: { description: "Prometheus text format.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
       async handle({ user }) {
-        if (user !== null && !user.isOperator)
-          throw new ServiceError("operator_key_needed", {
-            detail:
-              "/metrics names the processes of all users: ask with the first key, or with one made by `windhover keys create NAME --operator`.",
-          });
+        if (user !== null) expectOperator(user, "/metrics names the processes of all users");
         metrics.observeComponents(await components());
         metrics.observeProcesses(processNumbers());
         metrics.observeMedia(mediaNumbers());
-        if (needs.alertNumbers !== undefined) metrics.observeAlerts(needs.alertNumbers());
+        if (deps.alertNumbers !== undefined) metrics.observeAlerts(deps.alertNumbers());
         metrics.observeDelivery(await readDelivery());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
+      },
+    }),
+  ];
+}
+
+/** The demo downloads a file and uses a processor core: only for operators. */
+export function demoEndpoints(demo: Pick<Demo, "start" | "stop" | "describe">): readonly AnyEndpoint[] {
+  const reason = "The demo requires an operator key";
+  return [
+    define("GET", "/demo", "readDemo", {
+      summary: "Get the state of the demo",
+      description: "Requires an operator key.",
+      answers: { 200: { description: "State and progress.", schema: DemoState } },
+      errors: ["operator_key_needed"],
+      async handle({ user }) {
+        expectOperator(user, reason);
+        return ok(await demo.describe(user));
+      },
+    }),
+    define("POST", "/demo", "startDemo", {
+      summary: "Start the demo",
+      description:
+        "Publishes a clip of a street in a loop to this service's media server, registers the source `Demo: street` for it, and starts a process with the graph `detect` on that source. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key.",
+      answers: {
+        200: { description: "The demo was already running.", schema: RunningDemo },
+        201: { description: "The demo has started.", schema: RunningDemo },
+      },
+      errors: [
+        ...(["operator_key_needed", "demo_unavailable", "sources_limit_reached", "path_in_use"] as const),
+        ...START_ERRORS,
+      ],
+      async handle({ user, publicUrl }) {
+        expectOperator(user, reason);
+        const { isNew, ...running } = await demo.start(user, publicUrl);
+        return { status: isNew ? 201 : 200, body: running };
+      },
+    }),
+    define("DELETE", "/demo", "stopDemo", {
+      summary: "Stop the demo",
+      description:
+        "Stops its process and all other processes on its source, and deletes the source. The clip stays in the cache. Requires an operator key.",
+      answers: { 200: { description: "The source is deleted.", schema: Deleted } },
+      errors: ["operator_key_needed", "demo_not_found", "wrong_state", "source_in_use"],
+      async handle({ user }) {
+        expectOperator(user, reason);
+        return deleted(await demo.stop(user));
       },
     }),
   ];

@@ -13,7 +13,7 @@ after(() => service?.close());
 
 const output = (type: string, url?: string | null, more: object = {}) => ({ alias: "out", type, url, ...more });
 
-test("an rtsp output is registered with the address it will be played from", async () => {
+test("registers an rtsp output with its playback URL", async () => {
   const { status, body } = await ada.call(
     "POST",
     "/output",
@@ -49,7 +49,7 @@ test("an rtsp output is registered with the address it will be played from", asy
   }
 });
 
-test("an identical output is the one there is, by type, url and settings", async () => {
+test("returns the existing output for the same type, url and settings", async () => {
   const first = await ada.call("POST", "/output", output("rtsp", "rtsp://a"));
   const again = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { alias: "other", settings: null }));
   assert.deepEqual([again.status, again.body.uuid], [200, first.body.uuid]);
@@ -61,7 +61,7 @@ test("an identical output is the one there is, by type, url and settings", async
   assert.equal(raced.filter(({ status }) => status === 201).length, 1);
 });
 
-test("data outputs have neither url nor settings: whatever is sent there changes nothing", async () => {
+test("ignores url and settings of data outputs", async () => {
   const made = await ada.call("POST", "/output", output("detection_data", undefined, { settings: "720p" }));
   assert.deepEqual([made.status, made.body.url, made.body.settings, made.body.play_url], [201, null, null, null]);
   const settings = [null, "4k", { width: 3 }, 7];
@@ -74,14 +74,14 @@ test("data outputs have neither url nor settings: whatever is sent there changes
   assert.equal((await ada.call("POST", "/output", output("drone_data", ""))).status, 201);
 });
 
-test("the password of an rtmp output is not shown", async () => {
+test("does not show the password of an rtmp output", async () => {
   const { body } = await ada.call("POST", "/output", output("rtmp", "rtmp://u:hunter4@192.0.2.1:1935/live/x"));
   assert.equal(body.url, "rtmp://***@192.0.2.1:1935/live/x");
   assert.equal((await ada.call("POST", "/output", output("rtmp", body.url))).status, 422);
   assert.doesNotMatch(service.app.logged.join(), /hunter4/);
 });
 
-test("a cot output has an address of its own kind, whose password is not shown, and no settings", async () => {
+test("a cot output has its own URL scheme, no settings, and its password is not shown", async () => {
   const url = "mqtt://maps:hunter5@192.0.2.1:1883/site/cot?qos=1";
   const { status, body } = await ada.call("POST", "/output", output("cot", url, { settings: "720p" }));
   assert.deepEqual([status, body.type, body.settings, body.play_url], [201, "cot", null, null]);
@@ -92,7 +92,7 @@ test("a cot output has an address of its own kind, whose password is not shown, 
   assert.doesNotMatch(service.app.logged.join(), /hunter5/);
 });
 
-test("the limit of outputs holds when raced, and what is there already passes it", async () => {
+test("concurrent requests do not exceed the output limit; an existing output is returned at the limit", async () => {
   const eve = await service.addUser({ outputsRegistered: 2 });
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, i) => eve.call("POST", "/output", output("rtsp", `rtsp://p${i}`))),
@@ -104,20 +104,20 @@ test("the limit of outputs holds when raced, and what is there already passes it
   assert.equal((await eve.call("POST", "/output", output("rtsp", made[0]?.body.url))).status, 200);
 });
 
-test("an output that is attached says so and cannot be deleted; with its process it is free again", async () => {
+test("an attached output is reported as attached and cannot be deleted; it is detached when its process ends", async () => {
   const { body } = await ada.call("POST", "/output", output("rtsp", "rtsp://attached"));
   const process = await insertProcess(service.sql, ada.user.uuid, newUuid(), "running");
   await service.sql`insert into process_outputs (output_uuid, process_uuid) values (${body.uuid}, ${process})`;
   const shown = (await ada.call("GET", `/output/${body.uuid}`)).body;
   assert.deepEqual([shown.attached_to, shown.status], [process, "live"]);
-  const refused = await ada.call("DELETE", `/output/${body.uuid}`);
-  assert.deepEqual([refused.status, refused.body.code], [409, "output_in_use"]);
+  const rejected = await ada.call("DELETE", `/output/${body.uuid}`);
+  assert.deepEqual([rejected.status, rejected.body.code], [409, "output_in_use"]);
   await service.sql`update processes set state = 'failed' where uuid = ${process}`;
   assert.equal((await ada.call("GET", `/output/${body.uuid}`)).body.attached_to, null);
   assert.equal((await ada.call("DELETE", `/output/${body.uuid}`)).status, 200);
 });
 
-test("the path of an rtsp output has room for its owner's name before it", async () => {
+test("the path of an rtsp output leaves room for its owner's name", async () => {
   const most = 255 - ada.user.username.length - 1;
   const reply = await ada.call("POST", "/output", output("rtsp", `rtsp://${"x".repeat(most + 1)}`));
   assert.deepEqual([reply.status, reply.body.errors?.[0]?.path], [422, "/url"]);
@@ -125,7 +125,7 @@ test("the path of an rtsp output has room for its owner's name before it", async
   assert.equal(fits.status, 201);
 });
 
-test("an output of another user is not there", async () => {
+test("an output of another user is not found", async () => {
   const { body } = await ada.call("POST", "/output", output("rtsp", "rtsp://mine"));
   const eve = await service.addUser();
   for (const method of ["GET", "DELETE"]) {
@@ -135,7 +135,7 @@ test("an output of another user is not there", async () => {
   assert.deepEqual((await eve.call("GET", "/outputs")).body, { outputs: [] });
 });
 
-test("the listing comes in pages, newest first", async () => {
+test("the listing is paged, newest first", async () => {
   const eve = await service.addUser();
   for (let i = 0; i < 3; i += 1) await eve.call("POST", "/output", output("rtsp", `rtsp://p${i}`));
   const first = await eve.call("GET", "/outputs?limit=2");
@@ -146,7 +146,7 @@ test("the listing comes in pages, newest first", async () => {
   assert.equal((await eve.call("GET", "/outputs?cursor=nonsense")).status, 422);
 });
 
-const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] = [
+const REJECTED: readonly (readonly [why: string, body: unknown, path: string])[] = [
   ["no alias", { type: "rtsp", url: "rtsp://a" }, "/alias"],
   ["an unknown type", output("udp", "udp://1.2.3.4"), "/type"],
   ["rtsp without url", output("rtsp"), "/url"],
@@ -156,29 +156,29 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["a url of yet another type", output("rtmp", "rtsp://a"), "/url"],
   ["rtsp with host and port", output("rtsp", "rtsp://192.0.2.1:8554/x"), "/url"],
   ["rtsp with an address", output("rtsp", "rtsp://192.0.2.1/x"), "/url"],
-  ["rtsp with our own name", output("rtsp", "rtsp://localhost/x"), "/url"],
+  ["rtsp with localhost", output("rtsp", "rtsp://localhost/x"), "/url"],
   ["rtsp without a path", output("rtsp", "rtsp://"), "/url"],
-  ["rtsp that climbs", output("rtsp", "rtsp://../other/x"), "/url"],
-  ["rtsp that climbs later", output("rtsp", "rtsp://a/../../x"), "/url"],
+  ["rtsp with ..", output("rtsp", "rtsp://../other/x"), "/url"],
+  ["rtsp with .. later in the path", output("rtsp", "rtsp://a/../../x"), "/url"],
   ["rtsp with escapes", output("rtsp", "rtsp://a/%2e%2e/x"), "/url"],
-  ["rtsp with an empty part", output("rtsp", "rtsp://a//x"), "/url"],
+  ["rtsp with an empty segment", output("rtsp", "rtsp://a//x"), "/url"],
   ["rtsp with a query", output("rtsp", "rtsp://a?x=1"), "/url"],
   ["rtsp with credentials", output("rtsp", "rtsp://u:p@a/x"), "/url"],
   ["rtsp with a backslash", output("rtsp", "rtsp://a\\x"), "/url"],
   ["rtmp without a path", output("rtmp", "rtmp://192.0.2.1:1935"), "/url"],
   ["rtmp with two @", output("rtmp", "rtmp://a@b@192.0.2.1/live/x"), "/url"],
-  ["a url that is no text", { alias: "x", type: "rtmp", url: 5 }, "/url"],
-  ["rtmp with an empty part", output("rtmp", "rtmp://192.0.2.1/live//x"), "/url"],
+  ["a url that is not a string", { alias: "x", type: "rtmp", url: 5 }, "/url"],
+  ["rtmp with an empty segment", output("rtmp", "rtmp://192.0.2.1/live//x"), "/url"],
   ["cot without url", output("cot"), "/url"],
   ["cot with a url of another type", output("cot", "rtmp://192.0.2.1/live/x"), "/url"],
-  ["cot to no port", output("cot", "udp://192.0.2.1"), "/url"],
-  ["cot to a wildcard", output("cot", "mqtt://192.0.2.1/a/+"), "/url"],
-  ["cot too far", output("cot", "udp://239.2.3.1:6969?ttl=900"), "/url"],
+  ["cot without a port", output("cot", "udp://192.0.2.1"), "/url"],
+  ["cot with a wildcard topic", output("cot", "mqtt://192.0.2.1/a/+"), "/url"],
+  ["cot with an excessive ttl", output("cot", "udp://239.2.3.1:6969?ttl=900"), "/url"],
   ["unknown settings", output("rtsp", "rtsp://a", { settings: "4k" }), "/settings"],
   ["unknown settings of rtmp", output("rtmp", "rtmp://192.0.2.1/live/x", { settings: 7 }), "/settings"],
 ];
-for (const [why, body, path] of REFUSED) {
-  test(`POST /output refuses ${why}`, async () => {
+for (const [why, body, path] of REJECTED) {
+  test(`POST /output rejects ${why}`, async () => {
     const reply = await ada.call("POST", "/output", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
     const paths = reply.body.errors.map((fault: { path: string }) => fault.path);
@@ -186,12 +186,12 @@ for (const [why, body, path] of REFUSED) {
   });
 }
 
-test("an rtmp address may end in a slash", async () => {
+test("accepts an rtmp URL with a trailing slash", async () => {
   const { status, body } = await ada.call("POST", "/output", output("rtmp", "rtmp://192.0.2.1:1935/live/"));
   assert.deepEqual([status, body.url], [201, "rtmp://192.0.2.1:1935/live/"]);
 });
 
-test("POST /output connects to no denied address", async () => {
+test("POST /output does not connect to a denied address", async () => {
   const reply = await ada.call("POST", "/output", output("rtmp", "rtmp://169.254.169.254:1935/live/x"));
   assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
   assert.equal(reply.body.errors[0].path, "/url");

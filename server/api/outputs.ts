@@ -7,33 +7,27 @@ import { registerNewOutput } from "../outputs/register-output.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteOutput, findOutput, listOutputs, type OutputRow } from "../store/outputs.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
 
-interface OutputNeeds {
+interface OutputDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly hub: OutputHub;
   readonly processes: LiveProcesses;
 }
 
-const tag = "Outputs";
-const access = "key";
+const define = defineEndpoints("Outputs");
 
-export function outputEndpoints({ sql, config, hub, processes }: OutputNeeds): readonly AnyEndpoint[] {
+export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): readonly AnyEndpoint[] {
   const describe = (output: OutputRow, call: { readonly user: User; readonly publicUrl: string }) =>
     describeOutput(output, call.user.username, call.publicUrl, hub, findState(processes, output));
   return [
-    defineEndpoint({
-      method: "POST",
-      path: "/output",
-      tag,
-      id: "registerOutput",
-      summary: "Registers an output",
-      description: "One with the same type, url and settings as an output of yours is not registered again.",
-      access,
+    define("POST", "/output", "registerOutput", {
+      summary: "Register an output",
+      description: "If you already have an output with the same type, URL and settings, that output is returned.",
       body: NewOutput,
       answers: {
-        200: { description: "There is one like it: this.", schema: OutputRecord },
+        200: { description: "The identical output that you already have.", schema: OutputRecord },
         201: { description: "Registered.", schema: OutputRecord },
       },
       errors: ["outputs_limit_reached", "address_refused", "path_in_use"],
@@ -42,49 +36,28 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputNeeds): r
         return { status: isNew ? 201 : 200, body: describe(output, call) };
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/outputs",
-      tag,
-      id: "listOutputs",
-      summary: "Lists your outputs",
-      access,
+    define("GET", "/outputs", "listOutputs", {
+      summary: "List your outputs",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: OutputListing } },
-      errors: [],
       async handle(call) {
-        const { rows, nextCursor } = await listOutputs(sql, call.user.uuid, call.query);
-        const outputs = rows.map((row) => describe(row, call));
-        return { status: 200, body: { outputs, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
+        const page = await listOutputs(sql, call.user.uuid, call.query);
+        return listing("outputs", page, (row) => describe(row, call));
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/output/{output_uuid}",
-      tag,
-      id: "readOutput",
-      summary: "Shows an output",
-      access,
+    define("GET", "/output/{output_uuid}", "readOutput", {
+      summary: "Get an output",
       answers: { 200: { description: "The output.", schema: OutputRecord } },
       errors: ["output_not_found"],
-      async handle(call) {
-        const output = await findOutput(sql, call.user.uuid, call.params.output_uuid ?? "");
-        return { status: 200, body: describe(output, call) };
-      },
+      handle: async (call) => ok(describe(await findOutput(sql, call.user.uuid, call.params.output_uuid), call)),
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/output/{output_uuid}",
-      tag,
-      id: "deleteOutput",
-      summary: "Removes an output that is not attached",
-      access,
-      answers: { 200: { description: "It is gone.", schema: Deleted } },
+    define("DELETE", "/output/{output_uuid}", "deleteOutput", {
+      summary: "Delete an output that is not attached",
+      answers: { 200: { description: "Deleted.", schema: Deleted } },
       errors: ["output_not_found", "output_in_use"],
-      async handle({ user, params }) {
-        const uuid = params.output_uuid ?? "";
+      async handle({ user, params: { output_uuid: uuid } }) {
         await deleteOutput(sql, user.uuid, uuid);
-        return { status: 200, body: { deleted: true, uuid } };
+        return deleted(uuid);
       },
     }),
   ];

@@ -17,7 +17,7 @@ import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually } from "../streams/streams.fixture.ts";
 import type { User } from "../user.ts";
 import { makeConfig, openApp, type TestApp } from "./app.fixture.ts";
-import { branchEndpoints, processGraphEndpoints } from "./process-graph.ts";
+import { branchEndpoints, processGraphEndpoints } from "./graphs.ts";
 
 const SOURCE = "test:ball?width=64&height=48";
 const YARD = `
@@ -67,7 +67,7 @@ before(async () => {
     settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60", RUNNERS_LOAD_SECONDS: "60" },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),
-      // Installed here, and given to the runner, whose own folder is another one.
+      // Installed here and passed to the runner, which has another graphs folder.
       prepare: (order) => library.prepare({ ...order, graphText: null }),
       resolveInput: async () => ({
         ...{ uri: SOURCE, isFile: false, label: "test:ball", locate: async () => SOURCE, telemetry: null },
@@ -108,12 +108,12 @@ const pathsOf = ({ errors }: Problem) => errors?.map(({ path }) => path);
 async function killRunner(): Promise<void> {
   const pid = stage.supervisor.held(uuid)?.runnerPid ?? assert.fail("it has no runner");
   process.kill(pid, "SIGKILL");
-  await eventually(() => ![pid, undefined].includes(stage.supervisor.held(uuid)?.runnerPid), "there is another runner");
-  await eventually(() => stage.supervisor.held(uuid)?.state === "running", "it runs");
+  await eventually(() => ![pid, undefined].includes(stage.supervisor.held(uuid)?.runnerPid), "a new runner");
+  await eventually(() => stage.supervisor.held(uuid)?.state === "running", "running");
 }
 
 describe("PATCH of params", () => {
-  test("changes every property that takes the value, is shown and is stored", async () => {
+  test("changes every property that uses the param; the change is shown and stored", async () => {
     assert.deepEqual((await readGraph()).live_params, ["every"]);
     const { set } = await call<{ set: JsonRecord }>("PATCH", "graph", { params: { every: 5 } });
     assert.deepEqual(set, { params: { every: 5 } });
@@ -122,7 +122,7 @@ describe("PATCH of params", () => {
     assert.deepEqual((await stage.row(uuid))?.params, { every: 5, height: null });
   });
 
-  test("of a property and its param the later change holds", async () => {
+  test("the latest change of a property or its param wins", async () => {
     await call("PATCH", "graph", { print: { every: 3 } });
     assert.equal(everyOf(await readGraph()), 3);
     assert.deepEqual((await stage.row(uuid))?.live, { print: { every: 3 } });
@@ -136,7 +136,7 @@ describe("PATCH of params", () => {
     assert.deepEqual([everyOf(await readGraph()), (await stage.row(uuid))?.live], [7, {}]);
   });
 
-  test("rejects what does not fit or cannot change while it runs, located, and changes nothing", async () => {
+  test("rejects invalid values and properties that are not mutable while PLAYING, with their location, and changes nothing", async () => {
     const patch = (params: JsonRecord) => call<Problem>("PATCH", "graph", { params, print: { every: 2 } }, 422);
     assert.deepEqual(pathsOf(await patch({ every: 0 })), ["/params/every"]);
     assert.match(
@@ -163,13 +163,13 @@ describe("a slot of the graph's own", () => {
     const branch = await attach({ slot: "copy", params: { step: 2 } });
     assert.deepEqual([branch.slot, branch.params, branch.process_uuid], ["copy", { step: 2 }, uuid]);
     assert.deepEqual(await attached(), [branch.uuid]);
-    await eventually(async () => (await list()).branches[0]?.status === "live", "it is live");
+    await eventually(async () => (await list()).branches[0]?.status === "live", "live");
     await call("DELETE", `branches/${branch.uuid}`);
     assert.deepEqual([await attached(), (await list()).branches], [[], []]);
     assert.equal((await call<Problem>("DELETE", `branches/${branch.uuid}`, undefined, 404)).code, "branch_not_found");
   });
 
-  test("rejects wrong params, slots that are not there and those of the service, located", async () => {
+  test("rejects invalid params, unknown slots and slots of the service, with their location", async () => {
     assert.deepEqual(pathsOf(await reject({ slot: "copy", params: { step: 0, stp: 1 } }, 422)), [
       "/params/step",
       "/params/stp",
@@ -183,7 +183,7 @@ describe("a slot of the graph's own", () => {
     assert.deepEqual(await attached(), []);
   });
 
-  test("is nobody else's, and counts as an active output", async () => {
+  test("belongs to its user only, and counts as an active output", async () => {
     const first = await attach({ slot: "copy" });
     const second = await attach({ slot: "copy" });
     assert.equal((await reject({ slot: "copy" }, 403)).code, "outputs_limit_reached");
@@ -194,12 +194,12 @@ describe("a slot of the graph's own", () => {
     await call("DELETE", `branches/${second.uuid}`);
   });
 
-  test("is attached again after its runner was killed, as the params are set again", async () => {
+  test("is attached again after its runner was killed, and the params are set again", async () => {
     const [before] = (await list()).branches;
     await killRunner();
     const graph = await readGraph();
     assert.deepEqual([graph.params.every, everyOf(graph)], [7, 7]);
     assert.deepEqual(await attached(), [before?.uuid]);
-    await eventually(async () => (await list()).branches[0]?.status === "live", "it is live again");
+    await eventually(async () => (await list()).branches[0]?.status === "live", "live again");
   });
 });

@@ -26,7 +26,7 @@ after(async () => {
 
 interface Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are held against their schemas by the app itself.
+  // biome-ignore lint/suspicious/noExplicitAny: the app checks answers against their schemas.
   readonly body: any;
 }
 
@@ -44,7 +44,7 @@ const start = async (script: object = {}): Promise<string> => {
 };
 const outcome = ({ status, body }: Answer) => [status, body.code];
 
-test("a start is answered with exactly the four fields of the interface", async () => {
+test("a start returns exactly the four fields of the interface", async () => {
   const { status, body } = await call("POST", startPath());
   assert.equal(status, 201);
   const { process_uuid: uuid } = body;
@@ -57,13 +57,13 @@ test("a start is answered with exactly the four fields of the interface", async 
   await call("DELETE", "/processes");
 });
 
-test("an empty start is taken whatever its content type", async () => {
+test("accepts a start with an empty body of any content type", async () => {
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json"])
     assert.equal((await call("POST", startPath(), "", type)).status, 201, type);
   await call("DELETE", "/processes");
 });
 
-test("bad starts are told what is wrong with them", async () => {
+test("invalid starts are rejected with the reason", async () => {
   assert.deepEqual(outcome(await call("POST", "/start")), [422, "invalid_input"]);
   assert.deepEqual(outcome(await call("POST", "/start?source_uuid=7")), [422, "invalid_input"]);
   assert.deepEqual(outcome(await call("POST", `/start?source_uuid=${newUuid()}`)), [404, "source_not_found"]);
@@ -79,7 +79,7 @@ test("bad starts are told what is wrong with them", async () => {
 
 const isActive = ({ state }: { state: string }) => state !== "finished" && state !== "failed";
 
-test("a process is shown with what runs it, and listed until it ends", async () => {
+test("shows a process with its runner, and lists it until it ends", async () => {
   const uuid = await start();
   await stage.waitFor(uuid, ({ type }) => type === "stats");
   const { body } = await call("GET", `/process/${uuid}`);
@@ -106,7 +106,7 @@ test("a process is shown with what runs it, and listed until it ends", async () 
 
 const uuidOf = ({ uuid }: { uuid: string }) => uuid;
 
-test("processes are listed newest first, in pages", async () => {
+test("lists processes newest first, in pages", async () => {
   const first = await start();
   const second = await start();
   const page = (await call("GET", "/processes?state=all&limit=1")).body;
@@ -117,7 +117,7 @@ test("processes are listed newest first, in pages", async () => {
   assert.deepEqual((await call("DELETE", "/processes")).body.stopped.sort(), [first, second].sort());
 });
 
-test("pause and resume answer with the process, and 409 in the wrong state", async () => {
+test("pause and resume return the process, and 409 in the wrong state", async () => {
   const uuid = await start();
   assert.deepEqual(outcome(await call("POST", `/process/${uuid}/resume`)), [409, "wrong_state"]);
   assert.equal((await call("POST", `/process/${uuid}/pause`)).body.state, "paused");
@@ -132,13 +132,13 @@ test("pause and resume answer with the process, and 409 in the wrong state", asy
     assert.deepEqual(outcome(await call(method, `/process/${newUuid()}${path}`)), [404, "process_not_found"]);
 });
 
-test("the deprecated way to stop all of them stops all of them", async () => {
+test("the deprecated endpoint stops all processes", async () => {
   const uuid = await start();
   assert.deepEqual(await call("POST", "/process/stop_all"), { status: 200, body: { stopped: [uuid] } });
   assert.deepEqual(await call("POST", "/process/stop_all"), { status: 200, body: { stopped: [] } });
 });
 
-test("an output is attached and detached by its uuid", async () => {
+test("attaches and detaches an output by its uuid", async () => {
   const uuid = await start();
   const output = await addOutput(database.sql, stage.user, "rtsp");
   const attached = await call("POST", `/process/${uuid}/${output}`);
@@ -154,7 +154,7 @@ test("an output is attached and detached by its uuid", async () => {
   await call("DELETE", "/processes");
 });
 
-test("a client that hangs up while its process starts leaves none", async () => {
+test("a client that disconnects during a start leaves no process", async () => {
   const gone = new AbortController();
   const body = JSON.stringify({ params: { script: { flows: false } } });
   const headers = { api_key: "k", "content-type": "application/json" };

@@ -1,4 +1,4 @@
-/** Processes: started on a source, watched, paused, stopped; outputs attached to them. */
+/** Processes: started on a source, paused, resumed, stopped; outputs attached to them. */
 import { OutputRecord } from "../../schemas/api/outputs.ts";
 import {
   ProcessListing,
@@ -21,51 +21,46 @@ import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoint, type Endpoint, type JsonAnswer } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok } from "./endpoint.ts";
 import { describeFiles } from "./recordings.ts";
 
-export interface ProcessNeeds {
+interface ProcessDeps {
   readonly sql: Sql;
   readonly processes: Processes & { view(uuid: string): LiveProcess | null };
   readonly hub: OutputHub;
   readonly recordings: Pick<ProcessRecordings, "list">;
 }
 
-const tag = "Process";
-const access = "key";
+const define = defineEndpoints("Process");
+const defineOutput = defineEndpoints("Outputs");
 
-export function processEndpoints({ sql, processes, hub, recordings }: ProcessNeeds): readonly AnyEndpoint[] {
-  const show = async (row: ProcessView, user: User, publicUrl: string): Promise<ProcessRecord> => {
+export const START_ERRORS: readonly ErrorCode[] = [
+  ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),
+  ...(["source_not_found", "source_file_missing", "graph_not_found", "address_refused"] as const),
+  ...(["wrong_state", "pipeline_failed"] as const),
+];
+
+export function processEndpoints({ sql, processes, hub, recordings }: ProcessDeps): readonly AnyEndpoint[] {
+  const describe = async (row: ProcessView, user: User, publicUrl: string): Promise<ProcessRecord> => {
     const files = user.hasRecording ? await recordings.list(row.uuid) : [];
-    const shown = describeFiles(files, row.uuid, hub.signer, publicUrl);
-    return describeProcess(row, processes.view(row.uuid), shown, user.isOperator);
+    const described = describeFiles(files, row.uuid, hub.signer, publicUrl);
+    return describeProcess(row, processes.view(row.uuid), described, user.isOperator);
   };
-  const describe = async (user: User, uuid: string, publicUrl: string): Promise<JsonAnswer> => {
-    const row = await findProcess(sql, user.uuid, uuid);
-    if (row === null)
-      throw new ServiceError("process_not_found", {
-        detail: `there is no process ${uuid}; GET /processes?state=all lists yours`,
-      });
-    return { status: 200, body: await show(row, user, publicUrl) };
-  };
+  const read = async (user: User, uuid: string, publicUrl: string): Promise<JsonAnswer> =>
+    ok(await describe(await expectProcess(sql, user, uuid), user, publicUrl));
   return [
-    defineEndpoint({
-      method: "POST",
-      path: "/start",
-      tag,
-      id: "startProcess",
-      summary: "Starts a process on a source",
+    define("POST", "/start", "startProcess", {
+      summary: "Start a process on a source",
       description:
-        "Answers when the first frame of the source has been decoded, or within 5 seconds that there is none (400) or that this machine is too busy to start it now (503 with `Retry-After`). A start that fails, or whose client has gone before it was answered, leaves no process.",
-      access,
+        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. A start that fails, or whose client disconnects before the answer, leaves no process.",
       query: StartQuery,
       body: StartBody,
       isBodyOptional: true,
-      answers: { 201: { description: "It runs.", schema: StartedProcess } },
+      answers: { 201: { description: "The process runs.", schema: StartedProcess } },
       errors: START_ERRORS,
       async handle({ user, query, body, publicUrl, headers, startedMs, signal }) {
         const { source_uuid: sourceUuid, graph = "detect" } = query;
-        // Every value is JSON: it was read from some.
+        // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
         const order = { user, sourceUuid, graph, params, requestedMs: startedMs, signal };
         const { uuid, telemetry, times = {} } = await processes.start(order);
@@ -78,162 +73,118 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessNee
         };
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/processes",
-      tag,
-      id: "listProcesses",
-      summary: "Lists your processes",
-      description: "Those that are active; with `state=all` those that have finished or failed too.",
-      access,
+    define("GET", "/processes", "listProcesses", {
+      summary: "List your processes",
+      description: "Active processes; with `state=all` also those that have finished or failed.",
       query: ProcessQuery,
       answers: { 200: { description: "Newest first.", schema: ProcessListing } },
-      errors: [],
       async handle({ user, query, publicUrl }) {
-        const { rows, nextCursor } = await listProcesses(sql, user.uuid, {
-          ...query,
-          withEnded: query.state === "all",
-        });
-        const listed: ProcessRecord[] = [];
-        for (const row of rows) listed.push(await show(row, user, publicUrl));
-        return { status: 200, body: { processes: listed, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
+        const withEnded = query.state === "all";
+        const { rows, nextCursor } = await listProcesses(sql, user.uuid, { ...query, withEnded });
+        const records: ProcessRecord[] = [];
+        for (const row of rows) records.push(await describe(row, user, publicUrl));
+        return listing("processes", { rows: records, nextCursor });
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/process/{process_uuid}",
-      tag,
-      id: "readProcess",
-      summary: "Shows a process",
-      access,
+    define("GET", "/process/{process_uuid}", "readProcess", {
+      summary: "Get a process",
       answers: { 200: { description: "The process.", schema: ProcessRecord } },
       errors: ["process_not_found"],
-      handle: ({ user, params, publicUrl }) => describe(user, params.process_uuid ?? "", publicUrl),
+      handle: ({ user, params, publicUrl }) => read(user, params.process_uuid, publicUrl),
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/process/{process_uuid}/pause",
-      tag,
-      id: "pauseProcess",
-      summary: "Pauses a process",
-      description: "Sockets and outputs stay, nothing flows, minutes do not count. The limit of processes does.",
-      access,
-      answers: { 200: { description: "It is paused.", schema: ProcessRecord } },
+    define("POST", "/process/{process_uuid}/pause", "pauseProcess", {
+      summary: "Pause a process",
+      description:
+        "Sockets and outputs stay open, but no data flows. Paused time uses no minutes; the process still counts towards the process limit.",
+      answers: { 200: { description: "The paused process.", schema: ProcessRecord } },
       errors: ["process_not_found", "wrong_state", "pipeline_failed"],
-      async handle({ user, params: { process_uuid: uuid = "" }, publicUrl }) {
+      async handle({ user, params: { process_uuid: uuid }, publicUrl }) {
         await processes.pause(user, uuid);
-        return describe(user, uuid, publicUrl);
+        return read(user, uuid, publicUrl);
       },
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/process/{process_uuid}/resume",
-      tag,
-      id: "resumeProcess",
-      summary: "Resumes a paused process",
-      description: "A file goes on where it stopped, a live source with what is live now.",
-      access,
-      answers: { 200: { description: "It runs.", schema: ProcessRecord } },
+    define("POST", "/process/{process_uuid}/resume", "resumeProcess", {
+      summary: "Resume a paused process",
+      description: "A file continues where it was paused, a live source with its current frame.",
+      answers: { 200: { description: "The running process.", schema: ProcessRecord } },
       errors: ["process_not_found", "wrong_state", "pipeline_failed"],
-      async handle({ user, params: { process_uuid: uuid = "" }, publicUrl }) {
+      async handle({ user, params: { process_uuid: uuid }, publicUrl }) {
         await processes.resume(user, uuid);
-        return describe(user, uuid, publicUrl);
+        return read(user, uuid, publicUrl);
       },
     }),
-    ...withOld(
-      {
-        method: "DELETE",
-        path: "/process/{process_uuid}",
-        tag,
-        id: "stopProcess",
-        summary: "Stops a process",
+    ...withDeprecated(
+      define("DELETE", "/process/{process_uuid}", "stopProcess", {
+        summary: "Stop a process",
         description:
-          "Answers when it is gone. What has ended already is gone. One that another machine runs is stopped there.",
-        access,
-        answers: { 200: { description: "It is gone.", schema: Deleted } },
+          "Answers when the process has stopped; at once for one that has already ended. A process on another machine is stopped there.",
+        answers: { 200: { description: "Stopped.", schema: Deleted } },
         errors: ["process_not_found", "wrong_state"],
-        async handle({ user, params: { process_uuid: uuid = "" } }) {
+        async handle({ user, params: { process_uuid: uuid } }) {
           await processes.stop(user, uuid);
-          return { status: 200, body: { deleted: true, uuid } };
+          return deleted(uuid);
         },
-      },
+      }),
       "/process/{process_uuid}/stop",
     ),
-    ...withOld(
-      {
-        method: "DELETE",
-        path: "/processes",
-        tag,
-        id: "stopProcesses",
-        summary: "Stops all of your processes",
-        description: "Answers when all of them are gone.",
-        access,
-        answers: { 200: { description: "They are gone.", schema: StoppedProcesses } },
-        errors: [],
-        handle: async ({ user }) => ({ status: 200, body: { stopped: await processes.stopAll(user) } }),
-      },
+    ...withDeprecated(
+      define("DELETE", "/processes", "stopProcesses", {
+        summary: "Stop all your processes",
+        description: "Answers when all of them have stopped.",
+        answers: { 200: { description: "Stopped.", schema: StoppedProcesses } },
+        handle: async ({ user }) => ok({ stopped: await processes.stopAll(user) }),
+      }),
       "/process/stop_all",
     ),
-    defineEndpoint({
-      method: "POST",
-      path: "/process/{process_uuid}/{output_uuid}",
-      tag: "Outputs",
-      id: "attachOutput",
-      summary: "Attaches an output to a process",
-      description: "An output is attached to one active process at a time. Attaching it there again changes nothing.",
-      access,
-      answers: { 200: { description: "It is attached.", schema: OutputRecord } },
+    defineOutput("POST", "/process/{process_uuid}/{output_uuid}", "attachOutput", {
+      summary: "Attach an output to a process",
+      description:
+        "An output is attached to one active process at a time. Attaching it to the same process again changes nothing.",
+      answers: { 200: { description: "The attached output.", schema: OutputRecord } },
       errors: [
-        ...([
-          "process_not_found",
-          "output_not_found",
-          "wrong_state",
-          "output_in_use",
-          "path_in_use",
-          "outputs_limit_reached",
-        ] as const),
-        ...(["graph_lacks", "pipeline_failed", "address_refused"] as const),
+        ...(["process_not_found", "output_not_found", "wrong_state", "output_in_use", "path_in_use"] as const),
+        ...(["outputs_limit_reached", "graph_lacks", "pipeline_failed", "address_refused"] as const),
       ],
-      async handle({ user, params: { process_uuid: uuid = "", output_uuid: outputUuid = "" }, publicUrl }) {
+      async handle({ user, params: { process_uuid: uuid, output_uuid: outputUuid }, publicUrl }) {
         await processes.attach(user, uuid, outputUuid);
         const output = await findOutput(sql, user.uuid, outputUuid);
-        const state = findState(processes, output);
-        return { status: 200, body: describeOutput(output, user.username, publicUrl, hub, state) };
+        return ok(describeOutput(output, user.username, publicUrl, hub, findState(processes, output)));
       },
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/process/{process_uuid}/{output_uuid}",
-      tag: "Outputs",
-      id: "detachOutput",
-      summary: "Detaches an output from a process",
+    defineOutput("DELETE", "/process/{process_uuid}/{output_uuid}", "detachOutput", {
+      summary: "Detach an output from a process",
       description: "The output stays registered.",
-      access,
-      answers: { 200: { description: "It is detached.", schema: Deleted } },
+      answers: { 200: { description: "Detached.", schema: Deleted } },
       errors: ["process_not_found", "output_not_found", "wrong_state", "pipeline_failed"],
-      async handle({ user, params: { process_uuid: uuid = "", output_uuid: outputUuid = "" } }) {
+      async handle({ user, params: { process_uuid: uuid, output_uuid: outputUuid } }) {
         await processes.detach(user, uuid, outputUuid);
-        return { status: 200, body: { deleted: true, uuid: outputUuid } };
+        return deleted(outputUuid);
       },
     }),
   ];
 }
 
-/** The endpoint, and the `POST` that did the same before it. */
-const withOld = (endpoint: Endpoint<"key">, path: string): readonly AnyEndpoint[] => [
-  defineEndpoint(endpoint),
-  defineEndpoint({
+/** The endpoint, and the deprecated `POST` that does the same. */
+const withDeprecated = (endpoint: AnyEndpoint, path: string): readonly AnyEndpoint[] => [
+  endpoint,
+  {
     ...endpoint,
     method: "POST",
     path,
     id: `${endpoint.id}Old`,
     description: `Use \`${endpoint.method} ${endpoint.path}\`.`,
     isDeprecated: true,
-  }),
+  },
 ];
 
-export const START_ERRORS: readonly ErrorCode[] = [
-  ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),
-  ...(["source_not_found", "source_file_missing", "graph_not_found", "address_refused"] as const),
-  ...(["wrong_state", "pipeline_failed"] as const),
-];
+/** A process of another user is reported as not found. */
+export async function expectProcess(sql: Sql, user: User, uuid: string): Promise<ProcessView> {
+  const process = await findProcess(sql, user.uuid, uuid);
+  if (process === null) throw processNotFound(uuid);
+  return process;
+}
+
+export const processNotFound = (uuid: string): ServiceError =>
+  new ServiceError("process_not_found", {
+    detail: `process ${uuid} does not exist; GET /processes?state=all lists your processes`,
+  });

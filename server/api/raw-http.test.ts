@@ -1,35 +1,21 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Type } from "typebox";
-import { openApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
 
-const shape = {
-  tag: "Operations",
-  summary: "Answers.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
 let handled = 0;
 const app = await openApp(
   [
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/things",
-      id: "makeThing",
+    define("POST", "/things", "makeThing", {
+      ...SHAPE,
       body: Type.Object({ alias: Type.String() }),
       handle: () => {
         handled += 1;
         return { status: 200, body: {} };
       },
     }),
-    defineEndpoint({
-      ...shape,
-      method: "GET",
-      path: "/where",
-      id: "getWhere",
+    define("GET", "/where", "getWhere", {
+      ...SHAPE,
       handle: ({ publicUrl, address }) => ({ status: 200, body: { publicUrl, address } }),
     }),
   ],
@@ -40,12 +26,40 @@ after(() => app.close(0));
 const status = (answer: string): number => Number(answer.split(" ")[1]);
 const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
 
+const MALFORMED = [
+  ["invalid HTTP", "hello\r\n\r\n"],
+  ["a TLS ClientHello", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"],
+  ["a header without a colon", "GET /where HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n"],
+  ["a missing host", "GET /where HTTP/1.1\r\n\r\n"],
+  ["an invalid host", "GET /where HTTP/1.1\r\nHost: a b/c?\r\nConnection: close\r\n\r\n"],
+  ["an invalid target", "GET where HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"],
+  ["a backslash in the path", "GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"],
+  ["two lengths", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde"],
+  [
+    "a length and chunks",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+  ["a chunk without a size", "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
+  ["a length with a sign", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nabcde"],
+  ["a length in hexadecimal", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nabcde"],
+  ["two lengths in one header", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 6\r\n\r\nabcde"],
+  ["a space before the colon", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nabcde"],
+  [
+    "chunks that are not the last coding",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+  ],
+  [
+    "a header with a bare line feed",
+    "POST /things HTTP/1.1\r\nHost: a\r\nX: a\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+  [
+    "a chunk that is longer than it says",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
+  ],
+] as const;
 for (const [name, text, expected, code] of [
-  ["no HTTP", "hello\r\n\r\n", 400, "malformed_request"],
-  ["a TLS greeting", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, "malformed_request"],
-  ["a header without a colon", "GET /where HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400, "malformed_request"],
-  ["no host", "GET /where HTTP/1.1\r\n\r\n", 400, "malformed_request"],
-  ["an expectation of its own", "GET /where HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n", 417, "expectation_failed"],
+  ...MALFORMED.map(([name, text]) => [name, text, 400, "malformed_request"] as const),
+  ["an unknown expectation", "GET /where HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n", 417, "expectation_failed"],
   [
     "more than 100 headers",
     `GET /where HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(100)}api_key: ada\r\n\r\n`,
@@ -58,77 +72,9 @@ for (const [name, text, expected, code] of [
     431,
     "headers_too_large",
   ],
-  ["a host that is none", "GET /where HTTP/1.1\r\nHost: a b/c?\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
-  ["a target that is none", "GET where HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
-  [
-    "a backslash in the path",
-    "GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "two lengths",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a length and chunks",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a chunk without a size",
-    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a length with a sign",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a length in hexadecimal",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "two lengths in one header",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 6\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a space before the colon",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "chunks that are not the last coding",
-    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a header with a bare line feed",
-    "POST /things HTTP/1.1\r\nHost: a\r\nX: a\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a chunk that is longer than it says",
-    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
   ["endless headers", `GET /where HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431, "headers_too_large"],
 ] as const)
-  test(`${name} gets ${expected} and nothing else happens`, async () => {
+  test(`${name} gets ${expected} and has no other effect`, async () => {
     const before = handled;
     const answer = await app.sendRaw(text);
     assert.equal(status(answer), expected, answer);
@@ -147,7 +93,7 @@ test("headers that never end, and a body that never ends, get 408", async () => 
   assert.equal(bodyOf(body).code, "request_timeout");
 });
 
-test("a client that goes in the middle of its body leaves the others alone", async () => {
+test("a client that disconnects within its body does not affect others", async () => {
   const client = app.connectRaw();
   client.send('POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"alias"');
   client.socket.end();
@@ -155,11 +101,11 @@ test("a client that goes in the middle of its body leaves the others alone", asy
   assert.equal((await app.call("/where")).status, 200);
 });
 
-test("whoever expects 100 Continue is refused before the body, or told to go on", async () => {
+test("a client that expects 100 Continue is rejected before the body, or gets it", async () => {
   const head = "POST /things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
-  const refused = app.connectRaw().send(`${head}Content-Length: 999999\r\n\r\n`);
-  assert.match(await refused.readHead(), /^HTTP\/1\.1 413 /);
-  refused.close();
+  const rejected = app.connectRaw().send(`${head}Content-Length: 999999\r\n\r\n`);
+  assert.match(await rejected.readHead(), /^HTTP\/1\.1 413 /);
+  rejected.close();
   const taken = app.connectRaw().send(`${head}Content-Length: 13\r\n\r\n`);
   assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
   taken.send('{"alias":"a"}');
@@ -167,7 +113,7 @@ test("whoever expects 100 Continue is refused before the body, or told to go on"
   taken.close();
 });
 
-test("an upgrade on a path that is no socket is refused as a problem", async () => {
+test("an upgrade on a path that is not a websocket is rejected with a problem", async () => {
   const answer = await app.sendRaw(
     "GET /where HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n",
   );
@@ -175,7 +121,7 @@ test("an upgrade on a path that is no socket is refused as a problem", async () 
   assert.equal(bodyOf(answer).status, status(answer));
 });
 
-test("pipelined requests are answered in order", async () => {
+test("answers pipelined requests in order", async () => {
   const one = (id: string, more = "") => `GET /where HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n${more}\r\n`;
   const answer = await app.sendRaw(one("a") + one("b") + one("c", "Connection: close\r\n"));
   assert.deepEqual(
@@ -184,7 +130,7 @@ test("pipelined requests are answered in order", async () => {
   );
 });
 
-test("an old client without a host is told where we are", async () => {
+test("an HTTP/1.0 client without a host gets the local address", async () => {
   const answer = await app.sendRaw("GET /where HTTP/1.0\r\n\r\n");
   assert.equal(bodyOf(answer).publicUrl, `http://127.0.0.1:${app.port}`);
 });

@@ -30,7 +30,7 @@ before(async () => {
       list: async () => ({ rows: [], nextCursor: null }),
       remove: async () => {},
       find: async (_, __, index) => {
-        if (index > 1) throw new ServiceError("recording_not_found", { detail: "there is no such one" });
+        if (index > 1) throw new ServiceError("recording_not_found", { detail: "not found" });
         const sizeBytes = index === 0 ? BYTES.length : LARGE;
         return { path: join(folder, `${index}.mp4`), alias: 'Hof "Süd"', startedAt, sizeBytes };
       },
@@ -48,7 +48,7 @@ const download = (headers: Record<string, string> = {}, method = "GET") =>
   app.call(`/recording/${uuid}/0?token=${token()}`, { headers, method });
 const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
 
-test("a segment is sent as far as it is safe, under a name that tells what it is", async () => {
+test("sends a segment up to its flushed size, with a descriptive file name", async () => {
   const answer = await download();
   assert.equal(answer.status, 200);
   assert.deepEqual(await bytesOf(answer), BYTES);
@@ -60,7 +60,7 @@ test("a segment is sent as far as it is safe, under a name that tells what it is
   );
 });
 
-test("a part is sent where one is asked for", async () => {
+test("sends the requested range", async () => {
   for (const [range, first, last] of [
     ["bytes=0-0", 0, 0],
     ["bytes=100-299", 100, 299],
@@ -74,14 +74,14 @@ test("a part is sent where one is asked for", async () => {
   }
 });
 
-test("a part that is not there is refused with the length", async () => {
+test("rejects a range outside the file with its length", async () => {
   const answer = await download({ range: "bytes=1000-" });
   assert.deepEqual([answer.status, answer.headers.get("content-range")], [416, "bytes */1000"]);
   assert.equal(answer.headers.get("content-type"), "application/problem+json");
   assert.equal(((await answer.json()) as { code: string }).code, "range_not_satisfiable");
 });
 
-test("a part is sent only of the file that the client knows", async () => {
+test("sends a range only if `If-Range` matches", async () => {
   const etag = (await download({}, "HEAD")).headers.get("etag") ?? "";
   assert.match(etag, /^"[^"]+"$/);
   assert.equal((await download({ range: "bytes=0-9", "if-range": etag })).status, 206);
@@ -89,7 +89,7 @@ test("a part is sent only of the file that the client knows", async () => {
   assert.equal((await download({ "if-none-match": etag })).status, 304);
 });
 
-test("HEAD tells the length and sends nothing", async () => {
+test("HEAD returns the length without a body", async () => {
   const answer = await download({}, "HEAD");
   assert.deepEqual([answer.status, answer.headers.get("content-length")], [200, "1000"]);
   assert.equal((await bytesOf(answer)).length, 0);
@@ -97,7 +97,7 @@ test("HEAD tells the length and sends nothing", async () => {
   assert.deepEqual([part.status, part.headers.get("content-length")], [206, "10"]);
 });
 
-test("a key or a signed address is needed, and one for something else is none", async () => {
+test("requires a key or a signed URL for this resource", async () => {
   const path = `/recording/${uuid}/0`;
   const codeOf = async (target: string, headers: Record<string, string> = {}) => {
     const answer = await app.call(target, { headers });
@@ -109,24 +109,24 @@ test("a key or a signed address is needed, and one for something else is none", 
   assert.equal(await codeOf(`${path}?token=${token()}`), "sent");
   assert.equal(await codeOf(`/recording/${uuid.toUpperCase()}/0?token=${token()}`), "sent");
   assert.equal(await codeOf(`${path}?token=`), "signature_invalid");
-  assert.equal(await codeOf(`${path}?token=old`, { api_key: "ada" }), "sent", "a key counts whatever the token is");
+  assert.equal(await codeOf(`${path}?token=old`, { api_key: "ada" }), "sent", "a valid key is accepted with any token");
   assert.equal(await codeOf(`${path}?token=old`, { api_key: "eve" }), "api_key_invalid");
   assert.equal(await codeOf(`${path}?token=${signer.sign(`recording/${newUuid()}`)}`), "signature_invalid");
   assert.equal(await codeOf(`${path}?token=${signer.sign(`source/${uuid}`)}`), "signature_invalid");
   assert.equal(await codeOf(`/recording/${uuid}/2?token=${token()}`), "recording_not_found");
   assert.equal(await codeOf(`/recording/${uuid}/00?token=${token()}`), "path_not_found");
   const remove = await app.call(`/recording/${uuid}?token=${token()}`, { method: "DELETE" });
-  assert.equal(((await remove.json()) as { code: string }).code, "api_key_missing", "an address only shows");
+  assert.equal(((await remove.json()) as { code: string }).code, "api_key_missing", "a signed URL only reads");
   assert.doesNotMatch(app.logged.join(), new RegExp(token().slice(-20)));
 });
 
-test("a client that takes nothing is let go", async () => {
+test("disconnects a client that reads nothing", async () => {
   const socket = connect(app.port, "127.0.0.1");
   socket.on("error", () => {});
   socket.pause();
   socket.write(`GET /recording/${uuid}/1 HTTP/1.1\r\nHost: x\r\napi_key: ada\r\n\r\n`);
   let received = 0;
-  // Nothing is read until the other side has given up: what arrives then is what was buffered.
+  // Nothing is read until the server has disconnected: only buffered data arrives.
   await new Promise<void>((resolve) => {
     const look = setInterval(() => {
       if (!app.logged.some((line) => line.includes("/1") && line.includes('"aborted":true'))) return;

@@ -1,4 +1,4 @@
-/** Recordings of media-server sources. */
+/** Recordings of media-server sources and of processes. */
 import { Type } from "typebox";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { Deleted } from "../../schemas/api/records.ts";
@@ -12,84 +12,67 @@ import { findProcess } from "../store/processes.ts";
 import type { RecordingRow } from "../store/recordings.ts";
 import { mayRecord } from "../store/users.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, listing } from "./endpoint.ts";
 import { FILE_ANSWERS, sendFile } from "./send-file.ts";
 
-interface RecordingNeeds {
+interface RecordingDeps {
   readonly recordings: Pick<Recordings, "list" | "find" | "remove">;
   readonly signer: Signer;
-  /** A client that takes nothing for so long is let go. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
-const TYPE = "video/mp4";
-const SegmentIndex = Type.String({ pattern: "^(0|[1-9][0-9]{0,8})$", description: "Of the segment, from 0 on." });
+const defineSource = defineEndpoints("Sources");
+const defineMedia = defineEndpoints("Media server");
+const defineProcess = defineEndpoints("Process");
 
-export function recordingEndpoints({ recordings, signer, stallMs }: RecordingNeeds): readonly AnyEndpoint[] {
+const TYPE = "video/mp4";
+const Index = (of: string) =>
+  Type.String({ pattern: "^(0|[1-9][0-9]{0,8})$", description: `Index of the ${of}, from 0.` });
+
+export function recordingEndpoints({ recordings, signer, stallMs }: RecordingDeps): readonly AnyEndpoint[] {
   return [
-    defineEndpoint({
-      method: "GET",
-      path: "/sources/recordings",
-      tag: "Sources",
-      id: "listRecordings",
-      summary: "Lists the recordings of your media-server sources",
+    defineSource("GET", "/sources/recordings", "listRecordings", {
+      summary: "List the recordings of your media-server sources",
       description:
-        "Each time a stream is published a recording begins, and ends with it; `stopped_at` is null until then. They are kept when their source is deleted, for as long as recordings are kept.",
-      access: "key",
+        "A recording starts when a stream is published and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted.",
       query: RecordingQuery,
       answers: { 200: { description: "Newest first.", schema: RecordingListing } },
-      errors: [],
       async handle({ user, query, publicUrl }) {
         const { source_uuid: sourceUuid, since, until, ...page } = query;
-        const { rows, nextCursor } = await recordings.list(user, {
+        const found = await recordings.list(user, {
           ...page,
           ...(sourceUuid !== undefined && { sourceUuid }),
           ...(since !== undefined && { since: new Date(since) }),
           ...(until !== undefined && { until: new Date(until) }),
         });
-        const next = nextCursor === null ? {} : { next_cursor: nextCursor };
-        return { status: 200, body: { recordings: rows.map((row) => describe(row, signer, publicUrl)), ...next } };
+        return listing("recordings", found, (row) => describe(row, signer, publicUrl));
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/recording/{recording_uuid}/{index}",
-      tag: "Media server",
-      id: "downloadRecording",
-      summary: "One segment of a recording: fragmented MP4",
-      description: "Whole, or the part that `Range` asks for. Of a recording that goes on: what there is of it.",
+    defineMedia("GET", "/recording/{recording_uuid}/{index}", "downloadRecording", {
+      summary: "Download one segment of a recording: fragmented MP4",
+      description:
+        "The whole file, or the part selected by `Range`. While the recording continues: what has been written so far.",
       access: "signed",
-      params: Type.Object({ index: SegmentIndex }),
+      params: Type.Object({ index: Index("segment") }),
       answers: FILE_ANSWERS(TYPE),
       errors: ["recording_not_found", "recording_unavailable", "range_not_satisfiable"],
       async handle(call) {
-        const uuid = call.params.recording_uuid ?? "";
+        const uuid = call.params.recording_uuid;
         const index = Number(call.params.index);
         const { path, sizeBytes, startedAt, alias } = await recordings.find(call.user, uuid, index);
         const time = startedAt.toISOString().slice(0, 19).replaceAll(":", "-");
-        const file = {
-          path,
-          type: TYPE,
-          bytes: sizeBytes,
-          etag: `"${uuid}-${index}-${sizeBytes}"`,
-          name: `${alias} ${time}.mp4`,
-        };
-        return sendFile(file, call, stallMs);
+        const etag = `"${uuid}-${index}-${sizeBytes}"`;
+        return sendFile({ path, type: TYPE, bytes: sizeBytes, etag, name: `${alias} ${time}.mp4` }, call, stallMs);
       },
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/recording/{recording_uuid}",
-      tag: "Media server",
-      id: "deleteRecording",
-      summary: "Removes a recording that has ended, with its files",
-      access: "key",
-      answers: { 200: { description: "It is gone.", schema: Deleted } },
+    defineMedia("DELETE", "/recording/{recording_uuid}", "deleteRecording", {
+      summary: "Delete a recording that has ended, and its files",
+      answers: { 200: { description: "Deleted.", schema: Deleted } },
       errors: ["recording_not_found", "recording_unavailable"],
-      async handle({ user, params }) {
-        const uuid = params.recording_uuid ?? "";
+      async handle({ user, params: { recording_uuid: uuid } }) {
         await recordings.remove(user, uuid);
-        return { status: 200, body: { deleted: true, uuid } };
+        return deleted(uuid);
       },
     }),
   ];
@@ -118,37 +101,31 @@ function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
   };
 }
 
-/** Recordings of processes, for keys that have process recording. */
-
-interface ProcessRecordingNeeds {
+interface ProcessRecordingDeps {
   readonly sql: Sql;
   readonly recordings: Pick<ProcessRecordings, "find">;
-  /** A client that takes nothing for so long is let go. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
-const FileIndex = Type.String({ pattern: "^(0|[1-9][0-9]{0,8})$", description: "Of the file, from 0 on." });
-
-export function processRecordingEndpoints({ sql, recordings, stallMs }: ProcessRecordingNeeds): readonly AnyEndpoint[] {
+/** For keys with process recording. */
+export function processRecordingEndpoints({ sql, recordings, stallMs }: ProcessRecordingDeps): readonly AnyEndpoint[] {
   return [
-    defineEndpoint({
-      method: "GET",
-      path: "/process/{process_uuid}/recording/{index}",
-      tag: "Process",
-      id: "downloadProcessRecording",
-      summary: "One file of the processed video of a process: fragmented MP4",
+    defineProcess("GET", "/process/{process_uuid}/recording/{index}", "downloadProcessRecording", {
+      summary: "Download one file of the processed video of a process: fragmented MP4",
       description:
-        "Of keys with process recording. A new file begins with each start of its runner, and when one is as long as recordings are cut; `recordings` of the process lists them. They are kept as long as recordings are. Whole, or the part that `Range` asks for; while it runs, what there is of it.",
+        "For keys with process recording. A new file starts with each start of the runner, and when a file reaches the configured segment length; `recordings` of the process lists the files. They are kept for the retention time of recordings. The whole file, or the part selected by `Range`; while the process runs, what has been written so far.",
       access: "signed",
-      params: Type.Object({ index: FileIndex }),
+      params: Type.Object({ index: Index("file") }),
       answers: FILE_ANSWERS(TYPE),
       errors: ["recording_not_found", "range_not_satisfiable"],
       async handle(call) {
-        const uuid = call.params.process_uuid ?? "";
+        const uuid = call.params.process_uuid;
         const index = Number(call.params.index);
-        const mayHave = call.user === null ? await mayRecord(sql, uuid) : await isOwn(sql, call.user, uuid);
-        const found = mayHave ? await recordings.find(uuid, index) : null;
-        if (found === null) throw notFound(uuid, index);
+        const isAllowed = call.user === null ? await mayRecord(sql, uuid) : await isOwn(sql, call.user, uuid);
+        const found = isAllowed ? await recordings.find(uuid, index) : null;
+        if (found === null)
+          throw new ServiceError("recording_not_found", { detail: `process ${uuid} has no recording ${index}` });
         const { path, sizeBytes } = found;
         const etag = `"${uuid}-${index}-${sizeBytes}"`;
         const file = { path, type: TYPE, bytes: sizeBytes, etag, name: `process ${uuid} ${index}.mp4` };
@@ -161,7 +138,7 @@ export function processRecordingEndpoints({ sql, recordings, stallMs }: ProcessR
 const isOwn = async (sql: Sql, { uuid, hasRecording }: User, processUuid: string): Promise<boolean> =>
   hasRecording && (await findProcess(sql, uuid, processUuid)) !== null;
 
-/** In the process's record, with addresses that are good for a while. */
+/** For the record of the process, with signed URLs. */
 export const describeFiles = (
   files: readonly ProcessRecording[],
   uuid: string,
@@ -174,6 +151,3 @@ export const describeFiles = (
     size_bytes: sizeBytes,
     download_url: `${publicUrl}/process/${uuid}/recording/${index}?token=${signer.sign(`process/${uuid}`)}`,
   }));
-
-const notFound = (uuid: string, index: number): ServiceError =>
-  new ServiceError("recording_not_found", { detail: `there is no recording ${index} of process ${uuid}` });

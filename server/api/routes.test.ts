@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, SHAPE } from "./app.fixture.ts";
 import { groupByPath } from "./routes.ts";
 
-const endpoint = (path: string) =>
-  defineEndpoint({
-    ...{ method: "GET", path, tag: "Operations", id: path, summary: path, access: "none", answers: {}, errors: [] },
-    handle: () => ({ status: 200, body: {} }),
-  });
+const endpoint = (path: string) => define("GET", path, path, { ...SHAPE, handle: () => ({ status: 200, body: {} }) });
 
-test("literal words come before parameters, whatever else there is and in whatever order", () => {
+test("literal segments come before parameters, in any set and order of paths", () => {
   const words = fc.constantFrom("process", "source", "graph", "hls", "{a}", "{b}");
   const paths = fc.uniqueArray(
     fc.array(words, { minLength: 1, maxLength: 4 }).map((all) => `/${all.join("/")}`),

@@ -1,10 +1,10 @@
-/** Endpoints by their paths. */
+/** Endpoints grouped by path, with their validators. */
 import { type TSchema, Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import { type Check, checkAndFillBy, checkBy } from "../validation.ts";
 import type { AnyEndpoint, Method } from "./endpoint.ts";
 
-/** An endpoint with its checks. */
+/** An endpoint with its validators. */
 export interface Route {
   readonly endpoint: AnyEndpoint;
   readonly checkParams: Check;
@@ -13,12 +13,12 @@ export interface Route {
   readonly checkAnswer: ReadonlyMap<number, Check>;
 }
 
-/** Everything on one path. */
+/** All methods of one path. */
 export interface RoutePath {
-  /** As Hono writes it: `/process/:0/pause`. Parameters have numbers, since each endpoint may name them its own way. */
+  /** In Hono's notation: `/process/:0/pause`. Parameters are numbered, since endpoints may name them differently. */
   readonly pattern: string;
   readonly template: string;
-  /** How many parameters it has. */
+  /** Number of parameters. */
   readonly parameters: number;
   readonly routes: ReadonlyMap<Method, Route>;
   /** For `Allow`. */
@@ -38,7 +38,7 @@ const toPattern = (path: string): string => {
   return path.replace(PARAMETER, () => `:${index++}`);
 };
 
-/** Literal words come before parameters, so that a parameter never swallows one. */
+/** Literal segments come before parameters, so that a parameter never matches one. */
 export function groupByPath(endpoints: readonly AnyEndpoint[]): readonly RoutePath[] {
   const groups = new Map<string, AnyEndpoint[]>();
   for (const endpoint of endpoints) {
@@ -56,17 +56,17 @@ export function groupByPath(endpoints: readonly AnyEndpoint[]): readonly RoutePa
     }));
 }
 
-/** `/process/:0/pause` is `0010`: of two patterns of as many words, the one with the earlier literal word comes first. */
+/** `/process/:0/pause` is `0010`: of two patterns of equal length, the one with the earlier literal segment comes first. */
 const orderOf = (pattern: string): string =>
   pattern
     .split("/")
-    .map((word) => (word.startsWith(":") ? 1 : 0))
+    .map((segment) => (segment.startsWith(":") ? 1 : 0))
     .join("");
 
 function listMethods(group: readonly AnyEndpoint[]): string {
   const methods = group.map(({ method }) => method);
   const twice = methods.find((method, i) => methods.indexOf(method) !== i);
-  if (twice !== undefined) throw new Error(`two endpoints are ${twice} ${group[0]?.path}`);
+  if (twice !== undefined) throw new Error(`two endpoints define ${twice} ${group[0]?.path}`);
   return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
 
@@ -84,7 +84,7 @@ function toRoute(endpoint: AnyEndpoint): Route {
   };
 }
 
-/** Null when a value does not fit: then there is no such path. */
+/** Null if a value does not match its schema: the path does not exist. */
 export function readParams({ endpoint, checkParams }: Route, values: readonly string[]): Record<string, string> | null {
   const names = parameterNames(endpoint.path);
   const params = Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]));

@@ -29,18 +29,18 @@ const ROWS: readonly (readonly [range: string | null, expected: ReturnType<typeo
 for (const [range, expected] of ROWS)
   test(`of 100 bytes, "${range}" is ${JSON.stringify(expected)}`, () => assert.deepEqual(read(range), expected));
 
-test("a part of a file that has changed is the whole", () => {
+test("returns the whole file if it has changed", () => {
   assert.deepEqual(read("bytes=0-9", ETAG), { first: 0, last: 9 });
   assert.equal(read("bytes=0-9", '"b"'), null);
   assert.equal(read("bytes=0-9", "Sun, 15 Nov 2026 12:00:00 GMT"), null);
 });
 
-test("of an empty file there is no part", () => {
+test("an empty file has no ranges", () => {
   assert.equal(read("bytes=0-", null, 0), "none");
   assert.equal(read("bytes=-5", null, 0), "none");
 });
 
-test("whatever is asked for, what is answered lies within the file", () => {
+test("every returned range lies within the file", () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), fc.nat(), fc.nat(1000), (text, a, b, bytes) => {
       for (const range of [text, `bytes=${text}`, `bytes=${a}-${b}`, `bytes=${a}-`, `bytes=-${b}`]) {
@@ -52,7 +52,7 @@ test("whatever is asked for, what is answered lies within the file", () => {
   );
 });
 
-test("a client that has the file already is told so", () => {
+test("recognises a client that already has the file", () => {
   assert.ok(hasMatch('"x", W/"a"', ETAG));
   assert.ok(hasMatch("*", ETAG));
   assert.ok(!hasMatch('"x"', ETAG));

@@ -1,22 +1,22 @@
-/** Files as answers: whole or in part, at the pace of the client. */
+/** Files and generated text as streamed answers, at the speed of the client; byte ranges (RFC 9110, section 14). */
 import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
-import { ERRORS } from "../../schemas/errors.ts";
+import { problemResponse } from "../problem.ts";
+import { ServiceError } from "../service-error.ts";
 import { streamBody } from "../streams/body.ts";
 import type { AnswerShape } from "./endpoint.ts";
-import { PROBLEM_TYPE } from "./problem.ts";
 
 export interface SentFile {
   readonly path: string;
   readonly type: string;
-  /** It is sent up to here, however long it has become. */
+  /** Size to send: the file may have grown since. */
   readonly bytes: number;
-  /** Changes with its content: quoted, strong. */
+  /** Strong, in quotes. */
   readonly etag: string;
-  /** What it is saved as. */
+  /** File name for the download. */
   readonly name: string;
 }
 
@@ -28,31 +28,31 @@ interface FileCall {
 
 const PIECE_BYTES = 262_144;
 
-/** What endpoints that send files answer with, for the document. */
+/** Answers of endpoints that send files, for the OpenAPI document. */
 export const FILE_ANSWERS = (type: string): Readonly<Record<number, AnswerShape>> => ({
   200: { description: "The file.", mediaType: type },
-  206: { description: "The part that `Range` asks for.", mediaType: type },
-  304: { description: "The client has it already (`If-None-Match`)." },
+  206: { description: "The part selected by `Range`.", mediaType: type },
+  304: { description: "Not modified (`If-None-Match`)." },
 });
 
 /**
- * @param stallMs a client that takes nothing for so long is let go
- * Rejects with what the system says when the file cannot be opened.
+ * Rejects with the system error if the file cannot be opened.
+ * @param stallMs a client that reads nothing for this long is disconnected
  */
 export async function sendFile(file: SentFile, call: FileCall, stallMs: number): Promise<Response> {
   const { bytes, etag } = file;
   const headers = headersOf(file);
   if (hasMatch(call.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
   const range = readRange(call.headers.get("range"), call.headers.get("if-range"), etag, bytes);
-  if (range === "none") return refuseRange(bytes, call.requestId);
+  if (range === "none") return rejectRange(bytes, call.requestId);
   const { first, last } = range ?? { first: 0, last: bytes - 1 };
   const status = range === null ? 200 : 206;
   headers["Content-Type"] = file.type;
   headers["Content-Length"] = String(last - first + 1);
   if (range !== null) headers["Content-Range"] = `bytes ${first}-${last}/${bytes}`;
   if (call.raw.method === "HEAD" || bytes === 0) return new Response(null, { status, headers });
-  const handle = await open(file.path, "r");
-  return new Response(streamFile(handle, { first, last }, call.raw, stallMs), { status, headers });
+  const pieces = readPieces(await open(file.path, "r"), { first, last });
+  return new Response(sendPieces(pieces, { raw: call.raw, stallMs }), { status, headers });
 }
 
 function headersOf({ etag, name }: SentFile): Record<string, string> {
@@ -68,62 +68,61 @@ function headersOf({ etag, name }: SentFile): Record<string, string> {
 const encodeName = (name: string): string =>
   encodeURIComponent(name).replaceAll(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
 
-function streamFile(handle: FileHandle, { first, last }: ByteRange, raw: IncomingMessage, stallMs: number) {
-  let at = first;
-  let isClosed = false;
-  const drop = () => void raw.socket.destroy();
-  const next = async (): Promise<Uint8Array | null> => {
-    if (at > last) return null;
-    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last - at + 1));
-    const { bytesRead } = await handle.read(piece, 0, piece.length, at);
-    // Fewer than were promised: the client must not take it for the whole.
-    if (bytesRead === 0) throw new Error("the file has become shorter");
-    at += bytesRead;
-    return piece.subarray(0, bytesRead);
-  };
-  const leave = () => {
-    if (isClosed) return;
-    isClosed = true;
-    handle.close().catch(() => {});
-  };
-  return streamBody(
-    {
-      next: () =>
-        next().catch((error: Error) => {
-          leave();
-          drop();
-          throw error;
-        }),
-      leave,
-    },
-    { afterMs: stallMs, drop },
-  );
+async function* readPieces(handle: FileHandle, { first, last }: ByteRange): Pieces {
+  try {
+    for (let at = first; at <= last; ) {
+      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last - at + 1));
+      const { bytesRead } = await handle.read(piece, 0, piece.length, at);
+      // Less than `Content-Length`: the client must not take it for the whole file.
+      if (bytesRead === 0) throw new Error("the file was truncated while it was sent");
+      at += bytesRead;
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
 }
 
-function refuseRange(bytes: number, requestId: string): Response {
-  const code = "range_not_satisfiable";
-  const { status, title } = ERRORS[code];
-  const detail = `The file has ${bytes} bytes; ask for a range within them.`;
-  const problem = { type: `/docs/errors#${code}`, title, status, detail, code, request_id: requestId };
-  const headers = { "Content-Type": PROBLEM_TYPE, "Content-Range": `bytes */${bytes}`, "Cache-Control": "no-store" };
-  return new Response(JSON.stringify(problem), { status, headers });
-}
-
-/** A long answer, sent as it is made: in the memory of one piece, at the pace of its client, compressed where that is asked for. */
-
-export interface Way {
-  readonly raw: IncomingMessage;
-  /** A client that takes nothing for so long is let go. */
-  readonly stallMs: number;
-  onFault(error: unknown): void;
+function rejectRange(bytes: number, requestId: string): Response {
+  const detail = `The file has ${bytes} bytes; request a range within them.`;
+  const error = new ServiceError("range_not_satisfiable", { detail });
+  return problemResponse(error, requestId, { "Content-Range": `bytes */${bytes}` });
 }
 
 type Pieces = AsyncGenerator<Uint8Array, void, undefined>;
 
-/** Rejects when not even the first piece can be made: that is still an answer of its own. */
-export async function startPieces(texts: AsyncGenerator<string>, isPacked: boolean): Promise<Pieces> {
+interface PieceOptions {
+  readonly raw: IncomingMessage;
+  /** A client that reads nothing for this long is disconnected. */
+  readonly stallMs: number;
+  onFault?(error: unknown): void;
+}
+
+/** Sends a long answer with one piece in memory. A fault closes the connection: the client must not take a part for the whole. */
+export function sendPieces(pieces: Pieces, { raw, stallMs, onFault }: PieceOptions): ReadableStream<Uint8Array> {
+  const drop = () => void raw.socket.destroy();
+  const leave = () => void pieces.return(undefined).catch(() => {});
+  // Started here: the `finally` of a generator that was never started does not run.
+  let first: ReturnType<Pieces["next"]> | null = pieces.next();
+  first.catch(() => {});
+  const next = async (): Promise<Uint8Array | null> => {
+    try {
+      const { done, value } = await (first ?? pieces.next());
+      first = null;
+      return done ? null : value;
+    } catch (error) {
+      onFault?.(error);
+      drop();
+      throw error;
+    }
+  };
+  return streamBody({ next, leave }, { afterMs: stallMs, drop });
+}
+
+/** Generated text as bytes, compressed on request. Rejects if the first piece cannot be made: the client then gets an error answer. */
+export async function startPieces(texts: AsyncGenerator<string>, isGzip: boolean): Promise<Pieces> {
   const pieces = toBytes(await texts.next(), texts);
-  return isPacked ? pack(pieces) : pieces;
+  return isGzip ? compressPieces(pieces) : pieces;
 }
 
 async function* toBytes(first: IteratorResult<string>, texts: AsyncGenerator<string>): Pieces {
@@ -136,33 +135,14 @@ async function* toBytes(first: IteratorResult<string>, texts: AsyncGenerator<str
 
 const CHUNK_BYTES = 128 * 1024;
 
-async function* pack(pieces: Pieces): Pieces {
+async function* compressPieces(pieces: Pieces): Pieces {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: CHUNK_BYTES });
-  // What fails is told by reading: the pieces break off there.
+  // A failure also ends the loop below.
   pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), gzip).catch(() => {});
   for await (const chunk of gzip) yield chunk as Uint8Array;
 }
 
-/** A file that breaks off breaks the connection off: nobody takes a part of it for the whole. */
-export function sendPieces(pieces: Pieces, { raw, stallMs, onFault }: Way): ReadableStream<Uint8Array> {
-  const drop = () => void raw.socket.destroy();
-  const leave = () => void pieces.return(undefined).catch(() => {});
-  const next = async (): Promise<Uint8Array | null> => {
-    try {
-      const { done, value } = await pieces.next();
-      return done ? null : value;
-    } catch (error) {
-      onFault(error);
-      drop();
-      throw error;
-    }
-  };
-  return streamBody({ next, leave }, { afterMs: stallMs, drop });
-}
-
-/** Which part of a file a request asks for: RFC 9110, section 14. Pure. */
-
-export interface ByteRange {
+interface ByteRange {
   readonly first: number;
   /** Inclusive. */
   readonly last: number;
@@ -171,8 +151,8 @@ export interface ByteRange {
 const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i;
 
 /**
- * Null: the whole, also where several parts are asked for, which a server may do. "none": a part that is not there.
- * @param condition `If-Range`: the file must still be what the client has a part of
+ * Null: the whole file, also for a request of several ranges, as RFC 9110 allows. "none": a range outside the file.
+ * @param condition `If-Range`: the range applies only if the ETag is unchanged
  */
 export function readRange(
   range: string | null,

@@ -15,7 +15,7 @@ const stream = (input_url: string, more: object = {}) => ({ alias: "cam", input_
 const mqtt = (parameters: object, more: object = {}) => ({ type: "mqtt", parameters, ...more });
 const BROKER = { ip: "192.0.2.7", port: 1883, topic: "drone/1" };
 
-test("a stream is registered, listed, shown, and gone once deleted", async () => {
+test("registers, lists, shows and deletes a stream", async () => {
   const eve = await service.addUser();
   const made = await eve.call("POST", "/stream", stream("rtsp://192.0.2.1/main"));
   assert.equal(made.status, 201);
@@ -39,7 +39,7 @@ test("a stream is registered, listed, shown, and gone once deleted", async () =>
   }
 });
 
-test("an identical stream is the one there is: by address and telemetry, not by alias", async () => {
+test("returns the existing stream for the same URL and telemetry, whatever the alias", async () => {
   const url = "rtsp://198.51.100.2/main";
   const first = await ada.call("POST", "/stream", stream(url));
   const again = await ada.call(
@@ -58,7 +58,7 @@ test("an identical stream is the one there is: by address and telemetry, not by 
   assert.equal(other.status, 201, "another user's is another");
 });
 
-test("of many identical registrations at once one is made", async () => {
+test("many identical concurrent registrations create one source", async () => {
   const eve = await service.addUser();
   const replies = await Promise.all(
     Array.from({ length: 8 }, () => eve.call("POST", "/stream", stream("rtsp://192.0.2.3/x"))),
@@ -67,20 +67,20 @@ test("of many identical registrations at once one is made", async () => {
   assert.equal(new Set(replies.map(({ body }) => body.uuid)).size, 1);
 });
 
-test("the limit of sources holds when raced, and what is there already passes it", async () => {
+test("concurrent requests do not exceed the source limit; an existing source is returned at the limit", async () => {
   const eve = await service.addUser({ sources: 3 });
   const replies = await Promise.all(
     Array.from({ length: 8 }, (_, i) => eve.call("POST", "/stream", stream(`rtsp://192.0.2.4/${i}`))),
   );
   const made = replies.filter(({ status }) => status === 201);
   assert.equal(made.length, 3);
-  const refused = replies.filter(({ status }) => status === 403);
-  assert.deepEqual(new Set(refused.map(({ body }) => body.code)), new Set(["sources_limit_reached"]));
+  const rejected = replies.filter(({ status }) => status === 403);
+  assert.deepEqual(new Set(rejected.map(({ body }) => body.code)), new Set(["sources_limit_reached"]));
   const again = await eve.call("POST", "/stream", stream(made[0]?.body.input_url));
   assert.equal(again.status, 200);
 });
 
-test("credentials are never shown, and masked ones are not taken", async () => {
+test("credentials are never shown, and masked ones are rejected", async () => {
   const made = await ada.call("POST", "/stream", stream("rtsp://admin:hunter2@192.0.2.5/x?token=abc"));
   assert.equal(made.status, 201);
   assert.equal(made.body.input_url, "rtsp://***@192.0.2.5/x?token=***");
@@ -92,7 +92,7 @@ test("credentials are never shown, and masked ones are not taken", async () => {
   assert.doesNotMatch(service.app.logged.join(), /hunter2/);
 });
 
-test("a stream that is resumed is looked up when it is located, and not before", async () => {
+test("a resumed stream is resolved when it is located, not before", async () => {
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.7/moved"));
   const moved = service.sql.typed.sealed("rtsp://169.254.169.254/moved");
   await service.sql`update sources set input_url = ${moved} where uuid = ${body.uuid}`;
@@ -101,7 +101,7 @@ test("a stream that is resumed is looked up when it is located, and not before",
   await assert.rejects((await resolve(true)).locate(), { code: "address_refused" });
 });
 
-test("PATCH changes alias and telemetry, keeps what is left out, and a masked password", async () => {
+test("PATCH changes alias and telemetry, and keeps omitted fields and a masked password", async () => {
   const cfg = mqtt({ ...BROKER, username: "u", password: "hunter3" });
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.6/x", { telemetry_cfg: cfg }));
   assert.equal(body.telemetry_cfg.parameters.password, "***");
@@ -121,8 +121,8 @@ test("PATCH changes alias and telemetry, keeps what is left out, and a masked pa
     user: { username: "eve" },
   })) {
     const taken = await ada.call("PATCH", path, { telemetry_cfg: changeTo(change) });
-    const told = [taken.status, taken.body.errors?.[0]?.path];
-    assert.deepEqual(told, [422, "/telemetry_cfg/parameters/password"], `never for another ${name}`);
+    const answered = [taken.status, taken.body.errors?.[0]?.path];
+    assert.deepEqual(answered, [422, "/telemetry_cfg/parameters/password"], `never for another ${name}`);
   }
   const [row] = await service.sql`select telemetry_cfg from sources where uuid = ${body.uuid}`;
   assert.equal(row?.telemetryCfg.parameters.password, "hunter3");
@@ -133,16 +133,16 @@ test("PATCH changes alias and telemetry, keeps what is left out, and a masked pa
   assert.doesNotMatch(service.app.logged.join(), /hunter3/);
 });
 
-test("PATCH of a source that is not there says so, whatever broker it names", async () => {
+test("PATCH of an unknown source returns 404, whatever broker it names", async () => {
   const telemetry_cfg = mqtt({ ...BROKER, ip: "169.254.169.254" });
   const absent = await ada.call("PATCH", `/source/${newUuid()}`, { telemetry_cfg });
   assert.deepEqual([absent.status, absent.body.code], [404, "source_not_found"]);
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.61/x"));
-  const refused = await ada.call("PATCH", `/source/${body.uuid}`, { telemetry_cfg });
-  assert.equal(refused.body.code, "address_refused");
+  const rejected = await ada.call("PATCH", `/source/${body.uuid}`, { telemetry_cfg });
+  assert.equal(rejected.body.code, "address_refused");
 });
 
-test("a password that is refused is not sent back", async () => {
+test("does not return a rejected password", async () => {
   for (const password of [83174629, ["hunter7"], "hunter7".repeat(50), "hunter7\u0001"]) {
     const telemetry_cfg = mqtt({ ...BROKER, username: "u", password } as never);
     const reply = await ada.call("POST", "/stream", stream("rtsp://192.0.2.62/x", { telemetry_cfg }));
@@ -161,18 +161,18 @@ test("PATCH does not make two sources identical", async () => {
   assert.match(reply.body.detail, new RegExp(plain.body.uuid));
 });
 
-test("a source is processing while a process runs on it, and cannot be deleted", async () => {
+test("a source with a running process is `processing` and cannot be deleted", async () => {
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.9/x"));
   const process = await insertProcess(service.sql, ada.user.uuid, body.uuid, "running");
   assert.equal((await ada.call("GET", `/source/${body.uuid}`)).body.status, "processing");
-  const refused = await ada.call("DELETE", `/source/${body.uuid}`);
-  assert.deepEqual([refused.status, refused.body.code], [409, "source_in_use"]);
+  const rejected = await ada.call("DELETE", `/source/${body.uuid}`);
+  assert.deepEqual([rejected.status, rejected.body.code], [409, "source_in_use"]);
   await service.sql`update processes set state = 'finished' where uuid = ${process}`;
   assert.equal((await ada.call("GET", `/source/${body.uuid}`)).body.status, "unknown");
   assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
 });
 
-test("a source of another user is not there", async () => {
+test("a source of another user is not found", async () => {
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.10/x"));
   const eve = await service.addUser();
   for (const [method, change] of [["GET"], ["DELETE"], ["PATCH", { alias: "mine" }]] as const) {
@@ -182,7 +182,7 @@ test("a source of another user is not there", async () => {
   await assert.rejects(service.sources.resolveInput(eve.user.uuid, body.uuid), { code: "source_not_found" });
 });
 
-test("the listing is newest first and whole, or in pages that follow each other", async () => {
+test("the listing is newest first, complete or in consecutive pages", async () => {
   const eve = await service.addUser();
   const uuids: string[] = [];
   for (let i = 0; i < 5; i += 1) {
@@ -208,14 +208,14 @@ test("the listing is newest first and whole, or in pages that follow each other"
 const withTelemetry = (telemetry_cfg: unknown) => stream("rtsp://192.0.2.20/x", { telemetry_cfg });
 const FOV = { sensor_hfov: 60, sensor_vfov: 40 };
 
-const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] = [
+const REJECTED: readonly (readonly [why: string, body: unknown, path: string])[] = [
   ["no body", {}, "/alias"],
   ["an empty alias", stream("rtsp://192.0.2.1/x", { alias: "" }), "/alias"],
   ["a blank alias", stream("rtsp://192.0.2.1/x", { alias: "  " }), "/alias"],
   ["an alias that is too long", stream("rtsp://192.0.2.1/x", { alias: "x".repeat(256) }), "/alias"],
   ["control characters in the alias", stream("rtsp://192.0.2.1/x", { alias: "a\u0007b" }), "/alias"],
   ["NUL in the alias", stream("rtsp://192.0.2.1/x", { alias: "a\u0000b" }), "/alias"],
-  ["an alias that is no text", stream("rtsp://192.0.2.1/x", { alias: 5 }), "/alias"],
+  ["an alias that is not a string", stream("rtsp://192.0.2.1/x", { alias: 5 }), "/alias"],
   ["another scheme", stream("http://192.0.2.1/x"), "/input_url"],
   ["a file", stream("file:///etc/passwd"), "/input_url"],
   ["a path", stream("/etc/passwd"), "/input_url"],
@@ -223,10 +223,10 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["a space", stream("rtsp://192.0.2.1/a b"), "/input_url"],
   ["a line break", stream("rtsp://192.0.2.1/a\nb"), "/input_url"],
   ["two @", stream("rtsp://a@b@192.0.2.1/"), "/input_url"],
-  ["a port that is none", stream("rtsp://192.0.2.1:70000/"), "/input_url"],
-  ["a type that is not the scheme's", stream("rtsp://192.0.2.1/x", { stream_type: "rtmp" }), "/input_url"],
+  ["an invalid port", stream("rtsp://192.0.2.1:70000/"), "/input_url"],
+  ["a type that does not match the scheme", stream("rtsp://192.0.2.1/x", { stream_type: "rtmp" }), "/input_url"],
   ["an unknown type", stream("rtsp://192.0.2.1/x", { stream_type: "srt" }), "/stream_type"],
-  ["telemetry that is no object", withTelemetry("mqtt"), "/telemetry_cfg"],
+  ["telemetry that is not an object", withTelemetry("mqtt"), "/telemetry_cfg"],
   ["telemetry without a channel", withTelemetry({}), "/telemetry_cfg/type"],
   ["an unknown channel", withTelemetry({ type: "udp" }), "/telemetry_cfg/type"],
   ["an unknown format", withTelemetry(mqtt(BROKER, { format: "xml" })), "/telemetry_cfg/format"],
@@ -234,7 +234,7 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["mqtt with parameters null", withTelemetry({ type: "mqtt", parameters: null }), "/telemetry_cfg/parameters"],
   ["static with parameters null", withTelemetry({ type: "static", parameters: null }), "/telemetry_cfg/parameters"],
   [
-    "websocket with text for a number",
+    "websocket with a string for a number",
     withTelemetry({ type: "websocket", parameters: { sensor_hfov: "60" } }),
     "/telemetry_cfg/parameters/sensor_hfov",
   ],
@@ -249,11 +249,11 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     withTelemetry(mqtt({ ip: "h", port: 1, topic: "a/b+" })),
     "/telemetry_cfg/parameters/topic",
   ],
-  ["a port as text", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
+  ["a port as a string", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
   ["port 0", withTelemetry(mqtt({ ...BROKER, port: 0 })), "/telemetry_cfg/parameters/port"],
   ["a broker with a path", withTelemetry(mqtt({ ...BROKER, ip: "h/x" })), "/telemetry_cfg/parameters/ip"],
   [
-    "a masked password at first",
+    "a masked password without a stored one",
     withTelemetry(mqtt({ ...BROKER, password: "***" })),
     "/telemetry_cfg/parameters/password",
   ],
@@ -263,7 +263,7 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     "/telemetry_cfg/parameters/sensor_hfov",
   ],
   [
-    "static with text",
+    "static with a string",
     withTelemetry({ type: "static", parameters: { ...FOV, latitude: "1" } }),
     "/telemetry_cfg/parameters/latitude",
   ],
@@ -273,13 +273,13 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     "/telemetry_cfg/parameters/latitude",
   ],
   [
-    "static of a vendor",
+    "static in a vendor format",
     withTelemetry({ type: "static", format: "vendor_a", parameters: FOV }),
     "/telemetry_cfg/format",
   ],
 ];
-for (const [why, body, path] of REFUSED) {
-  test(`POST /stream refuses ${why}`, async () => {
+for (const [why, body, path] of REJECTED) {
+  test(`POST /stream rejects ${why}`, async () => {
     const reply = await ada.call("POST", "/stream", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
     const paths = reply.body.errors.map((fault: { path: string }) => fault.path);
@@ -293,26 +293,26 @@ for (const [path, body] of [
   ["/telemetry_cfg/parameters/ip", withTelemetry(mqtt({ ...BROKER, ip: "10.0.0.1" }))],
   ["/telemetry_cfg/parameters/ip", withTelemetry(mqtt({ ...BROKER, ip: "fe80::1" }))],
 ] as const) {
-  test(`POST /stream connects to no denied address: ${JSON.stringify(body).slice(0, 120)}`, async () => {
+  test(`POST /stream does not connect to a denied address: ${JSON.stringify(body).slice(0, 120)}`, async () => {
     const reply = await ada.call("POST", "/stream", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
     assert.equal(reply.body.errors[0].path, path);
   });
 }
 
-const TAKEN: readonly (readonly [why: string, body: unknown])[] = [
+const ACCEPTED: readonly (readonly [why: string, body: unknown])[] = [
   ["rtsps", stream("rtsps://192.0.2.30/x")],
   ["rtmp", { alias: "x", input_url: "rtmp://192.0.2.30/live/x", stream_type: "rtmp" }],
   ["rtmps", { alias: "x", input_url: "rtmps://192.0.2.30/live/x", stream_type: "rtmp" }],
   ["IPv6", stream("rtsp://[2001:db8::1]:554/x")],
-  ["fields that we do not know", stream("rtsp://192.0.2.31/x", { colour: "red" })],
+  ["unknown fields", stream("rtsp://192.0.2.31/x", { colour: "red" })],
   ["telemetry null", stream("rtsp://192.0.2.32/x", { telemetry_cfg: null })],
   ["websocket", stream("rtsp://192.0.2.33/x", { telemetry_cfg: { type: "websocket" } })],
   [
     "websocket with parameters null",
     stream("rtsp://192.0.2.37/x", { telemetry_cfg: { type: "websocket", parameters: null } }),
   ],
-  ["an address that ends in a slash", { alias: "x", input_url: "rtmp://192.0.2.30/live/", stream_type: "rtmp" }],
+  ["a URL with a trailing slash", { alias: "x", input_url: "rtmp://192.0.2.30/live/", stream_type: "rtmp" }],
   ["vendor_a by mqtt", stream("rtsp://192.0.2.34/x", { telemetry_cfg: mqtt(BROKER, { format: "vendor_a" }) })],
   [
     "static",
@@ -320,13 +320,13 @@ const TAKEN: readonly (readonly [why: string, body: unknown])[] = [
   ],
   ["an alias that looks like a path", stream("rtsp://192.0.2.36/x", { alias: "../../etc/passwd" })],
 ];
-for (const [why, body] of TAKEN) {
-  test(`POST /stream takes ${why}`, async () => {
+for (const [why, body] of ACCEPTED) {
+  test(`POST /stream accepts ${why}`, async () => {
     assert.equal((await ada.call("POST", "/stream", body)).status, 201);
   });
 }
 
-test("a websocket without parameters is one and the same, however that is said", async () => {
+test("websocket telemetry without parameters is identical in every notation", async () => {
   const url = "rtsp://192.0.2.41/x";
   const made = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: { type: "websocket" } }));
   for (const parameters of [null, {}]) {
@@ -335,7 +335,7 @@ test("a websocket without parameters is one and the same, however that is said",
   }
 });
 
-test("telemetry comes back with its defaults and without what we do not know", async () => {
+test("returns telemetry with defaults and without unknown fields", async () => {
   const cfg = { type: "static", more: 1, parameters: { ...FOV, wings: 2 } };
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.40/x", { telemetry_cfg: cfg }));
   assert.deepEqual(body.telemetry_cfg, { type: "static", format: "native", parameters: FOV });

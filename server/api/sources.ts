@@ -3,33 +3,27 @@ import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import { NewStream, NewVideo, SourceChange, SourceListing, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Registered } from "../store/sources.ts";
-import { type AnyEndpoint, defineEndpoint, type JsonAnswer } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok } from "./endpoint.ts";
 
-type SourceNeeds = Pick<Sources, "upload" | "register" | "describe" | "list" | "find" | "change" | "remove">;
+type SourceDeps = Pick<Sources, "upload" | "register" | "describe" | "list" | "find" | "change" | "remove">;
 
-const tag = "Sources";
-const access = "key";
+const define = defineEndpoints("Sources");
 
 const REGISTERED = {
-  200: { description: "There is an identical one: this.", schema: SourceRecord },
+  200: { description: "The identical source that you already have.", schema: SourceRecord },
   201: { description: "Registered.", schema: SourceRecord },
 };
 
-export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
+export function sourceEndpoints(sources: SourceDeps): readonly AnyEndpoint[] {
   const answerRegistered = ({ source, isNew }: Registered, publicUrl: string): JsonAnswer => ({
     status: isNew ? 201 : 200,
     body: sources.describe(source, publicUrl),
   });
   return [
-    defineEndpoint({
-      method: "POST",
-      path: "/video",
-      tag,
-      id: "uploadVideo",
-      summary: "Uploads a video file",
+    define("POST", "/video", "uploadVideo", {
+      summary: "Upload a video file",
       description:
-        "A form with the file (mp4, mov or avi) as `file`, and optionally an `alias`: else the file's name is the alias. A file in a part of another name is taken too, as long as it is the only one. A file with the same bytes as one of yours is not stored again.",
-      access,
+        "A form with the file (mp4, mov or avi) in the part `file`, and an optional `alias`; the default alias is the file name. A part with another name is accepted if it contains the only file. If you already have a source with the same bytes, that source is returned and nothing is stored.",
       rawBody: { mediaType: "multipart/form-data", schema: NewVideo },
       answers: REGISTERED,
       errors: [
@@ -39,78 +33,45 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
       ],
       handle: async (call) => answerRegistered(await sources.upload(call), call.publicUrl),
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/stream",
-      tag,
-      id: "registerStream",
-      summary: "Registers a live stream",
+    define("POST", "/stream", "registerStream", {
+      summary: "Register a live stream",
       description:
-        "One with the same address and telemetry as a source of yours is not registered again. An address of this service's own media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that address, with your key as the password or as `?api_key=`.",
-      access,
+        "If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`.",
       body: NewStream,
       answers: REGISTERED,
       errors: ["sources_limit_reached", "address_refused", "path_in_use"],
       handle: async ({ user, body, publicUrl }) =>
         answerRegistered(await sources.register(user, body, publicUrl), publicUrl),
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/sources",
-      tag,
-      id: "listSources",
-      summary: "Lists your sources",
-      access,
+    define("GET", "/sources", "listSources", {
+      summary: "List your sources",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
-      errors: [],
-      async handle({ user, query, publicUrl }) {
-        const { rows, nextCursor } = await sources.list(user, query);
-        const next = nextCursor === null ? {} : { next_cursor: nextCursor };
-        return { status: 200, body: { sources: rows.map((row) => sources.describe(row, publicUrl)), ...next } };
-      },
+      handle: async ({ user, query, publicUrl }) =>
+        listing("sources", await sources.list(user, query), (row) => sources.describe(row, publicUrl)),
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/source/{source_id}",
-      tag,
-      id: "readSource",
-      summary: "Shows a source",
-      access,
+    define("GET", "/source/{source_id}", "readSource", {
+      summary: "Get a source",
       answers: { 200: { description: "The source.", schema: SourceRecord } },
       errors: ["source_not_found"],
-      async handle({ user, params, publicUrl }) {
-        return { status: 200, body: sources.describe(await sources.find(user, params.source_id ?? ""), publicUrl) };
-      },
+      handle: async ({ user, params, publicUrl }) =>
+        ok(sources.describe(await sources.find(user, params.source_id), publicUrl)),
     }),
-    defineEndpoint({
-      method: "PATCH",
-      path: "/source/{source_id}",
-      tag,
-      id: "changeSource",
-      summary: "Changes the alias or the telemetry of a source",
-      access,
+    define("PATCH", "/source/{source_id}", "changeSource", {
+      summary: "Change the alias or the telemetry of a source",
       body: SourceChange,
-      answers: { 200: { description: "The source as it is now.", schema: SourceRecord } },
+      answers: { 200: { description: "The changed source.", schema: SourceRecord } },
       errors: ["source_not_found", "source_exists", "address_refused"],
-      async handle({ user, params, body, publicUrl }) {
-        const changed = await sources.change(user, params.source_id ?? "", body);
-        return { status: 200, body: sources.describe(changed, publicUrl) };
-      },
+      handle: async ({ user, params, body, publicUrl }) =>
+        ok(sources.describe(await sources.change(user, params.source_id, body), publicUrl)),
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/source/{source_id}",
-      tag,
-      id: "deleteSource",
-      summary: "Removes a source that no process runs on, and its file",
-      access,
-      answers: { 200: { description: "It is gone.", schema: Deleted } },
+    define("DELETE", "/source/{source_id}", "deleteSource", {
+      summary: "Delete a source that no process uses, and its file",
+      answers: { 200: { description: "Deleted.", schema: Deleted } },
       errors: ["source_not_found", "source_in_use"],
-      async handle({ user, params }) {
-        const uuid = params.source_id ?? "";
+      async handle({ user, params: { source_id: uuid } }) {
         await sources.remove(user, uuid);
-        return { status: 200, body: { deleted: true, uuid } };
+        return deleted(uuid);
       },
     }),
   ];

@@ -1,7 +1,9 @@
-/** What a process has seen: its track report, and the same for maps and tables. */
+/** Track reports: the tracks of a process as a report, GeoJSON, KML or CSV, and their enhancement. */
 import type { Static } from "typebox";
 import {
   DeletedReport,
+  EnhancementStarted,
+  EnhancementState,
   TrackCollection,
   TrackedListing,
   TrackedQuery,
@@ -13,11 +15,14 @@ import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";
 import { beginEntry, endEntry } from "../../tracks/report-entry.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { Enhancements } from "../enhancement/enhancements.ts";
 import type { Signer } from "../keys/signed-urls.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
+import { type EnhancementRow, findEnhancement } from "../store/enhancements.ts";
+import { invalidCursor } from "../store/page.ts";
 import {
   deleteReport,
   findReported,
@@ -30,71 +35,70 @@ import { chooseWindow, readReportCursor, reportTracks } from "../tracks/report-t
 import type { TrackLog } from "../tracks/track-log.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip } from "./answers.ts";
-import { type AnswerShape, type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnswerShape, type AnyEndpoint, defineEndpoints, listing, ok } from "./endpoint.ts";
+import { processNotFound } from "./processes.ts";
 import { describeFiles } from "./recordings.ts";
 import { sendPieces, startPieces } from "./send-file.ts";
 
-interface TrackNeeds {
+interface TrackDeps {
   readonly sql: Sql;
   readonly config: Config["report"];
   readonly processes: Pick<Processes, "expectOffer">;
   readonly tracks: Pick<TrackLog, "flush">;
-  /** A client that takes nothing for so long is let go. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
 type Query = Static<typeof TracksQuery>;
 
-/** What was told in the last moment is worth so long a wait, but no failure. */
+/** How long a report waits for tracks that are not written yet; then it is made without them. */
 const FLUSH_MS = 2_000;
 const PATH = "/process/{process_uuid}/tracks";
-const tag = "Track reports";
-const access = "key";
+const define = defineEndpoints("Track reports");
 
-const ABOUT =
-  "Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`).";
+const READ_DESCRIPTION =
+  "For processes whose key had the track logger when they started. The report of a running process covers the last minutes (`report.window_minutes`, default 5), that of a process that has ended all of it. `limit` and `cursor` page the report by track id; without them it is complete. The answer is streamed: a long process gives a long answer, most of which is images (`patches=false` omits them). The other formats contain all tracks, independent of the window. Paths are thinned: one point per second, and one whenever the object has moved by more than two metres and by more than its position error (properties of the element `report`).";
 
-export function trackEndpoints(needs: TrackNeeds): readonly AnyEndpoint[] {
-  const { sql, config, tracks } = needs;
-  const shared = { path: PATH, tag, access, description: ABOUT } as const;
+export function trackEndpoints(deps: TrackDeps): readonly AnyEndpoint[] {
+  const { sql, config, tracks } = deps;
   const read = (method: "GET" | "POST", id: string, summary: string) =>
-    defineEndpoint({
-      ...{ ...shared, method, id, summary },
+    define(method, PATH, id, {
+      summary,
+      description: READ_DESCRIPTION,
       query: TracksQuery,
       answers: { 200: TRACKS_ANSWER },
       errors: ["process_not_found", "report_not_found", "graph_lacks"],
-      async handle({ user, params, query, raw, headers: asked, log }) {
-        const process = await expectReported(sql, user, params.process_uuid ?? "");
+      async handle({ user, params, query, raw, headers: requestHeaders, log }) {
+        const process = await expectReported(sql, user, params.process_uuid);
         const isActive = !isEnded(process);
-        if (isActive) await expectReport(needs.processes, user, process.uuid);
-        const { headers, make } = choose(needs, process, query, isActive);
+        if (isActive) await expectReportElement(deps.processes, user, process.uuid);
+        const { headers, make } = chooseFormat(deps, process, query, isActive);
         if (raw.method === "HEAD") return new Response(null, { headers });
         await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
-        const isPacked = acceptsGzip(asked.get("accept-encoding") ?? undefined);
-        // Before anything is promised: a database that is away is still an answer of its own.
-        const pieces = await startPieces(make(), isPacked);
-        const onFault = (error: unknown) => log.warn({ err: error }, "an answer with tracks broke off");
-        return new Response(sendPieces(pieces, { raw, stallMs: needs.stallMs, onFault }), {
-          headers: { ...headers, ...(isPacked && { "Content-Encoding": "gzip" }) },
+        const isGzip = acceptsGzip(requestHeaders.get("accept-encoding"));
+        // Before the status is sent: if the database is unavailable, the answer is an error.
+        const pieces = await startPieces(make(), isGzip);
+        const onFault = (error: unknown) => log.warn({ err: error }, "track report aborted");
+        return new Response(sendPieces(pieces, { raw, stallMs: deps.stallMs, onFault }), {
+          headers: { ...headers, ...(isGzip && { "Content-Encoding": "gzip" }) },
         });
       },
     });
   return [
-    read("GET", "readTracks", "The track report of a process, or its tracks as GeoJSON, KML or CSV"),
-    read("POST", "postTracks", "The same as with GET"),
-    defineEndpoint({
-      ...{ path: PATH, tag, access, method: "DELETE", id: "deleteTracks" },
-      summary: "Deletes the track report of a process",
+    read("GET", "readTracks", "Get the track report of a process, or its tracks as GeoJSON, KML or CSV"),
+    read("POST", "postTracks", "Same as GET"),
+    define("DELETE", PATH, "deleteTracks", {
+      summary: "Delete the track report of a process",
       description:
-        "Tracks, their paths and their pictures. Of a process that has ended there is no report any more. Of one that runs, what was seen so far is gone, and the report goes on with what is seen from now on; what is on the picture then comes again with it.",
+        "Deletes the tracks with their paths and images. A process that has ended then has no report. The report of a running process continues with new detections; objects that are still visible appear in it again.",
       answers: { 200: { description: "Deleted.", schema: DeletedReport } },
       errors: ["process_not_found", "report_not_found"],
       async handle({ user, params }) {
-        const process = await expectReported(sql, user, params.process_uuid ?? "");
-        // What was told before must not be written after.
+        const process = await expectReported(sql, user, params.process_uuid);
+        // Tracks received before the request must not be written after it.
         await tracks.flush();
         await deleteReport(sql, process.uuid, { isEnded: isEnded(process), most: config.batch_points });
-        return { status: 200, body: { process_uuid: process.uuid, deleted: true } };
+        return ok({ process_uuid: process.uuid, deleted: true });
       },
     }),
   ];
@@ -102,8 +106,8 @@ export function trackEndpoints(needs: TrackNeeds): readonly AnyEndpoint[] {
 
 const isEnded = ({ state }: ReportedProcess): boolean => state === "finished" || state === "failed";
 
-/** Throws `ServiceError` before anything is read. */
-function choose({ sql, config }: TrackNeeds, process: ReportedProcess, query: Query, isActive: boolean) {
+/** Throws `ServiceError` before anything is read from the database. */
+function chooseFormat({ sql, config }: TrackDeps, process: ReportedProcess, query: Query, isActive: boolean) {
   const { uuid: processUuid } = process;
   const shared = { "Cache-Control": "private, no-store", Vary: "Accept-Encoding" };
   if (query.format !== "json") {
@@ -129,33 +133,25 @@ function choose({ sql, config }: TrackNeeds, process: ReportedProcess, query: Qu
 }
 
 function readAfter(cursor: string | undefined): number {
-  if (cursor === undefined) return 0;
-  const after = readReportCursor(cursor);
-  if (after !== null) return after;
-  const message = "expected the `next_cursor` of an earlier answer; leave it out to begin at the first page";
-  throw new ServiceError("invalid_input", { detail: `cursor: ${message}`, errors: [{ path: "cursor", message }] });
+  const after = cursor === undefined ? 0 : readReportCursor(cursor);
+  if (after === null) throw invalidCursor();
+  return after;
 }
 
-/** One of another user's is one that is not there. */
-export async function expectReported(sql: Sql, user: User, uuid: string): Promise<ReportedProcess> {
+/** A process of another user is reported as not found. */
+async function expectReported(sql: Sql, user: User, uuid: string): Promise<ReportedProcess> {
   const process = await findReported(sql, user.uuid, uuid);
-  if (process === null)
-    throw new ServiceError("process_not_found", {
-      detail: `there is no process ${uuid}; GET /processes?state=all lists yours`,
-    });
-  if (!process.hasTrackLogger)
-    throw new ServiceError("report_not_found", {
-      detail: `the key of the process ${uuid} had no track logger when it was started; GET /user_info tells whether it has one`,
-    });
-  if (process.reportDeletedAt !== null)
-    throw new ServiceError("report_not_found", {
-      detail: `the report of the process ${uuid} was deleted at ${process.reportDeletedAt.toISOString()}`,
-    });
-  return process;
+  if (process === null) throw processNotFound(uuid);
+  if (process.hasTrackLogger && process.reportDeletedAt === null) return process;
+  throw new ServiceError("report_not_found", {
+    detail: process.hasTrackLogger
+      ? `the report of process ${uuid} was deleted at ${process.reportDeletedAt?.toISOString()}`
+      : `the key of process ${uuid} had no track logger when the process was started; GET /user_info says whether it has one`,
+  });
 }
 
-/** Of one that is just being taken up, or ends in this very moment, nobody can tell; then it has what there is. */
-async function expectReport(processes: TrackNeeds["processes"], user: User, uuid: string): Promise<void> {
+/** Rejects if the graph has no `report` element. A process that is just starting or ending cannot be asked: it passes. */
+async function expectReportElement(processes: TrackDeps["processes"], user: User, uuid: string): Promise<void> {
   try {
     await processes.expectOffer(user, uuid, "report");
   } catch (error) {
@@ -163,38 +159,30 @@ async function expectReport(processes: TrackNeeds["processes"], user: User, uuid
   }
 }
 
-/** Which processes have a track report. */
-
-interface TrackedNeeds {
+interface TrackedProcessDeps {
   readonly sql: Sql;
   readonly recordings: Pick<ProcessRecordings, "list">;
   readonly signer: Pick<Signer, "sign">;
 }
 
-export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedNeeds): readonly AnyEndpoint[] {
+export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedProcessDeps): readonly AnyEndpoint[] {
   const findVideo = async ({ uuid }: TrackedRow, { hasRecording }: User, publicUrl: string): Promise<string | null> => {
     if (!hasRecording) return null;
     const [first] = describeFiles(await recordings.list(uuid), uuid, signer, publicUrl);
     return first?.download_url ?? null;
   };
   return [
-    defineEndpoint({
-      method: "GET",
-      path: "/tracked_processes",
-      tag: "Track reports",
-      id: "listTrackedProcesses",
-      summary: "Lists your processes that have a track report",
+    define("GET", "/tracked_processes", "listTrackedProcesses", {
+      summary: "List your processes that have a track report",
       description:
-        "Those whose key had the track logger when they started and whose report was not deleted, with the processed video of keys with process recording. Tracks are kept for `report.retention_days`, also of processes that run.",
-      access: "key",
+        "Processes whose key had the track logger when they started and whose report was not deleted; for keys with process recording, with the processed video. Tracks are kept for `report.retention_days`, also those of running processes.",
       query: TrackedQuery,
       answers: { 200: { description: "Newest first.", schema: TrackedListing } },
-      errors: [],
       async handle({ user, query, publicUrl }) {
         const { rows, nextCursor } = await listTracked(sql, user.uuid, query);
-        const listed = [];
-        for (const row of rows) listed.push(describe(row, await findVideo(row, user, publicUrl)));
-        return { status: 200, body: { tracked_processes: listed, ...(nextCursor && { next_cursor: nextCursor }) } };
+        const records: object[] = [];
+        for (const row of rows) records.push(describe(row, await findVideo(row, user, publicUrl)));
+        return listing("tracked_processes", { rows: records, nextCursor });
       },
     }),
   ];
@@ -209,17 +197,79 @@ const describe = (row: TrackedRow, videoUrl: string | null) => ({
   video_url: videoUrl,
 });
 
-/** What `GET /process/{process_uuid}/tracks` answers with, for the document: written by the formats themselves. */
+interface EnhancementDeps {
+  readonly sql: Sql;
+  readonly enhancements: Pick<Enhancements, "start">;
+  readonly tracks: Pick<TrackLog, "flush">;
+}
 
+export function enhancementEndpoints({ sql, enhancements, tracks }: EnhancementDeps): readonly AnyEndpoint[] {
+  return [
+    define("POST", "/decorate_tracks/{process_uuid}", "enhanceTracks", {
+      summary: "Start the enhancement of the report of a finished process",
+      description:
+        "Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes.",
+      answers: { 200: { description: "The enhancement runs.", schema: EnhancementStarted } },
+      errors: [
+        ...(["enhancement_not_enabled", "processes_limit_reached", "usage_limit_reached"] as const),
+        ...(["process_not_found", "report_not_found", "wrong_state", "enhancement_failed"] as const),
+      ],
+      async handle({ user, params }) {
+        if (!user.hasEnhancement)
+          throw new ServiceError("enhancement_not_enabled", {
+            detail: "enhancement is not enabled for this key; ask the operator for a key with enhancement",
+          });
+        const process = await expectReported(sql, user, params.process_uuid);
+        if (!isEnded(process))
+          throw new ServiceError("wrong_state", {
+            detail: `the process is ${process.state}; its report can be enhanced once it has finished`,
+          });
+        await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
+        await enhancements.start(user, process.uuid);
+        return ok({ process_uuid: process.uuid });
+      },
+    }),
+    ...(["GET", "POST"] as const).map((method) =>
+      define(
+        method,
+        "/decorate_tracks/{process_uuid}/status",
+        method === "GET" ? "readEnhancement" : "askForEnhancement",
+        {
+          summary: "Get the status of the enhancement",
+          description:
+            "FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows the results.",
+          answers: { 200: { description: "Status and progress.", schema: EnhancementState } },
+          errors: ["process_not_found", "report_not_found", "enhancement_not_found"],
+          async handle({ user, params }) {
+            const { uuid } = await expectReported(sql, user, params.process_uuid);
+            const enhancement = await findEnhancement(sql, uuid);
+            if (enhancement !== null) return ok(describeEnhancement(enhancement));
+            throw new ServiceError("enhancement_not_found", {
+              detail: `no enhancement was started for this process; start one with POST /decorate_tracks/${uuid}`,
+            });
+          },
+        },
+      ),
+    ),
+  ];
+}
+
+function describeEnhancement({ status, fault, done, total }: EnhancementRow) {
+  const progress = status === "FINISHED" ? 1 : total === 0 ? 0 : Math.min(1, done / total);
+  const counted = `${done} of ${Math.max(done, total)} tracks`;
+  return { status, progress, detail: status === "FAILED" ? `${counted}; ${fault}` : counted };
+}
+
+/** Examples of `GET /process/{process_uuid}/tracks` for the OpenAPI document, written by the formats themselves. */
 const PROCESS = "01890000-0000-7000-8000-000000000001";
-const BEGAN_MS = 1_700_000_000_000;
+const START_MS = 1_700_000_000_000;
 
 const SAMPLE: WholeTrack = {
   ...{ id: 7, classId: 2, className: "car", isLive: false, box: [480, 540, 240, 270] },
-  ...{ firstSeenMs: BEGAN_MS, lastSeenMs: BEGAN_MS + 1000, sightings: 25 },
+  ...{ firstSeenMs: START_MS, lastSeenMs: START_MS + 1000, sightings: 25 },
   confidence: { best: 0.91, mean: 0.83, least: 0.62 },
   points: [0, 1].map((second) => ({
-    timeMs: BEGAN_MS + second * 1000,
+    timeMs: START_MS + second * 1000,
     confidence: 0.83,
     box: [400 + 80 * second, 540, 240, 270],
     spot: {
@@ -236,15 +286,15 @@ function sampleOf(name: keyof typeof TRACKS_FORMATS): string {
 
 function sampleReport(): unknown {
   const [firstSpot = null, lastSpot = null] = SAMPLE.points.map(({ timeMs, spot }) => spot && { ...spot, timeMs });
-  const patch = { timeMs: BEGAN_MS, confidence: 0.91, jpeg: "/9j/4AAQSkZJRgABAQAAAQABAAD/2Q==" };
+  const patch = { timeMs: START_MS, confidence: 0.91, jpeg: "/9j/4AAQSkZJRgABAQAAAQABAAD/2Q==" };
   const track = JSON.parse(beginEntry({ ...SAMPLE, firstSpot, lastSpot }) + endEntry(patch, null));
-  return { process_uuid: PROCESS, report_time: BEGAN_MS / 1000 + 2, time_window_minutes: 5, tracks: [track] };
+  return { process_uuid: PROCESS, report_time: START_MS / 1000 + 2, time_window_minutes: 5, tracks: [track] };
 }
 
 const typeOf = (name: keyof typeof TRACKS_FORMATS): string => TRACKS_FORMATS[name].mediaType.split(";")[0] ?? "";
 
-export const TRACKS_ANSWER: AnswerShape = {
-  description: "The report, or the file.",
+const TRACKS_ANSWER: AnswerShape = {
+  description: "The report, or the tracks in the chosen format.",
   schema: TrackReportRecord,
   otherTypes: [typeOf("geojson"), typeOf("kml"), typeOf("csv")],
   otherSchemas: { [typeOf("geojson")]: TrackCollection },

@@ -9,27 +9,27 @@ import { type Client, insertProcess, openSourcesService, type SourcesService } f
 
 let service: SourcesService;
 let ada: Client;
-let film: Buffer;
+let clip: Buffer;
 
 before(async () => {
   service = await openSourcesService({ HTTP_IDLE_SECONDS: "1", UPLOADS_STEP_BYTES: "65536" });
   ada = await service.addUser();
-  film = await withFolder(async (folder) => {
-    await makeFilm(join(folder, "film.mp4"), 20, false);
-    return readFile(join(folder, "film.mp4"));
+  clip = await withFolder(async (folder) => {
+    await makeFilm(join(folder, "clip.mp4"), 20, false);
+    return readFile(join(folder, "clip.mp4"));
   });
 });
 after(() => service?.close());
 
 let count = 0;
-/** The film with so many bytes behind it that players skip: valid, and never the same twice. */
-function newFilm(bytes = film.length + 64): Buffer {
-  const box = Buffer.alloc(bytes - film.length);
+/** The clip followed by bytes that players skip: valid, and different every time. */
+function newClip(bytes = clip.length + 64): Buffer {
+  const box = Buffer.alloc(bytes - clip.length);
   box.writeUInt32BE(box.length, 0);
   box.write("free", 4);
   count += 1;
   box.writeUInt32BE(count, 8);
-  return Buffer.concat([film, box]);
+  return Buffer.concat([clip, box]);
 }
 
 function form(file: Buffer | string, name = "clip.mp4", fields: Readonly<Record<string, string>> = {}): FormData {
@@ -44,18 +44,18 @@ const storedOf = async (client: Client) =>
     ({ fileName }) => fileName,
   );
 
-/** On disk is what the database names, and nothing else is promised to anybody. */
-async function expectNothingLeft(): Promise<void> {
+/** The files on disk are those in the database, and no storage is reserved. */
+async function expectClean(): Promise<void> {
   const rows = await service.sql`select file_name from sources where type = 'file'`;
   assert.deepEqual([...(await service.listFiles())].sort(), rows.map(({ fileName }) => fileName).sort());
   const [{ reserved = -1 } = {}] = await service.sql`select count(*) as reserved from upload_reservations`;
   assert.equal(reserved, 0);
 }
 
-/** Waits for what comes to be after the client has gone. */
-async function untilNothingIsLeft(): Promise<void> {
+/** Waits for the clean-up after the client has disconnected. */
+async function untilClean(): Promise<void> {
   for (;;) {
-    const failed = await expectNothingLeft().then(
+    const failed = await expectClean().then(
       () => null,
       (error) => error,
     );
@@ -64,7 +64,7 @@ async function untilNothingIsLeft(): Promise<void> {
   }
 }
 
-/** An upload of which not all is sent. */
+/** An incomplete upload. */
 async function sendPart(client: Client, declared: number | null, bytes: Buffer): Promise<Socket> {
   const socket = connect(service.app.port, "127.0.0.1");
   await once(socket, "connect");
@@ -79,7 +79,7 @@ async function sendPart(client: Client, declared: number | null, bytes: Buffer):
   return socket;
 }
 
-/** Until the server has begun to write the file. */
+/** Waits until the server has started to write the file. */
 async function untilWriting(): Promise<void> {
   const kept = await service.sql`select file_name from sources where type = 'file'`;
   while ((await service.listFiles()).length <= kept.length) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -95,7 +95,7 @@ async function readAnswer(socket: Socket): Promise<string> {
   return answer;
 }
 
-test("an upload that can be refused without its body is never told to go on", async () => {
+test("an upload that is rejected without its body gets no 100 Continue", async () => {
   const small = await service.addUser({ videoBytes: 1_000_000 });
   const head = (bytes: number, type = "multipart/form-data; boundary=b") =>
     `POST /video HTTP/1.1\r\nhost: x\r\napi_key: ${small.user.username}\r\ncontent-type: ${type}\r\ncontent-length: ${bytes}\r\nexpect: 100-continue\r\n\r\n`;
@@ -103,18 +103,18 @@ test("an upload that can be refused without its body is never told to go on", as
     [head(50_000_000), 413],
     [head(100, "video/mp4"), 415],
   ] as const) {
-    const refused = service.app.connectRaw().send(text);
-    assert.match(await refused.readHead(), new RegExp(`^HTTP/1\\.1 ${status} `));
-    refused.close();
+    const rejected = service.app.connectRaw().send(text);
+    assert.match(await rejected.readHead(), new RegExp(`^HTTP/1\\.1 ${status} `));
+    rejected.close();
   }
   const taken = service.app.connectRaw().send(head(100));
   assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
   taken.close();
-  await untilNothingIsLeft();
+  await untilClean();
 });
 
-test("a video is stored whole, under the name it came with, and its file goes with it", async () => {
-  const bytes = newFilm();
+test("stores a video completely, with its file name as the alias, and deletes the file with it", async () => {
+  const bytes = newClip();
   const { status, body } = await ada.post("/video", form(bytes, "Flight 7.MP4"));
   assert.equal(status, 201);
   assert.deepEqual(
@@ -129,16 +129,16 @@ test("a video is stored whole, under the name it came with, and its file goes wi
   assert.ok(row?.durationMs > 500);
   assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
   await assert.rejects(readFile(input.uri), { code: "ENOENT" });
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("fields come in any order, unknown ones are ignored, and the alias is the client's", async () => {
-  const behind = form(newFilm(), "b.avi");
+test("accepts fields in any order, ignores unknown ones, and uses the client's alias", async () => {
+  const behind = form(newClip(), "b.avi");
   behind.append("alias", "behind");
   const forms = [
-    form(newFilm(), "a.mov", { alias: "north gate", colour: "red" }),
+    form(newClip(), "a.mov", { alias: "north gate", colour: "red" }),
     behind,
-    form(newFilm(), "c.mp4", { alias: "" }),
+    form(newClip(), "c.mp4", { alias: "" }),
   ];
   const replies = await Promise.all(forms.map((data) => ada.post("/video", data)));
   assert.deepEqual(
@@ -151,83 +151,83 @@ test("fields come in any order, unknown ones are ignored, and the alias is the c
   );
 });
 
-test("the file may come in a part of any name", async () => {
+test("accepts the file in a part of any name", async () => {
   const data = new FormData();
-  data.append("video", new Blob([newFilm()]), "a.mp4");
+  data.append("video", new Blob([newClip()]), "a.mp4");
   data.append("alias", "gate");
   const { status, body } = await ada.post("/video", data);
   assert.deepEqual([status, body.alias, body.input_url], [201, "gate", "a.mp4"]);
 });
 
-test("the same bytes again are the video there is, also at once and at the limit of sources", async () => {
+test("returns the existing video for the same bytes, also concurrently and at the source limit", async () => {
   const eve = await service.addUser({ sources: 1 });
-  const bytes = newFilm();
+  const bytes = newClip();
   const replies = await Promise.all([1, 2, 3].map((i) => eve.post("/video", form(bytes, `${i}.mp4`))));
   assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 200, 201]);
   assert.equal(new Set(replies.map(({ body }) => body.uuid)).size, 1);
   assert.equal((await eve.post("/video", form(bytes, "x.mp4"))).status, 200);
-  const other = await eve.post("/video", form(newFilm(), "x.mp4"));
+  const other = await eve.post("/video", form(newClip(), "x.mp4"));
   assert.deepEqual([other.status, other.body.code], [403, "sources_limit_reached"]);
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("a video that is too large is refused: early by its length, and while it comes", async () => {
-  const eve = await service.addUser({ videoBytes: film.length + 100 });
+test("rejects a video that is too large, by its length or while it arrives", async () => {
+  const eve = await service.addUser({ videoBytes: clip.length + 100 });
   const socket = await sendPart(eve, 500 * 2 ** 20, Buffer.alloc(1000));
   const early = await readAnswer(socket);
   assert.match(early, /^HTTP\/1.1 413 .*video_too_large/s);
-  const late = await eve.post("/video", form(newFilm(film.length + 101)));
+  const late = await eve.post("/video", form(newClip(clip.length + 101)));
   assert.deepEqual([late.status, late.body.code], [413, "video_too_large"]);
-  assert.equal((await eve.post("/video", form(newFilm(film.length + 100)))).status, 201);
-  await expectNothingLeft();
+  assert.equal((await eve.post("/video", form(newClip(clip.length + 100)))).status, 201);
+  await expectClean();
 });
 
-test("the storage of a user is filled to the byte, and not beyond", async () => {
-  const eve = await service.addUser({ storageBytes: 2 * film.length + 400_000 });
-  const first = newFilm(film.length + 200_000);
+test("fills the storage of a user to the byte, and not beyond", async () => {
+  const eve = await service.addUser({ storageBytes: 2 * clip.length + 400_000 });
+  const first = newClip(clip.length + 200_000);
   assert.equal((await eve.post("/video", form(first))).status, 201);
-  const over = await eve.post("/video", form(newFilm(film.length + 200_001)));
+  const over = await eve.post("/video", form(newClip(clip.length + 200_001)));
   assert.deepEqual([over.status, over.body.code], [413, "storage_limit_reached"]);
-  assert.equal((await eve.post("/video", form(newFilm(film.length + 200_000)))).status, 201);
-  const full = await eve.post("/video", form(newFilm()));
+  assert.equal((await eve.post("/video", form(newClip(clip.length + 200_000)))).status, 201);
+  const full = await eve.post("/video", form(newClip()));
   assert.deepEqual([full.status, full.body.code], [413, "storage_limit_reached"]);
-  assert.equal((await eve.post("/video", form(first))).status, 200, "what is stored already needs no room");
-  await expectNothingLeft();
+  assert.equal((await eve.post("/video", form(first))).status, 200, "an existing file needs no space");
+  await expectClean();
 });
 
-test("of uploads that race for the last room one wins, whether they tell their length or not", async () => {
-  const size = film.length + 300_000;
+test("one of several uploads that compete for the last space wins, with or without a length", async () => {
+  const size = clip.length + 300_000;
   const eve = await service.addUser({ storageBytes: 2 * size - 1 });
   const replies = await Promise.all(
-    [newFilm(size), newFilm(size), newFilm(size)].map((bytes) => eve.post("/video", form(bytes))),
+    [newClip(size), newClip(size), newClip(size)].map((bytes) => eve.post("/video", form(bytes))),
   );
   assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 413, 413]);
-  const sockets = await Promise.all([sendPart(eve, null, newFilm(size + 1)), sendPart(eve, null, newFilm(size + 1))]);
+  const sockets = await Promise.all([sendPart(eve, null, newClip(size + 1)), sendPart(eve, null, newClip(size + 1))]);
   for (const answer of await Promise.all(sockets.map(readAnswer))) assert.match(answer, /storage_limit_reached/);
   assert.equal((await storedOf(eve)).length, 1);
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("an upload that its client gives up leaves nothing", async () => {
+test("an upload that its client aborts leaves nothing", async () => {
   for (const declared of [10 * 2 ** 20, null]) {
     const socket = await sendPart(ada, declared, Buffer.alloc(300_000, 1));
     await untilWriting();
     socket.destroy();
-    await untilNothingIsLeft();
+    await untilClean();
   }
 });
 
-test("an upload from which nothing comes is given up, and leaves nothing", async () => {
+test("an upload that stalls is aborted and leaves nothing", async () => {
   const socket = await sendPart(ada, 10 * 2 ** 20, Buffer.alloc(300_000, 1));
   assert.match(await readAnswer(socket), /^HTTP\/1.1 408 .*request_timeout/s);
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("an upload that trickles is given up, however often something comes, and leaves nothing", async () => {
+test("an upload that is too slow is aborted and leaves nothing", async () => {
   const socket = await sendPart(ada, 10 * 2 ** 20, Buffer.alloc(100_000, 1));
   const answer = readAnswer(socket);
   let sent = 0;
-  // For many times as long as nothing at all would be waited for; then it is the client that goes.
+  // For many times the stall limit; then the client disconnects.
   const trickle = setInterval(() => {
     sent += 1;
     if (sent > 100) socket.destroy();
@@ -239,7 +239,7 @@ test("an upload that trickles is given up, however often something comes, and le
   } finally {
     clearInterval(trickle);
   }
-  await untilNothingIsLeft();
+  await untilClean();
 });
 
 const PART = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.mp4"\r\n\r\n';
@@ -253,22 +253,22 @@ const BROKEN: readonly (readonly [
 ])[] = [
   ["another media type", "{}", { "content-type": "application/json" }, 415, "media_type_unsupported"],
   [
-    "a form of another kind",
+    "a form of another media type",
     "a=b",
     { "content-type": "application/x-www-form-urlencoded" },
     415,
     "media_type_unsupported",
   ],
   ["no boundary", "x", { "content-type": "multipart/form-data" }, 400, "malformed_request"],
-  ["an end within the file", `${PART}abc`, MULTIPART, 400, "malformed_request"],
+  ["a body that ends within the file", `${PART}abc`, MULTIPART, 400, "malformed_request"],
   [
-    "an end within a field that is ignored",
+    "a body that ends within an ignored field",
     '--b\r\ncontent-disposition: form-data; name="other"\r\n\r\nabc',
     MULTIPART,
     400,
     "malformed_request",
   ],
-  ["no form at all", "nothing", MULTIPART, 400, "malformed_request"],
+  ["a body that is not a form", "nothing", MULTIPART, 400, "malformed_request"],
   ["an empty body", "", MULTIPART, 400, "malformed_request"],
   [
     "a form without a file",
@@ -288,46 +288,46 @@ const BROKEN: readonly (readonly [
   ["a file without a name", `${PART.replace('; filename="a.mp4"', "")}a\r\n--b--\r\n`, MULTIPART, 422, "invalid_input"],
 ];
 for (const [why, body, headers, status, code] of BROKEN) {
-  test(`POST /video refuses ${why}`, async () => {
+  test(`POST /video rejects ${why}`, async () => {
     const reply = await ada.post("/video", Buffer.from(body), headers);
     assert.deepEqual([reply.status, reply.body.code], [status, code]);
-    await expectNothingLeft();
+    await expectClean();
   });
 }
 
-test("endless fields beside the file are refused", async () => {
+test("rejects endless fields beside the file", async () => {
   const data = new FormData();
   data.append("other", "x".repeat(4 * 2 ** 20));
-  data.append("file", new Blob([film]), "a.mp4");
+  data.append("file", new Blob([clip]), "a.mp4");
   const reply = await ada.post("/video", data);
   assert.deepEqual([reply.status, reply.body.code], [413, "body_too_large"]);
-  await expectNothingLeft();
+  await expectClean();
 });
 
 for (const name of ["clip.mkv", "clip", "mp4", "clip.mp4.exe", "clip.mp4\u0000.png", ".."]) {
-  test(`POST /video refuses a file called ${JSON.stringify(name)}`, async () => {
-    const reply = await ada.post("/video", form(newFilm(), name));
+  test(`POST /video rejects a file named ${JSON.stringify(name)}`, async () => {
+    const reply = await ada.post("/video", form(newClip(), name));
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
     assert.equal(reply.body.errors[0].path, "file");
-    await expectNothingLeft();
+    await expectClean();
   });
 }
 
-test("a name that climbs is shown without its folders and is no path", async () => {
-  const { status, body } = await ada.post("/video", form(newFilm(), "../../../etc/наш фильм.avi"));
+test("a file name with `..` is shown without its folders and never used as a path", async () => {
+  const { status, body } = await ada.post("/video", form(newClip(), "../../../etc/наш фильм.avi"));
   assert.deepEqual([status, body.alias, body.input_url], [201, "наш фильм.avi", "наш фильм.avi"]);
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("an alias with control characters or without end is refused", async () => {
+test("rejects an alias with control characters or of excessive length", async () => {
   for (const alias of ["a\u0001b", "x".repeat(256), "x".repeat(10_000)]) {
-    const reply = await ada.post("/video", form(newFilm(), "a.mp4", { alias }));
+    const reply = await ada.post("/video", form(newClip(), "a.mp4", { alias }));
     assert.deepEqual([reply.status, reply.body.code, reply.body.errors[0].path], [422, "invalid_input", "alias"]);
   }
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("what is no video is refused with the reason, and nothing is kept", async () => {
+test("rejects a file that is not a video with the reason, and stores nothing", async () => {
   const sound = await withFolder(async (folder) => {
     await makeSound(join(folder, "sound.mp4"));
     return readFile(join(folder, "sound.mp4"));
@@ -336,7 +336,7 @@ test("what is no video is refused with the reason, and nothing is kept", async (
     ["PK\x03\x04not a video", /ZIP archive/],
     ["just some text, no video at all", /text file/],
     ["", /expected an mp4/],
-    [film.subarray(0, film.indexOf("moov") + 100), /damaged/],
+    [clip.subarray(0, clip.indexOf("moov") + 100), /damaged/],
     [sound, /no video/],
   ] as const;
   const refuse = async ([bytes, reason]: (typeof cases)[number]): Promise<void> => {
@@ -347,37 +347,37 @@ test("what is no video is refused with the reason, and nothing is kept", async (
     assert.doesNotMatch(reply.body.detail, /videos|partial|tmp/);
   };
   await Promise.all(cases.map(refuse));
-  await expectNothingLeft();
+  await expectClean();
 });
 
-test("more uploads at once than a key may have are told to wait", async () => {
+test("uploads over the concurrency limit of a key get 429", async () => {
   const eve = await service.addUser();
   const sockets = await Promise.all([1, 2, 3, 4].map(() => sendPart(eve, 2 ** 20, Buffer.alloc(1000))));
   await untilWriting();
-  let reply = await eve.post("/video", form(newFilm()));
-  while (reply.status === 201) reply = await eve.post("/video", form(newFilm()));
+  let reply = await eve.post("/video", form(newClip()));
+  while (reply.status === 201) reply = await eve.post("/video", form(newClip()));
   assert.deepEqual([reply.status, reply.body.code], [429, "rate_limited"]);
   for (const socket of sockets) socket.destroy();
-  await untilNothingIsLeft();
+  await untilClean();
 });
 
-test("a video that a process runs on is neither deleted nor harmed", async () => {
-  const { body } = await ada.post("/video", form(newFilm()));
+test("a video that a process uses is neither deleted nor damaged", async () => {
+  const { body } = await ada.post("/video", form(newClip()));
   await insertProcess(service.sql, ada.user.uuid, body.uuid, "running");
   assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 409);
   assert.ok((await readFile((await service.sources.resolveInput(ada.user.uuid, body.uuid)).uri)).length > 0);
 });
 
-test("a source whose file is gone says so when it is to be used", async () => {
-  const { body } = await ada.post("/video", form(newFilm()));
+test("a source whose file is missing reports it when it is used", async () => {
+  const { body } = await ada.post("/video", form(newClip()));
   const { uri } = await service.sources.resolveInput(ada.user.uuid, body.uuid);
   await rm(uri);
   await assert.rejects(service.sources.resolveInput(ada.user.uuid, body.uuid), { code: "source_file_missing" });
   assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
 });
 
-test("a start brings to an end what a crash left", async () => {
-  const { body } = await ada.post("/video", form(newFilm()));
+test("a start cleans up what a crash left", async () => {
+  const { body } = await ada.post("/video", form(newClip()));
   const { uri } = await service.sources.resolveInput(ada.user.uuid, body.uuid);
   const bytes = await readFile(uri);
   const name = uri.split("/").at(-1) ?? "";
@@ -386,8 +386,8 @@ test("a start brings to an end what a crash left", async () => {
   await mkdir(join(videos, "partial"), { recursive: true });
   await writeFile(join(videos, "partial", name), bytes);
   await writeFile(join(videos, "partial", "half.mp4"), "half");
-  await writeFile(join(videos, "stray.mp4"), "nobody's");
+  await writeFile(join(videos, "stray.mp4"), "stray");
   await service.reopen();
-  assert.ok(bytes.equals(await readFile(uri)), "registered, but not in its place yet");
-  await expectNothingLeft();
+  assert.ok(bytes.equals(await readFile(uri)), "registered, but not moved yet");
+  await expectClean();
 });

@@ -33,7 +33,7 @@ const app = await openApp(webhookEndpoints({ sql, config: config.webhooks, proce
   config,
   authenticate: async (key) => {
     const user = users.get(key ?? "");
-    if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });
+    if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "unknown key" });
     return user;
   },
 });
@@ -60,7 +60,7 @@ async function join(limits: Partial<User["limits"]> = {}): Promise<User> {
   return user;
 }
 
-/** A process of this user that shows what the test says. */
+/** A process of this user, controlled by the test. */
 async function start(user = ada, offers?: readonly string[]): Promise<StagedProcess> {
   const process = new StagedProcess(user, { config, setting: null, ...(offers !== undefined && { offers }) });
   processes.add(process);
@@ -98,7 +98,7 @@ const show = (process: StagedProcess, ...ids: readonly number[]) =>
 
 const checks = { "new-tracks": checkBy(NewTracksNotification), "target-count": checkBy(TargetCountNotification) };
 
-/** As whoever was given the secret checks it. */
+/** Verifies the signature as a receiver does. */
 function read({ body, headers }: Received, secret: string) {
   const [id, seconds] = [headers["webhook-id"], headers["webhook-timestamp"]];
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
@@ -110,7 +110,7 @@ function read({ body, headers }: Received, secret: string) {
   return notification;
 }
 
-test("a subscription is made with its defaults, shows its secret once, is listed with its standing, and is gone once deleted", async () => {
+test("creates a subscription with defaults, shows its secret once, lists it with its delivery status, and deletes it", async () => {
   const process = await start();
   const made = await subscribe(process, wish());
   assert.equal(made.status, 201);
@@ -143,18 +143,18 @@ test("a subscription is made with its defaults, shows its secret once, is listed
   assert.deepEqual([again.status, again.body.code], [404, "subscription_not_found"]);
 });
 
-test("one subscription per event type and notification_url: another is refused, also when raced", async () => {
+test("one subscription per event type and notification_url: another is rejected, also concurrently", async () => {
   const [process, other] = [await start(), await start()];
   const raced = await Promise.all(Array.from({ length: 5 }, () => subscribe(process, wish())));
   assert.deepEqual(raced.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
-  const refused = await subscribe(process, wish("/hook", { notification_format: "full" }));
-  assert.deepEqual([refused.status, refused.body.code], [409, "subscription_exists"]);
+  const rejected = await subscribe(process, wish("/hook", { notification_format: "full" }));
+  assert.deepEqual([rejected.status, rejected.body.code], [409, "subscription_exists"]);
   assert.equal((await subscribe(process, wish("/hook", { event_type: "target-count" }))).status, 201);
   assert.equal((await subscribe(process, wish("/hook?other"))).status, 201);
   assert.equal((await subscribe(other, wish())).status, 201);
 });
 
-test("new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process", async () => {
+test("new-tracks and target-count arrive signed, in the documented format, combined by the interval, and end with the process", async () => {
   const process = await start();
   const backoff = { notifier_policy_args: { backoff_seconds: 3600 } };
   const tracks = (await subscribe(process, wish("/hook", backoff))).body;
@@ -165,15 +165,15 @@ test("new-tracks and target-count arrive signed and as the interface has them, g
   const before = { hook: receiver.at("/hook").length, count: receiver.at("/count").length };
   const at = (name: "hook" | "count") => receiver.at(`/${name}`).slice(before[name]);
   show(process, 1, 2);
-  await eventually(() => at("hook").length === 1 && at("count").length === 1, "the first go out at once");
+  await eventually(() => at("hook").length === 1 && at("count").length === 1, "the first are sent at once");
   show(process, 2, 3);
   show(process, 3, 4, 5);
   await eventually(async () => {
     const [, { delivery }] = (await call("GET", `/subscriptions/${process.uuid}`)).body.subscriptions;
     return delivery.waiting === 1 && delivery.delivered === 1 && delivery.last_error === null;
-  }, "what is gathered waits");
+  }, "combined events wait");
   process.end();
-  await eventually(() => at("hook").length === 2 && at("count").length === 2, "the last go out at its end");
+  await eventually(() => at("hook").length === 2 && at("count").length === 2, "the last are sent at the end");
   const [first, last] = at("hook").map((received) => read(received, tracks.secret));
   assert.match(first.timestamp, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}0$/);
   const { id: _, timestamp: __, ...simple } = first;
@@ -187,9 +187,13 @@ test("new-tracks and target-count arrive signed and as the interface has them, g
     ],
   });
   assert.deepEqual([last.track_count, last.detections.map(({ id }: { id: number }) => id)], [3, [3, 4, 5]]);
-  const told = at("count").map((received) => read(received, counts.body.secret));
+  const answered = at("count").map((received) => read(received, counts.body.secret));
   assert.deepEqual(
-    told.map(({ track_count, previous_count, active_tracks }) => [track_count, previous_count, active_tracks.length]),
+    answered.map(({ track_count, previous_count, active_tracks }) => [
+      track_count,
+      previous_count,
+      active_tracks.length,
+    ]),
     [
       [2, 0, 2],
       [3, 2, 3],
@@ -198,32 +202,32 @@ test("new-tracks and target-count arrive signed and as the interface has them, g
   await eventually(async () => {
     const { body } = await call("GET", `/subscriptions/${process.uuid}`);
     return body.subscriptions.length === 0;
-  }, "its subscriptions are gone");
+  }, "subscriptions deleted");
 });
 
-test("tracks that are shown when a subscription begins are new to it, and with full come as whole entries", async () => {
+test("tracks visible at the start of a subscription count as new, and are complete entries with `full`", async () => {
   const process = await start();
   show(process, 1, 2);
   const { secret } = (await subscribe(process, wish("/hook", { notification_format: "full" }))).body;
   const before = receiver.at("/hook").length;
   show(process, 2, 3);
-  await eventually(() => receiver.at("/hook").length > before, "they are told");
-  const told = read(receiver.at("/hook")[before] ?? assert.fail(), secret);
-  assert.deepEqual(told.tracks, [entryOf(2), entryOf(3)]);
+  await eventually(() => receiver.at("/hook").length > before, "notified");
+  const answered = read(receiver.at("/hook")[before] ?? assert.fail(), secret);
+  assert.deepEqual(answered.tracks, [entryOf(2), entryOf(3)]);
 });
 
-test("a receiver that refuses shows in the standing", async () => {
+test("the delivery status shows a receiver that rejects", async () => {
   const process = await start();
   await subscribe(process, wish("/broken"));
   show(process, 1);
   await eventually(async () => {
     const [{ delivery }] = (await call("GET", `/subscriptions/${process.uuid}`)).body.subscriptions;
     return delivery.waiting === 1 && delivery.last_attempt_at !== null && /500/.test(delivery.last_error);
-  }, "it is told that it failed");
+  }, "the failure is shown");
   assert.equal((await call("DELETE", `/subscriptions/${process.uuid}`)).status, 200);
 });
 
-test("a sample goes to the receivers of a process, marked, and what became of it is told within the time", async () => {
+test("sends a marked sample to the receivers of a process and returns the results in time", async () => {
   const process = await start();
   const { secret, uuid } = (await subscribe(process, wish())).body;
   for (const path of ["/broken", "/hangs", "/elsewhere"])
@@ -250,7 +254,7 @@ test("a sample goes to the receivers of a process, marked, and what became of it
   assert.deepEqual([none.status, none.body.code], [404, "subscription_not_found"]);
 });
 
-test("what is to be deleted is named in the query or in a body, by url, by type, or not at all for all", async () => {
+test("selects subscriptions to delete in the query or in a body, by url or by type, or all", async () => {
   const process = await start();
   const at = `/subscriptions/${process.uuid}`;
   for (const path of ["/a", "/b", "/c"])
@@ -269,7 +273,7 @@ test("what is to be deleted is named in the query or in a body, by url, by type,
   assert.equal((await call("DELETE", at)).status, 404);
 });
 
-test("credentials are shown as ***, in no log, and a url that is shown so names its subscription", async () => {
+test("credentials are shown as *** and never logged; a masked url selects its subscription", async () => {
   const process = await start();
   const made = await subscribe(process, {
     ...wish(),
@@ -289,18 +293,18 @@ test("credentials are shown as ***, in no log, and a url that is shown so names 
   assert.equal(gone.status, 200);
 });
 
-test("as many subscriptions as a key may have, over all its processes, also when raced", async () => {
+test("concurrent requests do not exceed the subscription limit of a key over all its processes", async () => {
   const eve = await join({ subscriptions: 3 });
   const both = [await start(eve), await start(eve)];
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, i) => subscribe(both[i % 2] ?? assert.fail(), wish(`/${i}`), eve)),
   );
   assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 201, 201, 403, 403, 403]);
-  const refused = replies.find(({ status }) => status === 403);
-  assert.equal(refused?.body.code, "subscriptions_limit_reached");
+  const rejected = replies.find(({ status }) => status === 403);
+  assert.equal(rejected?.body.code, "subscriptions_limit_reached");
 });
 
-test("a process that is not there, is over, or is another's takes no subscription; one without detections says so", async () => {
+test("rejects subscriptions to unknown, ended or foreign processes, and to graphs without detections", async () => {
   const [mine, over, blind] = [await start(), await start(), await start(ada, ["feed"])];
   const eve = await join();
   await subscribe(mine, wish());
@@ -333,7 +337,7 @@ test("a process that is not there, is over, or is another's takes no subscriptio
   assert.deepEqual([lacking.status, lacking.body.code], [409, "graph_lacks"]);
 });
 
-test("the listing comes in pages, newest first", async () => {
+test("the listing is paged, newest first", async () => {
   const process = await start();
   for (const path of ["/1", "/2", "/3"]) await subscribe(process, wish(path));
   const first = await call("GET", `/subscriptions/${process.uuid}?limit=2`);
@@ -344,7 +348,7 @@ test("the listing comes in pages, newest first", async () => {
   assert.deepEqual([paths, second.body.next_cursor], [["/3", "/2", "/1"], undefined]);
 });
 
-test("addresses of private networks and of machines that must not be asked are rejected, unless the operator allows them", async () => {
+test("rejects URLs in private networks and denied hosts, unless the operator allows them", async () => {
   const process = await start();
   const privateHosts = [
     "10.8.0.1",
@@ -362,39 +366,43 @@ test("addresses of private networks and of machines that must not be asked are r
   const outside = "http://198.51.100.9/hook";
   assert.equal((await subscribe(process, { ...wish(), notification_url: outside })).status, 201);
   const relay = await subscribe(process, { ...wish(), notification_url: outside, auth_url: `${receiver.url}/token` });
-  const told = [relay.status, relay.body.code, relay.body.errors?.[0]?.path];
-  assert.deepEqual(told, [422, "address_refused", "/auth_url"], "no token of the inside goes outside");
+  const answered = [relay.status, relay.body.code, relay.body.errors?.[0]?.path];
+  assert.deepEqual(
+    answered,
+    [422, "address_refused", "/auth_url"],
+    "no token of a private host is sent to a public one",
+  );
 });
 
-const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string])[] = [
+const REJECTED: readonly (readonly [why: string, change: JsonRecord, path: string])[] = [
   ["no url", { notification_url: null }, "/notification_url"],
-  ["a url that is no text", { notification_url: 7 }, "/notification_url"],
+  ["a url that is not a string", { notification_url: 7 }, "/notification_url"],
   ["another scheme", { notification_url: "ftp://192.0.2.1/" }, "/notification_url"],
   ["a url without a host", { notification_url: "http:///hook" }, "/notification_url"],
   ["a url with a space", { notification_url: "http://192.0.2.1/a b" }, "/notification_url"],
   ["a url with two @", { notification_url: "http://a@b@192.0.2.1/" }, "/notification_url"],
   ["port 0", { notification_url: "http://192.0.2.1:0/" }, "/notification_url"],
-  ["a url beyond bounds", { notification_url: `http://192.0.2.1/${"a".repeat(2048)}` }, "/notification_url"],
-  ["a url in other letters", { notification_url: "http://192.0.2.1/ä" }, "/notification_url"],
+  ["a url that is too long", { notification_url: `http://192.0.2.1/${"a".repeat(2048)}` }, "/notification_url"],
+  ["a url with a non-ASCII character", { notification_url: "http://192.0.2.1/ä" }, "/notification_url"],
   ["another event type", { event_type: "alerts" }, "/event_type"],
   ["no event type", { event_type: null }, "/event_type"],
   ["another policy", { notifier_policy_type: "digest" }, "/notifier_policy_type"],
-  ["an interval below 0", { notifier_policy_args: { backoff_seconds: -1 } }, "/notifier_policy_args/backoff_seconds"],
+  ["a negative interval", { notifier_policy_args: { backoff_seconds: -1 } }, "/notifier_policy_args/backoff_seconds"],
   [
-    "an interval beyond a day",
+    "an interval longer than a day",
     { notifier_policy_args: { backoff_seconds: 86_401 } },
     "/notifier_policy_args/backoff_seconds",
   ],
   [
-    "an interval that is no number",
+    "an interval that is not a number",
     { notifier_policy_args: { backoff_seconds: "5" } },
     "/notifier_policy_args/backoff_seconds",
   ],
   ["another format", { notification_format: "xml" }, "/notification_format"],
-  ["a login elsewhere", { auth_url: "ldap://192.0.2.1/" }, "/auth_url"],
+  ["an auth_url with another scheme", { auth_url: "ldap://192.0.2.1/" }, "/auth_url"],
 ];
-for (const [why, change, path] of REFUSED)
-  test(`POST /subscribe refuses ${why}`, async () => {
+for (const [why, change, path] of REJECTED)
+  test(`POST /subscribe rejects ${why}`, async () => {
     const { status, body } = await subscribe({ uuid: newUuid() }, { ...wish(), ...change });
     assert.deepEqual([status, body.code], [422, "invalid_input"]);
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Webhooks: calls to an address of the client's when something happens in a process. */
+/** Webhooks: subscriptions of a client's URL to events of a process. */
 import { PageQuery } from "../../schemas/api/records.ts";
 import {
   CreatedSubscription,
@@ -14,18 +14,16 @@ import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { Processes } from "../processes/processes.ts";
-import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
-import { findProcess } from "../store/processes.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
-import type { User } from "../user.ts";
 import { chooseSubscriptions } from "../webhooks/choose-subscriptions.ts";
 import { describeCreated, describeSubscription } from "../webhooks/describe-subscription.ts";
 import { testSubscriptions } from "../webhooks/test-subscriptions.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, listing, ok } from "./endpoint.ts";
+import { expectProcess } from "./processes.ts";
 
-interface WebhookNeeds {
+interface WebhookDeps {
   readonly sql: Sql;
   readonly config: Config["webhooks"];
   readonly processes: Pick<Processes, "expectOffer">;
@@ -33,112 +31,85 @@ interface WebhookNeeds {
   readonly webhooks: Webhooks;
 }
 
-const tag = "Webhooks";
-const access = "key";
-const CHOICE = "`notification_url` and `event_type` choose among them, in the query or in a body; the query wins.";
+const define = defineEndpoints("Webhooks");
+const CHOICE =
+  "`notification_url` and `event_type` select subscriptions, in the query or in a body; the query takes precedence.";
 
-export function webhookEndpoints({ sql, config, processes, delivery, webhooks }: WebhookNeeds): readonly AnyEndpoint[] {
+export function webhookEndpoints({ sql, config, processes, delivery, webhooks }: WebhookDeps): readonly AnyEndpoint[] {
   return [
-    defineEndpoint({
-      method: "POST",
-      path: "/subscribe/{process_uuid}",
-      tag,
-      id: "subscribe",
-      summary: "Subscribes an address to a process",
+    define("POST", "/subscribe/{process_uuid}", "subscribe", {
+      summary: "Subscribe a URL to events of a process",
       description:
-        "Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away the one that it has not taken waits, and what happens meanwhile is gathered into the next, an interval after that one. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once.",
-      access,
+        "Notifications are sent as JSON by POST, signed as defined by Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx status accepts a notification; otherwise it is retried with backoff for ten minutes, and later notifications are queued behind it. Redirects are not followed. Delivery is at least once: a repeated notification has the same `webhook-id`. The first notification is sent at once; events within the interval are combined into the next one. While the receiver is offline the undelivered notification stays queued, and new events are combined into the next one, which is sent an interval later. Tracks that are visible when the subscription starts count as new. A subscription ends with its process: combined events are then sent at once.",
       body: NewSubscription,
-      answers: { 201: { description: "Subscribed. The secret is shown once.", schema: CreatedSubscription } },
+      answers: {
+        201: { description: "Subscribed. The secret is shown only in this answer.", schema: CreatedSubscription },
+      },
       sends: {
-        "new-tracks": { description: "Tracks that were not told of before.", schema: NewTracksNotification },
-        "target-count": { description: "Another number of targets.", schema: TargetCountNotification },
+        "new-tracks": { description: "Tracks that were not reported before.", schema: NewTracksNotification },
+        "target-count": { description: "The number of targets has changed.", schema: TargetCountNotification },
       },
       errors: [
         ...(["process_not_found", "graph_lacks", "wrong_state", "subscription_exists"] as const),
         ...(["subscriptions_limit_reached", "address_refused"] as const),
       ],
-      async handle({ user, params, body }) {
-        const order = { user, processUuid: params.process_uuid ?? "", wish: body };
-        return { status: 201, body: describeCreated(await webhooks.subscribe(processes, order)) };
+      async handle({ user, params: { process_uuid: processUuid }, body }) {
+        const created = await webhooks.subscribe(processes, { user, processUuid, wish: body });
+        return { status: 201, body: describeCreated(created) };
       },
     }),
-    defineEndpoint({
-      method: "GET",
-      path: "/subscriptions/{process_uuid}",
-      tag,
-      id: "listSubscriptions",
-      summary: "Lists the subscriptions to a process, and how their deliveries get on",
-      access,
+    define("GET", "/subscriptions/{process_uuid}", "listSubscriptions", {
+      summary: "List the subscriptions to a process, with their delivery status",
       query: PageQuery,
-      answers: { 200: { description: "Newest first; none of a process that has ended.", schema: SubscriptionListing } },
+      answers: {
+        200: { description: "Newest first; empty for a process that has ended.", schema: SubscriptionListing },
+      },
       errors: ["process_not_found"],
       async handle({ user, params, query }) {
-        const uuid = await expectProcess(sql, user, params.process_uuid ?? "");
-        const { rows, nextCursor } = await listSubscriptions(sql, uuid, query);
-        const standings = await delivery.standings(
-          sql,
-          rows.map((row) => row.uuid),
-        );
-        const subscriptions = rows.map((row) => describeSubscription(row, standings.get(row.uuid)));
-        return { status: 200, body: { subscriptions, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
+        const { uuid } = await expectProcess(sql, user, params.process_uuid);
+        const page = await listSubscriptions(sql, uuid, query);
+        const uuids = page.rows.map((row) => row.uuid);
+        const standings = await delivery.standings(sql, uuids);
+        return listing("subscriptions", page, (row) => describeSubscription(row, standings.get(row.uuid)));
       },
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/subscriptions/{process_uuid}",
-      tag,
-      id: "unsubscribe",
-      summary: "Removes subscriptions to a process, and what waits for their receivers",
-      description: `${CHOICE} With neither, all of the process are removed.`,
-      access,
+    define("DELETE", "/subscriptions/{process_uuid}", "unsubscribe", {
+      summary: "Delete subscriptions to a process and their queued notifications",
+      description: `${CHOICE} With neither, all subscriptions to the process are deleted.`,
       query: SubscriptionChoice,
       body: SubscriptionChoice,
       isBodyOptional: true,
-      answers: { 200: { description: "They are gone. `uuid` where it was one.", schema: DeletedSubscriptions } },
+      answers: {
+        200: { description: "Deleted. `uuid` is set if there was exactly one.", schema: DeletedSubscriptions },
+      },
       errors: ["process_not_found", "subscription_not_found"],
       async handle({ user, params, query, body }) {
-        const processUuid = await expectProcess(sql, user, params.process_uuid ?? "");
+        const { uuid: processUuid } = await expectProcess(sql, user, params.process_uuid);
         const uuids = await webhooks.unsubscribe(processUuid, { ...body, ...query });
-        const single = uuids.length === 1 ? uuids[0] : undefined;
-        return {
-          status: 200,
-          body: { deleted: true, process_uuid: processUuid, uuids, ...(single !== undefined && { uuid: single }) },
-        };
+        const [uuid] = uuids;
+        return ok({ deleted: true, process_uuid: processUuid, uuids, ...(uuids.length === 1 && { uuid }) });
       },
     }),
-    defineEndpoint({
-      method: "POST",
-      path: "/subscriptions/{process_uuid}/test",
-      tag,
-      id: "testSubscriptions",
-      summary: "Sends a sample to the receivers of a process and tells what became of it",
-      description: `${CHOICE} With neither, all are tried. Samples are signed as notifications are, carry \`sample: true\`, are sent once, and do not wait behind what waits.`,
-      access,
+    define("POST", "/subscriptions/{process_uuid}/test", "testSubscriptions", {
+      summary: "Send a sample to the receivers of a process and return the results",
+      description: `${CHOICE} With neither, all are tested. Samples are signed like notifications, carry \`sample: true\`, are sent once, and are not queued behind other notifications.`,
       query: SubscriptionChoice,
       body: SubscriptionChoice,
       isBodyOptional: true,
-      answers: { 200: { description: "Delivered, or why not; newest first.", schema: TestedSubscriptions } },
+      answers: {
+        200: { description: "Delivered, or the reason why not; newest first.", schema: TestedSubscriptions },
+      },
       errors: ["process_not_found", "subscription_not_found"],
       async handle({ user, params, query, body }) {
-        const processUuid = await expectProcess(sql, user, params.process_uuid ?? "");
+        const { uuid: processUuid } = await expectProcess(sql, user, params.process_uuid);
         const rows = await chooseSubscriptions(sql, processUuid, { ...body, ...query });
         const tested = await testSubscriptions(delivery, rows, config.test_seconds * 1000);
         const tests = tested.map(({ row, fault }) => ({
           ...{ uuid: row.uuid, subscription_uuid: row.uuid, event_type: row.eventType },
           ...{ notification_url: maskCredentials(row.notificationUrl), delivered: fault === null, detail: fault },
         }));
-        return { status: 200, body: { tests } };
+        return ok({ tests });
       },
     }),
   ];
-}
-
-/** One of another user's is one that is not there. */
-async function expectProcess(sql: Sql, user: User, uuid: string): Promise<string> {
-  const process = await findProcess(sql, user.uuid, uuid);
-  if (process !== null) return process.uuid;
-  throw new ServiceError("process_not_found", {
-    detail: `there is no process ${uuid}; GET /processes?state=all lists yours`,
-  });
 }

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { paintCar, toPatch } from "../../enhance/painted-car.fixture.ts";
 import type { EnhancedData } from "../../schemas/enhancement.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
-import { enhancementEndpoints } from "../api/enhancement.ts";
+import { enhancementEndpoints } from "../api/tracks.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import { insertUser } from "../sources/sources.fixture.ts";

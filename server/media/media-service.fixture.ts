@@ -97,13 +97,15 @@ export class MediaService {
     const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, confinement, media, signer });
     const hub = { rtspPort: media.rtspPort, signer };
     const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000));
-    const stallMs = config.media.stalled_seconds * 1000;
     const app = await openApp(
       [
         ...sourceEndpoints(sources),
         ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
-        ...mediaEndpoints({ ...server.proxy, stallMs, bodySeconds: config.http.request_seconds }),
-        ...recordingEndpoints({ recordings: server.recordings, signer: server.signer, stallMs }),
+        ...mediaEndpoints(server, config),
+        ...recordingEndpoints({
+          ...{ recordings: server.recordings, signer },
+          stallMs: config.media.stalled_seconds * 1000,
+        }),
       ],
       { config, authenticate, isSigned: (resource, token) => signer.isGood(resource, token) },
     );

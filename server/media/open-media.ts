@@ -30,14 +30,11 @@ export interface MediaServer {
   readonly hub: MediaHub;
   readonly signer: Signer;
   readonly recordings: Recordings;
-  /** For the endpoints that serve HLS and WHEP. */
-  readonly proxy: {
-    readonly media: MediaHub;
-    readonly signer: Signer;
-    readonly ask: AskHub;
-    readonly watched: WatchedPaths;
-    onKeyUsed(path: string): void;
-  };
+  /** For HLS and WHEP. */
+  readonly ask: AskHub;
+  readonly watched: WatchedPaths;
+  /** A viewer of this path was authorized by a key or a signed URL. */
+  readonly onKeyUsed: (path: string) => void;
   close(): Promise<void>;
 }
 
@@ -88,13 +85,7 @@ export async function openMedia({ sql, config, log, nodeUuid, hubEntry }: MediaS
   hub.allowRecording(recordings.trouble === null);
   recordings.connect(hub);
   const ask = askHubAt(httpSocket, config.media.answer_seconds * 1000);
-  return {
-    hub,
-    signer,
-    recordings,
-    proxy: { media: hub, signer, ask, watched: new WatchedPaths(sql), onKeyUsed },
-    close,
-  };
+  return { hub, signer, recordings, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
 }
 
 interface RecheckDeps {

@@ -3,7 +3,6 @@ import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
-import type { ProcessState } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
 export interface EnhancementRow {
@@ -16,21 +15,6 @@ export interface EnhancementRow {
   readonly crashes: number;
   readonly nodeUuid: string | null;
   readonly fence: number;
-}
-
-/** The report of a process. */
-export interface ReportView {
-  readonly uuid: string;
-  readonly state: ProcessState;
-  readonly hasTrackLogger: boolean;
-  readonly isDeleted: boolean;
-}
-
-export async function findReport(sql: Queries, userUuid: string, uuid: string): Promise<ReportView | null> {
-  const [found] = await sql<ReportView[]>`
-    select uuid, state, has_track_logger, report_deleted_at is not null as is_deleted
-    from processes where uuid = ${uuid} and user_uuid = ${userUuid}`;
-  return found ?? null;
 }
 
 /** Writes with an earlier fence are rejected. */

@@ -47,7 +47,7 @@ const writeCursor = ({ createdAt, uuid }: PagePlace): string =>
 function readCursor(cursor: string): PagePlace {
   const [createdAt = "", uuid = "", ...rest] = Buffer.from(cursor, "base64url").toString("latin1").split("/");
   if (rest.length === 0 && isTime(createdAt) && UUID.test(uuid)) return { createdAt, uuid };
-  throw badCursor();
+  throw invalidCursor();
 }
 
 /** Valid for PostgreSQL: 31 February is not. */
@@ -61,21 +61,7 @@ function isTime(text: string): boolean {
 export const isoTime = (sql: Queries, time: PendingQuery<Row[]>): PendingQuery<Row[]> =>
   sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** A page of items that have names instead of times, in their order. */
-export function pageByName<T extends { readonly name: string }>(
-  all: readonly T[],
-  { limit, cursor }: PageRequest,
-): Page<T> {
-  const last = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString("utf8");
-  const start = last === null ? 0 : all.findIndex(({ name }) => name === last) + 1;
-  if (last !== null && start === 0) throw badCursor();
-  const rows = all.slice(start, limit === undefined ? undefined : start + limit);
-  const end = rows.at(-1);
-  const isMore = end !== undefined && start + rows.length < all.length;
-  return { rows, nextCursor: isMore ? Buffer.from(end.name).toString("base64url") : null };
-}
-
-function badCursor(): ServiceError {
+export function invalidCursor(): ServiceError {
   const message = "expected the `next_cursor` of an earlier response; omit it for the first page";
   return new ServiceError("invalid_input", { detail: `cursor: ${message}`, errors: [{ path: "cursor", message }] });
 }

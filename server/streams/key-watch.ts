@@ -1,4 +1,4 @@
-import type { Authenticate } from "../api/access.ts";
+import type { Authenticate } from "../keys/authenticate.ts";
 import { ServiceError } from "../service-error.ts";
 
 export interface KeyHolder {

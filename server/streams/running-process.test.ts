@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ENTRY, WATCHED } from "../../graphs/runtime/runner/runner.fixture.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
+import { streamEndpoints } from "../api/streams.ts";
 import { openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually, Listener, refusalOf } from "./streams.fixture.ts";
@@ -32,7 +33,10 @@ before(async () => {
   const { limits } = makeUser("ada");
   const authenticate = async () => ({ ...stage.user, limits });
   streams = new Streams({ config: makeConfig().streams, processes: stage.supervisor, authenticate });
-  app = await openApp(streams.endpoints, { authenticate, onUpgrade: streams.upgrade });
+  app = await openApp(streamEndpoints(streams.watching, makeConfig().streams.viewers), {
+    authenticate,
+    onUpgrade: streams.upgrade,
+  });
 });
 after(async () => {
   await streams.close();

@@ -8,10 +8,9 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
 import type { Config } from "../../schemas/config.ts";
-import type { Authenticate } from "../api/access.ts";
-import { refuseUpgrade, type UpgradeCall, type UpgradeHook } from "../api/http-server.ts";
-import { toServiceError } from "../api/problem.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
+import type { Authenticate } from "../keys/authenticate.ts";
+import { toServiceError } from "../problem.ts";
 import type { Processes, ProcessNotice } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
@@ -21,6 +20,7 @@ import { writeLetter } from "./letters.ts";
 import { closeSocket, SocketClient } from "./socket-client.ts";
 import { SocketSlots } from "./socket-slots.ts";
 import { TelemetryIntake } from "./telemetry-in.ts";
+import { type UpgradeCall, type UpgradeHook, writeProblem } from "./upgrade.ts";
 
 export interface SocketNeeds {
   readonly config: Config["streams"];
@@ -64,7 +64,7 @@ export class Sockets {
       const { status, code } = error;
       if (status >= 500 && code !== "shutting_down") call.log.error({ err: error.cause ?? error }, code);
       call.log.info({ path: nameOf(target), status, code, address: call.address }, "websocket refused");
-      refuseUpgrade(connection, error, call.requestId, REFUSAL_HEADERS[status]);
+      writeProblem(connection, error, call.requestId, REFUSAL_HEADERS[status]);
     });
     return true;
   };

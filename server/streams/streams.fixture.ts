@@ -9,6 +9,7 @@ import { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
 import { createApp } from "../api/app.ts";
+import { streamEndpoints } from "../api/streams.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { User } from "../user.ts";
@@ -37,7 +38,7 @@ export async function openStage(
   const streams = new Streams({ config: config.streams, processes, authenticate });
   const app = createApp({
     config,
-    endpoints: streams.endpoints,
+    endpoints: streamEndpoints(streams.watching, config.streams.viewers),
     authenticate,
     log: pino({ level: "silent" }),
     onUpgrade: streams.upgrade,

@@ -1,11 +1,9 @@
 /** Everything that goes on for as long as a process does: websockets, feed, events. */
 import type { Config } from "../../schemas/config.ts";
-import type { Authenticate } from "../api/access.ts";
-import type { AnyEndpoint } from "../api/endpoint.ts";
-import type { UpgradeHook } from "../api/http-server.ts";
+import type { Authenticate } from "../keys/authenticate.ts";
 import type { Processes } from "../processes/processes.ts";
-import { streamEndpoints } from "./endpoints.ts";
 import { Sockets } from "./sockets.ts";
+import type { UpgradeHook } from "./upgrade.ts";
 import { Watching } from "./watching.ts";
 
 export interface StreamsNeeds {
@@ -15,21 +13,19 @@ export interface StreamsNeeds {
 }
 
 export class Streams {
-  readonly endpoints: readonly AnyEndpoint[];
   readonly upgrade: UpgradeHook;
+  readonly watching: Watching;
   readonly #sockets: Sockets;
-  readonly #watching: Watching;
 
   constructor(needs: StreamsNeeds) {
     this.#sockets = new Sockets(needs);
-    this.#watching = new Watching(needs);
-    this.endpoints = streamEndpoints(this.#watching, needs.config.viewers);
+    this.watching = new Watching(needs);
     this.upgrade = this.#sockets.upgrade;
   }
 
   /** Every client is told; gone within `streams.close_seconds`. To be closed before the processes are. */
   async close(): Promise<void> {
-    this.#watching.close();
+    this.watching.close();
     await this.#sockets.close();
   }
 }

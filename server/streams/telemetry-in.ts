@@ -2,7 +2,7 @@
 import type { TelemetryRefusal } from "../../schemas/api/telemetry.ts";
 import { ERRORS } from "../../schemas/errors.ts";
 import { TelemetryFault } from "../../telemetry/format.ts";
-import { toServiceError } from "../api/problem.ts";
+import { toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { Received } from "./socket-client.ts";

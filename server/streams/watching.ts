@@ -1,6 +1,6 @@
 /** `feed` and `events`: answers that go on until the process ends, the viewer goes or the service is shut down. */
 import type { Config } from "../../schemas/config.ts";
-import type { Authenticate } from "../api/access.ts";
+import type { Authenticate } from "../keys/authenticate.ts";
 import type { PictureSlot, Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";

@@ -7,6 +7,7 @@ import { ENTRY } from "../../graphs/runtime/runner/runner.fixture.ts";
 import { DroneDataMessage } from "../../schemas/api/telemetry.ts";
 import { type Mosquitto, openMosquitto } from "../../test/mosquitto.fixture.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
+import { streamEndpoints } from "../api/streams.ts";
 import { openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually, Listener } from "../streams/streams.fixture.ts";
@@ -55,7 +56,10 @@ before(async () => {
   const { limits } = makeUser("ada");
   const authenticate = async () => ({ ...stage.user, limits });
   streams = new Streams({ config: makeConfig().streams, processes: stage.supervisor, authenticate });
-  app = await openApp(streams.endpoints, { authenticate, onUpgrade: streams.upgrade });
+  app = await openApp(streamEndpoints(streams.watching, makeConfig().streams.viewers), {
+    authenticate,
+    onUpgrade: streams.upgrade,
+  });
 });
 after(async () => {
   await streams.close();

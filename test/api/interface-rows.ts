@@ -30,17 +30,14 @@ const ALERTS_NOTIFY: Shown = [
   "test/api/alerts.test.ts",
   "each type notifies its broker; a forced change is live at once, and client, output and tracks do not notice",
 ];
-const ALERT_KEPT: Shown = [
-  ALERTS,
-  "an alert is registered, shown, listed, and gone once deleted; its secrets are shown once",
-];
+const ALERT_KEPT: Shown = [ALERTS, "registers, shows, lists and deletes an alert; shows its secrets once"];
 const ALERT_RUNS: Shown = [
   ALERTS,
-  "a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced",
+  "a registered alert runs on current and later processes; a change applies at the next start or with `force`",
 ];
 const ONE_OFF_ALERT: Shown = [
   ALERTS,
-  "an alert of one process is refused where its graph evaluates none, and goes with its process",
+  "an alert of one process is rejected if its graph cannot evaluate alerts, and is deleted with its process",
 ];
 
 const TRACKS = "test/api/tracks.test.ts";
@@ -68,11 +65,11 @@ const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one
 
 const SUBSCRIBED: Shown = [
   WEBHOOKS,
-  "a subscription is made with its defaults, shows its secret once, is listed with its standing, and is gone once deleted",
+  "creates a subscription with defaults, shows its secret once, lists it with its delivery status, and deletes it",
 ];
 const NOTIFIED: Shown = [
   WEBHOOKS,
-  "new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process",
+  "new-tracks and target-count arrive signed, in the documented format, combined by the interval, and end with the process",
 ];
 
 const REPORT_LISTED: Shown = [
@@ -81,29 +78,29 @@ const REPORT_LISTED: Shown = [
 ];
 
 export const ENDPOINTS = {
-  "GET /status": [[INFORMATION, "anybody may ask how the service is; a valid key sees its parts"]],
+  "GET /status": [[INFORMATION, "`/status` is public; with a valid key it includes the components"]],
   "/login": [
-    [INFORMATION, "… /login says whether a key is valid"],
-    [INFORMATION, "/login tells a wrong, a revoked and an expired key apart"],
+    [INFORMATION, "… /login validates a key"],
+    [INFORMATION, "/login distinguishes a wrong, a revoked and an expired key"],
   ],
   "GET /user_info": [
-    [INFORMATION, "a master sees what it has and what its children have"],
-    [INFORMATION, "a child sees itself alone"],
+    [INFORMATION, "a master key sees its own minutes and those of its children"],
+    [INFORMATION, "a child key sees only itself"],
   ],
-  "GET /info": [[INFORMATION, "/info answers as it used to"]],
+  "GET /info": [[INFORMATION, "/info answers in the old format"]],
   "POST /video": [
     ON_A_CLIP,
-    [VIDEO, "a video is stored whole, under the name it came with, and its file goes with it"],
+    [VIDEO, "stores a video completely, with its file name as the alias, and deletes the file with it"],
   ],
-  "POST /stream": [ON_A_CAMERA, [SOURCES, "a stream is registered, listed, shown, and gone once deleted"]],
+  "POST /stream": [ON_A_CAMERA, [SOURCES, "registers, lists, shows and deletes a stream"]],
   "GET /sources": [
     ON_A_CLIP,
-    ["server/api/media-sources.test.ts", "its status follows the stream, and a process on it"],
-    [SOURCES, "the listing is newest first and whole, or in pages that follow each other"],
+    ["server/api/media-sources.test.ts", "the status of a source follows its stream and its process"],
+    [SOURCES, "the listing is newest first, complete or in consecutive pages"],
   ],
   "DELETE /source/{source_id}": [
-    [SOURCES, "a stream is registered, listed, shown, and gone once deleted"],
-    [SOURCES, "a source is processing while a process runs on it, and cannot be deleted"],
+    [SOURCES, "registers, lists, shows and deletes a stream"],
+    [SOURCES, "a source with a running process is `processing` and cannot be deleted"],
   ],
   "GET /sources/recordings": [
     PUBLISHED,
@@ -124,8 +121,8 @@ export const ENDPOINTS = {
     ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends properly with the process"],
   ],
   "POST /output": [
-    [OUTPUTS, "an rtsp output is registered with the address it will be played from"],
-    [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
+    [OUTPUTS, "registers an rtsp output with its playback URL"],
+    [OUTPUTS, "returns the existing output for the same type, url and settings"],
   ],
   "POST /process/{process_uuid}/{output_uuid}": [
     [INTERFACE, "takes outputs of data and of video, and says how they get on"],
@@ -149,31 +146,34 @@ export const ENDPOINTS = {
   "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
   "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
   "GET /alert_description": [
-    [ALERTS, "… is described, and its example posts as it is"],
-    [ALERTS, "a type that is not there is refused with those that are, and the nearest"],
+    [ALERTS, "describes … with an example that can be posted unchanged"],
+    [ALERTS, "an unknown type is rejected with the known types and the closest match"],
   ],
-  "POST /alert": [ALERTS_NOTIFY, ALERT_RUNS, ALERT_KEPT, [ALERTS, "POST /alert refuses …"]],
+  "POST /alert": [ALERTS_NOTIFY, ALERT_RUNS, ALERT_KEPT, [ALERTS, "POST /alert rejects …"]],
   "POST /alert/{process_uuid}": [ALERTS_NOTIFY, ONE_OFF_ALERT],
   "GET /alerts": [
     ALERT_KEPT,
-    [ALERTS, "the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages"],
+    [
+      ALERTS,
+      "concurrent requests do not exceed the alert limit; alerts of other users are not found; the listing is paged",
+    ],
   ],
   "GET /active/alerts": [ALERT_RUNS, ONE_OFF_ALERT],
   "PATCH /alert/{alert_uuid}": [
     ALERTS_NOTIFY,
     ALERT_RUNS,
-    [ALERTS, "two changes at once both hold"],
+    [ALERTS, "two concurrent changes are both applied"],
     [
       ALERTS,
-      "a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker",
+      "a change keeps omitted fields, replaces sent fields completely, and never sends a password to another broker",
     ],
   ],
   "DELETE /alert/{alert_uuid}": [ALERT_KEPT, ALERT_RUNS],
-  "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe refuses …"]],
-  "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "the listing comes in pages, newest first"]],
+  "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe rejects …"]],
+  "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "the listing is paged, newest first"]],
   "DELETE /subscriptions/{process_uuid}": [
     SUBSCRIBED,
-    [WEBHOOKS, "what is to be deleted is named in the query or in a body, by url, by type, or not at all for all"],
+    [WEBHOOKS, "selects subscriptions to delete in the query or in a body, by url or by type, or all"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
@@ -230,10 +230,7 @@ export const EVENT_ROWS = {
   "Body of a new-tracks notification": [NOTIFIED],
   "Alert notifications": [
     ALERTS_NOTIFY,
-    [
-      ALERTS,
-      "what a process finds is a notice: written down for every output, then told, with the alias of the moment",
-    ],
+    [ALERTS, "an alert event is stored for every output, then sent, with the alias at that time"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
@@ -259,31 +256,31 @@ export const ERROR_ROWS = {
   "POST /decorate_tracks/{process_uuid} 404": [[ENHANCEMENT, "rejects a process without a report, or of another user"]],
   "POST /decorate_tracks/{process_uuid} 503": [DECORATED],
   "POST /output with an existing output is not an error": [
-    [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
+    [OUTPUTS, "returns the existing output for the same type, url and settings"],
   ],
   "POST /stream with an identical source does not create a duplicate": [
-    [SOURCES, "an identical stream is the one there is: by address and telemetry, not by alias"],
-    [SOURCES, "of many identical registrations at once one is made"],
+    [SOURCES, "returns the existing stream for the same URL and telemetry, whatever the alias"],
+    [SOURCES, "many identical concurrent registrations create one source"],
   ],
   "Badly formatted input receives a descriptive error response": [
-    [SOURCES, "POST /stream refuses …"],
+    [SOURCES, "POST /stream rejects …"],
     [INTERFACE, "with 422 for what a client may not say, and 404 for a graph that is not there"],
     ["test/soak/fuzz.soak.ts", "… requests made up from the document break nothing (seed …)"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
 export const LIMIT_ROWS = {
-  "Video file size": [[VIDEO, "a video that is too large is refused: early by its length, and while it comes"]],
+  "Video file size": [[VIDEO, "rejects a video that is too large, by its length or while it arrives"]],
   "Video storage": [
-    [VIDEO, "the storage of a user is filled to the byte, and not beyond"],
-    [VIDEO, "of uploads that race for the last room one wins, whether they tell their length or not"],
+    [VIDEO, "fills the storage of a user to the byte, and not beyond"],
+    [VIDEO, "one of several uploads that compete for the last space wins, with or without a length"],
   ],
   "Video types": [
-    [VIDEO, "POST /video refuses a file called …"],
-    [VIDEO, "what is no video is refused with the reason, and nothing is kept"],
+    [VIDEO, "POST /video rejects a file named …"],
+    [VIDEO, "rejects a file that is not a video with the reason, and stores nothing"],
   ],
-  "Stream types": [[SOURCES, "POST /stream refuses …"]],
-  "Output resolutions": [[OUTPUTS, "POST /output refuses …"]],
+  "Stream types": [[SOURCES, "POST /stream rejects …"]],
+  "Output resolutions": [[OUTPUTS, "POST /output rejects …"]],
   "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "let exactly one of 200 in that come at once"]],
   "Clients per drone_data websocket": [ONE_CLIENT],
   "Outputs per process": [
@@ -293,24 +290,21 @@ export const LIMIT_ROWS = {
     ],
   ],
   Subscriptions: [
-    [WEBHOOKS, "one subscription per event type and notification_url: another is refused, also when raced"],
-    [WEBHOOKS, "as many subscriptions as a key may have, over all its processes, also when raced"],
+    [WEBHOOKS, "one subscription per event type and notification_url: another is rejected, also concurrently"],
+    [WEBHOOKS, "concurrent requests do not exceed the subscription limit of a key over all its processes"],
   ],
   "Source recording retention": [
     [RECORDINGS, "removes what is too old with its files, also of a recording in progress"],
   ],
   "Track report window": [
-    [
-      REPORTS,
-      "the window is the last minutes of a running process or the whole of an ended one, and can be narrowed",
-    ],
+    [REPORTS, "the window is the last minutes of a running process or the whole of an ended one, and can be narrowed"],
     [REPORTS, "excludes tracks not seen in its window, and points before it"],
   ],
   "maximum number of registered sources": [
-    [SOURCES, "the limit of sources holds when raced, and what is there already passes it"],
+    [SOURCES, "concurrent requests do not exceed the source limit; an existing source is returned at the limit"],
   ],
   "maximum number of registered outputs": [
-    [OUTPUTS, "the limit of outputs holds when raced, and what is there already passes it"],
+    [OUTPUTS, "concurrent requests do not exceed the output limit; an existing output is returned at the limit"],
   ],
   "simultaneous active outputs": [
     [

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openApp } from "./app.fixture.ts";
-import { consoleEndpoints } from "./console.ts";
+import { consoleEndpoints } from "./web-pages.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-console-"));
 const ENTRIES = { "console/main.ts": "main-AAAAAAAA.js", "console/style/style.css": "style-BBBBBBBB.css" };
@@ -20,7 +20,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("without its files the service says how they are made, and with them it is there", async () => {
+test("explains how to build the console if it is missing, and serves it otherwise", async () => {
   const missing = await app.call("/console");
   assert.equal(missing.status, 503);
   assert.equal(((await missing.json()) as { code: string }).code, "console_not_built");
@@ -33,7 +33,7 @@ test("without its files the service says how they are made, and with them it is 
   }
 });
 
-test("scripts run from the service alone, whatever is asked for", async () => {
+test("allows scripts of the service only, on every path", async () => {
   for (const path of ["/console", `/console/assets/${SCRIPT}`, "/console/assets/icon.svg"]) {
     const { headers } = await app.call(path);
     const policy = headers.get("content-security-policy") ?? "";
@@ -43,7 +43,7 @@ test("scripts run from the service alone, whatever is asked for", async () => {
   }
 });
 
-test("a file may be kept for ever, packed or not", async () => {
+test("a bundled file is immutable, compressed or not", async () => {
   for (const encoding of ["identity", "gzip", "gzip"]) {
     const answer = await app.call(`/console/assets/${SCRIPT}`, { headers: { "accept-encoding": encoding } });
     assert.equal(answer.headers.get("content-encoding"), encoding === "gzip" ? "gzip" : null);
@@ -59,7 +59,7 @@ for (const file of [
   "%2e%2e%2f%2e%2e%2fpackage.json",
   "main-AAAAAAAA.js%00",
 ])
-  test(`there is no file ${file}, and that is not kept`, async () => {
+  test(`answers 404 for the file ${file}, not cacheable`, async () => {
     const answer = await app.call(`/console/assets/${file}`);
     assert.equal(answer.status, 404);
     assert.equal(answer.headers.get("cache-control"), "no-store");

@@ -1,0 +1,141 @@
+/** Streams of a process: feed and events as endpoints, and the websockets for clients that do not send an upgrade. */
+import type { IncomingMessage } from "node:http";
+import { Type } from "typebox";
+import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
+import { Problem } from "../../schemas/api/problem.ts";
+import { DroneDataMessage, TelemetryMessage } from "../../schemas/api/telemetry.ts";
+import { DetectionMessage } from "../../schemas/detection-message.ts";
+import { PROBLEM_TYPE, problemHeaders, toProblem } from "../problem.ts";
+import { ServiceError } from "../service-error.ts";
+import { FEED_TYPE } from "../streams/feed-parts.ts";
+import { REFUSAL_HEADERS, readKey } from "../streams/handshake.ts";
+import type { Viewing, Watching } from "../streams/watching.ts";
+import type { User } from "../user.ts";
+import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
+
+const EVENTS_TYPE = "text/event-stream";
+/** `X-Accel-Buffering`: nginx would otherwise hold back a stream until its buffer is full. */
+const STREAM_HEADERS = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
+
+const define = defineEndpoints("Process");
+
+/** @param viewers maximum number of viewers of one process */
+export const streamEndpoints = (watching: Watching, viewers: number): readonly AnyEndpoint[] => [
+  define("GET", "/process/{process_uuid}/feed", "watchFeed", {
+    summary: "Processed frames as a stream of JPEGs",
+    description: `Each part has the header \`X-Timestamp\`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for \`streams.feed_stall_seconds\` is disconnected. Feed and events of one process share a limit of ${viewers} viewers. The stream ends with the process.`,
+    access: "url-key",
+    query: Type.Object({
+      overlay: Type.Optional(
+        Type.Enum(["boxes", "none"], {
+          default: "boxes",
+          description: "`none`: frames without boxes, for clients that draw detections themselves by `timestamp`.",
+        }),
+      ),
+    }),
+    answers: {
+      200: { description: "JPEGs; each replaces the previous one.", mediaType: "multipart/x-mixed-replace" },
+    },
+    errors: ["process_not_found", "graph_lacks", "wrong_state", "viewers_limit_reached", "pipeline_failed"],
+    async handle(call) {
+      const viewing = toViewing(call);
+      const slot = call.query.overlay === "none" ? "view" : "feed";
+      const headers = { "Content-Type": FEED_TYPE, ...STREAM_HEADERS };
+      if (call.raw.method !== "HEAD") return new Response(await watching.openFeed(viewing, slot), { headers });
+      await watching.expectFeed(viewing, slot);
+      return new Response(null, { headers });
+    },
+  }),
+  define("GET", "/process/{process_uuid}/events", "watchEvents", {
+    summary: "Events of a process, as server-sent events",
+    description: `\`detections\` (one frame on which inference ran), \`drone\` (camera position and attitude, as on \`drone_data\`), \`state\` (first, last and on every change), \`stats\` (once a second), \`telemetry\` (for a source with telemetry: first, and when its status changes), \`alert\` (a notification). Feed and events of one process share a limit of ${viewers} viewers. A viewer that does not keep up loses the oldest events; the next event says how many (\`dropped\`). Events are not sent again: \`Last-Event-ID\` is ignored. The stream ends with the process.`,
+    access: "url-key",
+    answers: {
+      200: {
+        description: "Events; `data` is JSON.",
+        mediaType: EVENTS_TYPE,
+        schema: Type.Union([DetectionsEvent, DroneDataMessage, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
+      },
+    },
+    errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],
+    async handle(call) {
+      const viewing = toViewing(call);
+      const headers = { "Content-Type": EVENTS_TYPE, ...STREAM_HEADERS };
+      if (call.raw.method !== "HEAD") return new Response(await watching.openEvents(viewing), { headers });
+      await watching.expectProcess(viewing);
+      return new Response(null, { headers });
+    },
+  }),
+  ...SOCKETS.map(describeSocket),
+];
+
+interface ViewingCall {
+  readonly user: User;
+  readonly params: { readonly process_uuid: string };
+  readonly signal: AbortSignal;
+  readonly raw: IncomingMessage;
+  readonly address: string;
+}
+
+const toViewing = ({ user, params, signal, raw, address }: ViewingCall): Viewing => ({
+  user,
+  holder: { apiKey: readKey(raw), address },
+  processUuid: params.process_uuid,
+  signal,
+  drop: () => raw.socket.destroy(),
+});
+
+const CLOSING =
+  "One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down.";
+const DROPPED = "A client that does not keep up loses the oldest messages; the next message says how many (`dropped`).";
+
+const SOCKETS = [
+  {
+    channel: "detection_data",
+    id: "readDetectionData",
+    tag: "Outputs",
+    summary: "Websocket: one message for every frame on which inference ran",
+    schema: DetectionMessage,
+    description: DROPPED,
+  },
+  {
+    channel: "drone_data",
+    id: "readDroneData",
+    tag: "Outputs",
+    summary: "Websocket: telemetry messages as received",
+    schema: DroneDataMessage,
+    description: `In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. ${DROPPED}`,
+  },
+  {
+    channel: "telemetry",
+    id: "sendTelemetry",
+    tag: "Telemetry",
+    summary: "Websocket: camera position and attitude, sent by the client",
+    schema: TelemetryMessage,
+    description:
+      'Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered.',
+  },
+] as const;
+
+function describeSocket({ channel, id, tag, summary, schema, description }: (typeof SOCKETS)[number]): AnyEndpoint {
+  return defineEndpoints(tag)("GET", `/process/{process_uuid}/${channel}`, id, {
+    summary,
+    description: `${description} ${CLOSING} Send the key in the header \`api_key\` or as \`?api_key=\`.`,
+    access: "url-key",
+    answers: {
+      101: { description: "The websocket is open; each text frame is one such message.", schema },
+      426: { description: "This URL must be opened as a websocket.", schema: Problem, mediaType: PROBLEM_TYPE },
+    },
+    errors: [
+      ...(["process_not_found", "socket_in_use", "wrong_state"] as const),
+      ...(channel === "detection_data" ? (["graph_lacks"] as const) : []),
+      ...(channel === "telemetry" ? (["telemetry_not_taken"] as const) : []),
+    ],
+    handle({ requestId }) {
+      const detail = "This URL is a websocket: open it with a websocket client, as ws:// or wss://.";
+      const error = new ServiceError("upgrade_needed", { detail });
+      const headers = { ...problemHeaders(error, requestId), ...REFUSAL_HEADERS[426], Connection: "Upgrade" };
+      return { status: error.status, body: toProblem(error, requestId), headers };
+    },
+  });
+}
