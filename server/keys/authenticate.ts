@@ -171,3 +171,30 @@ export function networkOf(address: string): string {
     : [];
   return [...front, ...zeros, ...back].slice(0, 4).join(":");
 }
+
+/** A client with an open stream. */
+export interface KeyHolder {
+  readonly apiKey: string | null;
+  readonly address: string;
+}
+
+/**
+ * Calls `onInvalid` when a key is revoked or expires: streams stay open for days. A database failure has no effect. Returns
+ * how to stop.
+ */
+export function watchKey(
+  authenticate: Authenticate,
+  { apiKey, address }: KeyHolder,
+  everySeconds: number,
+  onInvalid: () => void,
+): () => void {
+  const timer = setInterval(() => {
+    authenticate(apiKey, address).catch((error: unknown) => {
+      const code = error instanceof ServiceError ? error.code : null;
+      if (code !== "api_key_invalid" && code !== "api_key_expired") return;
+      clearInterval(timer);
+      onInvalid();
+    });
+  }, everySeconds * 1000);
+  return () => clearInterval(timer);
+}

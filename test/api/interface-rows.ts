@@ -61,7 +61,7 @@ const ENHANCEMENT_RESUMES: Shown = [
   "replaces a killed child, another server continues, and every track is done once",
 ];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
-const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
+const ONE_CLIENT: Shown = [SOCKETS, "accept one client at a time, and the next as soon as it has gone"];
 
 const SUBSCRIBED: Shown = [
   WEBHOOKS,
@@ -118,7 +118,7 @@ export const ENDPOINTS = {
   "POST /process/stop_all": [STOPS_ALL],
   "GET /process/{process_uuid}/feed": [
     ON_A_CLIP,
-    ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends properly with the process"],
+    ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends with the process"],
   ],
   "POST /output": [
     [OUTPUTS, "registers an rtsp output with its playback URL"],
@@ -182,8 +182,8 @@ export const STREAMS = {
     ON_A_CLIP,
     [SOCKETS, "send every message of their channel, in order, and those of no other"],
     [
-      "server/streams/slow-clients.test.ts",
-      "loses the oldest messages, is told how many in the next one, and gets the newest",
+      "server/streams/socket-client.test.ts",
+      "loses the oldest messages, gets their number in the next one, and gets the newest",
     ],
   ],
   "/process/{process_uuid}/drone_data": [
@@ -192,12 +192,12 @@ export const STREAMS = {
       "frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too",
     ],
     [PROCESS_TELEMETRY, "static telemetry applies at all times, to every runner and every later subscriber"],
-    [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
+    [SOCKETS, "are rejected without detections in the graph, except for drone data and telemetry"],
   ],
   "/process/{process_uuid}/telemetry": [
-    [TELEMETRY_IN, "valid messages reach the process in order, the others are answered and change nothing"],
-    [TELEMETRY_IN, "messages of a vendor come in by the socket as well, and faults in them are answered"],
-    [TELEMETRY_IN, "the socket of a process whose source … is refused, and says what to do"],
+    [TELEMETRY_IN, "passes valid messages to the process in order, and answers the others"],
+    [TELEMETRY_IN, "accepts messages in the format of a vendor, and answers faults in them"],
+    [TELEMETRY_IN, "rejects the socket of a process whose source …, and says what to do"],
     [
       PROCESS_TELEMETRY,
       "delivers samples of a client to the runner and to drone_data; while paused to drone_data only, and the newest to the runner on resume",
@@ -281,7 +281,7 @@ export const LIMIT_ROWS = {
   ],
   "Stream types": [[SOURCES, "POST /stream rejects …"]],
   "Output resolutions": [[OUTPUTS, "POST /output rejects …"]],
-  "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "let exactly one of 200 in that come at once"]],
+  "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "accept exactly one of 200 simultaneous clients"]],
   "Clients per drone_data websocket": [ONE_CLIENT],
   "Outputs per process": [
     [

@@ -1,32 +1,36 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Letter, Outbox } from "./outbox.ts";
+import { MessageQueue, type QueuedMessage } from "./message-queue.ts";
 
-const letter = (n: number, bytes = 10, isKept = false): Letter => ({ json: JSON.stringify({ n }), bytes, isKept });
-const drain = (outbox: Outbox<Letter>) => {
+const letter = (n: number, bytes = 10, isKept = false): QueuedMessage => ({
+  json: JSON.stringify({ n }),
+  bytes,
+  isKept,
+});
+const drain = (outbox: MessageQueue<QueuedMessage>) => {
   const all: { n: number; dropped?: number }[] = [];
   for (let next = outbox.take(); next !== null; next = outbox.take()) all.push(JSON.parse(next.json));
   return all;
 };
 
-test("what does not fit costs the oldest, and the next one says how many", () => {
-  const outbox = new Outbox({ messages: 3, bytes: 1000 });
+test("drops the oldest beyond the limit, and the next message says how many", () => {
+  const outbox = new MessageQueue({ messages: 3, bytes: 1000 });
   for (let n = 1; n <= 5; n++) outbox.put(letter(n));
   assert.deepEqual(drain(outbox), [{ n: 3, dropped: 2 }, { n: 4 }, { n: 5 }]);
   outbox.put(letter(6));
   assert.deepEqual(drain(outbox), [{ n: 6 }]);
 });
 
-test("bytes are bounded as well, but the newest is always kept", () => {
-  const outbox = new Outbox({ messages: 100, bytes: 25 });
+test("limits bytes as well, but always keeps the newest", () => {
+  const outbox = new MessageQueue({ messages: 100, bytes: 25 });
   for (let n = 1; n <= 3; n++) outbox.put(letter(n));
   outbox.put(letter(4, 1000));
   assert.deepEqual(drain(outbox), [{ n: 4, dropped: 3 }]);
 });
 
-test("what is to be kept goes last", () => {
-  const outbox = new Outbox({ messages: 2, bytes: 1000 });
+test("drops kept messages last", () => {
+  const outbox = new MessageQueue({ messages: 2, bytes: 1000 });
   outbox.put(letter(1, 10, true));
   outbox.put(letter(2));
   outbox.put(letter(3));
@@ -35,11 +39,11 @@ test("what is to be kept goes last", () => {
   assert.deepEqual(drain(outbox), [{ n: 3, dropped: 2 }, { n: 4 }]);
 });
 
-test("every message is either got, in order, or counted as dropped", () => {
+test("every message is delivered in order or counted as dropped", () => {
   const step = fc.oneof(fc.record({ bytes: fc.integer({ min: 1, max: 60 }), isKept: fc.boolean() }), fc.constant(null));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const outbox = new Outbox({ messages: 5, bytes: 100 });
+      const outbox = new MessageQueue({ messages: 5, bytes: 100 });
       let put = 0;
       const got: { n: number; dropped?: number }[] = [];
       for (const each of steps) {

@@ -1,11 +1,26 @@
-/** Clients that take less than they are sent, over connections that are really full. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { Pace } from "./socket-client.ts";
 import { eventually, Listener, openStage, type Stage } from "./streams.fixture.ts";
+
+test("accepts messages up to the limit per second, drops more, and pauses reading for far more", () => {
+  let nowMs = 0;
+  const pace = new Pace(3, () => nowMs);
+  const count = (times: number) => Array.from({ length: times }, () => pace.count());
+  assert.deepEqual(count(4), ["take", "take", "take", "refuse"]);
+  assert.deepEqual(count(26).at(-1), "refuse");
+  assert.equal(pace.count(), "pause");
+  nowMs = 400;
+  assert.equal(pace.secondEndsInMs, 600);
+  nowMs = 1000;
+  assert.equal(pace.count(), "take");
+});
+
+// Clients that take less than they are sent, over connections that are really full.
 
 describe("a websocket client that does not keep up", () => {
   let stage: Stage;
@@ -14,7 +29,7 @@ describe("a websocket client that does not keep up", () => {
   });
   after(() => stage.close());
 
-  test("loses the oldest messages, is told how many in the next one, and gets the newest", async () => {
+  test("loses the oldest messages, gets their number in the next one, and gets the newest", async () => {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "detection_data");
     listener.socket.pause();
@@ -44,7 +59,7 @@ describe("a websocket client that does not keep up", () => {
     await listener.close();
   });
 
-  test("does not keep the process's end waiting", async () => {
+  test("does not delay the end of the process", async () => {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "detection_data");
     listener.socket.pause();
@@ -60,7 +75,7 @@ describe("a websocket client that does not keep up", () => {
   });
 });
 
-test("pings that are sent without reading the pongs pile up nowhere", async () => {
+test("pongs that are not read do not queue up", async () => {
   const stage = await openStage({ ping_seconds: 600, received_per_second: 100_000_000 });
   const { pong } = WebSocket.prototype;
   let mostBytes = 0;
