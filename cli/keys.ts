@@ -5,15 +5,13 @@ import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../schemas/api/informatio
 import type { Config } from "../schemas/config.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { loadConfig } from "../server/config/load.ts";
-import { KeyFault, type KeyOrder, USERNAME } from "../server/keys/create-key.ts";
+import { KeyFault, type KeyOrder, USERNAME } from "../server/keys/keys.ts";
 import { openLog } from "../server/log/log.ts";
 import { ServiceError } from "../server/service-error.ts";
-import type { Sql } from "../server/store/client.ts";
+import { DatabaseFault, type Sql } from "../server/store/client.ts";
 import { borrowDatabase } from "../server/store/database.ts";
-import { DatabaseFault } from "../server/store/fault.ts";
-import { listDataFolders } from "../server/store/postgres-place.ts";
-import type { Subscription } from "../server/store/usage.ts";
-import type { UserRow } from "../server/store/users.ts";
+import { listDataFolders } from "../server/store/postgres-setup.ts";
+import type { Subscription, UserRow } from "../server/store/users.ts";
 import type { UserLimits } from "../server/user.ts";
 import { CommandFailure, type Given, type Options, UsageFault } from "./command.ts";
 

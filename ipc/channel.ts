@@ -68,7 +68,10 @@ export interface ChannelOptions<Out extends Message, In extends Message> {
   /** Types that are dropped, oldest first, while the other end does not read. */
   readonly droppable?: readonly Out["type"][];
   onMessage?(message: In): void;
-  /** Rejects with `RequestRejected` for anything that is not a bug. */
+  /**
+   * Rejects with `RequestRejected` for anything that is not a bug. Without it, messages with an id go to `onMessage` and
+   * get no reply.
+   */
   onRequest?(request: In): Promise<unknown>;
   /** A message that does not fit its schema and expects no reply. */
   onInvalid(fault: string): void;
@@ -185,7 +188,9 @@ export class Channel<Out extends Message, In extends Message> {
       return;
     }
     const fault = this.#findFault(received);
-    if (typeof id === "number" && Number.isSafeInteger(id)) void this.#reply(id, fault, received as In);
+    const { onRequest } = this.#options;
+    if (onRequest !== undefined && typeof id === "number" && Number.isSafeInteger(id))
+      void this.#reply(id, fault, () => onRequest(received as In));
     else if (fault !== null) this.#options.onInvalid(fault);
     else this.#options.onMessage?.(received as In);
   }
@@ -199,14 +204,12 @@ export class Channel<Out extends Message, In extends Message> {
     return fault === undefined ? null : `"${type}": ${fault.path} ${fault.message}`;
   }
 
-  async #reply(id: number, fault: string | null, request: In): Promise<void> {
-    const { onRequest } = this.#options;
+  async #reply(id: number, fault: string | null, handle: () => Promise<unknown>): Promise<void> {
     this.#openRequests += 1;
     try {
       if (fault !== null) throw new RequestRejected("invalid", fault);
-      if (onRequest === undefined) throw new RequestRejected("invalid", "no requests are expected here");
       if (this.#openRequests > MAX_REQUESTS) throw new RequestRejected("busy", `${MAX_REQUESTS} requests are open`);
-      this.#put({ type: "reply", id, error: null, result: (await onRequest(request)) ?? null });
+      this.#put({ type: "reply", id, error: null, result: (await handle()) ?? null });
     } catch (error) {
       this.#put({ type: "reply", id, error: describeError(error), result: null });
     }

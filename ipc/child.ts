@@ -89,7 +89,8 @@ export class Child<Out extends Message, In extends Message> {
       },
       ...(options.onRequest && { onRequest: options.onRequest }),
     });
-    if (memoryBytes !== undefined) this.#watchUsage(memoryBytes);
+    if (memoryBytes !== undefined)
+      void this.gone.then(watchUsage(this.pid, memoryBytes, (reason) => this.kill(reason)));
   }
 
   /** Undefined when it could not be started. */
@@ -159,16 +160,23 @@ export class Child<Out extends Message, In extends Message> {
       });
     });
   }
+}
 
-  /** Read from outside: what a child reports about itself proves nothing. */
-  #watchUsage(memoryBytes: number): void {
-    const timer = setInterval(async () => {
-      const { rssBytes, threads } = await readUsage(this.pid);
-      if (rssBytes > memoryBytes) this.kill(`it used ${mebibytes(rssBytes)}; the limit is ${mebibytes(memoryBytes)}`);
-      if (threads > MAX_THREADS) this.kill(`it has ${threads} threads; the limit is ${MAX_THREADS}`);
-    }, USAGE_MS).unref();
-    void this.gone.then(() => clearInterval(timer));
-  }
+/**
+ * Calls `onExceeded` with the reason while a process uses too much memory or too many threads. Read from outside: what a
+ * child reports about itself proves nothing. Returns how to stop.
+ */
+export function watchUsage(
+  pid: number | undefined,
+  memoryBytes: number,
+  onExceeded: (reason: string) => void,
+): () => void {
+  const timer = setInterval(async () => {
+    const { rssBytes, threads } = await readUsage(pid);
+    if (rssBytes > memoryBytes) onExceeded(`it used ${mebibytes(rssBytes)}; the limit is ${mebibytes(memoryBytes)}`);
+    if (threads > MAX_THREADS) onExceeded(`it has ${threads} threads; the limit is ${MAX_THREADS}`);
+  }, USAGE_MS).unref();
+  return () => clearInterval(timer);
 }
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;

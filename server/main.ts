@@ -29,13 +29,11 @@ import { startFirstDemo } from "./demo/first-demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
-import { Authenticator } from "./keys/authenticate.ts";
-import { createFirstKey } from "./keys/create-key.ts";
-import { findKeyIn } from "./keys/find-key.ts";
-import { LoginGate } from "./keys/login-gate.ts";
-import { HubFault } from "./media/hub-process.ts";
-import { type MediaServer, type MediaServerParts, openMedia } from "./media/open-media.ts";
-import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
+import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
+import { createFirstKey } from "./keys/keys.ts";
+import { HubFault } from "./media/media-hub.ts";
+import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
+import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
@@ -262,7 +260,7 @@ async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promi
 }
 
 /** Closed above the database, below everything that publishes and plays. */
-async function openMediaServer(parts: MediaServerParts, shutDown: ShutDown): Promise<MediaServer> {
+async function openMediaServer(parts: MediaServerDeps, shutDown: ShutDown): Promise<MediaServer> {
   try {
     const opened = await openMedia(parts);
     shutDown.add("media", parts.config.media.stop_seconds * 1000 + SPARE_MS, () => opened.close());

@@ -21,9 +21,8 @@ import { AlertNotice } from "../schemas/api/events.ts";
 import { NewTracksNotification } from "../schemas/api/webhooks.ts";
 import { DetectionMessage } from "../schemas/detection-message.ts";
 import { EnhancedData } from "../schemas/enhancement.ts";
-import type { ConfigFault } from "../server/config/fault.ts";
-import { readConfigText } from "../server/config/read-file.ts";
-import { judgeSetting } from "../server/config/setting.ts";
+import { type ConfigFault, checkSetting } from "../server/config/keys.ts";
+import { readConfigText } from "../server/config/read-settings.ts";
 import { checkBy } from "../server/validation.ts";
 import { testClip } from "./clips.fixture.ts";
 import { checkLine, isForShell, splitLines, splitWords } from "./docs/command-lines.ts";
@@ -87,7 +86,7 @@ describe("the service accepts the settings and alerts", () => {
         const faults: ConfigFault[] = [];
         const settings = readConfigText(page.path, block.text, faults);
         assert.deepEqual(faults, []);
-        assert.deepEqual(settings.map(judgeSetting).filter(Boolean), []);
+        assert.deepEqual(settings.map(checkSetting).filter(Boolean), []);
       });
     if (block.remark === "alerts")
       test(nameOf(page, block), async () => {

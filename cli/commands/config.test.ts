@@ -37,7 +37,7 @@ test("reports a missing file, and faults with their position; exit code 1", asyn
   writeFileSync(join(folder, "bad.yaml"), "htpp:\n  port: 1\nhttp:\n  port: many\n");
   const missing = await windhover(["config", "--config", "none.yaml"], folder);
   assert.equal(missing.code, 1);
-  assert.match(missing.stderr, /none\.yaml: there is no such file/);
+  assert.match(missing.stderr, /none\.yaml: the file does not exist/);
   const { code, stdout, stderr } = await windhover(["config", "--config", "bad.yaml"], folder);
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(stderr, /bad\.yaml:1:1: there is no setting "htpp"; did you mean "http"\?/);

@@ -1,6 +1,5 @@
-import { writeExample } from "../../server/config/example.ts";
+import { showValue, writeExample } from "../../server/config/keys.ts";
 import { loadConfig } from "../../server/config/load.ts";
-import { showValue } from "../../server/config/setting.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
 import { alignColumns } from "../text.ts";
 

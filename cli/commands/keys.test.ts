@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
 import { loadConfig } from "../../server/config/load.ts";
-import { Authenticator } from "../../server/keys/authenticate.ts";
-import { findKeyIn } from "../../server/keys/find-key.ts";
-import { LoginGate } from "../../server/keys/login-gate.ts";
+import { Authenticator, findKeyIn, LoginGate } from "../../server/keys/authenticate.ts";
 import { silentLog, testDatabase } from "../../server/store/database.fixture.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { CommandFailure, readArguments, UsageFault } from "../command.ts";
@@ -87,7 +85,7 @@ for (const [words, code, says] of [
   ["create ../x", 2, /is not a valid NAME/],
   ["create acme", 1, /there is a key named acme already/],
   ["create x --master unknown", 1, /there is no key named unknown/],
-  ["create x --master acme-north", 1, /acme-north is no master key/],
+  ["create x --master acme-north", 1, /acme-north is not a master key/],
   ["create x --master acme --pending 5", 2, /--pending is for master keys/],
   ["create x --minutes 1.5", 2, /--minutes is "1.5"/],
   ["create x --expires 2026-02-31", 2, /--expires is "2026-02-31"/],

@@ -1,15 +1,15 @@
 /** `keys create`, `list`, `allocate` and `revoke`. */
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
-import { createKey, KeyFault } from "../../server/keys/create-key.ts";
+import { createKey, KeyFault } from "../../server/keys/keys.ts";
 import type { Sql } from "../../server/store/client.ts";
-import { readSubscription } from "../../server/store/usage.ts";
 import {
   addPending,
   allocate,
   findUserByKeyId,
   findUserByName,
   listUsers,
+  readSubscription,
   revokeUser,
   type UserRow,
 } from "../../server/store/users.ts";

@@ -156,7 +156,7 @@ describe("a service on data of its own", () => {
     assert.equal((await failed.ended).code, 1);
     assert.match(
       failed.stderr,
-      /^windhover: Secrets in this database .* sealed by the key [0-9a-f]{12}\. secrets\.key has/m,
+      /^windhover: Secrets in this database .* sealed with the key [0-9a-f]{12}\. secrets\.key has/m,
     );
   });
 

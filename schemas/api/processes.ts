@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
 import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
-const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
+export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
 
 export const StartQuery = Type.Object({
   source_uuid: Uuid,

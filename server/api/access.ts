@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Config } from "../../schemas/config.ts";
 import type { TokenBuckets } from "../async/token-buckets.ts";
 import type { Authenticate } from "../keys/authenticate.ts";
-import { goingOn } from "../media/sign.ts";
+import { goingOn } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import type { ApiMiddleware, RequestInfo } from "./context.ts";

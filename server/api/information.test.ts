@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { Authenticator } from "../keys/authenticate.ts";
-import { createFirstKey, createKey, type KeyOrder } from "../keys/create-key.ts";
-import { findKeyIn } from "../keys/find-key.ts";
-import { LoginGate } from "../keys/login-gate.ts";
+import { Authenticator, findKeyIn, LoginGate } from "../keys/authenticate.ts";
+import { createFirstKey, createKey, type KeyOrder } from "../keys/keys.ts";
 import { testDatabase } from "../store/database.fixture.ts";
 import { revokeUser } from "../store/users.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";

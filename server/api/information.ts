@@ -11,8 +11,7 @@ import {
   UserInformation,
 } from "../../schemas/api/information.ts";
 import type { Sql } from "../store/client.ts";
-import { listChildSubscriptions, readSubscription, type Subscription } from "../store/usage.ts";
-import { allocate } from "../store/users.ts";
+import { allocate, listChildSubscriptions, readSubscription, type Subscription } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, type Method, ok } from "./endpoint.ts";
 

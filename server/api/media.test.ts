@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
-import { askHubAt } from "../media/forward.ts";
+import { goingOn } from "../keys/signed-urls.ts";
+import { askHubAt } from "../media/hub-proxy.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
-import { goingOn } from "../media/sign.ts";
 import { newUuid } from "../uuid.ts";
 import { makeUser, openApp, type TestApp } from "./app.fixture.ts";
 import { mediaEndpoints } from "./media.ts";

@@ -12,7 +12,7 @@ import {
 import { Deleted } from "../../schemas/api/records.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { ProcessRecordings } from "../media/recordings/process-recordings.ts";
+import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import type { Processes } from "../processes/processes.ts";
 import { describeProcess, describeStarted, type LiveProcess } from "../processes/view.ts";

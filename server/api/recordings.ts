@@ -3,14 +3,14 @@ import { Type } from "typebox";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import { RecordingListing, RecordingQuery } from "../../schemas/api/sources.ts";
-import type { ProcessRecording, ProcessRecordings } from "../media/recordings/process-recordings.ts";
+import type { Signer } from "../keys/signed-urls.ts";
+import type { ProcessRecording, ProcessRecordings } from "../media/recordings/recording-files.ts";
 import type { Recordings } from "../media/recordings/recordings.ts";
-import type { Signer } from "../media/sign.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
-import { isKeyGood } from "../store/recording-subjects.ts";
 import type { RecordingRow } from "../store/recordings.ts";
+import { mayRecord } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing } from "./endpoint.ts";
 import { FILE_ANSWERS, sendFile } from "./send-file.ts";
@@ -122,7 +122,7 @@ export function processRecordingEndpoints({ sql, recordings, stallMs }: ProcessR
       async handle(call) {
         const uuid = call.params.process_uuid;
         const index = Number(call.params.index);
-        const isAllowed = call.user === null ? await isKeyGood(sql, uuid) : await isOwn(sql, call.user, uuid);
+        const isAllowed = call.user === null ? await mayRecord(sql, uuid) : await isOwn(sql, call.user, uuid);
         const found = isAllowed ? await recordings.find(uuid, index) : null;
         if (found === null)
           throw new ServiceError("recording_not_found", { detail: `process ${uuid} has no recording ${index}` });

@@ -7,9 +7,9 @@ import { DroneDataMessage, TelemetryMessage } from "../../schemas/api/telemetry.
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
-import { FEED_TYPE } from "../streams/feed-parts.ts";
-import { REFUSAL_HEADERS, readKey } from "../streams/handshake.ts";
-import type { Viewing, Watching } from "../streams/watching.ts";
+import { FEED_TYPE } from "../streams/body.ts";
+import type { Viewing, Watching } from "../streams/streams.ts";
+import { HANDSHAKE_HEADERS, readKey } from "../streams/upgrade.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 
@@ -134,7 +134,7 @@ function describeSocket({ channel, id, tag, summary, schema, description }: (typ
     handle({ requestId }) {
       const detail = "This URL is a websocket: open it with a websocket client, as ws:// or wss://.";
       const error = new ServiceError("upgrade_needed", { detail });
-      const headers = { ...problemHeaders(error, requestId), ...REFUSAL_HEADERS[426], Connection: "Upgrade" };
+      const headers = { ...problemHeaders(error, requestId), ...HANDSHAKE_HEADERS[426], Connection: "Upgrade" };
       return { status: error.status, body: toProblem(error, requestId), headers };
     },
   });

@@ -16,18 +16,22 @@ import { TRACKS_FORMATS } from "../../tracks/formats.ts";
 import { beginEntry, endEntry } from "../../tracks/report-entry.ts";
 import { withTimeout } from "../async/timing.ts";
 import type { Enhancements } from "../enhancement/enhancements.ts";
-import type { ProcessRecordings } from "../media/recordings/process-recordings.ts";
-import type { Signer } from "../media/sign.ts";
+import type { Signer } from "../keys/signed-urls.ts";
+import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type EnhancementRow, findEnhancement } from "../store/enhancements.ts";
 import { invalidCursor } from "../store/page.ts";
-import { deleteReport } from "../store/track-reports.ts";
-import { findReported, listTracked, type ReportedProcess, type TrackedRow } from "../store/tracked-processes.ts";
+import {
+  deleteReport,
+  findReported,
+  listTracked,
+  type ReportedProcess,
+  type TrackedRow,
+} from "../store/track-reports.ts";
 import { exportTracks } from "../tracks/export-tracks.ts";
-import { readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
-import { chooseWindow } from "../tracks/report-window.ts";
+import { chooseWindow, readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
 import type { TrackLog } from "../tracks/track-log.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip } from "./answers.ts";

@@ -5,13 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { writeExample } from "./example.ts";
-import { ConfigFaults } from "./fault.ts";
-import { CONFIG_KEYS } from "./keys.ts";
+import { CONFIG_KEYS, ConfigFaults, showValue, WITHOUT_SECRETS, writeExample } from "./keys.ts";
 import { type LoadedConfig, loadConfig } from "./load.ts";
-import { OTHER_VARIABLES } from "./read-environment.ts";
-import { WITHOUT_SECRETS } from "./secret-variables.ts";
-import { showValue } from "./setting.ts";
+import { OTHER_VARIABLES } from "./read-settings.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "windhover-config-"));
 after(() => rm(folder, { recursive: true }));
@@ -36,7 +32,7 @@ const originOf = ({ settings }: LoadedConfig, name: string): string | undefined 
   settings.find(({ key }) => key.name === name)?.origin.where;
 
 describe("where values come from", () => {
-  test("without file and environment everything is the default", async () => {
+  test("has defaults without file and environment", async () => {
     const loaded = await load(null);
     assert.equal(loaded.config.http.port, 8080);
     assert.equal(loaded.config.data_dir, join(folder, "data"));
@@ -44,7 +40,7 @@ describe("where values come from", () => {
     assert.ok(loaded.settings.every(({ origin }) => origin.kind === "default"));
   });
 
-  test("the file goes before the default, the environment before the file", async () => {
+  test("the file overrides defaults, the environment overrides the file", async () => {
     const yaml = "http:\n  port: 9000\n  host: 0.0.0.0\nlog:\n  level: debug\n";
     const loaded = await load(yaml, { WINDHOVER_HTTP_PORT: "9001" });
     assert.equal(loaded.config.http.port, 9001);
@@ -55,7 +51,7 @@ describe("where values come from", () => {
     assert.equal(originOf(loaded, "http.body_bytes"), "default");
   });
 
-  test("DATABASE_URL is the database's, and our own variable goes before it", async () => {
+  test("DATABASE_URL sets the database, and WINDHOVER_DATABASE_URL overrides it", async () => {
     const theirs = await load(null, { DATABASE_URL: "postgres://a/b" });
     assert.equal(theirs.config.database.url, "postgres://a/b");
     assert.equal(originOf(theirs, "database.url"), "DATABASE_URL");
@@ -69,7 +65,7 @@ describe("where values come from", () => {
     assert.equal(loaded.config.public_url, null);
   });
 
-  test("an empty file, and a section whose keys are all commented out, say nothing", async () => {
+  test("an empty file and a section with all keys commented out set nothing", async () => {
     for (const yaml of ["", "# nothing\n", "---\n", "http:\n  # port: 1\nlog:\n"])
       assert.equal((await load(yaml)).config.http.port, 8080, JSON.stringify(yaml));
   });
@@ -101,7 +97,7 @@ describe("values of variables are read as their key says", () => {
 });
 
 describe("faults", () => {
-  test("are all told at once, each with its place", async () => {
+  test("are all reported at once, each with its location", async () => {
     const yaml = 'http:\n  prot: 1\n  port: "x"\n  host: 3\nlimit:\n  sources: 5\nsources: 5\n';
     const env = { WINDHOVER_HTTP_PORTS: "1", WINDHOVER_LOG_LEVEL: "loud" };
     assert.deepEqual(await faultsOf(yaml, env), [
@@ -115,7 +111,7 @@ describe("faults", () => {
     ]);
   });
 
-  test("of the shape and of the sense are told together, and nothing of what only the first kind brought about", async () => {
+  test("of values and of consistency are reported together, without consequences of the first kind", async () => {
     const yaml =
       "http:\n  port: x\n  tls_cert: 5\n  tls_key: /dev/null\n  cors_origins: [nowhere]\nnode: { lease_seconds: soon, renew_seconds: 14 }\n";
     assert.deepEqual(await faultsOf(yaml), [
@@ -130,12 +126,12 @@ describe("faults", () => {
     ["no YAML", "http: [", {}, /^windhover\.yaml:1:\d+: YAML: /],
     ["a key that is given twice", "http: {port: 1, port: 2}", {}, /^windhover\.yaml:1:\d+: YAML: .*unique/i],
     ["a second document", "---\n{}\n---\n{}\n", {}, /second document/],
-    ["a list", "- a\n", {}, /the configuration is no map/],
-    ["a section that is no map", "http: 80\n", {}, /http is no map/],
-    ["a key that is no word", "? [a]\n: b\n", {}, /there is no setting/],
+    ["a list", "- a\n", {}, /the configuration is not a map/],
+    ["a section that is not a map", "http: 80\n", {}, /http is not a map/],
+    ["a key that is not a word", "? [a]\n: b\n", {}, /there is no setting/],
     ["an alias", "data_dir: &a x\nhttp: {host: *a}\n", {}, /alias/],
     ["a nothing where a value is needed", "http: {port: }\n", {}, /http\.port is null; expected a whole number/],
-    ["a key that is easily guessed", null, { WINDHOVER_BOOTSTRAP_KEY: "hunter2" }, /16 to 200 letters/],
+    ["a key that is easily guessed", null, { WINDHOVER_BOOTSTRAP_KEY: "hunter2" }, /16 to 200 characters/],
     ["half a TLS", null, { WINDHOVER_HTTP_TLS_CERT: "/dev/null" }, /tls_key is missing/],
     [
       "a file that is not there",
@@ -150,36 +146,36 @@ describe("faults", () => {
     ["no proxy", "http: {trusted_proxies: [nginx]}", {}, /^windhover\.yaml:1:\d+: .*"nginx"/],
     ["no origin", null, { WINDHOVER_HTTP_CORS_ORIGINS: "a.example" }, /"a\.example"; expected https/],
     [
-      "a wait that nobody waits for",
+      "a delay beyond the time limit",
       null,
       { WINDHOVER_MEDIA_WRONG_KEY_SECONDS: "5" },
       /less than media\.verdict_seconds/,
     ],
     ["half a range of ports", null, { WINDHOVER_WEBRTC_PORT_FIRST: "5000" }, /webrtc\.port_last must not be below/],
     ["a name as an address", null, { WINDHOVER_WEBRTC_ADDRESSES: "hub.example" }, /"hub\.example"; expected an IP/],
-    ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port is that of rtsp\.port/],
+    ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port equals rtsp\.port/],
     ["a name with a port", null, { WINDHOVER_MEDIA_HOSTS: "hub.example:8554" }, /"hub\.example:8554"; expected a name/],
     ["claims that run out before they are renewed", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /half of/],
   ];
   for (const [what, yaml, env, says] of rows)
-    test(`${what} is refused`, async () => {
+    test(`rejects ${what}`, async () => {
       const faults = await faultsOf(yaml, env);
       assert.match(faults.join("\n"), says);
       assert.doesNotMatch(faults.join("\n"), /hunter2/);
     });
 
-  test("a file that was named must be there", () =>
-    assert.throws(() => loadConfig({ file: "none.yaml", folder, env: {} }), /none\.yaml: there is no such file/));
+  test("a given file must exist", () =>
+    assert.throws(() => loadConfig({ file: "none.yaml", folder, env: {} }), /none\.yaml: the file does not exist/));
 });
 
 describe("the list of keys", () => {
-  test("gives every key a variable of its own, and a word about it", () => {
+  test("gives every key a variable and a description", () => {
     const variables = CONFIG_KEYS.map(({ variable }) => variable);
     assert.equal(new Set(variables).size, variables.length);
     for (const { name, schema } of CONFIG_KEYS) assert.ok((schema.description ?? "").length > 3, name);
   });
 
-  test("knows every variable that is read anywhere", () => {
+  test("knows every variable that is read in the sources", () => {
     const known = new Set<string>([...CONFIG_KEYS.map(({ variable }) => variable), ...OTHER_VARIABLES]);
     const root = fileURLToPath(new URL("../..", import.meta.url));
     const folders = ["cli", "elements", "graphs", "models", "native", "server", "setup", "test"];
@@ -191,7 +187,7 @@ describe("the list of keys", () => {
         assert.ok(known.has(name), `${file} reads ${name}`);
   });
 
-  test("is in the example, which loads as it is and with everything uncommented", async () => {
+  test("is in the example, which loads as it is and with all keys uncommented", async () => {
     const example = writeExample();
     assert.deepEqual((await load(example)).config, (await load(null)).config);
     const whole = example.replace(/^( *)# (\w+: )/gm, "$1$2");
@@ -201,7 +197,7 @@ describe("the list of keys", () => {
   });
 });
 
-test("children of the server get no variable that holds a secret", () => {
+test("child processes get no variable with a secret", () => {
   const secrets = CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
   assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key"]);
   const names = ["DATABASE_URL", "WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY"];

@@ -1,6 +1,9 @@
-/** Every key of the configuration in one flat list, as the schema has them. */
+/** The keys of the configuration in a flat list, their settings, and faults in them. */
 import type { TSchema } from "typebox";
+import { validate } from "../../graphs/compiler/schema-check.ts";
 import { Config } from "../../schemas/config.ts";
+import type { Json } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 
 export interface ConfigKey {
   readonly path: readonly string[];
@@ -12,7 +15,7 @@ export interface ConfigKey {
   readonly isSecret: boolean;
 }
 
-/** As much of JSON Schema as the configuration uses. */
+/** The part of JSON Schema that the configuration uses. */
 export interface JsonSchema {
   readonly type?: string;
   readonly default?: unknown;
@@ -34,3 +37,82 @@ function listKeys(section: JsonSchema, above: readonly string[]): ConfigKey[] {
 }
 
 export const CONFIG_KEYS: readonly ConfigKey[] = listKeys(Config as TSchema as JsonSchema, []);
+
+/** For the environment of child processes, which need no secrets: `{ ...process.env, ...WITHOUT_SECRETS }`. */
+export const WITHOUT_SECRETS: Readonly<Record<string, undefined>> = Object.fromEntries(
+  ["DATABASE_URL", ...CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)].map((name) => [
+    name,
+    undefined,
+  ]),
+);
+
+export interface Origin {
+  readonly kind: "default" | "file" | "environment";
+  /** `default`, `windhover.yaml:3:9` or the name of a variable. */
+  readonly where: string;
+}
+
+/** The value of a key, and its origin. */
+export interface Setting {
+  readonly key: ConfigKey;
+  readonly value: Json;
+  readonly origin: Origin;
+}
+
+/** Null if it is valid. Does not reveal secrets. */
+export function checkSetting({ key, value }: Setting): string | null {
+  const [error] = validate(key.schema, value);
+  if (error === undefined) return null;
+  const found = key.isSecret ? "something else" : error.found;
+  const item = error.path.length === 0 ? "" : `, item ${Number(error.path[0]) + 1}`;
+  return `${key.name}${item} is ${found}; expected ${error.expected}`;
+}
+
+/** With secrets masked. */
+export function showValue({ key, value }: Setting): Json {
+  if (typeof value !== "string") return value;
+  if (!key.isSecret) return value;
+  const masked = maskCredentials(value);
+  return masked.includes("://") ? masked : "***";
+}
+
+/** What is wrong with the configuration: everything at once, each with its place. */
+export interface ConfigFault {
+  /** `windhover.yaml:3:9` or the name of a variable. */
+  readonly where: string;
+  readonly message: string;
+}
+
+export class ConfigFaults extends Error {
+  override readonly name = "ConfigFaults";
+  readonly faults: readonly ConfigFault[];
+
+  constructor(faults: readonly ConfigFault[]) {
+    const lines = faults.map(({ where, message }) => `${where}: ${message}`);
+    super(`the configuration is not valid\n${lines.map((line) => `  ${line}`).join("\n")}`);
+    this.faults = faults;
+  }
+}
+
+/** A `windhover.yaml` with every key, commented out, at its default. */
+export function writeExample(): string {
+  const lines = [
+    "# Windhover configuration. Uncomment the settings to change; environment variables override this file.",
+  ];
+  let section = "";
+  for (const key of CONFIG_KEYS) {
+    const [first = "", second] = key.path;
+    if (second !== undefined && first !== section) lines.push("", `${first}:`);
+    section = second === undefined ? "" : first;
+    const indent = second === undefined ? "" : "  ";
+    if (second === undefined) lines.push("");
+    lines.push(`${indent}# ${describe(key)}`, `${indent}# ${key.path.at(-1)}: ${JSON.stringify(key.schema.default)}`);
+  }
+  return lines.join("\n");
+}
+
+function describe({ schema, variable }: ConfigKey): string {
+  const choices = schema.anyOf?.flatMap((choice) => ("const" in choice ? [String(choice.const)] : [])) ?? [];
+  const among = choices.length === 0 ? "" : ` One of ${choices.join(", ")}.`;
+  return `${schema.description ?? ""}${among} (${variable})`;
+}

@@ -1,17 +1,14 @@
-/** The configuration: what the schema says, over it the file, over that the environment. */
+/** Loads the configuration: defaults of the schema, overridden by the file, overridden by the environment. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../schemas/config.ts";
 import type { Json } from "../../schemas/json.ts";
-import { type ConfigFault, ConfigFaults } from "./fault.ts";
-import { CONFIG_KEYS } from "./keys.ts";
-import { readEnvironment } from "./read-environment.ts";
-import { readConfigText } from "./read-file.ts";
-import { judgeSense } from "./sense.ts";
-import { judgeSetting, type Setting } from "./setting.ts";
+import { checkConsistency } from "./consistency.ts";
+import { CONFIG_KEYS, type ConfigFault, ConfigFaults, checkSetting, type Setting } from "./keys.ts";
+import { readConfigText, readEnvironment } from "./read-settings.ts";
 
 export interface ConfigSources {
-  /** A file that was named. Otherwise `windhover.yaml` in the folder, if it is there. */
+  /** Null: `windhover.yaml` in the folder, if it exists. */
   readonly file: string | null;
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
@@ -21,47 +18,47 @@ export interface LoadedConfig {
   readonly config: Config;
   /** In the order of the schema, every key once. */
   readonly settings: readonly Setting[];
-  /** The file that was read, if one was. */
+  /** The file that was read, or null. */
   readonly file: string | null;
 }
 
-const USUAL_FILE = "windhover.yaml";
-const MOST_BYTES = 1_000_000;
+const DEFAULT_FILE = "windhover.yaml";
+const MAX_BYTES = 1_000_000;
 
-/** Throws `ConfigFaults` with everything that is wrong. */
+/** Throws `ConfigFaults` with all faults. */
 export function loadConfig({ file, folder, env }: ConfigSources): LoadedConfig {
   const faults: ConfigFault[] = [];
   const text = readText(file, folder, faults);
-  const shown = file ?? USUAL_FILE;
+  const shown = file ?? DEFAULT_FILE;
   const written = text === null ? [] : readConfigText(shown, text, faults);
   const given = readEnvironment(env, faults);
   const chosen = new Map([...written, ...given].map((setting) => [setting.key.name, setting]));
-  const unfit = new Set<string>();
+  const invalid = new Set<string>();
   for (const setting of [...written, ...given]) {
-    const message = judgeSetting(setting);
+    const message = checkSetting(setting);
     if (message === null) continue;
     faults.push({ where: setting.origin.where, message });
     if (chosen.get(setting.key.name) !== setting) continue;
-    unfit.add(setting.key.name);
-    chosen.delete(setting.key.name); // so that the rest can be judged
+    invalid.add(setting.key.name);
+    chosen.delete(setting.key.name); // so that the rest can be checked
   }
   const settings = CONFIG_KEYS.map((key) => absolute(chosen.get(key.name) ?? byDefault(key), folder));
   const config = nest(settings);
-  faults.push(...judgeSense(config, (name) => chosen.get(name)?.origin.where ?? name, unfit));
+  faults.push(...checkConsistency(config, (name) => chosen.get(name)?.origin.where ?? name, invalid));
   if (faults.length > 0) throw new ConfigFaults(faults);
   return { config, settings, file: text === null ? null : shown };
 }
 
 function readText(file: string | null, folder: string, faults: ConfigFault[]): string | null {
   try {
-    const text = readFileSync(resolve(folder, file ?? USUAL_FILE), "utf8");
-    if (text.length <= MOST_BYTES) return text;
-    faults.push({ where: file ?? USUAL_FILE, message: "the file is too large; expected at most 1 MB of YAML" });
+    const text = readFileSync(resolve(folder, file ?? DEFAULT_FILE), "utf8");
+    if (text.length <= MAX_BYTES) return text;
+    faults.push({ where: file ?? DEFAULT_FILE, message: "the file is too large; expected at most 1 MB of YAML" });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (file === null && code === "ENOENT") return null;
-    const why = code === "ENOENT" ? "there is no such file" : `the file cannot be read: ${message}`;
-    faults.push({ where: file ?? USUAL_FILE, message: why });
+    const why = code === "ENOENT" ? "the file does not exist" : `the file cannot be read: ${message}`;
+    faults.push({ where: file ?? DEFAULT_FILE, message: why });
   }
   return null;
 }
@@ -74,7 +71,7 @@ const byDefault = (key: Setting["key"]): Setting => ({
 
 const PATHS = ["data_dir", "secrets.key_file", "http.tls_cert", "http.tls_key"];
 
-/** Paths are meant from the working directory, whichever file they stand in. */
+/** Paths are relative to the working directory, in the file as well. */
 function absolute(setting: Setting, folder: string): Setting {
   if (!PATHS.includes(setting.key.name) || typeof setting.value !== "string") return setting;
   return { ...setting, value: resolve(folder, setting.value) };
@@ -90,6 +87,6 @@ function nest(settings: readonly Setting[]): Config {
     }, root);
     holder[key.path.at(-1) ?? ""] = value;
   }
-  // Every value has been held against its schema.
+  // Every value was checked against its schema.
   return root as unknown as Config;
 }

@@ -10,10 +10,10 @@ import { jobOn } from "../../graphs/runtime/runner/runner.fixture.ts";
 import { describeExit } from "../../ipc/child.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { isAlive } from "../is-alive.ts";
-import { processRecordingsFolder } from "../media/recordings/process-recordings.ts";
+import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
 import { Runner } from "../processes/runner.ts";
 import { RunnerFolders } from "../processes/runner-folders.ts";
-import { videoFolder } from "../sources/video-folder.ts";
+import { videoFolder } from "../sources/video-files.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { Confinement } from "./confinement.ts";
 

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { ClipStage } from "../../schemas/clip.ts";
 import type { Config } from "../../schemas/config.ts";
 import { backoff, sleep } from "../async/timing.ts";
-import type { Media } from "../media/media.ts";
+import type { Media } from "../media/media-hub.ts";
 import { ClipProcess } from "./clip-process.ts";
 
 export interface ClipPublisherParts {

@@ -6,13 +6,13 @@ import type { Logger } from "pino";
 import type { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import type { Config } from "../../schemas/config.ts";
 import { backoff, sleep } from "../async/timing.ts";
-import { hubPath, type Media } from "../media/media.ts";
+import type { Media } from "../media/media-hub.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import { findDemoSource, listActiveOn, listDemosToKeep } from "../store/demos.ts";
-import { isSourcePath } from "../store/hub-paths.ts";
+import { hubPath, isSourcePath } from "../store/hub-paths.ts";
 import type { User } from "../user.ts";
 import { ClipPublisher } from "./clip-publisher.ts";
 

@@ -1,7 +1,7 @@
 /** The demo that `serve --demo` asks for: that of the first master, whose key whoever starts the service has. */
 import type { RunningDemo } from "../../schemas/api/demo.ts";
 import type { Config } from "../../schemas/config.ts";
-import { readLimits } from "../keys/find-key.ts";
+import { readLimits } from "../keys/authenticate.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { listUsers, toUser } from "../store/users.ts";

@@ -1,10 +1,17 @@
 /**
- * One report being enhanced: tracks in the order of their ids, some at a time, each batch written down with its place.
- * A child that dies is replaced, and goes on behind the last track that is done.
+ * The enhancement of one report: tracks by id, in batches, each written together with its progress. A crashed child is
+ * replaced, and continues after the last finished track.
  */
 import type { Logger } from "pino";
+import { Child, describeExit } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { EnhancedTrack } from "../../schemas/enhancement.ts";
+import {
+  ENHANCE_PROTOCOL,
+  type EnhancedTrack,
+  EnhanceMessage,
+  type EnhanceRequest,
+  type TrackToEnhance,
+} from "../../schemas/enhancement.ts";
 import { backoff, sleep } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import type { Sql } from "../store/client.ts";
@@ -15,9 +22,8 @@ import {
   readTracksToEnhance,
   writeEnhanced,
 } from "../store/enhancements.ts";
-import { EnhancerProcess } from "./enhancer-process.ts";
 
-export interface JobNeeds {
+export interface JobDeps {
   readonly sql: Sql;
   readonly config: Config["enhancement"];
   readonly log: Logger;
@@ -25,36 +31,34 @@ export interface JobNeeds {
   readonly confinement: Confinement;
 }
 
-interface JobParts {
+interface JobOptions {
   readonly row: EnhancementRow;
-  /** Aborted when it is somebody else's, or the server stops. */
+  /** Aborted when the lease is lost, or the server stops. */
   readonly signal: AbortSignal;
-  /** Whoever asked for it waits: a child that cannot be started is not tried again. */
+  /** A client waits for the start: a child that cannot be started is not retried. */
   readonly isAwaited: boolean;
 }
 
-/** Thrown inside only: there is nothing more to do here. */
-class Over extends Error {
-  override readonly name = "Over";
-}
+/** Thrown inside only: the job ends without another result. */
+class JobOver extends Error {}
 
 export class EnhancementJob {
-  readonly #needs: JobNeeds;
-  readonly #parts: JobParts;
+  readonly #deps: JobDeps;
+  readonly #options: JobOptions;
   readonly #log: Logger;
-  #child: EnhancerProcess | null = null;
+  #enhancer: Enhancer | null = null;
   #lastTrackId: number;
   #isAwaited: boolean;
   #resolveStarted: (fault: string | null) => void = () => {};
-  /** Null: it works, or has nothing to do. Else why it does not. */
+  /** Null: it is running, or has nothing to do. Else why it failed. */
   readonly started: Promise<string | null>;
 
-  constructor(needs: JobNeeds, parts: JobParts) {
-    this.#needs = needs;
-    this.#parts = parts;
-    this.#log = needs.log.child({ process: parts.row.processUuid });
-    this.#lastTrackId = parts.row.lastTrackId;
-    this.#isAwaited = parts.isAwaited;
+  constructor(deps: JobDeps, options: JobOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#log = deps.log.child({ process: options.row.processUuid });
+    this.#lastTrackId = options.row.lastTrackId;
+    this.#isAwaited = options.isAwaited;
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve;
     });
@@ -62,110 +66,195 @@ export class EnhancementJob {
 
   /** Of its child, for tests. */
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.#enhancer?.pid;
   }
 
-  /** Resolves when nothing is left to do, or to be done here. Never rejects. */
+  /** Resolves when it is done, has failed, or belongs to another machine. Never rejects. */
   async run(): Promise<void> {
-    const onAbort = () => this.#child?.kill("it was told to stop");
-    this.#parts.signal.addEventListener("abort", onAbort);
+    const { signal } = this.#options;
+    const onAbort = () => this.#enhancer?.kill("the job was stopped");
+    signal.addEventListener("abort", onAbort);
     try {
-      while (await this.#enhanceSome());
+      while (await this.#enhanceBatch());
     } catch (error) {
-      if (!(error instanceof Over)) this.#log.error({ err: error }, "a fault of ours: an enhancement broke off");
+      if (!(error instanceof JobOver)) this.#log.error({ err: error }, "enhancement failed: internal error");
     } finally {
-      this.#parts.signal.removeEventListener("abort", onAbort);
-      this.#child?.kill("there is nothing more to do");
-      await this.#child?.gone;
+      signal.removeEventListener("abort", onAbort);
+      await this.#closeEnhancer("the job has ended");
       this.#resolveStarted(null);
     }
   }
 
-  /** False: that was all. */
-  async #enhanceSome(): Promise<boolean> {
-    const { sql, config } = this.#needs;
-    const { processUuid } = this.#parts.row;
-    const tracks = await this.#insist(() =>
-      readTracksToEnhance(sql, processUuid, this.#lastTrackId, config.batch_tracks),
+  /** False: all tracks are done. */
+  async #enhanceBatch(): Promise<boolean> {
+    const { sql, config } = this.#deps;
+    const { row, signal } = this.#options;
+    const tracks = await this.#retry(() =>
+      readTracksToEnhance(sql, row.processUuid, this.#lastTrackId, config.batch_tracks),
     );
     if (tracks.length === 0) {
-      await this.#insist(() => endEnhancement(sql, this.#parts.row, null));
-      this.#log.info("enhanced");
+      await this.#retry(() => endEnhancement(sql, row, null));
+      this.#log.info("enhancement finished");
       return false;
     }
     const done: EnhancedTrack[] = [];
     try {
-      const child = await this.#openChild();
-      await child.enhance(tracks, (track) => done.push(track));
+      const enhancer = await this.#openEnhancer();
+      await enhancer.enhance(tracks, (track) => done.push(track));
       await this.#write(done);
     } catch (error) {
-      if (error instanceof Over || this.#parts.signal.aborted) throw error;
-      // What it had done before it died is done.
+      if (error instanceof JobOver || signal.aborted) throw error;
+      // Tracks finished before the crash count.
       await this.#write(done);
-      await this.#survive((error as Error).message);
+      await this.#handleCrash((error as Error).message);
     }
     return true;
   }
 
-  async #openChild(): Promise<EnhancerProcess> {
-    if (this.#child !== null) return this.#child;
-    const { entry, confinement, config, log } = this.#needs;
-    const child = new EnhancerProcess({
-      ...{ entry, confinement, log, loadMs: config.load_seconds * 1000, trackMs: config.track_seconds * 1000 },
-      memoryBytes: config.memory_bytes,
-    });
-    this.#child = child;
-    if (this.#parts.signal.aborted) child.kill("it was told to stop");
-    await child.ready;
+  async #openEnhancer(): Promise<Enhancer> {
+    if (this.#enhancer !== null) return this.#enhancer;
+    const enhancer = new Enhancer(this.#deps);
+    this.#enhancer = enhancer;
+    if (this.#options.signal.aborted) enhancer.kill("the job was stopped");
+    await enhancer.ready;
     this.#isAwaited = false;
     this.#resolveStarted(null);
-    return child;
+    return enhancer;
+  }
+
+  async #closeEnhancer(reason: string): Promise<void> {
+    this.#enhancer?.kill(reason);
+    await this.#enhancer?.gone;
+    this.#enhancer = null;
   }
 
   async #write(done: readonly EnhancedTrack[]): Promise<void> {
     const last = done.at(-1);
     if (last === undefined) return;
-    const isOurs = await this.#insist(() => writeEnhanced(this.#needs.sql, this.#parts.row, done));
-    if (!isOurs) throw new Over();
+    const isOwner = await this.#retry(() => writeEnhanced(this.#deps.sql, this.#options.row, done));
+    if (!isOwner) throw new JobOver();
     this.#lastTrackId = last.id;
   }
 
-  /** Returns when it may be tried again. */
-  async #survive(why: string): Promise<void> {
-    const { sql, config } = this.#needs;
-    const { row, signal } = this.#parts;
-    this.#log.error({ lines: this.#child?.lastLines, why }, "the child that enhances has ended");
-    this.#child?.kill("it is of no use");
-    await this.#child?.gone;
-    this.#child = null;
-    const crashes = await this.#insist(() => countCrash(sql, row));
-    if (crashes === null) throw new Over();
+  /** Resolves when it can be retried. */
+  async #handleCrash(reason: string): Promise<void> {
+    const { sql, config } = this.#deps;
+    const { row, signal } = this.#options;
+    this.#log.error({ lines: this.#enhancer?.lastLines, reason }, "enhancer crashed");
+    await this.#closeEnhancer("it failed");
+    const crashes = await this.#retry(() => countCrash(sql, row));
+    if (crashes === null) throw new JobOver();
     if (this.#isAwaited || crashes > config.restarts) {
-      const times = crashes === 1 ? "" : ` ${crashes} times in a row`;
-      const fault = `what enhances tracks failed${times}, after track ${this.#lastTrackId}: ${why}`;
-      await this.#insist(() => endEnhancement(sql, row, fault));
+      const times = crashes === 1 ? "" : ` ${crashes} times in succession`;
+      const fault = `the enhancer failed${times}, after track ${this.#lastTrackId}: ${reason}`;
+      await this.#retry(() => endEnhancement(sql, row, fault));
       this.#resolveStarted(fault);
-      throw new Over();
+      throw new JobOver();
     }
-    await sleep(backoff(crashes, this.#rule), signal);
+    await sleep(backoff(crashes, this.#backoffRule), signal);
   }
 
-  /** A database that is away is waited for: what it holds is not lost. */
-  async #insist<T>(act: () => Promise<T>): Promise<T> {
-    const { signal } = this.#parts;
+  /** While the database is unavailable. */
+  async #retry<T>(act: () => Promise<T>): Promise<T> {
+    const { signal } = this.#options;
     for (let attempt = 1; ; attempt++) {
-      if (signal.aborted) throw new Over();
+      if (signal.aborted) throw new JobOver();
       try {
         return await act();
       } catch (error) {
-        this.#log.warn({ err: error }, "the database does not take what was enhanced; it is tried again");
-        await sleep(backoff(attempt, this.#rule), signal);
+        this.#log.warn({ err: error }, "enhancement cannot use the database; retrying");
+        await sleep(backoff(attempt, this.#backoffRule), signal);
       }
     }
   }
 
-  get #rule() {
-    const { restart_first_seconds, restart_most_seconds } = this.#needs.config;
+  get #backoffRule() {
+    const { restart_first_seconds, restart_most_seconds } = this.#deps.config;
     return { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
+  }
+}
+
+const NAME = "the enhancer";
+
+/** The confined child process that analyses images. It keeps no state. Owner: the job. */
+class Enhancer {
+  /** Rejects with the reason. */
+  readonly ready: Promise<void>;
+  readonly gone: Promise<unknown>;
+  readonly #child: Child<EnhanceRequest, EnhanceMessage>;
+  readonly #ended: Promise<never>;
+  readonly #trackMs: number;
+  #onTrack: (track: EnhancedTrack) => void = () => {};
+
+  constructor({ entry, confinement, log, config }: JobDeps) {
+    const { load_seconds: loadSeconds, memory_bytes: memoryBytes } = config;
+    this.#trackMs = config.track_seconds * 1000;
+    let onReady = (): void => {};
+    const ready = new Promise<void>((resolve) => {
+      onReady = resolve;
+    });
+    const child = new Child<EnhanceRequest, EnhanceMessage>({
+      name: NAME,
+      spawn: () => confinement.spawn({ entry, memoryBytes, hasChannel: true }),
+      protocol: ENHANCE_PROTOCOL,
+      receives: EnhanceMessage,
+      log,
+      loadMs: loadSeconds * 1000,
+      memoryBytes,
+      onMessage: (message) => {
+        if (message.type === "failed") child.kill(message.detail);
+        else if (message.type === "enhanced") {
+          child.refresh();
+          this.#onTrack(message.track);
+        } else if (message.type === "ready") {
+          for (const missing of message.lacks) log.warn({ pid: child.pid }, missing);
+          child.unwatch();
+          onReady();
+        }
+      },
+    });
+    this.#child = child;
+    this.gone = child.gone;
+    this.#ended = child.gone.then((exit) => {
+      throw new Error(describeExit(NAME, exit));
+    });
+    this.#ended.catch(() => {});
+    void child.loaded.then(
+      () => child.expectWithin(loadSeconds * 1000, `it was not ready within ${loadSeconds} s`),
+      () => {},
+    );
+    this.ready = Promise.race([ready, this.#ended]);
+    this.ready.catch(() => {});
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get lastLines(): readonly string[] {
+    return this.#child.lastLines;
+  }
+
+  kill(reason: string): void {
+    this.#child.kill(reason);
+  }
+
+  /** Rejects when the child ends; tracks passed to `onTrack` are finished in any case. */
+  async enhance(tracks: readonly TrackToEnhance[], onTrack: (track: EnhancedTrack) => void): Promise<void> {
+    const left = tracks.map(({ id }) => id);
+    const done = new Promise<void>((resolve) => {
+      this.#onTrack = (track) => {
+        if (track.id !== left.shift()) return this.kill("it reported a track out of order");
+        onTrack(track);
+        if (left.length === 0) resolve();
+      };
+    });
+    this.#child.expectWithin(this.#trackMs, `a track took longer than ${this.#trackMs / 1000} s`);
+    this.#child.send({ type: "enhance", tracks: [...tracks] });
+    try {
+      await Promise.race([done, this.#ended]);
+    } finally {
+      this.#child.unwatch();
+    }
   }
 }

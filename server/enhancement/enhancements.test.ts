@@ -36,7 +36,7 @@ const confinement = await testConfinement();
 const open = (entry = ENTRY): Enhancements =>
   new Enhancements({ sql, config, log: silentLog, nodeUuid: newUuid(), isAlone: true, entry, confinement });
 
-/** Of what processes told of their tracks. */
+/** Of the reported tracks of processes. */
 let flush = async (): Promise<void> => {};
 
 before(async () => {
@@ -131,11 +131,11 @@ const refused = (reply: { readonly status: number; readonly body: { readonly cod
   reply.body.code,
 ];
 
-test("what cannot be started is refused with 503 and has failed; a new POST starts again, and every track is decorated", async () => {
+test("reports a failed start with 503; another POST starts again and enhances every track", async () => {
   const user = await addUser();
   const uuid = await addProcess(user, 0);
   assert.deepEqual(refused(await ask(user, uuid)), [404, "enhancement_not_found"]);
-  // The process has only just ended: what it told last is not written down yet.
+  // The process has just ended: its last report is not written yet.
   flush = async () => {
     flush = async () => {};
     await addTracks(uuid, 6);
@@ -146,12 +146,12 @@ test("what cannot be started is refused with 503 and has failed; a new POST star
     assert.deepEqual(refused(await start(user, uuid)), [503, "enhancement_failed"]);
     const { body } = await ask(user, uuid);
     assert.equal(body.status, "FAILED");
-    assert.match(body.detail, /^0 of 6 tracks; what enhances tracks failed, after track 0: it ended with code/);
+    assert.match(body.detail, /^0 of 6 tracks; the enhancer failed, after track 0: the enhancer ended with code/);
   } finally {
     await enhancements.close();
     enhancements = good;
   }
-  // Of two at once one is the job, and the other is told of it.
+  // Of two simultaneous requests one starts the job, and both get it.
   const replies = await Promise.all([start(user, uuid), start(user, uuid)]);
   for (const reply of replies) assert.deepEqual(reply, { status: 200, body: { process_uuid: uuid } });
   const [row] = await sql<{ fence: number }[]>`select fence from enhancements where process_uuid = ${uuid}`;
@@ -166,7 +166,7 @@ test("what cannot be started is refused with 503 and has failed; a new POST star
   }
 });
 
-test("a child that is killed midway is replaced, another server goes on, and every track is done once", async () => {
+test("replaces a killed child, another server continues, and every track is done once", async () => {
   const user = await addUser();
   const uuid = await addProcess(user, 40);
   await sql`create table written (track_id bigint)`;
@@ -197,7 +197,7 @@ test("a child that is killed midway is replaced, another server goes on, and eve
   await sql`drop trigger note_written on tracks`;
 });
 
-test("it is refused to a wrong key, without enhancement, at the limit of processes and without minutes", async () => {
+test("rejects a wrong key, a key without enhancement, at the process limit, and without minutes", async () => {
   const user = await addUser({}, { processes: 1 });
   const uuid = await addProcess(user, 1);
   assert.deepEqual(refused(await start({ ...user, username: "nobody" }, uuid)), [403, "api_key_invalid"]);
@@ -212,7 +212,7 @@ test("it is refused to a wrong key, without enhancement, at the limit of process
   assert.deepEqual(refused(await ask(user, uuid)), [404, "enhancement_not_found"]);
 });
 
-test("without a report, or of another user's, there is nothing to enhance", async () => {
+test("rejects a process without a report, or of another user", async () => {
   const [user, other] = [await addUser(), await addUser()];
   assert.deepEqual(refused(await start(user, newUuid())), [404, "process_not_found"]);
   assert.deepEqual(refused(await start(other, await addProcess(user, 1))), [404, "process_not_found"]);

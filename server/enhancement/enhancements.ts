@@ -1,4 +1,4 @@
-/** Reports that are being enhanced on this machine: so many at once, the others wait. What it claimed it renews. */
+/** The enhancements that this machine owns: a limited number runs at once, the others wait. */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
@@ -18,12 +18,12 @@ import { readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
 import { EnhancementJob } from "./enhancement-job.ts";
 
-export interface EnhancementNeeds {
+export interface EnhancementDeps {
   readonly sql: Sql;
   readonly config: Pick<Config, "enhancement" | "node">;
   readonly log: Logger;
   readonly nodeUuid: string;
-  /** Nobody else can be there. */
+  /** There are no other machines. */
   readonly isAlone: boolean;
   /** The program of the child. */
   readonly entry: URL;
@@ -38,24 +38,21 @@ interface Held {
 }
 
 export class Enhancements {
-  readonly #needs: EnhancementNeeds;
+  readonly #deps: EnhancementDeps;
   readonly #slots: Semaphore;
   readonly #held = new Map<string, Held>();
   readonly #renewing = new Poller(() => this.#renewAgain());
   #isClosing = false;
 
-  constructor(needs: EnhancementNeeds) {
-    this.#needs = needs;
-    this.#slots = new Semaphore(needs.config.enhancement.at_once);
-    this.#renewing.start(needs.config.node.renew_seconds * 1000);
+  constructor(deps: EnhancementDeps) {
+    this.#deps = deps;
+    this.#slots = new Semaphore(deps.config.enhancement.at_once);
+    this.#renewing.start(deps.config.node.renew_seconds * 1000);
   }
 
-  /**
-   * One that is under way goes on, and one that has ended begins again. Resolves when it is under way, or waits for its
-   * turn; rejects with `ServiceError`.
-   */
+  /** A running one continues, and one that has ended starts again. Resolves when it runs or is queued. Rejects with `ServiceError`. */
   async start(user: User, processUuid: string): Promise<void> {
-    const { sql, nodeUuid, config } = this.#needs;
+    const { sql, nodeUuid, config } = this.#deps;
     this.#expectOpen();
     await expectMinutes(sql, user);
     const { row, isNew } = await insertEnhancement(sql, {
@@ -63,15 +60,15 @@ export class Enhancements {
       limit: user.limits.processes,
     });
     if (!isNew) return;
-    const isTurn = this.#held.size < config.enhancement.at_once;
-    const { job } = this.#hold(row, isTurn);
-    const fault = isTurn ? await job.started : null;
+    const isNext = this.#held.size < config.enhancement.at_once;
+    const { job } = this.#hold(row, isNext);
+    const fault = isNext ? await job.started : null;
     if (fault !== null) throw new ServiceError("enhancement_failed", { detail: `${fault}; try again in a moment` });
   }
 
-  /** What was under way when the server stopped, or another machine died, goes on. Says how many. */
+  /** Continues those of a stopped server or a lost machine. Resolves with their number. */
   async takeUp(): Promise<number> {
-    const { sql, nodeUuid, config, isAlone } = this.#needs;
+    const { sql, nodeUuid, config, isAlone } = this.#deps;
     const most = config.enhancement.at_once - this.#held.size;
     if (this.#isClosing || most <= 0) return 0;
     const rows = await claimEnhancements(sql, nodeUuid, config.node.lease_seconds, { isAlone, most });
@@ -79,32 +76,29 @@ export class Enhancements {
     return rows.length;
   }
 
-  /** Of the child that works on it, for tests. */
+  /** Of its child, for tests. */
   pidOf(processUuid: string): number | undefined {
     return this.#held.get(processUuid)?.job.pid;
   }
 
-  /** Resolves when no child is left, and the next server may go on. */
+  /** Resolves when all children have ended and the next server can continue. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#renewing.close();
     const held = [...this.#held.values()];
     for (const { leaving } of held) leaving.abort();
     await Promise.all(held.map(({ done }) => done));
-    await Promise.allSettled(held.map(({ row }) => releaseEnhancement(this.#needs.sql, row)));
+    await Promise.allSettled(held.map(({ row }) => releaseEnhancement(this.#deps.sql, row)));
   }
 
   #hold(row: EnhancementRow, isAwaited: boolean): Held {
-    const { sql, config, log, entry, confinement } = this.#needs;
+    const { sql, config, log, entry, confinement } = this.#deps;
     const leaving = new AbortController();
     const job = new EnhancementJob(
       { sql, log, entry, confinement, config: config.enhancement },
-      {
-        ...{ row, isAwaited },
-        signal: leaving.signal,
-      },
+      { row, isAwaited, signal: leaving.signal },
     );
-    // One that was lost and claimed again has to end first: two children would do the same work.
+    // After a lost lease was claimed again, the earlier job has to end first.
     const before = this.#held.get(row.processUuid)?.done ?? Promise.resolve();
     const done = before.then(() => this.#run(row, job, leaving.signal));
     const held = { row, job, leaving, done };
@@ -121,29 +115,29 @@ export class Enhancements {
   }
 
   async #renewAgain(): Promise<number> {
-    const { log, config } = this.#needs;
+    const { log, config } = this.#deps;
     try {
       await this.#renew();
       await this.takeUp();
     } catch (error) {
-      log.warn({ err: error }, "enhancements could not be renewed; it is tried again");
+      log.warn({ err: error }, "enhancements could not be renewed; retrying");
     }
     return config.node.renew_seconds * 1000;
   }
 
   async #renew(): Promise<void> {
-    const { sql, config } = this.#needs;
+    const { sql, config } = this.#deps;
     const held = [...this.#held.values()];
     if (held.length === 0) return;
     const rows = held.map(({ row }) => row);
     const renewed = await renewEnhancements(sql, config.node.lease_seconds, rows);
-    const ours = new Set(renewed.map(({ processUuid, fence }) => `${processUuid} ${fence}`));
-    for (const { row, leaving } of held) if (!ours.has(`${row.processUuid} ${row.fence}`)) leaving.abort();
+    const owned = new Set(renewed.map(({ processUuid, fence }) => `${processUuid} ${fence}`));
+    for (const { row, leaving } of held) if (!owned.has(`${row.processUuid} ${row.fence}`)) leaving.abort();
   }
 
   #expectOpen(): void {
     if (this.#isClosing)
-      throw new ServiceError("shutting_down", { detail: "the service is being shut down; try again in a moment" });
+      throw new ServiceError("shutting_down", { detail: "the service is shutting down; try again in a moment" });
   }
 }
 
@@ -151,5 +145,5 @@ async function expectMinutes(sql: Sql, user: User): Promise<void> {
   const [standing] = await readStandings(sql, [user.uuid]);
   const error = standing === undefined ? null : findLimit(standing);
   if (error?.code === "usage_limit_reached")
-    throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; GET /user_info tells how many it had` });
+    throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; see GET /user_info` });
 }

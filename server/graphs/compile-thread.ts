@@ -1,6 +1,8 @@
 /**
- * The thread that compiles. Keys take turns; a request that takes too long is rejected and costs the thread its life, and
- * the next one goes to a new thread once the old one has ended. Owner: `GraphLibrary`.
+ * The worker thread of the compiler. Requests of different keys alternate. A request that takes too long is rejected and its
+ * thread terminated; the next request gets a new thread once the old one has ended. Owner: `GraphLibrary`.
+ *
+ * Without `ipc/`: one request at a time, whose time limit ends the thread, needs neither request ids nor a queue of replies.
  */
 import { Worker } from "node:worker_threads";
 import type { CompileAnswer, CompileRequest, CompilerKnowledge } from "../../graphs/compiler/worker/messages.ts";
@@ -9,42 +11,40 @@ import { FairQueue } from "../async/fair-queue.ts";
 const ENTRY = new URL("../../graphs/compiler/worker/worker.mjs", import.meta.url);
 
 export interface CompileLimits {
-  /** To compile one graph. */
+  /** For one graph. */
   readonly compileMs: number;
-  /** For a new thread to be loaded. */
+  /** For a new thread to load. */
   readonly loadMs: number;
-  /** Requests that may wait, in all and of one key. */
+  /** Maximum queue, in total and per key. */
   readonly queued: number;
   readonly queuedPerKey: number;
-  /** For its heap. */
+  /** Heap limit. */
   readonly bytes: number;
-  /** Ended when nothing was asked for so long; null: kept. */
+  /** The thread is terminated after this time without requests; null: never. */
   readonly idleMs: number | null;
 }
 
-/** It took longer than the limit. */
 export class CompileTimeout extends Error {
   override readonly name = "CompileTimeout";
 }
 
-/** More wait than may. */
+/** The queue is full. */
 export class CompileQueueFull extends Error {
   override readonly name = "CompileQueueFull";
 }
 
-/** Its client has hung up. */
+/** Its client has disconnected. */
 export class CompileAbandoned extends Error {
   override readonly name = "CompileAbandoned";
 
   constructor() {
-    super("nobody waits for it any more");
+    super("the client has disconnected");
   }
 }
 
-/** For whom it is compiled. */
 export interface CompileClient {
   readonly key: string;
-  /** Aborted: nobody waits for the answer any more. */
+  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -54,17 +54,17 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** For what is being compiled when its client hangs up: most are done by then, and the thread need not be loaded again. */
+/** Time limit for a graph whose client has disconnected: most are done by then, and the thread need not be loaded again. */
 const ABANDONED_MS = 250;
 
 export class CompileThread {
   readonly #knowledge: CompilerKnowledge;
   readonly #limits: CompileLimits;
   readonly #waiting = new FairQueue<Pending>();
-  /** Being compiled, or about to be once the thread is loaded. */
+  /** Being compiled. */
   #current: Pending | null = null;
   #worker: Worker | null = null;
-  /** The thread before, which has to end first: two would take twice the processor time. */
+  /** The previous thread, which has to end first: two would use two cores. */
   #ending: Promise<unknown> | null = null;
   #isReady = false;
   #isPosted = false;
@@ -76,15 +76,14 @@ export class CompileThread {
     this.#limits = limits;
   }
 
-  /** Rejects with `CompileTimeout` or `CompileQueueFull`, or with what broke the thread. */
+  /** Rejects with `CompileTimeout`, `CompileQueueFull` or `CompileAbandoned`, or with the error of the thread. */
   ask(request: CompileRequest, { key, signal }: CompileClient): Promise<CompileAnswer> {
     if (this.#isClosed) return Promise.reject(new Error("the compiler is closed"));
     const { queued, queuedPerKey } = this.#limits;
     const own = this.#waiting.countOf(key);
-    if (own >= queuedPerKey)
-      return Promise.reject(new CompileQueueFull(`${own} graphs of this key wait to be compiled`));
+    if (own >= queuedPerKey) return Promise.reject(new CompileQueueFull(`${own} graphs of this key are queued`));
     if (this.#waiting.size >= queued)
-      return Promise.reject(new CompileQueueFull(`${this.#waiting.size} graphs wait to be compiled`));
+      return Promise.reject(new CompileQueueFull(`${this.#waiting.size} graphs are queued`));
     if (signal?.aborted) return Promise.reject(new CompileAbandoned());
     return new Promise((resolve, reject) => {
       const settle = (): void => signal?.removeEventListener("abort", abandon);
@@ -127,19 +126,19 @@ export class CompileThread {
     if (this.#isPosted || this.#isClosed || this.#ending !== null) return;
     if (this.#worker !== null && !this.#isReady) return;
     if (this.#waiting.size === 0) {
-      this.#rest();
+      this.#scheduleEnd();
       return;
     }
-    if (this.#worker === null) this.#begin();
+    if (this.#worker === null) this.#startWorker();
     if (!this.#isReady) return;
     this.#current = this.#waiting.take() ?? null;
     this.#isPosted = true;
     this.#worker?.postMessage(this.#current?.request);
     const { compileMs } = this.#limits;
-    this.#arm(compileMs, () => new CompileTimeout(`it was not compiled within ${compileMs / 1000} s`));
+    this.#arm(compileMs, () => new CompileTimeout(`not compiled within ${compileMs / 1000} s`));
   }
 
-  #rest(): void {
+  #scheduleEnd(): void {
     const { idleMs } = this.#limits;
     if (idleMs === null || this.#worker === null) return;
     this.#timer = setTimeout(() => {
@@ -149,30 +148,30 @@ export class CompileThread {
     }, idleMs).unref();
   }
 
-  #begin(): void {
+  #startWorker(): void {
     const worker = new Worker(ENTRY, {
       name: "compiler",
       workerData: this.#knowledge,
-      // The module teaches its thread TypeScript itself; what this process was started with must not do it again.
+      // The module registers TypeScript itself; the arguments of this process must not do it again.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.bytes / 2 ** 20, maxYoungGenerationSizeMb: 8 },
     });
     this.#worker = worker;
     this.#isReady = false;
     const isMine = (): boolean => this.#worker === worker;
-    worker.on("message", (answer: CompileAnswer | "ready") => isMine() && this.#hear(answer));
-    worker.on("error", (error) => isMine() && this.#lose(error));
-    worker.on("exit", (code) => isMine() && this.#lose(new Error(`the thread that compiles ended (code ${code})`)));
+    worker.on("message", (answer: CompileAnswer | "ready") => isMine() && this.#handle(answer));
+    worker.on("error", (error) => isMine() && this.#fail(error));
+    worker.on("exit", (code) => isMine() && this.#fail(new Error(`the compiler thread ended (code ${code})`)));
     worker.unref();
-    this.#arm(this.#limits.loadMs, () => new Error("the thread that compiles was not loaded in time"));
+    this.#arm(this.#limits.loadMs, () => new Error("the compiler thread was not loaded in time"));
   }
 
   #arm(limitMs: number, makeError: () => Error): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#lose(makeError()), limitMs);
+    this.#timer = setTimeout(() => this.#fail(makeError()), limitMs);
   }
 
-  #hear(answer: CompileAnswer | "ready"): void {
+  #handle(answer: CompileAnswer | "ready"): void {
     clearTimeout(this.#timer);
     this.#isPosted = false;
     if (answer === "ready") this.#isReady = true;
@@ -186,8 +185,8 @@ export class CompileThread {
     return current;
   }
 
-  /** What was being compiled is blamed, or what waits first while the thread was loaded: the others get a new thread. */
-  #lose(error: Error): void {
+  /** Rejects the current request, or the first in the queue while the thread was loading. The others get a new thread. */
+  #fail(error: Error): void {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     this.#worker = null;

@@ -46,7 +46,7 @@ async function refused(attempt: Promise<unknown>): Promise<ServiceError> {
 const faultsOf = (error: ServiceError) => (error.errors ?? []).map(({ path, message }) => `${path} ${message}`);
 
 describe("an installed graph", () => {
-  test("is prepared with all its params, on its source at real time", async () => {
+  test("is prepared with all its params, on its source in real time", async () => {
     const { params, plan, offers } = await prepare({ confidence: 0.7 });
     assert.equal(params.confidence, 0.7);
     assert.equal(params.model, "default");
@@ -54,17 +54,17 @@ describe("an installed graph", () => {
     assert.ok(offers.has("detections"));
   });
 
-  test("offers what its plan has, not what its name says", async () => {
+  test("offers what its plan has, whatever its name", async () => {
     const { offers, slots } = await prepare({}, "demo");
     assert.equal(offers.has("detections"), false);
     assert.ok(offers.has("snapshots"));
     assert.deepEqual(Object.keys(slots), ["snapshots"]);
   });
 
-  test("that is not there is told with those that are", async () => {
+  test("that is unknown is reported with those installed", async () => {
     const error = await refused(prepare({}, "detct"));
     assert.equal(error.code, "graph_not_found");
-    assert.match(error.message, /did you mean "detect"\?; there are demo, detect/);
+    assert.match(error.message, /did you mean "detect"\?; installed: demo, detect/);
   });
 
   for (const name of ["../detect", "detect.yaml", "/etc/passwd", "", "a".repeat(500), "compiler/detect"])
@@ -73,7 +73,7 @@ describe("an installed graph", () => {
 });
 
 describe("params that do not fit", () => {
-  test("are told all at once, each with its path", async () => {
+  test("are reported all at once, each with its path", async () => {
     const error = await refused(prepare({ confidnce: 0.5, confidence: 7, classes: ["person", 3] }));
     assert.equal(error.code, "invalid_input");
     const faults = faultsOf(error);
@@ -83,7 +83,7 @@ describe("params that do not fit", () => {
     assert.match(faults[2] ?? "", /^\/params\/classes\/1 is .*3/);
   });
 
-  test("are told together with a model that is not installed, each path once", async () => {
+  test("are reported together with a model that is not installed, each path once", async () => {
     const faults = faultsOf(await refused(prepare({ confidence: 7, model: "defualt" })));
     assert.equal(faults.length, 2);
     assert.match(faults[0] ?? "", /^\/params\/confidence /);
@@ -102,7 +102,7 @@ describe("params that do not fit", () => {
     });
 
   for (const model of ["/etc/passwd", "../default", "./default.yaml", "https://a.example/m.onnx", "defualt", "", "a/b"])
-    test(`model ${JSON.stringify(model)} is refused, with the names of those installed`, async () => {
+    test(`model ${JSON.stringify(model)} is rejected, with the names of those installed`, async () => {
       const error = await refused(prepare({ model }));
       assert.equal(error.code, "invalid_input");
       assert.match(faultsOf(error)[0] ?? "", /^\/params\/model /);
@@ -110,10 +110,10 @@ describe("params that do not fit", () => {
         assert.match(faultsOf(error)[0] ?? "", /not the name of an installed model; installed: default,/);
     });
 
-  test("a name that is near an installed model is offered", async () =>
+  test("suggests an installed model with a similar name", async () =>
     assert.match((await refused(prepare({ model: "defualt" }))).message, /did you mean "default"\?/));
 
-  test("that name files of the server are refused, whatever graph declares them", async () => {
+  test("that refer to files of the server are rejected, whatever graph declares them", async () => {
     for (const [graph, params] of [
       ["record", { path: "/tmp/x.mp4" }],
       ["preview", { poster: "/tmp/x.jpg" }],
@@ -123,19 +123,19 @@ describe("params that do not fit", () => {
     }
   });
 
-  test("the source's path reaches no message", async () => {
+  test("no message contains the path of the source", async () => {
     const error = await refused(library.prepare({ graph: "detect", params: {}, sourceUri: "gopher://u:secret@h/x" }));
     assert.doesNotMatch(JSON.stringify([error.message, error.errors]), /secret|gopher:\/\//);
   });
 
-  test("names of the prototype are no params", async () => {
+  test("names of the prototype are not params", async () => {
     const params = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}');
     assert.equal(faultsOf(await refused(prepare(params))).length, 3);
   });
 });
 
 describe("graphs of another folder", () => {
-  test("count as they are at the moment, with what they extend", async () => {
+  test("are read at each use, with what they extend", async () => {
     const folder = mkdtempSync(join(tmpdir(), "graphs-"));
     const write = (name: string, text: string) => writeFileSync(join(folder, `${name}.yaml`), text);
     const base = (level: number) => `graph: base
@@ -161,7 +161,7 @@ chains: { main: [source, decode, videobalance: { contrast: $level }, fakesink] }
 });
 
 describe("listing", () => {
-  test("tells what each graph takes and offers, and what clients may not set", async () => {
+  test("has the params and offers of each graph, and params that clients may not set", async () => {
     const graphs = await library.list();
     const record = graphs.find(({ name }) => name === "record");
     assert.deepEqual(record?.reserved, ["path"]);
@@ -179,20 +179,20 @@ chains:
   main: [source, decode, stage, detect: { confidence: $level }, track, detections]
 `;
 
-  test("runs on the source that the server binds", async () => {
+  test("runs on the source of the process", async () => {
     const { plan, params, offers } = await attempt(GRAPH, { level: 0.9 });
     assert.equal(plan.source?.uri, CLIP);
     assert.deepEqual(params, { level: 0.9 });
     assert.ok(offers.has("detections"));
   });
 
-  test("that uses what it may not is refused with line and column", async () => {
+  test("with elements that are not allowed is rejected with line and column", async () => {
     const error = await refused(attempt(GRAPH.replace("track,", "record: { path: /tmp/x },")));
     assert.equal(error.code, "invalid_input");
     assert.match(faultsOf(error)[0] ?? "", /^\/yaml graph.yaml:4:\d+: "record" is not allowed/);
   });
 
-  test("may stand on an installed graph, and is held to the list with what it takes from there", async () => {
+  test("may extend an installed graph, whose elements must be allowed as well", async () => {
     const variant = (base: string) => `graph: mine\nextends: ${base}\n`;
     assert.match(
       faultsOf(await refused(attempt(variant("record"), { path: "/tmp/x.mp4" }))).join(),
@@ -204,7 +204,7 @@ chains:
     assert.ok(!offers.has("rtsp") && !offers.has("recording"));
   });
 
-  test("whose check would never end costs itself alone", async () => {
+  test("whose check never ends affects only itself", async () => {
     const quick = await GraphLibrary.open(knowledge, {
       ...LIMITS,
       graphs: { ...LIMITS.graphs, compile_seconds: 2 },
@@ -219,7 +219,7 @@ chains:
     }
   });
 
-  test("of one user keeps no other user waiting, and is dropped with its client", async () => {
+  test("of one user does not delay other users, and is dropped with its client", async () => {
     const open = await GraphLibrary.open(knowledge, {
       ...LIMITS,
       graphs: { ...LIMITS.graphs, compile_seconds: 600, queued: 40 },
@@ -237,14 +237,18 @@ chains:
       assert.deepEqual(await ada, []);
       others.abort();
       const codes = (await Promise.all([begun, ...attempts])).map(({ code }) => code);
-      assert.equal(codes.filter((code) => code === "malformed_request").length, 5, "nothing is compiled for nobody");
+      assert.equal(
+        codes.filter((code) => code === "malformed_request").length,
+        5,
+        "nothing is compiled for disconnected clients",
+      );
       assert.deepEqual(await open.validate(GRAPH, { userUuid: "ada" }), []);
     } finally {
       await open.close();
     }
   });
 
-  test("waits its turn, and is refused when too many wait", async () => {
+  test("is queued, and rejected when the queue is full", async () => {
     const many = await Promise.allSettled(Array.from({ length: 30 }, () => library.validate(GRAPH)));
     const reasons = many.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
     assert.ok(many.length - reasons.length >= LIMITS.graphs.queued);

@@ -1,4 +1,4 @@
-/** The graphs of this server: which there are, and what becomes of one on a source with what a client gives it. */
+/** The installed graphs, and the compilation of graphs for processes. */
 import type { CompileInput } from "../../graphs/compiler/compile.ts";
 import type { Fault } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
@@ -7,16 +7,19 @@ import type {
   CompileRequest,
   DescribedGraph,
   GraphSummary,
+  ParamFault,
+  Refusal,
 } from "../../graphs/compiler/worker/messages.ts";
 import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { Registry } from "../../schemas/registry.ts";
-import { ServiceError } from "../service-error.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { type InputFault, ServiceError } from "../service-error.ts";
 import { CompileAbandoned, CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
-import { refuseInput, refuseName } from "./refusals.ts";
 
-/** What graphs are made of, from outside: the server itself loads neither elements nor GStreamer. */
+/** Passed in: the server itself loads neither elements nor GStreamer. */
 export interface GraphKnowledge {
   readonly elements: CompileInput["elements"];
   readRegistry(): Promise<Registry>;
@@ -24,25 +27,25 @@ export interface GraphKnowledge {
   modelNames(): Promise<readonly string[]>;
 }
 
-/** Whose text it is: each user takes turns with the others. */
+/** The user of a text: requests of different users alternate. */
 export interface TextOwner {
   readonly userUuid?: string;
-  /** Aborted: nobody waits for it any more. */
+  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal;
 }
 
 export interface GraphOrder extends TextOwner {
   /** Name of an installed graph. */
   readonly graph: string;
-  /** Of a graph that is not installed: `graph` is then only a label, and the allow-list holds. */
+  /** Of a graph that is not installed: `graph` is only a label, and the allow-list applies. */
   readonly graphText?: string | null;
-  /** As the client gave them. */
+  /** As given by the client. */
   readonly params: JsonRecord;
-  /** Those of the params that are to be judged as a client's. Default: all. */
+  /** Those of the params that a client gives with this request. Default: all. */
   readonly given?: JsonRecord;
-  /** A slot that is to be attached, with what a client gives for it. */
+  /** A slot to attach, with its params. */
   readonly attach?: { readonly slot: string; readonly params: JsonRecord };
-  /** A file's path or a stream's address. Never told to anybody. */
+  /** The path of a file or the URL of a stream. Secret. */
   readonly sourceUri: string;
 }
 
@@ -54,13 +57,13 @@ export interface AlertNode {
 }
 
 export interface PreparedOrder {
-  /** All of them, defaults filled in. */
+  /** All params, with defaults. */
   readonly params: JsonRecord;
-  /** What a process of this graph can be asked for: `detections`, `feed`, names of slots. */
+  /** What a process of this graph offers: `detections`, `feed`, names of slots. */
   readonly offers: ReadonlySet<string>;
-  /** Slots that can be attached, with the JSON Schema of their params. */
+  /** Slots, with the JSON Schema of their params. */
   readonly slots: Readonly<Record<string, JsonRecord>>;
-  /** Where rules of alerts are evaluated. Of several the first: each would tell of everything. */
+  /** Where alert rules are evaluated. Of several the first: each would send every notification. */
   readonly alertNode: AlertNode | null;
   readonly plan: GraphPlan;
 }
@@ -73,7 +76,7 @@ export class GraphLibrary {
   readonly elements: CompileInput["elements"];
   readonly registry: Registry;
   readonly #modelNames: GraphKnowledge["modelNames"];
-  /** Two, so that nobody's text can keep installed graphs from being started. */
+  /** Two, so that texts of users cannot delay the start of installed graphs. */
   readonly #installed: CompileThread;
   readonly #texts: CompileThread;
 
@@ -85,7 +88,7 @@ export class GraphLibrary {
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
     const given = { factories, folder: folder?.href ?? null };
-    // Of installed graphs the operator knows what they cost.
+    // The operator knows the cost of installed graphs.
     const forInstalled = { loadMs, compileMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
     this.#installed = new CompileThread(given, forInstalled);
     this.#texts = new CompileThread(given, {
@@ -98,10 +101,10 @@ export class GraphLibrary {
     });
   }
 
-  /** `folder` of the installed graphs: those of this checkout unless said otherwise; ends in a slash. */
+  /** `folder` of the installed graphs, with a slash at the end. Default: those of this checkout. */
   static async open(knowledge: GraphKnowledge, config: GraphLimits, folder?: URL): Promise<GraphLibrary> {
     const library = new GraphLibrary(knowledge, await knowledge.readRegistry(), config, folder ?? null);
-    // Loads the thread, so that the first start need not wait for it.
+    // Loads the thread, so that the first start does not wait for it.
     await library.list();
     return library;
   }
@@ -114,17 +117,17 @@ export class GraphLibrary {
   /** Rejects with `graph_not_found`. */
   async describe(graph: string): Promise<DescribedGraph> {
     const answer = await this.#ask(this.#installed, { type: "describe", graph });
-    if (answer.type !== "described") throw refuseName(graph, answer.type === "absent" ? answer.installed : []);
+    if (answer.type !== "described") throw unknownGraph(graph, answer.type === "absent" ? answer.installed : []);
     return answer.graph;
   }
 
-  /** Of any text: all that is wrong with it. */
+  /** All faults of a text. */
   async validate(text: string, owner: TextOwner = {}): Promise<readonly Fault[]> {
     const answer = await this.#ask(this.#texts, { type: "validate", text }, owner);
     return answer.type === "validated" ? answer.faults : [];
   }
 
-  /** Rejects with `graph_not_found`, or with `invalid_input` and one entry for every fault. */
+  /** Rejects with `graph_not_found`, or with `invalid_input` and an entry for each fault. */
   async prepare(order: GraphOrder): Promise<PreparedOrder> {
     const { graph, graphText = null, params, given, attach, sourceUri } = order;
     const models = await this.#modelNames();
@@ -138,9 +141,9 @@ export class GraphLibrary {
       },
       order,
     );
-    if (answer.type === "absent") throw refuseName(graph, answer.installed);
-    if (answer.type === "refused") throw refuseInput(graph, answer.refusal, sourceUri);
-    if (answer.type !== "prepared") throw new Error(`the compiler answered "${answer.type}" to "prepare"`);
+    if (answer.type === "absent") throw unknownGraph(graph, answer.installed);
+    if (answer.type === "refused") throw invalidGraph(graph, answer.refusal, sourceUri);
+    if (answer.type !== "prepared") throw new Error(`the compiler replied "${answer.type}" to "prepare"`);
     const { plan } = answer.prepared;
     return {
       params: plan.params,
@@ -167,7 +170,7 @@ export class GraphLibrary {
         throw new ServiceError("malformed_request", { detail: "the connection closed before the graph was compiled" });
       if (error instanceof CompileTimeout || isOutOfMemory(error))
         throw new ServiceError("invalid_input", {
-          detail: "The graph takes too long or too much memory to compile: make it simpler.",
+          detail: "The graph takes too long or too much memory to compile: simplify it.",
           errors: [{ path: "/yaml", message: error.message }],
           cause: error,
         });
@@ -191,3 +194,38 @@ function findAlertNode({ main, branches }: GraphPlan): AlertNode | null {
 
 const isOutOfMemory = (error: unknown): error is Error =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
+
+const MAX_ERRORS = 100;
+
+const unknownGraph = (name: string, installed: readonly string[]): ServiceError =>
+  new ServiceError("graph_not_found", {
+    detail: `There is no graph "${name.slice(0, 80)}"${didYouMean(name, installed)}; installed: ${installed.join(", ")}.`,
+  });
+
+/** `uri` is removed from messages: it may be a path of this machine or contain a password. */
+function invalidGraph(graph: string, { params, graph: faults }: Refusal, uri: string | null): ServiceError {
+  const errors = [...params.map(describeParam), ...faults.map(describeFault)].map(({ path, message }) => ({
+    path,
+    message:
+      uri === null ? message : message.replaceAll(uri, "the source").replaceAll(maskCredentials(uri), "the source"),
+  }));
+  const what = params.length > 0 ? `The params do not fit the graph "${graph}"` : `The graph "${graph}" is not valid`;
+  const first = errors[0] === undefined ? "" : `: ${errors[0].path} ${errors[0].message}`;
+  const more = errors.length > 1 ? `, and ${errors.length - 1} more` : "";
+  return new ServiceError("invalid_input", { detail: `${what}${first}${more}.`, errors: errors.slice(0, MAX_ERRORS) });
+}
+
+const describeParam = ({ path, message }: ParamFault): InputFault => ({
+  path: `/params/${path.map((key) => key.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`,
+  message,
+});
+
+/** With line and column in the message: the graph has no path in the body. */
+function describeFault({ at, message, expected, suggestion }: Fault): InputFault {
+  const hints = [
+    ...(expected === undefined ? [] : [`expected ${expected}`]),
+    ...(suggestion === undefined ? [] : [`did you mean "${suggestion}"?`]),
+  ];
+  const hint = hints.length === 0 ? "" : ` (${hints.join("; ")})`;
+  return { path: "/yaml", message: `${at.file ?? "graph"}:${at.line}:${at.column}: ${message}${hint}` };
+}

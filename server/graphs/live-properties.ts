@@ -1,4 +1,4 @@
-/** Properties that a client sets on a running graph: nothing that names something outside of it. */
+/** Checks properties that a client sets on a running graph: none may refer to files or hosts. */
 import { findElementProperty } from "../../graphs/compiler/properties.ts";
 import { reachOf } from "../../graphs/compiler/restrict.ts";
 import type { ProcessGraph } from "../../schemas/api/graphs.ts";
@@ -6,19 +6,19 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
 import type { GraphLibrary } from "./library.ts";
 
-/** What alerts make of the process's rules would be undone, or undo it. */
+/** Rules are managed by the alerts of the process: setting them here would conflict. */
 const ALERTS = "alerts";
 const RULES = "rules";
 const USE_ALERTS =
   "is set by the alerts of the process; use POST /alert/{process_uuid}, PATCH and DELETE /alert/{alert_uuid}";
 
-type Known = Pick<GraphLibrary, "elements" | "registry">;
+type KnownElements = Pick<GraphLibrary, "elements" | "registry">;
 
-/** Throws `invalid_input`. Of nodes and properties that are not there, the runner tells. */
+/** Throws `invalid_input`. The runner reports unknown nodes and properties. */
 export function expectInside(
   { segments }: Pick<ProcessGraph, "segments">,
   set: Readonly<Record<string, JsonRecord>>,
-  known: Known,
+  known: KnownElements,
 ): void {
   const elements = new Map(segments.flatMap(({ nodes }) => nodes.map(({ step, element }) => [step, element] as const)));
   const errors = Object.entries(set).flatMap(([node, properties]) => {
@@ -26,8 +26,8 @@ export function expectInside(
     if (element === undefined) return [];
     return Object.keys(properties).flatMap((property): readonly InputFault[] => {
       if (element === ALERTS && property === RULES) return [{ path: `/${node}/${property}`, message: USE_ALERTS }];
-      if (!isThere(element, property, known) || reachOf(element, property, known) === "inside") return [];
-      const message = "names something on the server, and cannot be set by clients";
+      if (!exists(element, property, known) || reachOf(element, property, known) === "inside") return [];
+      const message = "refers to something on the server and cannot be set by clients";
       return [{ path: `/${node}/${property}`, message }];
     });
   });
@@ -36,7 +36,7 @@ export function expectInside(
     throw new ServiceError("invalid_input", { detail: `${first.path} ${first.message}.`, errors });
 }
 
-function isThere(element: string, property: string, { elements, registry }: Known): boolean {
+function exists(element: string, property: string, { elements, registry }: KnownElements): boolean {
   const definition = elements.get(element);
   if (definition !== undefined) return findElementProperty(definition, property) !== undefined;
   return registry.get(element)?.properties[property] !== undefined;

@@ -1,12 +1,31 @@
-/** Graphs as the API shows them. */
+/** Graphs and elements as shown by the API. */
 import type { Fault } from "../../graphs/compiler/fault.ts";
+import {
+  listElements,
+  OURS,
+  propertiesOf,
+  propertiesOfFactory,
+  propertiesOfPads,
+  type ShownProperty,
+} from "../../graphs/compiler/inspect.ts";
 import type { GraphPlan, PlanLink, PlanNode } from "../../graphs/compiler/plan.ts";
 import { gstLaunch } from "../../graphs/compiler/plan-to-text.ts";
+import { ALLOWED_ELEMENTS } from "../../graphs/compiler/restrict.ts";
 import type { DescribedGraph, GraphSummary as Summary } from "../../graphs/compiler/worker/messages.ts";
-import type { GraphRecord, GraphSummary, Pipeline, Validation } from "../../schemas/api/graphs.ts";
+import type {
+  ElementProperty,
+  ElementRecord,
+  GraphRecord,
+  GraphSummary,
+  Pipeline,
+  Validation,
+} from "../../schemas/api/graphs.ts";
+import type { FactoryInfo } from "../../schemas/registry.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { ServiceError } from "../service-error.ts";
+import type { GraphLibrary } from "./library.ts";
 
-/** More are no help to whoever reads them. */
-const MOST_FAULTS = 200;
+const MAX_FAULTS = 200;
 
 type ShownFault = Validation["faults"][number];
 
@@ -59,9 +78,9 @@ const showLink = ({ from, fromPad, to, toPad, caps }: PlanLink) => ({
   ...(caps !== undefined && { caps }),
 });
 
-/** `own` is the name that the text itself goes by: nothing to say of it. */
+/** `own`: the name of the text itself, which is omitted. */
 export const showFaults = (faults: readonly Fault[], own: string): ShownFault[] =>
-  faults.slice(0, MOST_FAULTS).map(({ code, at, message, expected, suggestion }) => ({
+  faults.slice(0, MAX_FAULTS).map(({ code, at, message, expected, suggestion }) => ({
     line: at.line,
     column: at.column,
     file: at.file === own ? null : at.file,
@@ -70,3 +89,63 @@ export const showFaults = (faults: readonly Fault[], own: string): ShownFault[] 
     ...(expected !== undefined && { expected }),
     ...(suggestion !== undefined && { suggestion }),
   }));
+
+type Known = Pick<GraphLibrary, "elements" | "registry">;
+
+export const showElements = ({ elements, registry }: Known, find: string | undefined) =>
+  listElements(elements, registry, find).map(({ name, plugin, about }) => ({ name, plugin, about }));
+
+/** Throws `element_not_found`. */
+export function showElement({ elements, registry }: Known, name: string): ElementRecord {
+  const ours = elements.get(name);
+  if (ours !== undefined)
+    return {
+      name,
+      plugin: OURS,
+      about: ours.about,
+      kind: ours.kind,
+      can_try: ALLOWED_ELEMENTS.has(name),
+      caps: ours.kind === "composite" ? null : ours.caps,
+      reads: [...(ours.reads ?? [])],
+      writes: [...(ours.writes ?? [])],
+      example: ours.example.trim(),
+      class: null,
+      rank: null,
+      pads: [],
+      properties: propertiesOf(ours).map(showProperty),
+    };
+  const factory = registry.get(name);
+  if (factory !== undefined) return showFactory(factory);
+  const names = [...elements.keys(), ...registry.list().map((listed) => listed.name)];
+  throw new ServiceError("element_not_found", {
+    detail: `There is no element "${name}"${didYouMean(name, names)}; search with \`GET /elements?find=\`.`,
+  });
+}
+
+const showFactory = (factory: FactoryInfo): ElementRecord => ({
+  name: factory.name,
+  plugin: factory.plugin || OURS,
+  about: factory.about,
+  kind: "native",
+  can_try: ALLOWED_ELEMENTS.has(factory.name),
+  caps: null,
+  reads: [],
+  writes: [],
+  example: null,
+  class: factory.klass,
+  rank: factory.rank,
+  pads: factory.pads.map(({ name, direction, presence, caps }) => ({ name, direction, presence, caps })),
+  properties: [...propertiesOfFactory(factory), ...propertiesOfPads(factory)].map(showProperty),
+});
+
+const showProperty = (property: ShownProperty): ElementProperty => ({
+  name: property.name,
+  type: property.type,
+  ...(property.default !== undefined && { default: property.default }),
+  required: property.required,
+  live: property.live,
+  read_only: property.readOnly,
+  deprecated: property.deprecated,
+  about: property.about,
+  choices: property.choices.map(({ name, about }) => ({ name, about })),
+});

@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { makeUser } from "../api/app.fixture.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
-import { Authenticator, type KeyRecord } from "./authenticate.ts";
-import { digestKey, makeKey } from "./key.ts";
-import { LoginGate } from "./login-gate.ts";
+import { Authenticator, type KeyRecord, LoginGate } from "./authenticate.ts";
+import { digestKey, makeKey } from "./keys.ts";
 
 function makeStage({ failures = 3 } = {}) {
   const clock = { ms: 0 };
@@ -34,7 +33,7 @@ function makeStage({ failures = 3 } = {}) {
   return { clock, records, add, codeOf, authenticate, asked: () => asked };
 }
 
-test("tells a right key from a missing, an unknown, a revoked and an expired one", async () => {
+test("distinguishes a valid key from a missing, an unknown, a revoked and an expired one", async () => {
   const { add, codeOf } = makeStage();
   const [right, revoked, expired] = [makeKey(), makeKey(), makeKey()];
   add(right, {}, new Date(Date.now() + 60_000));
@@ -56,7 +55,7 @@ test("the right id with another secret is another key", async () => {
   assert.equal(await codeOf(key.slice(0, -1)), "api_key_invalid");
 });
 
-test("a key that an operator made up works as well", async () => {
+test("accepts a key chosen by the operator", async () => {
   const { add, codeOf } = makeStage();
   add("correct-horse-battery");
   assert.equal(await codeOf("correct-horse-battery"), "ada");
@@ -64,13 +63,13 @@ test("a key that an operator made up works as well", async () => {
 });
 
 for (const key of ["short", "x".repeat(201), "with a space in it", "sch\u00f6ne-schl\u00fcssel-ab"])
-  test(`"${key.slice(0, 20)}" cannot be a key, and the database is not asked`, async () => {
+  test(`"${key.slice(0, 20)}" cannot be a key, and is not looked up`, async () => {
     const { codeOf, asked } = makeStage();
     assert.equal(await codeOf(key), "api_key_invalid");
     assert.equal(asked(), 0);
   });
 
-test("asks the database once a second for a key that is used often, and once for those who come together", async () => {
+test("looks up a key at most once per second, and once for simultaneous requests", async () => {
   const { add, codeOf, asked, clock } = makeStage();
   const key = makeKey();
   add(key);
@@ -83,7 +82,7 @@ test("asks the database once a second for a key that is used often, and once for
   assert.equal(asked(), 2);
 });
 
-test("a revoked key is refused after a second at most, and one that expires at once", async () => {
+test("rejects a revoked key after a second at most, and an expired one at once", async () => {
   const { add, codeOf, clock } = makeStage();
   const [key, short] = [makeKey(), makeKey()];
   const expiresAt = new Date(Date.now() + 60_000);
@@ -98,7 +97,7 @@ test("a revoked key is refused after a second at most, and one that expires at o
   assert.equal(await codeOf(short), "api_key_expired");
 });
 
-test("whoever guesses has to wait, for right keys too; others and those who were right before do not", async () => {
+test("delays an address that guesses, with valid keys too, but not other addresses or known keys", async () => {
   const { add, codeOf, authenticate, clock } = makeStage({ failures: 3 });
   const [known, fresh] = [makeKey(), makeKey()];
   add(known);
@@ -116,12 +115,12 @@ test("whoever guesses has to wait, for right keys too; others and those who were
   assert.equal(await codeOf(makeKey()), "rate_limited");
 });
 
-test("a missing key is no guess", async () => {
+test("does not count a missing key as a guess", async () => {
   const { codeOf } = makeStage({ failures: 1 });
   for (let i = 0; i < 5; i++) assert.equal(await codeOf(null), "api_key_missing");
 });
 
-test("of IPv6, a whole network counts as one address", async () => {
+test("counts an IPv6 network as one address", async () => {
   const { codeOf } = makeStage({ failures: 1 });
   assert.equal(await codeOf(makeKey(), "2001:db8:1:2::1"), "api_key_invalid");
   assert.equal(await codeOf(makeKey(), "2001:db8:1:2:ffff::9"), "rate_limited");
@@ -129,21 +128,21 @@ test("of IPv6, a whole network counts as one address", async () => {
   assert.equal(await codeOf(makeKey(), "::1"), "api_key_invalid");
 });
 
-test("a database that does not answer is no wrong key", async () => {
+test("does not count a database failure as a wrong key", async () => {
   const gate = new LoginGate(1);
   const down = new ServiceError("database_unavailable", { detail: "Down." });
   const { authenticate } = new Authenticator(() => Promise.reject(down), gate);
   for (let i = 0; i < 3; i++) await assert.rejects(authenticate(makeKey(), "192.0.2.1"), down);
 });
 
-test("wrong keys that come together are counted together", async () => {
+test("counts simultaneous wrong keys together", async () => {
   const { codeOf, asked } = makeStage({ failures: 3 });
   const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(makeKey())));
   assert.deepEqual(codes.sort(), [...Array(3).fill("api_key_invalid"), ...Array(7).fill("rate_limited")]);
   assert.equal(asked(), 3);
 });
 
-test("right keys that come together are held back no longer than they are looked up", async () => {
+test("delays simultaneous valid keys no longer than their lookup", async () => {
   const { add, codeOf } = makeStage({ failures: 3 });
   const keys = Array.from({ length: 3 }, () => makeKey());
   for (const key of keys) add(key);

@@ -1,7 +1,12 @@
-/** From a key to its user. */
+/** From an API key to its user. Wrong keys are counted by address. */
+import { isIPv6 } from "node:net";
+import type { Config } from "../../schemas/config.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
-import type { User } from "../user.ts";
-import { digestKey, isSameDigest } from "./key.ts";
+import type { Sql } from "../store/client.ts";
+import { findUserByKeyId, toUser } from "../store/users.ts";
+import type { User, UserLimits } from "../user.ts";
+import { digestKey, isSameDigest } from "./keys.ts";
 
 export interface KeyRecord {
   readonly user: User;
@@ -14,34 +19,49 @@ export type Authenticate = (key: string | null, address: string) => Promise<User
 
 export type FindKey = (keyId: string) => Promise<KeyRecord | null>;
 
-/** Of those who guess. */
+export function findKeyIn(sql: Sql, config: Config): FindKey {
+  const limits = readLimits(config);
+  return async (keyId) => {
+    const row = await findUserByKeyId(sql, keyId);
+    return row === null ? null : { user: toUser(row, limits), keySha256: row.keySha256, revokedAt: row.revokedAt };
+  };
+}
+
+/** Limits of a key that has none of its own. */
+export function readLimits({ limits }: Config): UserLimits {
+  return {
+    processes: limits.processes,
+    sources: limits.sources,
+    outputsRegistered: limits.outputs_registered,
+    outputsActive: limits.outputs_active,
+    alerts: limits.alerts,
+    subscriptions: limits.subscriptions,
+    videoBytes: limits.video_bytes,
+    storageBytes: limits.storage_bytes,
+    requestsPerMinute: limits.requests_per_minute,
+  };
+}
+
+/** Limits how many keys an address can guess. */
 export interface GuessGate {
-  /** Throws `rate_limited` while the address has to wait, for what it has under way too. Else `end` follows. */
+  /** Throws `rate_limited` while the address has to wait. Otherwise `end` follows. */
   begin(address: string): void;
   end(address: string, wasWrong: boolean): void;
 }
 
-/**
- * A key that was right is taken as right for so long without asking the database: a client that asks often would
- * otherwise cost a query each time. A revocation is honoured as late as this, no later.
- */
+/** A valid key is not looked up again for this long. A revocation takes effect after this time at the latest. */
 const FRESH_MS = 1000;
-/** For so long a key that was right is not held back when others guess from the same address. */
+/** A key that was valid within this time does not wait when others guess from the same address. */
 const KNOWN_MS = 600_000;
-const MOST_KNOWN = 10_000;
-
-interface Known {
-  user: User;
-  checkedMs: number;
-}
+const MAX_KNOWN = 10_000;
 
 export class Authenticator {
   readonly #find: FindKey;
   readonly #gate: GuessGate;
   readonly #now: () => number;
-  /** By the key's digest: keys themselves are not kept. In the order of their last check. */
-  readonly #known = new Map<string, Known>();
-  readonly #underWay = new Map<string, Promise<User | null>>();
+  /** By the key's digest, in the order of the last check. Keys themselves are not kept. */
+  readonly #known = new Map<string, { readonly user: User; readonly checkedMs: number }>();
+  readonly #checks = new Map<string, Promise<User | null>>();
 
   constructor(find: FindKey, gate: GuessGate, now: () => number = () => performance.now()) {
     this.#find = find;
@@ -50,13 +70,14 @@ export class Authenticator {
   }
 
   /** Rejects with `api_key_missing`, `api_key_invalid`, `api_key_expired` or `rate_limited`. */
-  readonly authenticate = async (key: string | null, address: string): Promise<User> => {
+  readonly authenticate: Authenticate = async (key, address) => {
     if (key === null || key === "")
       throw new ServiceError("api_key_missing", { detail: "Send your API key in the header `api_key`." });
     const digest = digestKey(key);
     const name = digest?.sha256.toString("base64") ?? "";
-    const ageMs = this.#now() - (this.#known.get(name)?.checkedMs ?? Number.NEGATIVE_INFINITY);
-    if (ageMs < FRESH_MS) return expectCurrent((this.#known.get(name) as Known).user);
+    const known = this.#known.get(name);
+    const ageMs = this.#ageOf(name);
+    if (known !== undefined && ageMs < FRESH_MS) return expectCurrent(known.user);
     const isGuess = ageMs >= KNOWN_MS;
     if (isGuess) this.#gate.begin(address);
     let wasWrong = false;
@@ -64,34 +85,37 @@ export class Authenticator {
       const user = digest === null ? null : await this.#checkOnce(name, digest.id, digest.sha256);
       if (user !== null) return expectCurrent(user);
       wasWrong = true;
-      throw new ServiceError("api_key_invalid", { detail: "This API key does not exist, or has been revoked." });
+      throw new ServiceError("api_key_invalid", { detail: "This API key does not exist or has been revoked." });
     } finally {
       if (isGuess) this.#gate.end(address, wasWrong);
     }
   };
 
-  /** It was right not long ago, from whatever address. */
+  /** Valid not long ago, from any address. */
   isKnown(key: string): boolean {
-    const name = digestKey(key)?.sha256.toString("base64") ?? "";
-    return this.#now() - (this.#known.get(name)?.checkedMs ?? Number.NEGATIVE_INFINITY) < KNOWN_MS;
+    return this.#ageOf(digestKey(key)?.sha256.toString("base64") ?? "") < KNOWN_MS;
   }
 
-  /** Those who ask with the same key at the same time share one query. */
+  #ageOf(name: string): number {
+    return this.#now() - (this.#known.get(name)?.checkedMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Simultaneous requests with one key share a query. */
   #checkOnce(name: string, id: string, sha256: Buffer): Promise<User | null> {
-    const underWay = this.#underWay.get(name);
-    if (underWay !== undefined) return underWay;
-    const check = this.#check(name, id, sha256).finally(() => this.#underWay.delete(name));
-    this.#underWay.set(name, check);
+    const running = this.#checks.get(name);
+    if (running !== undefined) return running;
+    const check = this.#check(name, id, sha256).finally(() => this.#checks.delete(name));
+    this.#checks.set(name, check);
     return check;
   }
 
   async #check(name: string, id: string, sha256: Buffer): Promise<User | null> {
-    const askedMs = this.#now();
+    const checkedMs = this.#now();
     const record = await this.#find(id);
     this.#known.delete(name);
     if (record === null || record.revokedAt !== null || !isSameDigest(record.keySha256, sha256)) return null;
-    this.#known.set(name, { user: record.user, checkedMs: askedMs });
-    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value ?? "");
+    this.#known.set(name, { user: record.user, checkedMs });
+    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value ?? "");
     return record.user;
   }
 }
@@ -99,4 +123,78 @@ export class Authenticator {
 function expectCurrent(user: User): User {
   if (user.expiresAt === null || user.expiresAt.getTime() > Date.now()) return user;
   throw new ServiceError("api_key_expired", { detail: `This API key expired at ${user.expiresAt.toISOString()}.` });
+}
+
+/** Wrong keys by address. An address above the limit waits with every key: responses would confirm a guess. */
+export class LoginGate implements GuessGate {
+  readonly #perMinute: number;
+  readonly #buckets: TokenBuckets;
+  /** Keys being looked up, by network: each may be wrong. */
+  readonly #running = new Map<string, number>();
+
+  constructor(perMinute: number, buckets = new TokenBuckets()) {
+    this.#perMinute = perMinute;
+    this.#buckets = buckets;
+  }
+
+  begin(address: string): void {
+    const network = networkOf(address);
+    const running = this.#running.get(network) ?? 0;
+    const wait = this.#buckets.peek(network, this.#perMinute, running);
+    if (wait === 0) {
+      this.#running.set(network, running + 1);
+      return;
+    }
+    throw new ServiceError("rate_limited", {
+      detail: `Too many wrong keys from this address; the limit is ${this.#perMinute} per minute.`,
+      retryAfterSeconds: wait,
+    });
+  }
+
+  end(address: string, wasWrong: boolean): void {
+    const network = networkOf(address);
+    const running = (this.#running.get(network) ?? 1) - 1;
+    if (running === 0) this.#running.delete(network);
+    else this.#running.set(network, running);
+    if (wasWrong) this.#buckets.take(network, this.#perMinute);
+  }
+}
+
+/** Of IPv6 the first 64 bits: one client has all addresses of the rest. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = "", tail = ""] = address.split("%")[0]?.toLowerCase().split("::") ?? [];
+  const front = head === "" ? [] : head.split(":");
+  const back = tail === "" ? [] : tail.split(":");
+  const zeros = address.includes("::")
+    ? Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => "0")
+    : [];
+  return [...front, ...zeros, ...back].slice(0, 4).join(":");
+}
+
+/** A client with an open stream. */
+export interface KeyHolder {
+  readonly apiKey: string | null;
+  readonly address: string;
+}
+
+/**
+ * Calls `onInvalid` when a key is revoked or expires: streams stay open for days. A database failure has no effect. Returns
+ * how to stop.
+ */
+export function watchKey(
+  authenticate: Authenticate,
+  { apiKey, address }: KeyHolder,
+  everySeconds: number,
+  onInvalid: () => void,
+): () => void {
+  const timer = setInterval(() => {
+    authenticate(apiKey, address).catch((error: unknown) => {
+      const code = error instanceof ServiceError ? error.code : null;
+      if (code !== "api_key_invalid" && code !== "api_key_expired") return;
+      clearInterval(timer);
+      onInvalid();
+    });
+  }, everySeconds * 1000);
+  return () => clearInterval(timer);
 }

@@ -9,7 +9,7 @@ import { LineWriter } from "./line-writer.ts";
 
 const LINE = `${"x".repeat(999)}\n`;
 
-/** Takes whatever is there. */
+/** Reads what is available. */
 function take(descriptor: number, chunk: Buffer): string {
   try {
     return chunk.toString("latin1", 0, readSync(descriptor, chunk));
@@ -19,7 +19,7 @@ function take(descriptor: number, chunk: Buffer): string {
   }
 }
 
-test("lines are gathered, and written in their order by themselves and when they are waited for", async () => {
+test("writes lines in order, after a while and on drain", async () => {
   const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
   const path = join(folder, "log");
   const descriptor = openSync(path, "w");
@@ -44,7 +44,7 @@ test("lines are gathered, and written in their order by themselves and when they
   }
 });
 
-test("a reader that stalls holds nobody up, and is told what it missed when it reads again", async () => {
+test("a stalled reader blocks nothing, and gets the number of lost lines when it reads again", async () => {
   const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
   const path = join(folder, "pipe");
   execFileSync("mkfifo", [path]);
@@ -78,7 +78,7 @@ test("a reader that stalls holds nobody up, and is told what it missed when it r
   }
 });
 
-test("a reader that has gone costs its log and nothing else", async () => {
+test("a write error ends the log and nothing else", async () => {
   const descriptor = openSync("/dev/full", "w");
   try {
     const writer = new LineWriter(descriptor, () => "");

@@ -1,56 +1,58 @@
 /**
- * Lines to a file descriptor, gathered for a moment: a write for every line would cost a busy service more than the lines
- * do. Never waits for whoever reads them: what a stalled reader misses is counted.
+ * Writes lines to a file descriptor in batches. Never waits for a slow reader: lost lines are counted.
+ *
+ * Not pino's own sonic-boom: that wakes up periodically to flush, blocks in its synchronous flush while the reader does not
+ * read, and does not report how many lines were lost.
  */
 import { write, writeSync } from "node:fs";
 
-/** What a process that is killed loses at most. */
-const GATHER_MS = 50;
-const GATHERED_BYTES = 65_536;
-const MOST_WAITING_BYTES = 4_000_000;
+/** A killed process loses the lines of this time. */
+const BATCH_MS = 50;
+const BATCH_BYTES = 65_536;
+const MAX_QUEUED_BYTES = 4_000_000;
 const RETRY_MS = 50;
 
 export class LineWriter {
   readonly #descriptor: number;
-  /** Told before the first line that fits again. */
-  readonly #tellLoss: (lines: number) => string;
-  #gathered: string[] = [];
-  /** Gathered or being written. */
-  #waitingBytes = 0;
+  /** Written before the next line that fits. */
+  readonly #describeLoss: (lines: number) => string;
+  #queue: string[] = [];
+  /** Queued or being written. */
+  #queuedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #isWriting = false;
   #isBroken = false;
   #lost = 0;
   #onIdle: (() => void)[] = [];
 
-  constructor(descriptor: number, tellLoss: (lines: number) => string) {
+  constructor(descriptor: number, describeLoss: (lines: number) => string) {
     this.#descriptor = descriptor;
-    this.#tellLoss = tellLoss;
+    this.#describeLoss = describeLoss;
   }
 
   write(line: string): void {
     if (this.#isBroken) return;
-    if (this.#waitingBytes + line.length > MOST_WAITING_BYTES) {
+    if (this.#queuedBytes + line.length > MAX_QUEUED_BYTES) {
       this.#lost += 1;
       return;
     }
-    const text = this.#lost === 0 ? line : this.#tellLoss(this.#lost) + line;
+    const text = this.#lost === 0 ? line : this.#describeLoss(this.#lost) + line;
     this.#lost = 0;
-    this.#gathered.push(text);
-    this.#waitingBytes += text.length;
+    this.#queue.push(text);
+    this.#queuedBytes += text.length;
     if (!this.#isWriting) this.#writeSoon();
   }
 
-  /** What is gathered is written now, by another thread. */
+  /** Starts to write the queue now, asynchronously. */
   flush(): void {
-    if (this.#isWriting || this.#gathered.length === 0) return;
+    if (this.#isWriting || this.#queue.length === 0) return;
     this.#isWriting = true;
     this.#send(this.#take());
   }
 
-  /** Resolves when all is written, nobody reads any more, or the time is up. */
+  /** Resolves when all is written, on a write error, or after the limit. */
   async drain(limitMs: number): Promise<void> {
-    if (!this.#isWriting && this.#gathered.length === 0) return;
+    if (!this.#isWriting && this.#queue.length === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, limitMs);
       this.#onIdle.push(() => {
@@ -61,10 +63,10 @@ export class LineWriter {
     });
   }
 
-  /** For the moment before the process dies: what is being written already is left alone. */
+  /** Synchronously, before the process exits. A write in progress is not repeated. */
   drainNow(): void {
     let bytes = this.#take();
-    this.#waitingBytes -= bytes.length;
+    this.#queuedBytes -= bytes.length;
     try {
       while (bytes.length > 0) bytes = bytes.subarray(writeSync(this.#descriptor, bytes));
     } catch {
@@ -75,18 +77,17 @@ export class LineWriter {
   #take(): Buffer {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const text = this.#gathered.join("");
-    this.#gathered = [];
+    const text = this.#queue.join("");
+    this.#queue = [];
     const bytes = Buffer.from(text);
-    // Lines are counted by their letters until they are bytes.
-    this.#waitingBytes += bytes.length - text.length;
+    // Lines are counted in characters until they are encoded.
+    this.#queuedBytes += bytes.length - text.length;
     return bytes;
   }
 
   #writeSoon(): void {
-    const isWaitedFor = this.#onIdle.length > 0;
-    if (isWaitedFor || this.#waitingBytes >= GATHERED_BYTES) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
+    if (this.#onIdle.length > 0 || this.#queuedBytes >= BATCH_BYTES) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), BATCH_MS);
   }
 
   #send(bytes: Buffer): void {
@@ -95,18 +96,18 @@ export class LineWriter {
         setTimeout(() => this.#send(bytes), RETRY_MS);
         return;
       }
-      // The reader has gone, or the disk is full: a service goes on without its log.
+      // The reader has gone, or the disk is full: the service continues without a log.
       if (error !== null) this.#isBroken = true;
       const rest = error === null ? bytes.subarray(written) : bytes.subarray(bytes.length);
-      this.#waitingBytes -= bytes.length - rest.length;
+      this.#queuedBytes -= bytes.length - rest.length;
       if (rest.length > 0) this.#send(rest);
-      else this.#goOn();
+      else this.#finish();
     });
   }
 
-  #goOn(): void {
+  #finish(): void {
     this.#isWriting = false;
-    if (this.#gathered.length > 0) this.#writeSoon();
-    else for (const told of this.#onIdle.splice(0)) told();
+    if (this.#queue.length > 0) this.#writeSoon();
+    else for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }

@@ -8,13 +8,13 @@ import { test } from "node:test";
 import type { Logger } from "pino";
 import { openLog } from "./log.ts";
 
-/** What a log has in it after `tell`. */
-async function logged(tell: (log: Logger) => void, isTTY = false): Promise<string> {
+/** The contents of a log after `write`. */
+async function logged(write: (log: Logger) => void, isTTY = false): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
   const fd = openSync(join(folder, "log"), "w");
   try {
     const log = openLog({ level: "info", access: true }, { fd, isTTY }, { NO_COLOR: "1" });
-    tell(log.logger);
+    write(log.logger);
     await log.close();
     return readFileSync(join(folder, "log"), "utf8");
   } finally {
@@ -26,16 +26,16 @@ async function logged(tell: (log: Logger) => void, isTTY = false): Promise<strin
 const KEY = "wh_ab12_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 const URL_WITH_PASSWORD = "rtsp://admin:hunter2@cam-3/main";
 
-test("every line is JSON where nobody looks, and one line where somebody does", async () => {
-  const tell = (log: Logger) => log.info({ port: 8080, words: "two words" }, 'it is "up"');
-  const [line = ""] = (await logged(tell)).trimEnd().split("\n");
+test("writes JSON, and text lines in a terminal", async () => {
+  const write = (log: Logger) => log.info({ port: 8080, words: "two words" }, 'it is "up"');
+  const [line = ""] = (await logged(write)).trimEnd().split("\n");
   const { time, ...rest } = JSON.parse(line);
   assert.equal(typeof time, "number");
   assert.deepEqual(rest, { level: 30, port: 8080, words: "two words", msg: 'it is "up"' });
-  assert.match(await logged(tell, true), /^\d\d:\d\d:\d\d info {2}it is "up" port=8080 words="two words"\n$/);
+  assert.match(await logged(write, true), /^\d\d:\d\d:\d\d info {2}it is "up" port=8080 words="two words"\n$/);
 });
 
-const LEAKS: readonly (readonly [what: string, tell: (log: Logger) => void])[] = [
+const LEAKS: readonly (readonly [what: string, write: (log: Logger) => void])[] = [
   ["a message", (log) => log.info(`cannot reach ${URL_WITH_PASSWORD} with ${KEY}`)],
   ["a field", (log) => log.info({ url: URL_WITH_PASSWORD, deep: { list: [KEY, URL_WITH_PASSWORD] } }, "x")],
   ["a quoted query", (log) => log.info(`GET "/feed?api_key=${KEY}"`)],
@@ -46,10 +46,10 @@ const LEAKS: readonly (readonly [what: string, tell: (log: Logger) => void])[] =
   ["a child of a child", (log) => log.child({ a: 1 }).child({ url: URL_WITH_PASSWORD, key: KEY }).info("x")],
 ];
 
-for (const [what, tell] of LEAKS) {
-  test(`no secret comes through ${what}`, async () => {
+for (const [what, write] of LEAKS) {
+  test(`masks secrets in ${what}`, async () => {
     for (const isTTY of [false, true]) {
-      const text = await logged(tell, isTTY);
+      const text = await logged(write, isTTY);
       assert.notEqual(text, "");
       assert.doesNotMatch(text, /hunter2|0123456789abc/);
       if (!isTTY) assert.doesNotThrow(() => JSON.parse(text));
@@ -74,9 +74,9 @@ const ENDS: readonly (readonly [how: string, code: string])[] = [
 ];
 for (const [how, code] of ENDS) {
   test(`no line is lost when the process ${how}`, () => {
-    const tell = "for (let i = 0; i < 500; i++) logger.info({ i });";
+    const write = "for (let i = 0; i < 500; i++) logger.info({ i });";
     const script = `import { openLog } from ${JSON.stringify(LOG)};
-      const { logger } = openLog({ level: "info", access: true }); ${tell} ${code}`;
+      const { logger } = openLog({ level: "info", access: true }); ${write} ${code}`;
     const { stderr } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], {
       encoding: "utf8",
     });
@@ -84,11 +84,11 @@ for (const [how, code] of ENDS) {
   });
 }
 
-test("a fatal line is not kept back, nor is what came before it", async ({ mock }) => {
+test("writes a fatal line and those before it at once", async ({ mock }) => {
   const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
   const path = join(folder, "log");
   const fd = openSync(path, "w");
-  mock.timers.enable({ apis: ["setTimeout"] }); // lines that are kept back stay so
+  mock.timers.enable({ apis: ["setTimeout"] }); // batched lines stay batched
   try {
     const log = openLog({ level: "info", access: true }, { fd });
     log.logger.info("before");

@@ -1,4 +1,4 @@
-/** What is published now, and how much has flowed, as the media hub tells it. */
+/** Live streams and traffic, as reported by the media hub. */
 import type { HubMessage, StreamInfo } from "../../schemas/hub.ts";
 
 export type HubStats = HubMessage & { readonly type: "stats" };
@@ -20,7 +20,7 @@ type Flow = Pick<HubStats["streams"][number], "pictures" | "bytes" | "missed">;
 
 const NONE: Flow = { pictures: 0, bytes: 0, missed: 0 };
 
-/** From the count before; one that is smaller began anew. */
+/** Since the last count; a smaller one has started again from 0. */
 const growth = (now: number, before: number): number => (now < before ? now : now - before);
 
 export class LiveStreams {
@@ -45,7 +45,7 @@ export class LiveStreams {
     this.#streams.delete(path);
   }
 
-  /** The hub is gone, and everything with it. */
+  /** The hub has ended, and with it all streams. */
   clear(): void {
     this.#streams.clear();
     this.#flows = new Map();

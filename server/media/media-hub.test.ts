@@ -36,7 +36,7 @@ const recordingsOf = async (sourceUuid: string) => {
 };
 
 for (const protocol of ["rtmp", "rtsp"] as const)
-  test(`what is published by ${protocol} is shown as streaming, recorded, and offered to browsers`, async () => {
+  test(`a stream published over ${protocol} is shown as streaming, recorded, and served to browsers`, async () => {
     const source = await register(`ada/${protocol}/cam`, protocol);
     assert.equal(source.status, "offline");
     const early = await service.app.call(new URL(source.hls_url).pathname + new URL(source.hls_url).search);
@@ -70,7 +70,7 @@ for (const protocol of ["rtmp", "rtsp"] as const)
     assert.equal(recording.duration_seconds, 3);
   });
 
-test("nobody publishes without the owner's key, or where nothing is registered", async () => {
+test("rejects publishers without the owner's key, or on an unregistered path", async () => {
   await register("ada/guarded");
   const refused = [
     service.publish("rtsp", "ada/guarded", "wh_abc_wrong"),
@@ -81,7 +81,7 @@ test("nobody publishes without the owner's key, or where nothing is registered",
   assert.equal(service.server.hub.find("ada/guarded"), null);
 });
 
-test("whoever publishes goes when the source is deleted, and when the key is revoked", async () => {
+test("disconnects a publisher when its source is deleted, and when its key is revoked", async () => {
   const source = await register("ada/deleted");
   const first = service.publish("rtsp", "ada/deleted", ada);
   await awaitStatus(source.uuid, "streaming");
@@ -103,7 +103,7 @@ test("whoever publishes goes when the source is deleted, and when the key is rev
   assert.equal((await fetch(body.hls_url)).status, 404, "signed addresses go with the key");
 });
 
-test("a killed hub is back on the same ports, and what it was recording is closed as far as it came", async () => {
+test("a killed hub is restarted on the same ports, and its recordings are completed as far as they were written", async () => {
   const { hub } = service.server;
   const source = await register("ada/crashing");
   service.publish("rtsp", "ada/crashing", ada);
@@ -134,7 +134,7 @@ test("a killed hub is back on the same ports, and what it was recording is close
   await assert.rejects(run("ffprobe", ["-v", "error", "-rtsp_transport", "tcp", token.url]));
 });
 
-test("while the hub is away streams are unavailable, and nothing else is", async () => {
+test("while the hub is down only streams are unavailable", async () => {
   const source = await register("ada/away");
   const { hub } = service.server;
   service.publish("rtsp", "ada/away", ada);

@@ -1,79 +1,104 @@
-/** The media hub, kept running: one process after another, on the same ports. */
+/** The media hub: a child process that accepts and serves streams. It is restarted on the same ports when it ends. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
+import { Child, type ChildExit, describeExit, forkChild } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { AuthorizeRequest, HubRequest, StreamInfo } from "../../schemas/hub.ts";
-import { backoff } from "../async/timing.ts";
-import type { Judgement } from "./admission.ts";
 import {
-  describeHubExit,
-  type HubExit,
-  HubFault,
-  HubProcess,
-  type HubReport,
-  type RecordingReport,
-} from "./hub-process.ts";
-import { type HubPlaces, hubSettings } from "./hub-settings.ts";
+  type AuthorizeRequest,
+  HUB_PROTOCOL,
+  HubMessage,
+  type HubRequest,
+  type HubSettings,
+  type StreamInfo,
+} from "../../schemas/hub.ts";
+import { backoff, sleep } from "../async/timing.ts";
+import { WITHOUT_SECRETS } from "../config/keys.ts";
+import type { Action, Authorization, RunTokens } from "./authorization.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
-import type { Media, RunToken } from "./media.ts";
-import type { Action, RunTokens } from "./run-tokens.ts";
 
-export interface MediaHubParts {
+export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
+
+/** The hub does not listen. `isReported`: it sent `failed` itself. */
+export class HubFault extends Error {
+  override readonly name = "HubFault";
+  readonly isReported: boolean;
+
+  constructor(message: string, isReported: boolean) {
+    super(message);
+    this.isReported = isReported;
+  }
+}
+
+/** Lets one run of a process publish or play one path, until it is revoked. */
+export interface RunToken {
+  /** With the token in it, for the runner. Secret. */
+  readonly url: string;
+  revoke(): void;
+}
+
+export interface MediaHubDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly entry: URL;
-  readonly places: HubPlaces;
+  readonly httpSocket: string;
+  readonly recordingsFolder: string;
   readonly tokens: RunTokens;
   /** Never rejects. */
-  judge(request: AuthorizeRequest): Promise<Judgement>;
+  authorize(request: AuthorizeRequest): Promise<Authorization>;
   readonly recordings: {
-    hear(report: RecordingReport): void;
-    /** What it was recording is over. */
-    loseHub(): void;
-    /** Names of those that the next hub is to tell of. */
-    readonly untold: readonly string[];
+    handle(report: RecordingReport): void;
+    /** The hub has ended, and its recordings with it. */
+    onHubLost(): void;
+    /** Recordings whose files the next hub reports. */
+    readonly unreported: readonly string[];
   };
 }
 
-/** After so long without a crash the next one counts as the first. */
-const WELL_MS = 60_000;
-/** Of a predecessor that was killed a moment ago, the ports may be taken still. */
+/** What the rest of the server uses. */
+export type Media = Pick<MediaHub, "rtspPort" | "rtmpPort" | "find" | "issueToken" | "expel" | "trouble">;
+
+type HubChild = Child<HubRequest, HubMessage>;
+
+const NAME = "the media hub";
+/** After this time without a crash the next one counts as the first. */
+const STABLE_MS = 60_000;
+/** Ports of a predecessor that was killed a moment ago may still be in use. */
 const FIRST_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 250;
 
-export class MediaHub implements Media {
-  readonly #parts: MediaHubParts;
+export class MediaHub {
+  readonly #deps: MediaHubDeps;
   readonly #streams = new LiveStreams();
-  #hub: HubProcess | null = null;
-  #ports = { rtsp: 0, rtmp: 0 };
-  #trouble: string | null = "the media hub is being started";
+  #child: HubChild | null = null;
+  #ports: { readonly rtsp: number; readonly rtmp: number };
+  #trouble: string | null = "the media hub is starting";
   #restarts = 0;
   #crashes = 0;
   #isRecordingAllowed = true;
   readonly #closing = new AbortController();
-  #kept: Promise<void> = Promise.resolve();
+  #supervision: Promise<void> = Promise.resolve();
 
-  private constructor(parts: MediaHubParts) {
-    this.#parts = parts;
-    const { rtsp, rtmp } = parts.config;
-    this.#ports = { rtsp: rtsp.port, rtmp: rtmp.port };
+  private constructor(deps: MediaHubDeps) {
+    this.#deps = deps;
+    this.#ports = { rtsp: deps.config.rtsp.port, rtmp: deps.config.rtmp.port };
   }
 
-  /** Resolves when it listens. Rejects with `HubFault` when it cannot, and then nothing is left running. */
-  static async open(parts: MediaHubParts): Promise<MediaHub> {
-    const media = new MediaHub(parts);
+  /** Resolves when it listens. Rejects with `HubFault` when it cannot; then no process is left. */
+  static async open(deps: MediaHubDeps): Promise<MediaHub> {
+    const hub = new MediaHub(deps);
     for (let attempt = 1; ; attempt++) {
       try {
-        media.#kept = media.#keep(await media.#start());
-        return media;
+        hub.#supervision = hub.#supervise(await hub.#start());
+        return hub;
       } catch (error) {
-        const isPassing = error instanceof HubFault && error.isRefusal && attempt < FIRST_ATTEMPTS;
-        if (!isPassing) throw error;
+        const canRetry = error instanceof HubFault && error.isReported && attempt < FIRST_ATTEMPTS;
+        if (!canRetry) throw error;
         await wait(FIRST_PAUSE_MS);
       }
     }
   }
 
+  /** Both ports stay the same when the hub is restarted. */
   get rtspPort(): number {
     return this.#ports.rtsp;
   }
@@ -82,6 +107,7 @@ export class MediaHub implements Media {
     return this.#ports.rtmp;
   }
 
+  /** Null while it listens. */
   get trouble(): string | null {
     return this.#trouble;
   }
@@ -90,156 +116,230 @@ export class MediaHub implements Media {
     return { ...this.#streams.numbers, restarts: this.#restarts };
   }
 
-  /** Of its process, for tests and the log. */
+  /** Of its process, for tests. */
   get pid(): number | undefined {
-    return this.#hub?.pid;
+    return this.#child?.pid;
   }
 
   get livePaths(): readonly string[] {
     return this.#streams.paths;
   }
 
-  /** A process of ours may publish there. */
+  /** A runner of this server may publish there. */
   isOwn(path: string): boolean {
-    return this.#parts.tokens.publishes(path);
+    return this.#deps.tokens.publishes(path);
   }
 
+  /** The live stream at this path (`<username>/<path>`), or null. */
   find(path: string): StreamInfo | null {
     return this.#streams.find(path);
   }
 
+  /** RTSP on this machine, for this path only. */
   issueToken(action: Action, path: string): RunToken {
-    const { token, revoke } = this.#parts.tokens.issue(action, path);
+    const { token, revoke } = this.#deps.tokens.issue(action, path);
     return { url: `rtsp://run:${token}@${this.#ownHost}:${this.#ports.rtsp}/${path}`, revoke };
   }
 
+  /** Disconnects the publisher and the readers of this path. */
   expel(path: string, reason: string): void {
-    this.#send({ type: "expel", path, reason });
+    this.#child?.send({ type: "expel", path, reason });
   }
 
-  /** Holds for the hubs to come, too. */
+  /** Applies to later hubs, too. */
   allowRecording(allowed: boolean): void {
     if (allowed === this.#isRecordingAllowed) return;
     this.#isRecordingAllowed = allowed;
-    this.#send({ type: "recording", allowed });
+    this.#child?.send({ type: "recording", allowed });
   }
 
-  /** A stream that is live, from now on. To a hub that is gone: nothing. */
+  /** Starts recording a live stream. */
   record(path: string, recording: string): void {
-    this.#send({ type: "record", path, recording });
+    this.#child?.send({ type: "record", path, recording });
   }
 
-  /** Resolves when no process is left and what it said last was heard. */
+  /** Resolves when its process has ended and its last messages are handled. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#trouble = "the media hub is being shut down";
-    await this.#hub?.stop(this.#parts.config.media.stop_seconds * 1000);
-    await this.#kept;
+    const stopSeconds = this.#deps.config.media.stop_seconds;
+    if (this.#trouble !== null) this.#child?.kill("the server is shutting down");
+    this.#trouble = "the media hub is shutting down";
+    this.#child?.expectWithin(stopSeconds * 1000, `it did not stop within ${stopSeconds} s`);
+    this.#child?.send({ type: "stop" });
+    await this.#supervision;
   }
 
-  /** What runners of this machine reach it at: one that listens on a single address is not at another. */
+  /** Where runners of this machine reach the hub. */
   get #ownHost(): string {
-    const { rtsp, http } = this.#parts.config;
+    const { rtsp, http } = this.#deps.config;
     const host = rtsp.host ?? http.host;
     if (host === "0.0.0.0" || host === "localhost") return "127.0.0.1";
     if (host === "::") return "[::1]";
     return host.includes(":") ? `[${host}]` : host;
   }
 
-  #send(request: HubRequest): void {
-    this.#hub?.send(request);
-  }
-
-  /** Rejects with `HubFault`, and then it is gone. */
-  async #start(): Promise<HubProcess> {
-    const { config, entry, log, places, recordings } = this.#parts;
-    const settings = hubSettings(config, { ...places, untold: recordings.untold });
-    const { rtsp, rtmp } = settings;
-    const hub: HubProcess = new HubProcess({
-      entry,
-      settings: { ...settings, rtsp: { ...rtsp, port: this.#ports.rtsp }, rtmp: { ...rtmp, port: this.#ports.rtmp } },
-      log,
-      loadMs: config.media.load_seconds * 1000,
-      silentMs: config.media.silent_seconds * 1000,
-      onReport: (report) => this.#hear(hub, report),
+  /** Rejects with `HubFault`, after the process has ended. */
+  async #start(): Promise<HubChild> {
+    const { config, entry, log } = this.#deps;
+    const { load_seconds: loadSeconds, silent_seconds: silentSeconds } = config.media;
+    let report = (_: HubMessage): void => {};
+    const ready = new Promise<HubMessage>((resolve) => {
+      report = resolve;
     });
-    this.#hub = hub;
-    if (this.#closing.signal.aborted) hub.kill("the server is being shut down");
+    const child: HubChild = new Child<HubRequest, HubMessage>({
+      name: NAME,
+      // It accepts connections from anyone and needs none of the secrets.
+      spawn: () => forkChild(entry, { ...process.env, ...WITHOUT_SECRETS }),
+      protocol: HUB_PROTOCOL,
+      receives: HubMessage,
+      log,
+      loadMs: loadSeconds * 1000,
+      onMessage: (message) => {
+        if (message.type === "ready" || message.type === "failed") report(message);
+        else this.#handle(child, message);
+      },
+    });
+    this.#child = child;
+    if (this.#closing.signal.aborted) child.kill("the server is shutting down");
     try {
-      this.#ports = await hub.ready;
+      await child.loaded;
+      child.expectWithin(loadSeconds * 1000, `it did not listen within ${loadSeconds} s`);
+      child.send({ type: "start", settings: this.#settings });
+      const gone = child.gone.then((exit): never => {
+        throw new Error(describeExit(NAME, exit));
+      });
+      const message = await Promise.race([ready, gone]);
+      gone.catch(() => {});
+      if (message.type !== "ready") throw new HubFault(message.type === "failed" ? message.detail : "", true);
+      this.#ports = { rtsp: message.rtspPort, rtmp: message.rtmpPort };
     } catch (error) {
-      hub.kill("it does not listen");
-      await hub.gone;
-      // One port listens before the other: somebody may have published.
+      child.kill("it does not listen");
+      await child.gone;
+      // One port listens before the other: a stream may have been published already.
       this.#forgetStreams();
-      throw error;
+      throw error instanceof HubFault ? error : new HubFault((error as Error).message, false);
     }
-    if (!this.#isRecordingAllowed) hub.send({ type: "recording", allowed: false });
+    // It sends `stats` once per second.
+    if (!this.#closing.signal.aborted)
+      child.expectWithin(silentSeconds * 1000, `it sent no statistics for ${silentSeconds} s`);
+    if (!this.#isRecordingAllowed) child.send({ type: "recording", allowed: false });
     this.#trouble = null;
-    log.info({ pid: hub.pid, rtsp: this.#ports.rtsp, rtmp: this.#ports.rtmp }, "the media hub listens");
-    return hub;
+    log.info({ pid: child.pid, rtsp: this.#ports.rtsp, rtmp: this.#ports.rtmp }, "media hub listening");
+    return child;
   }
 
-  /** Never rejects. */
-  async #keep(first: HubProcess): Promise<void> {
-    let hub: HubProcess | null = first;
+  get #settings(): HubSettings {
+    const { config, httpSocket, recordingsFolder, recordings } = this.#deps;
+    return hubSettings(config, {
+      ...{ httpSocket, recordingsFolder, untold: [...recordings.unreported] },
+      rtspPort: this.#ports.rtsp,
+      rtmpPort: this.#ports.rtmp,
+    });
+  }
+
+  /** Restarts it until it is closed. Never rejects. */
+  async #supervise(first: HubChild): Promise<void> {
+    const { log, config } = this.#deps;
+    const rule = {
+      firstMs: config.media.restart_first_seconds * 1000,
+      maxMs: config.media.restart_most_seconds * 1000,
+    };
+    let child: HubChild | null = first;
     let startedMs = performance.now();
     while (!this.#closing.signal.aborted) {
-      if (hub !== null) this.#lose(await hub.gone, hub.lastLines);
-      if (this.#closing.signal.aborted) return;
-      if (performance.now() - startedMs > WELL_MS) this.#crashes = 0;
-      await this.#pause();
+      if (child !== null) this.#onExit(await child.gone, child.lastLines);
+      if (performance.now() - startedMs > STABLE_MS) this.#crashes = 0;
+      this.#crashes += 1;
+      await sleep(backoff(this.#crashes, rule), this.#closing.signal);
       if (this.#closing.signal.aborted) return;
       startedMs = performance.now();
-      hub = await this.#start().catch((error: Error) => {
+      child = await this.#start().catch((error: Error) => {
+        if (this.#closing.signal.aborted) return null;
         this.#trouble = `the media hub cannot be started: ${error.message}`;
-        this.#parts.log.error({ err: error }, "the media hub cannot be started; it is tried again");
+        log.error({ err: error }, "media hub cannot be started; retrying");
         return null;
       });
     }
-    await hub?.gone;
-    this.#lose(null, []);
+    await child?.gone;
+    this.#forgetStreams();
   }
 
-  #lose(exit: HubExit | null, lastLines: readonly string[]): void {
+  #onExit(exit: ChildExit, lines: readonly string[]): void {
     this.#forgetStreams();
-    if (exit === null || this.#closing.signal.aborted) return;
-    this.#trouble = `${describeHubExit(exit)}; it is being started again`;
+    if (this.#closing.signal.aborted) return;
+    const reason = describeExit(NAME, exit);
+    this.#trouble = `${reason}; it is being restarted`;
     this.#restarts++;
-    this.#parts.log.error({ exit, lines: lastLines }, describeHubExit(exit));
+    this.#deps.log.error({ exit, lines }, reason);
   }
 
   #forgetStreams(): void {
     this.#streams.clear();
-    this.#parts.recordings.loseHub();
+    this.#deps.recordings.onHubLost();
   }
 
-  async #pause(): Promise<void> {
-    const { restart_first_seconds, restart_most_seconds } = this.#parts.config.media;
-    const rule = { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
-    const pauseMs = backoff(++this.#crashes, rule);
-    await wait(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+  #handle(child: HubChild, message: HubMessage): void {
+    if (message.type === "authorize") void this.#authorize(child, message);
+    else if (message.type === "published") this.#streams.add(message.stream);
+    else if (message.type === "unpublished") this.#streams.remove(message.path);
+    else if (message.type === "log") this.#log(message);
+    else if (message.type === "stats") {
+      if (!this.#closing.signal.aborted) child.refresh();
+      this.#streams.measure(message);
+    } else if (message.type === "segment" || message.type === "recorded" || message.type === "repaired")
+      this.#deps.recordings.handle(message);
   }
 
-  #hear(hub: HubProcess, report: HubReport): void {
-    if (report.type === "authorize") void this.#answer(hub, report);
-    else if (report.type === "published") this.#streams.add(report.stream);
-    else if (report.type === "unpublished") this.#streams.remove(report.path);
-    else if (report.type === "stats") this.#streams.measure(report);
-    else if (report.type === "log") this.#log(report);
-    else this.#parts.recordings.hear(report);
+  async #authorize(child: HubChild, request: AuthorizeRequest): Promise<void> {
+    const authorization = await this.#deps.authorize(request);
+    child.send({ type: "verdict", id: request.id, ...authorization });
   }
 
-  async #answer(hub: HubProcess, request: AuthorizeRequest): Promise<void> {
-    const judgement = await this.#parts.judge(request);
-    hub.send({ type: "verdict", id: request.id, ...judgement });
-  }
-
-  #log({ level, message, fields = {} }: HubReport & { readonly type: "log" }): void {
-    const { log } = this.#parts;
+  #log({ level, message, fields = {} }: HubMessage & { readonly type: "log" }): void {
+    const { log } = this.#deps;
     if (level === "error" || level === "fatal") log.error(fields, message);
     else if (level === "warn") log.warn(fields, message);
     else if (level === "info") log.info(fields, message);
     else log.debug(fields, message);
   }
+}
+
+/** The hub stops recording a little below the free space at which the server starts to remove recordings. */
+const HUB_RESERVE = 0.9;
+
+const toMs = (seconds: number): number => Math.round(seconds * 1000);
+
+interface HubStart extends Pick<HubSettings, "httpSocket" | "recordingsFolder" | "untold"> {
+  readonly rtspPort: number;
+  readonly rtmpPort: number;
+}
+
+function hubSettings(config: Config, { rtspPort, rtmpPort, ...start }: HubStart): HubSettings {
+  const { http, rtsp, rtmp, webrtc, media, recordings } = config;
+  return {
+    ...start,
+    rtsp: { host: rtsp.host ?? http.host, port: rtspPort },
+    rtmp: { host: rtmp.host ?? http.host, port: rtmpPort },
+    segmentSeconds: recordings.segment_seconds,
+    reserveBytes: Math.floor(recordings.reserve_bytes * HUB_RESERVE),
+    webrtc: { addresses: webrtc.addresses, portFirst: webrtc.port_first, portLast: webrtc.port_last },
+    limits: {
+      publishers: media.publishers,
+      readersPerStream: media.readers_per_stream,
+      connections: media.connections,
+      connectionsPerAddress: media.connections_per_address,
+      helloMs: toMs(media.hello_seconds),
+      frozenMs: toMs(media.frozen_seconds),
+      keylessMs: toMs(media.keyless_seconds),
+      stalledMs: toMs(media.stalled_seconds),
+      readerBytes: media.reader_bytes,
+      unitBytes: media.unit_bytes,
+      cacheBytes: media.cache_bytes,
+      keyBytes: media.bytes_per_key,
+      hlsIdleMs: toMs(media.hls_idle_seconds),
+      hlsBytes: media.hls_bytes,
+      connectMs: toMs(webrtc.connect_seconds),
+      verdictMs: toMs(media.verdict_seconds),
+    },
+  };
 }

@@ -1,10 +1,10 @@
-/** A media hub that listens nowhere: what is live on it, a test says. */
+/** A media hub that does not listen: the test sets what is live. */
 import { randomBytes } from "node:crypto";
 import type { StreamInfo } from "../../schemas/hub.ts";
+import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import type { OutputHub } from "../outputs/describe-output.ts";
-import type { Media, RunToken } from "./media.ts";
-import { RunTokens } from "./run-tokens.ts";
-import { createSigner, type Signer } from "./sign.ts";
+import { RunTokens } from "./authorization.ts";
+import type { Media, RunToken } from "./media-hub.ts";
 
 export const testSigner = (): Signer => createSigner(randomBytes(32), { urlSeconds: 3600, watchSeconds: 7200 });
 

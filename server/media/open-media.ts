@@ -1,25 +1,23 @@
-/** The media server as a whole: its hub, whom it lets in, what it records, and how it is watched. */
+/** The media server: hub, authorization of its clients, recordings, signed URLs. */
 import { rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { Authenticator } from "../keys/authenticate.ts";
-import { findKeyIn } from "../keys/find-key.ts";
+import { Poller } from "../async/poller.ts";
+import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
+import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
 import type { Sql } from "../store/client.ts";
-import { readSigningKey } from "../store/signing-key.ts";
-import { Admission } from "./admission.ts";
-import { type AskHub, askHubAt } from "./forward.ts";
+import { judgePaths } from "../store/hub-paths.ts";
+import { readSigningKey } from "../store/nodes.ts";
+import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
+import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
 import { MediaHub } from "./media-hub.ts";
+import { processRecordingsFolder } from "./recordings/recording-files.ts";
 import { Recordings } from "./recordings/recordings.ts";
-import { RunTokens } from "./run-tokens.ts";
-import { createSigner, type Signer } from "./sign.ts";
-import { Upkeep } from "./upkeep.ts";
-import { WatchedPaths } from "./watched-paths.ts";
-import { WrongKeys } from "./wrong-keys.ts";
 
-export interface MediaServerParts {
+export interface MediaServerDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;
@@ -35,73 +33,110 @@ export interface MediaServer {
   /** For HLS and WHEP. */
   readonly ask: AskHub;
   readonly watched: WatchedPaths;
-  /** Notes that a viewer at this path was admitted by a key or a signed URL. */
+  /** A viewer of this path was authorized by a key or a signed URL. */
   readonly onKeyUsed: (path: string) => void;
   close(): Promise<void>;
 }
 
 const PREFIX = "windhover-hub-";
 
-/** Resolves when it listens. Rejects with `HubFault`, and then nothing is left running. */
-export async function openMedia(parts: MediaServerParts): Promise<MediaServer> {
-  const { sql, config, log, nodeUuid } = parts;
-  const signer = createSigner(await readSigningKey(sql), {
-    urlSeconds: config.media.url_seconds,
-    watchSeconds: config.media.watch_seconds,
-  });
+/** Resolves when the hub listens. Rejects with `HubFault`; then nothing is left running. */
+export async function openMedia({ sql, config, log, nodeUuid, hubEntry }: MediaServerDeps): Promise<MediaServer> {
+  const { url_seconds: urlSeconds, watch_seconds: watchSeconds } = config.media;
+  const signer = createSigner(await readSigningKey(sql), { urlSeconds, watchSeconds });
   let hub: MediaHub | null = null;
   const recordings = await Recordings.open({
     ...{ sql, config, log, nodeUuid },
-    otherFolders: [resolve(config.data_dir, "process-recordings")],
+    otherFolders: [processRecordingsFolder(config.data_dir)],
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });
-  const upkeep = new Upkeep({
-    ...{ sql, log, everyMs: config.media.recheck_seconds * 1000 },
-    livePaths: () => hub?.livePaths ?? [],
+  const livePaths = () => hub?.livePaths ?? [];
+  const rechecks = new KeyRechecks({
+    ...{ sql, log, livePaths, everyMs: config.media.recheck_seconds * 1000 },
     expel: (path, reason) => hub?.expel(path, reason),
   });
-  const onKeyUsed = (path: string): void => upkeep.noteKeyUsed(path);
+  const onKeyUsed = (path: string): void => rechecks.add(path);
   const folder = await makeSocketFolder(PREFIX);
   const httpSocket = join(folder, "http");
   const close = async (): Promise<void> => {
-    await upkeep.close();
+    await rechecks.close();
     await hub?.close();
     await recordings.close();
     await rm(folder, { recursive: true, force: true });
   };
-  try {
-    hub = await openHub(parts, recordings, httpSocket, onKeyUsed);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  // It may have changed while the hub was not there to be told.
-  hub.allowRecording(recordings.trouble === null);
-  recordings.follow(hub);
-  const ask = askHubAt(httpSocket, config.media.answer_seconds * 1000);
-  return { hub, signer, recordings, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
-}
-
-async function openHub(
-  { sql, config, log, hubEntry }: MediaServerParts,
-  recordings: Recordings,
-  httpSocket: string,
-  onKeyUsed: (path: string) => void,
-): Promise<MediaHub> {
   const tokens = new RunTokens();
   const wrongKeys = new WrongKeys(config.media.wrong_keys);
-  let hub: MediaHub | null = null;
-  const admission = new Admission({
-    ...{ sql, log, tokens, wrongKeys, onKeyUsed, mostPublished: config.media.publishers_per_key },
-    livePaths: () => hub?.livePaths ?? [],
+  const authorizer = new Authorizer({
+    ...{ sql, log, tokens, wrongKeys, onKeyUsed, livePaths, maxPublished: config.media.publishers_per_key },
     keys: new Authenticator(findKeyIn(sql, config), wrongKeys),
     sleep: () => wait(config.media.wrong_key_seconds * 1000),
     nameRecording: (subject) => recordings.name(subject),
   });
-  hub = await MediaHub.open({
-    ...{ config, log, tokens, recordings, entry: hubEntry },
-    places: { httpSocket, recordingsFolder: recordings.folder.path },
-    judge: (request) => admission.judge(request),
-  });
-  return hub;
+  try {
+    hub = await MediaHub.open({
+      ...{ config, log, tokens, recordings, httpSocket, entry: hubEntry, recordingsFolder: recordings.folder.path },
+      authorize: (request) => authorizer.authorize(request),
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  // It may have changed while the hub was starting.
+  hub.allowRecording(recordings.trouble === null);
+  recordings.connect(hub);
+  const ask = askHubAt(httpSocket, config.media.answer_seconds * 1000);
+  return { hub, signer, recordings, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
+}
+
+interface RecheckDeps {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly everyMs: number;
+  livePaths(): readonly string[];
+  expel(path: string, reason: string): void;
+}
+
+/** An authorized client publishes or plays by then, or has gone. */
+const IDLE_MS = 60_000;
+
+/** Disconnects clients whose key, source or output was removed after they were authorized. */
+class KeyRechecks {
+  readonly #deps: RecheckDeps;
+  /** When a client was last authorized by a key, by path. Runners have tokens and are not listed. */
+  readonly #usedMs = new Map<string, number>();
+  readonly #poller: Poller;
+
+  constructor(deps: RecheckDeps) {
+    this.#deps = deps;
+    this.#poller = new Poller(async () => {
+      await this.#run().catch((error: unknown) =>
+        deps.log.warn({ err: error }, "keys of hub clients could not be checked; retrying"),
+      );
+      return deps.everyMs;
+    });
+    this.#poller.start(deps.everyMs);
+  }
+
+  add(path: string): void {
+    this.#usedMs.set(path, performance.now());
+  }
+
+  close(): Promise<void> {
+    return this.#poller.close();
+  }
+
+  async #run(): Promise<void> {
+    const { sql, expel, livePaths, log } = this.#deps;
+    const live = new Set(livePaths());
+    const paths = [...this.#usedMs.keys()].filter((path) => live.has(path));
+    for (const { path, isKeyGood, isNamed } of await judgePaths(sql, paths)) {
+      if (isKeyGood && isNamed) continue;
+      const reason = isKeyGood ? "its source or output was deleted" : "its key was revoked or has expired";
+      this.#usedMs.delete(path);
+      log.info({ path, reason }, "clients of a path disconnected");
+      expel(path, reason);
+    }
+    const beforeMs = performance.now() - IDLE_MS;
+    for (const [path, usedMs] of this.#usedMs) if (usedMs < beforeMs && !live.has(path)) this.#usedMs.delete(path);
+  }
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** 25 pictures a second, until it is ended or so many seconds have been sent. `url` with the key. */
+/** 25 fps, until it is killed or this many seconds have been sent. `url` with the key. */
 export function spawnPublisher(url: string, seconds = 600): ChildProcess {
   const container = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", "flv"];
   const publisher = spawn(
@@ -18,7 +18,7 @@ export function spawnPublisher(url: string, seconds = 600): ChildProcess {
   return publisher;
 }
 
-/** As a drone does: whenever its stream breaks off, or is refused, it is published anew, until it is told to end. */
+/** Like a drone: publishes again whenever its stream breaks or is rejected, until it is stopped. */
 export function keepPublishing(url: string): { end: () => void } {
   const stopping = new AbortController();
   let publisher: ChildProcess;

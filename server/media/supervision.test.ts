@@ -10,10 +10,9 @@ import { makeConfig } from "../api/app.fixture.ts";
 import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
 import { silentLog } from "../store/database.fixture.ts";
-import type { RecordingReport } from "./hub-process.ts";
-import { MediaHub } from "./media-hub.ts";
+import { RunTokens } from "./authorization.ts";
+import { MediaHub, type RecordingReport } from "./media-hub.ts";
 import { until } from "./media-service.fixture.ts";
-import { RunTokens } from "./run-tokens.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
 const HELLO = `process.send({ type: "hello", protocol: 1, pid: process.pid });`;
@@ -32,25 +31,26 @@ async function script(name: string, ...lines: readonly string[]): Promise<URL> {
 }
 
 function open(entry: URL, settings: Readonly<Record<string, string>> = {}) {
-  const heard: RecordingReport["type"][] = [];
+  const reports: RecordingReport["type"][] = [];
   let losses = 0;
   const opening = MediaHub.open({
     config: makeConfig({ RTSP_PORT: "0", RTMP_PORT: "0", RECORDINGS_RESERVE_BYTES: "0", ...settings }),
     log: silentLog,
     entry,
-    places: { httpSocket: join(folder, `${Math.random()}`.slice(2, 12)), recordingsFolder: folder },
+    httpSocket: join(folder, `${Math.random()}`.slice(2, 12)),
+    recordingsFolder: folder,
     tokens: new RunTokens(),
-    judge: async () => ({ refusal: { kind: "unauthorized", detail: "nobody" }, recording: null }),
-    recordings: { hear: ({ type }) => void heard.push(type), loseHub: () => void losses++, untold: [] },
+    authorize: async () => ({ refusal: { kind: "unauthorized", detail: "rejected" }, recording: null }),
+    recordings: { handle: ({ type }) => void reports.push(type), onHubLost: () => void losses++, unreported: [] },
   });
-  return { opening, heard, losses: () => losses };
+  return { opening, reports, losses: () => losses };
 }
 
-test("a hub that hangs is started again on the same ports", async () => {
-  const { opening, heard, losses } = open(REAL, { MEDIA_SILENT_SECONDS: "2" });
+test("restarts a hub that hangs, on the same ports", async () => {
+  const { opening, reports, losses } = open(REAL, { MEDIA_SILENT_SECONDS: "2" });
   const hub = await opening;
   try {
-    await until("it has looked for what was left", () => heard.includes("repaired"));
+    await until("it has repaired recordings", () => reports.includes("repaired"));
     const { pid = 0, rtspPort } = hub;
     process.kill(pid, "SIGSTOP");
     await until("another runs", () => hub.pid !== pid && hub.trouble === null);
@@ -62,12 +62,12 @@ test("a hub that hangs is started again on the same ports", async () => {
   assert.ok(!isAlive(hub.pid ?? 0), "nothing is left running");
 });
 
-test("a server that stood still for longer than a hub may be silent keeps its hub", async () => {
+test("keeps its hub after the server itself was stopped for longer than the silence limit", async () => {
   const silentMs = 2000;
-  const { opening, heard } = open(REAL, { MEDIA_SILENT_SECONDS: String(silentMs / 1000) });
+  const { opening, reports } = open(REAL, { MEDIA_SILENT_SECONDS: String(silentMs / 1000) });
   const hub = await opening;
   try {
-    await until("it has looked for what was left", () => heard.includes("repaired"));
+    await until("it has repaired recordings", () => reports.includes("repaired"));
     const { pid } = hub;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, silentMs + 500);
     // By the time that this one is missed, the hub would have been.
@@ -78,7 +78,7 @@ test("a server that stood still for longer than a hub may be silent keeps its hu
   }
 });
 
-test("a port that is taken is told in words, and nothing is left running", async () => {
+test("reports a port that is in use, and leaves nothing running", async () => {
   const pids = join(folder, "pids");
   const noting = await script(
     "noting",
@@ -100,26 +100,26 @@ test("a port that is taken is told in words, and nothing is left running", async
   for (const pid of started) assert.ok(!isAlive(pid));
 });
 
-test("a hub of another version, one that talks nonsense, and one that never listens do not start", async () => {
+test("rejects a hub of another version, one that sends invalid messages, and one that never listens", async () => {
   const old = await script(
     "old",
     `process.send({ type: "hello", protocol: 0, pid: 1 });`,
     "setInterval(() => {}, 1e6);",
   );
-  await assert.rejects(open(old).opening, /version 0 of the protocol/);
+  await assert.rejects(open(old).opening, /version 0 of its messages/);
   const garbage = await script(
     "garbage",
     `process.send({ type: "ready", rtspPort: "x" });`,
     "setInterval(() => {}, 1e6);",
   );
-  await assert.rejects(open(garbage).opening, /said something that no hub of this version says/);
+  await assert.rejects(open(garbage).opening, /sent an invalid message/);
   const mute = await script("mute", HELLO, "setInterval(() => {}, 1e6);");
   await assert.rejects(open(mute, { MEDIA_LOAD_SECONDS: "0.5" }).opening, /did not listen within 0\.5 s/);
   const crash = await script("crash", "process.exit(3);");
   await assert.rejects(open(crash).opening, /ended with code 3/);
 });
 
-test("a hub that dies again and again is tried again and again, more and more slowly, until it is closed", async () => {
+test("restarts a hub that keeps crashing with growing delays, until it is closed", async () => {
   const firstMs = 100;
   const lives = join(folder, "lives");
   const note = (what: string) => `appendFileSync(${JSON.stringify(lives)}, "${what} " + Date.now() + "\\n");`;
@@ -145,7 +145,7 @@ test("a hub that dies again and again is tried again and again, more and more sl
   }
 });
 
-test("one that does not stop when it is told to is killed", async () => {
+test("kills a hub that does not stop", async () => {
   const entry = await script(
     "stubborn",
     HELLO,

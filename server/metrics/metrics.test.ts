@@ -16,7 +16,7 @@ const STATS: ProcessStats = {
   frames_lost: 0,
 };
 
-test("a process has its numbers while it runs, and none afterwards", async () => {
+test("exposes metrics of a process while it is running", async () => {
   const metrics = new Metrics();
   metrics.observeProcess("one", STATS);
   metrics.observeProcess("two", { ...STATS, fps_in: 30 });
@@ -30,7 +30,7 @@ test("a process has its numbers while it runs, and none afterwards", async () =>
   assert.match(ended, /^windhover_process_fps_in\{process="two"\} 30$/m);
 });
 
-test("telemetry has its numbers too, and an age once a message has come", async () => {
+test("exposes metrics of telemetry, with an age after the first message", async () => {
   const metrics = new Metrics();
   metrics.observeTelemetry("one", { received: 0, refused: 0, thinned: 0, ageMs: null });
   assert.doesNotMatch(await metrics.print(), /telemetry_age_seconds\{/);
@@ -44,7 +44,7 @@ test("telemetry has its numbers too, and an age once a message has come", async 
   assert.doesNotMatch(await metrics.print(), /process="one"/);
 });
 
-test("requests are counted by the pattern of their route, whatever is asked for", async () => {
+test("counts requests by the pattern of their route", async () => {
   const metrics = new Metrics();
   metrics.observeRequest({ method: "GET", route: "/process/{process_uuid}", status: 200, seconds: 0.02 });
   for (let i = 0; i < 50; i++) metrics.observeRequest({ method: `M${i}`, route: null, status: 404, seconds: 0.001 });
@@ -54,7 +54,7 @@ test("requests are counted by the pattern of their route, whatever is asked for"
   assert.equal(text.match(/^windhover_http_request_seconds_count/gm)?.length, 2);
 });
 
-test("a part that is not well counts as down, and up again when it is", async () => {
+test("reports an unhealthy component as down until it recovers", async () => {
   const metrics = new Metrics();
   metrics.observeComponents({ database: "does not answer", disk: "ok" });
   assert.match(await metrics.print(), /^windhover_component_up\{component="database"\} 0$/m);
@@ -64,7 +64,7 @@ test("a part that is not well counts as down, and up again when it is", async ()
   assert.match(text, /^windhover_component_failures_total\{component="database"\} 1$/m);
 });
 
-test("deliveries are counted by their kind; what nobody knows is not told", async () => {
+test("counts deliveries by kind, and omits unknown values", async () => {
   const metrics = new Metrics();
   const counts = { attempts: 9, failures: 2, delivered: 7, dropped: 1 };
   metrics.observeDelivery([
@@ -77,7 +77,7 @@ test("deliveries are counted by their kind; what nobody knows is not told", asyn
   assert.doesNotMatch(text, /^windhover_delivery_waiting\{kind="webhook"\}/m);
 });
 
-test("processes are counted by state while they are held, and by how they ended", async () => {
+test("counts processes by state, and by how they ended", async () => {
   const metrics = new Metrics();
   const running = { state: "running" as const, reconnecting: false };
   const gone = { state: "failed" as const, reconnecting: false };
@@ -86,6 +86,6 @@ test("processes are counted by state while they are held, and by how they ended"
   const text = await metrics.print();
   for (const line of ['{state="running"} 2', '{state="paused"} 0', "_reconnecting 1", '_ended_total{state="failed"} 1'])
     assert.ok(text.includes(`windhover_processes${line}\n`), line);
-  assert.ok(text.includes('windhover_processes_ended_total{state="finished"} 0'), "told of before the first one");
+  assert.ok(text.includes('windhover_processes_ended_total{state="finished"} 0'), "present before the first one");
   assert.ok(!text.includes('windhover_processes{state="failed"}'));
 });

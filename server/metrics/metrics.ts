@@ -1,4 +1,4 @@
-/** What Prometheus is told. Every name begins with `windhover_`, but for those of Node's own process. */
+/** Metrics for Prometheus. All names start with `windhover_`, except those of the Node process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AlertNumbers } from "../alerts/alert-writer.ts";
@@ -7,11 +7,10 @@ import type { MediaNumbers } from "../media/live-streams.ts";
 import type { CrashCounts } from "../processes/processes.ts";
 import type { EndState, ProcessNumbers } from "../processes/view.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
-import { Readings, type Row } from "./readings.ts";
 
 export interface AnsweredRequest {
   readonly method: string;
-  /** The pattern of the endpoint, `/process/{process_uuid}`, never the path that was asked for: of those there is no end. */
+  /** The pattern of the endpoint, `/process/{process_uuid}`, not the path, whose number is unlimited. */
   readonly route: string | null;
   readonly status: number;
   readonly seconds: number;
@@ -23,12 +22,12 @@ const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"];
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 const OF_PROCESSES: readonly Row<ProcessStats>[] = [
-  ["fps_in", "Frames that come in, per second", (stats) => stats.fps_in],
-  ["fps_processed", "Frames that are looked at, per second", (stats) => stats.fps_processed],
-  ["fps_out", "Frames that go out, per second", (stats) => stats.fps_out],
-  ["latency_p50_seconds", "From capture to the sink, median", (stats) => stats.latency_ms.p50 / 1000],
-  ["latency_p95_seconds", "From capture to the sink, 95 of 100", (stats) => stats.latency_ms.p95 / 1000],
-  ["inference_seconds", "One look of the model", (stats) => stats.inference_ms / 1000],
+  ["fps_in", "Input frames per second", (stats) => stats.fps_in],
+  ["fps_processed", "Frames processed per second", (stats) => stats.fps_processed],
+  ["fps_out", "Output frames per second", (stats) => stats.fps_out],
+  ["latency_p50_seconds", "Latency from capture to the sink, median", (stats) => stats.latency_ms.p50 / 1000],
+  ["latency_p95_seconds", "Latency from capture to the sink, 95th percentile", (stats) => stats.latency_ms.p95 / 1000],
+  ["inference_seconds", "Duration of an inference", (stats) => stats.inference_ms / 1000],
   ["frames_dropped_total", "Frames dropped by this runner", (stats) => stats.frames_dropped],
   ["restarts_total", "Restarts after a crash", (stats) => stats.restarts],
   ["frames_lost_total", "Frames of a file never processed because of crashes", (stats) => stats.frames_lost],
@@ -37,42 +36,42 @@ const OF_PROCESSES: readonly Row<ProcessStats>[] = [
 ];
 
 const OF_TELEMETRY: readonly Row<TelemetryNumbers>[] = [
-  ["messages_received_total", "Telemetry messages that came in", ({ received }) => received],
-  ["messages_refused_total", "Telemetry messages that could not be read", ({ refused }) => refused],
-  ["messages_thinned_total", "Telemetry messages left out because they came too fast", ({ thinned }) => thinned],
-  ["age_seconds", "Since the last telemetry message came in", ({ ageMs }) => (ageMs === null ? null : ageMs / 1000)],
+  ["messages_received_total", "Telemetry messages received", ({ received }) => received],
+  ["messages_refused_total", "Invalid telemetry messages", ({ refused }) => refused],
+  ["messages_thinned_total", "Telemetry messages dropped because of their rate", ({ thinned }) => thinned],
+  ["age_seconds", "Time since the last telemetry message", ({ ageMs }) => (ageMs === null ? null : ageMs / 1000)],
 ];
 
 const OF_MEDIA: readonly Row<MediaNumbers>[] = [
-  ["streams", "Streams that are published", ({ streams }) => streams],
+  ["streams", "Published streams", ({ streams }) => streams],
   ["readers", "Players, HLS, WebRTC and recordings of all streams", ({ readers }) => readers],
   ["connections", "Connections to RTSP and RTMP", ({ connections }) => connections],
   ["hub_rss_bytes", "Memory of the media hub", ({ rssBytes }) => rssBytes],
   ["hub_restarts_total", "Restarts of the media hub after a crash", ({ restarts }) => restarts],
-  ["pictures_total", "Pictures that were published", ({ pictures }) => pictures],
-  ["bytes_total", "Bytes that were published", ({ bytes }) => bytes],
-  ["missed_pictures_total", "Pictures that slow players have missed", ({ missed }) => missed],
-  ["refused_total", "Connections that were refused", ({ refused }) => refused],
+  ["pictures_total", "Frames published", ({ pictures }) => pictures],
+  ["bytes_total", "Bytes published", ({ bytes }) => bytes],
+  ["missed_pictures_total", "Frames dropped for slow readers", ({ missed }) => missed],
+  ["refused_total", "Connections rejected", ({ refused }) => refused],
 ];
 
 const OF_ALERTS: readonly Row<AlertNumbers>[] = [
-  ["notices_total", "Notices of alerts that were written down", ({ written }) => written],
+  ["notices_total", "Alert notifications stored", ({ written }) => written],
   [
     "notices_lost_total",
-    "Notices of alerts that were lost because the database was away for too long",
+    "Alert notifications lost because the database was unavailable for too long",
     ({ lost }) => lost,
   ],
-  ["notices_waiting", "Notices of alerts that wait for the database", ({ waiting }) => waiting],
+  ["notices_waiting", "Alert notifications waiting for the database", ({ waiting }) => waiting],
 ];
 
 const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
-  ["waiting", "Notices that wait for their receivers, of all servers on this database", ({ waiting }) => waiting],
-  ["destinations", "Receivers, of all servers on this database", ({ destinations }) => destinations],
-  ["failing", "Receivers that did not take the last notice", ({ failing }) => failing],
-  ["attempts_total", "Attempts to deliver a notice", ({ attempts }) => attempts],
-  ["failures_total", "Attempts that failed", ({ failures }) => failures],
-  ["delivered_total", "Notices that were delivered", ({ delivered }) => delivered],
-  ["dropped_total", "Notices given up: too many waited, or it took too long", ({ dropped }) => dropped],
+  ["waiting", "Notifications waiting for delivery, of all servers on this database", ({ waiting }) => waiting],
+  ["destinations", "Destinations, of all servers on this database", ({ destinations }) => destinations],
+  ["failing", "Destinations whose last delivery failed", ({ failing }) => failing],
+  ["attempts_total", "Delivery attempts", ({ attempts }) => attempts],
+  ["failures_total", "Failed delivery attempts", ({ failures }) => failures],
+  ["delivered_total", "Notifications delivered", ({ delivered }) => delivered],
+  ["dropped_total", "Notifications dropped: queue full or too old", ({ dropped }) => dropped],
 ];
 
 export class Metrics {
@@ -94,29 +93,29 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Histogram({
       name: "windhover_http_request_seconds",
-      help: "Requests that were answered, by how long it took",
+      help: "Duration of HTTP requests",
       labelNames: ["method", "route", "status"],
       buckets: SECONDS,
       registers,
     });
     this.#states = new Gauge({
       name: "windhover_processes",
-      help: "Processes of this machine that have not ended, by their state",
+      help: "Processes of this machine that have not ended, by state",
       labelNames: ["state"],
       registers,
     });
     this.#reconnecting = new Gauge({
       name: "windhover_processes_reconnecting",
-      help: "Those of them whose source is away",
+      help: "Processes whose source is offline",
       registers,
     });
     this.#ended = new Counter({
       name: "windhover_processes_ended_total",
-      help: "Processes that ended on this machine, by how; starts that came to nothing are among the failed",
+      help: "Processes that ended on this machine, by state; failed starts count as failed",
       labelNames: ["state"],
       registers,
     });
-    // From the start: otherwise the first one to fail would not be seen as an increase.
+    // From the start: otherwise the first failure would not be an increase.
     for (const state of ["finished", "failed"] as const) this.#ended.inc({ state }, 0);
     this.#processes = new Readings("windhover_process_", OF_PROCESSES, { labelNames: ["process"], registers });
     this.#telemetry = new Readings("windhover_telemetry_", OF_TELEMETRY, { labelNames: ["process"], registers });
@@ -125,13 +124,13 @@ export class Metrics {
     this.#delivery = new Readings("windhover_delivery_", OF_DELIVERY, { labelNames: ["kind"], registers });
     this.#components = new Gauge({
       name: "windhover_component_up",
-      help: "1 when a part of the service is well, else 0",
+      help: "1 if a component of the service is healthy, else 0",
       labelNames: ["component"],
       registers,
     });
     this.#checks = new Counter({
       name: "windhover_component_failures_total",
-      help: "How often a part of the service was found not to be well",
+      help: "Failed health checks of a component",
       labelNames: ["component"],
       registers,
     });
@@ -159,7 +158,7 @@ export class Metrics {
     this.#telemetry.observe(numbers, { process: uuid });
   }
 
-  /** It has ended: its numbers end with it. */
+  /** It has ended. */
   forgetProcess(uuid: string): void {
     this.#processes.forget({ process: uuid });
     this.#telemetry.forget({ process: uuid });
@@ -190,5 +189,39 @@ export class Metrics {
 
   print(): Promise<string> {
     return this.#registry.metrics();
+  }
+}
+
+/** `read` returns null without a value. */
+type Row<T> = readonly [name: string, help: string, read: (from: T) => number | null];
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Values that are counted elsewhere. Those with names ending in `_total` are counters, the others gauges. */
+class Readings<T> {
+  readonly #rows: readonly (readonly [Gauge | Counter, Row<T>[2]])[];
+
+  constructor(
+    prefix: string,
+    rows: readonly Row<T>[],
+    options: { readonly labelNames: string[]; readonly registers: Registry[] },
+  ) {
+    this.#rows = rows.map(([name, help, read]) => {
+      const Metric = name.endsWith("_total") ? Counter : Gauge;
+      return [new Metric({ name: `${prefix}${name}`, help, ...options }), read];
+    });
+  }
+
+  observe(from: T, labels: Labels): void {
+    for (const [metric, read] of this.#rows) {
+      const value = read(from);
+      if (value === null) continue;
+      metric.remove(labels);
+      metric.inc(labels, value);
+    }
+  }
+
+  forget(labels: Labels): void {
+    for (const [metric] of this.#rows) metric.remove(labels);
   }
 }

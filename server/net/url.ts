@@ -58,3 +58,12 @@ function readHost(written: string): string | null {
   const { hostname } = new URL(web);
   return isIP(hostname) === 4 ? hostname : written;
 }
+
+/** With scheme and host in lower case, where case has no meaning; the rest may be case-sensitive. */
+export function lowerHost(url: string): string {
+  const authority = readAuthority(url);
+  if (typeof authority === "string") return url;
+  const { hostAt, writtenHost, scheme } = authority;
+  const between = url.slice(scheme.length, hostAt);
+  return `${scheme}${between}${writtenHost.toLowerCase()}${url.slice(hostAt + writtenHost.length)}`;
+}

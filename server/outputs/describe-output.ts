@@ -1,8 +1,8 @@
+/** Outputs as clients see them. */
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerMessage } from "../../schemas/runner.ts";
-import type { Signer } from "../media/sign.ts";
-import { watchUrls } from "../media/watch-urls.ts";
+import { type Signer, watchUrls } from "../keys/signed-urls.ts";
 import type { OutputRow } from "../store/outputs.ts";
 
 /** How an attached slot is doing in the current runner of its process. */
@@ -22,18 +22,18 @@ export interface OutputHub {
   readonly signer: Signer;
 }
 
-/** Those that this machine runs. */
+/** The processes of this machine. */
 export interface LiveProcesses {
   view(uuid: string): { readonly outputs: readonly OutputState[] } | null;
 }
 
-/** Null when it is attached to none of them. */
+/** Null if it is attached to none of them. */
 export function findState(processes: LiveProcesses, { uuid, attachedTo }: OutputRow): OutputState | null {
   const outputs = attachedTo === null ? [] : (processes.view(attachedTo)?.outputs ?? []);
   return outputs.find(({ outputUuid }) => outputUuid === uuid) ?? null;
 }
 
-/** As clients see it. `publicUrl` is that of the call: where clients reach us. `live`: of the process it is attached to. */
+/** `publicUrl`: base URL of this server as the client sees it. `live`: in the process that it is attached to. */
 export const describeOutput = (
   output: OutputRow,
   username: string,
@@ -57,7 +57,8 @@ export const describeOutput = (
 const playUrl = (url: string, username: string, publicUrl: string, rtspPort: number): string =>
   `rtsp://${new URL(publicUrl).hostname}:${rtspPort}/${username}/${url.slice("rtsp://".length)}`;
 
-/** In the words of clients. */
+type ShownState = Pick<OutputState, "detail" | "framesSent" | "framesDropped"> & Pick<OutputRecord, "status">;
+
 export const describeState = ({ status, detail, framesSent, framesDropped }: ShownState) => ({
   status,
   status_detail: detail,
@@ -65,12 +66,10 @@ export const describeState = ({ status, detail, framesSent, framesDropped }: Sho
   frames_dropped: framesDropped,
 });
 
-type ShownState = Pick<OutputState, "detail" | "framesSent" | "framesDropped"> & Pick<OutputRecord, "status">;
-
 function stateOf({ attachedTo, processState }: OutputRow, live: OutputState | null): ShownState {
   const none = { detail: null, framesSent: 0, framesDropped: 0 };
   if (attachedTo === null) return { status: "idle", ...none };
   if (processState === "starting") return { status: "starting", ...none };
-  // Of a process that another machine runs no more is known.
+  // Nothing more is known of a process on another machine.
   return live ?? { status: "live", ...none };
 }

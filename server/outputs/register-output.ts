@@ -1,75 +1,76 @@
+/** Registration of outputs. */
+import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { NewOutput, OutputTarget } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
 import { readCotTarget } from "../../schemas/cot-target.ts";
-import { hubPath } from "../media/media.ts";
-import { readAuthority } from "../net/url.ts";
+import { canonicalJson } from "../../schemas/json.ts";
+import { lowerHost, readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
-import { identifyOutput } from "../sources/identity.ts";
 import type { Sql } from "../store/client.ts";
+import { hubPath } from "../store/hub-paths.ts";
 import { findIdenticalOutput, type OutputRow, registerOutput } from "../store/outputs.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { guardTarget } from "./guard-target.ts";
+import { guardTarget } from "./route-output.ts";
 
-interface Needs {
-  readonly sql: Sql;
-  readonly config: Config;
-}
+/** Limit of the hub, which includes the owner's name. */
+const MAX_PATH_CHARACTERS = 255;
 
-/** Of a path of the hub. */
-const MOST_PATH_CHARACTERS = 255;
-
-/** The body has the shape of its type already. */
+/** The body has been checked against the schema of its type. */
 export async function registerNewOutput(
-  { sql, config }: Needs,
+  { sql, config }: { readonly sql: Sql; readonly config: Config },
   user: User,
   body: NewOutput,
 ): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
   const { alias, type } = body;
   const { url, settings } = readTarget(body);
-  if (type === "rtsp") expectPathAlone(url ?? "");
-  if (type === "rtmp" || type === "cot") expectReadable(url ?? "");
-  if (type === "cot") expectTarget(url ?? "");
+  const isExternal = type === "rtmp" || type === "cot";
+  if (type === "rtsp") expectPathOnly(url ?? "");
+  if (isExternal) expectReadable(url ?? "");
+  const cotTarget = type === "cot" ? readCotTarget(url ?? "") : null;
+  if (typeof cotTarget === "string") throw invalid(cotTarget);
   const path = type === "rtsp" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
   const identity = identifyOutput(type, url, settings);
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
-  if (type === "rtmp" || type === "cot") await guardTarget(url ?? "", config.network);
+  if (isExternal) await guardTarget(url ?? "", config.network);
   const output = { uuid: newUuid(), alias, type, url, settings, identity, hubPath: path };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }
 
-/** Data has none: whatever stands there changes nothing. */
+/** Two outputs of a user with the same 32 bytes are the same. The alias does not count. */
+const identifyOutput = (type: string, url: string | null, settings: string | null): Buffer =>
+  createHash("sha256")
+    .update(canonicalJson(["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings]))
+    .digest();
+
+/** Data outputs have no target: a given one is ignored. */
 function readTarget(body: NewOutput): Pick<OutputRow, "url" | "settings"> {
   if (body.type === "detection_data" || body.type === "drone_data") return { url: null, settings: null };
   const { url, settings = null } = body as OutputTarget;
   return { url, settings: body.type === "cot" ? null : settings };
 }
 
-/** It is we who serve it: an address in front would be taken for a part of the path. */
-function expectPathAlone(url: string): void {
+/** The hub of this server serves it: a host in the URL would be read as a part of the path. */
+function expectPathOnly(url: string): void {
   const [first = ""] = url.slice("rtsp://".length).split("/");
   if (isIP(first) === 0 && first.toLowerCase() !== "localhost") return;
-  throw invalid(`names the host ${first}; expected rtsp:// and the path alone, as this service serves it itself`);
+  throw invalid(
+    `names the host ${first}; expected rtsp:// and a path only, because this service serves the stream itself`,
+  );
 }
 
-/** The hub takes no longer ones, and the owner's name is a part of them. */
 function expectShort(path: string): string {
-  if (path.length <= MOST_PATH_CHARACTERS) return path;
-  const most = MOST_PATH_CHARACTERS - path.indexOf("/") - 1;
-  throw invalid(`names a path of ${path.length - path.indexOf("/") - 1} characters; expected at most ${most}`);
+  if (path.length <= MAX_PATH_CHARACTERS) return path;
+  const max = MAX_PATH_CHARACTERS - path.indexOf("/") - 1;
+  throw invalid(`has a path of ${path.length - path.indexOf("/") - 1} characters; expected at most ${max}`);
 }
 
 function expectReadable(url: string): void {
   const authority = readAuthority(url);
   if (typeof authority === "string") throw invalid(`cannot be read: ${authority}`);
   if (authority.userinfo?.includes("***")) throw invalid("has masked credentials (***); send the real ones");
-}
-
-function expectTarget(url: string): void {
-  const target = readCotTarget(url);
-  if (typeof target === "string") throw invalid(target);
 }
 
 const invalid = (message: string): ServiceError =>

@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
 import { StillMedia } from "../media/media.fixture.ts";
 import type { ServiceError } from "../service-error.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
-import { NoRoute } from "./output-route.ts";
-import { routeOutputs } from "./route-output.ts";
+import type { AttachedOutput } from "../store/outputs.ts";
+import { NoRoute, routeOutputs } from "./route-output.ts";
 
 const media = new StillMedia();
 const route = routeOutputs({ media, network: makeConfig({ NETWORK_DENY: "10.9.0.0/16" }).network });
@@ -13,7 +12,7 @@ const output = (type: AttachedOutput["type"], url: string | null): AttachedOutpu
   ...{ outputUuid: "a", type, url, settings: "720p", username: "ada" },
 });
 
-test("an rtsp output goes to the hub below its owner's name, with a token that is good until it is released", async () => {
+test("routes an rtsp output to the hub below its owner's name, with a token that is valid until release", async () => {
   const found = (await route(output("rtsp", "rtsp://north/cam-1"), null)) ?? assert.fail();
   const url = new URL(String(found.params.url));
   assert.deepEqual([url.hostname, url.pathname, found.params.resolution], ["127.0.0.1", "/ada/north/cam-1", "720p"]);
@@ -24,27 +23,27 @@ test("an rtsp output goes to the hub below its owner's name, with a token that i
   assert.equal(allows(), false);
 });
 
-test("an rtmp output keeps its name and is connected to by number", async () => {
+test("an rtmp output keeps its host name and connects to the address", async () => {
   const url = "rtmp://u:p@localhost:1935/live/key?a=b";
   const found = (await route(output("rtmp", url), null)) ?? assert.fail();
   assert.equal(found.params.url, url);
   assert.match(String(found.params.address), /^(127\.0\.0\.1|::1)$/);
 });
 
-test("of several addresses another is tried when one fails, and the only one stays", async () => {
+test("tries another address when one fails, and keeps the only one", async () => {
   const only = (await route(output("rtmp", "rtmp://127.0.0.1/live/a"), null)) ?? assert.fail();
   assert.equal(await route(output("rtmp", "rtmp://127.0.0.1/live/a"), only), only);
   const moved = { params: { ...only.params, address: "192.0.2.1" }, release() {} };
   assert.equal((await route(output("rtmp", "rtmp://127.0.0.1/live/a"), moved))?.params.address, "127.0.0.1");
 });
 
-test("addresses that may not be connected to are refused, names that lead nowhere are not there", async () => {
+test("rejects addresses that are not permitted, and names that cannot be resolved", async () => {
   for (const url of ["rtmp://169.254.169.254/live/a", "rtmp://10.9.1.1/live/a", "rtmps://metadata/live/a"])
     await assert.rejects(route(output("rtmp", url), null), (error: ServiceError) => error.code === "address_refused");
   await assert.rejects(route(output("rtmp", "rtmp://nowhere.invalid/live/a"), null), NoRoute);
 });
 
-test("a cot output goes to its address, by number, a multicast group of datagrams too", async () => {
+test("routes a cot output to its address, also a multicast group for datagrams", async () => {
   const broker = (await route(output("cot", "mqtt://u:p@localhost:1883/maps"), null)) ?? assert.fail();
   const { address, ...rest } = broker.params;
   assert.match(String(address), /^(127\.0\.0\.1|::1)$/);
@@ -65,12 +64,12 @@ test("a cot output goes to its address, by number, a multicast group of datagram
     await assert.rejects(route(output("cot", url), null), (error: ServiceError) => error.code === "address_refused");
 });
 
-test("a group that an operator denies is denied", async () => {
+test("rejects a multicast group that the operator denies", async () => {
   const strict = routeOutputs({ media, network: makeConfig({ NETWORK_DENY: "239.0.0.0/8" }).network });
   const refused = strict(output("cot", "udp://239.2.3.1:6969"), null);
   await assert.rejects(refused, (error: ServiceError) => error.code === "address_refused");
 });
 
-test("data goes nowhere", async () => {
+test("has no route for data", async () => {
   assert.equal(await route(output("detection_data", null), null), null);
 });

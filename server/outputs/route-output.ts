@@ -1,32 +1,48 @@
-/** Outputs of type rtsp go to our own hub with a token; those of types rtmp and cot to an address that has been checked. */
+/** Where an output is sent, for one run of its process: rtsp to the media hub with a token, rtmp and cot to a checked address. */
 import type { Config } from "../../schemas/config.ts";
-import { hubPath, type Media } from "../media/media.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { guardAddress } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
-import { guardTarget } from "./guard-target.ts";
-import { NoRoute, type OutputRoute, type RouteOutput } from "./output-route.ts";
+import { hubPath } from "../store/hub-paths.ts";
+import type { AttachedOutput } from "../store/outputs.ts";
 
-export interface RouteNeeds {
-  readonly media: Pick<Media, "issueToken">;
+export interface OutputRoute {
+  /** Params of the slot named like the output's type. Secret. */
+  readonly params: JsonRecord;
+  /** The route is no longer used. */
+  release(): void;
+}
+
+/** There is no route now, but there may be one later. */
+export class NoRoute extends Error {}
+
+/**
+ * Null for data outputs, which need no route. Rejects with `ServiceError` if the target is not permitted, and with `NoRoute`.
+ * @param failing the current route, which fails: returned if there is no other
+ */
+export type RouteOutput = (output: AttachedOutput, failing: OutputRoute | null) => Promise<OutputRoute | null>;
+
+export interface RouteDeps {
+  readonly media: { issueToken(action: "publish", path: string): { readonly url: string; revoke(): void } };
   readonly network: Config["network"];
 }
 
 export const routeOutputs =
-  ({ media, network }: RouteNeeds): RouteOutput =>
+  ({ media, network }: RouteDeps): RouteOutput =>
   async (output, failing) => {
     if (output.type === "rtsp") return failing ?? routeToHub(media, output);
-    return output.type === "rtmp" || output.type === "cot" ? routeAway(network, output, failing) : null;
+    return output.type === "rtmp" || output.type === "cot" ? routeToTarget(network, output, failing) : null;
   };
 
-function routeToHub(media: RouteNeeds["media"], { url, username, settings }: AttachedOutput): OutputRoute {
+function routeToHub(media: RouteDeps["media"], { url, username, settings }: AttachedOutput): OutputRoute {
   const path = hubPath(username, (url ?? "").slice("rtsp://".length));
   const token = media.issueToken("publish", path);
   return { params: { url: token.url, resolution: settings }, release: () => token.revoke() };
 }
 
-/** The name stays in the URL, which the server is told; what is connected to is the number. Of several, each in turn. */
-async function routeAway(
-  network: RouteNeeds["network"],
+/** The name stays in the URL, for the receiver; the runner connects to the address. Several addresses are tried in turn. */
+async function routeToTarget(
+  network: RouteDeps["network"],
   { type, url, settings }: AttachedOutput,
   failing: OutputRoute | null,
 ): Promise<OutputRoute> {
@@ -34,12 +50,14 @@ async function routeAway(
   const addresses = await guardTarget(target, network);
   const tried = addresses.indexOf(String(failing?.params.address));
   const address = addresses[(tried + 1) % addresses.length];
-  if (address === undefined) throw new NoRoute(`no host of the name ${hostOf(target)} can be found`);
+  if (address === undefined) {
+    const authority = readAuthority(target);
+    throw new NoRoute(`no host of the name ${typeof authority === "string" ? "" : authority.host} can be found`);
+  }
   if (failing !== null && address === failing.params.address) return failing;
   return { params: { url: target, address, ...(type === "rtmp" && { resolution: settings }) }, release() {} };
 }
 
-function hostOf(url: string): string {
-  const authority = readAuthority(url);
-  return typeof authority === "string" ? "" : authority.host;
-}
+/** As `guardAddress`. Only datagrams may be sent to a multicast group. */
+export const guardTarget = (url: string, network: Config["network"]): Promise<readonly string[]> =>
+  guardAddress(url, network, "/url", { allowsGroups: url.startsWith("udp:") });

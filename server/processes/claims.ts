@@ -5,19 +5,19 @@
 import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { ServiceError } from "../service-error.ts";
-import { listAttached } from "../store/attachments.ts";
-import { listBranches } from "../store/branches.ts";
+import { listAttached, listBranches } from "../store/outputs.ts";
 import {
   type Claim,
   claimFree,
+  deleteProcess,
+  type ProcessRow,
   type RenewedClaim,
   releaseClaim,
   renewClaims,
   saveSnapshot,
   stopUnheld,
   type UnheldClaim,
-} from "../store/claims.ts";
-import { deleteProcess, type ProcessRow } from "../store/processes.ts";
+} from "../store/processes.ts";
 import { findHasRecording } from "../store/users.ts";
 import type { ProcessDeps, ProcessOptions } from "./process.ts";
 import type { ProcessError } from "./processes.ts";

@@ -5,9 +5,15 @@ import type { SetResult } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
 import type { GraphOrder } from "../graphs/library.ts";
 import { ServiceError } from "../service-error.ts";
-import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
-import { deleteBranch, insertBranch, type NewBranch } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
+import {
+  attachOutput,
+  deleteBranch,
+  detachOutput,
+  findAttached,
+  insertBranch,
+  type NewBranch,
+} from "../store/outputs.ts";
 import type { LiveProperties } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";

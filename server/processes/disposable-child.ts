@@ -1,7 +1,7 @@
 /** Children of the server that keep nothing: whatever happens to one, the next goes on. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
+import { WITHOUT_SECRETS } from "../config/keys.ts";
 
 /** The kernel ends it with us, even one that hangs; Ctrl-C is for us alone. */
 export function forkDisposable(entry: URL): ChildProcess {

@@ -1,10 +1,9 @@
 /** What clients attach to a process, outputs and branches of its graph, each with its status in the current runner. */
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { AttachmentStatus, OutputState } from "../outputs/describe-output.ts";
-import type { OutputRoute, RouteOutput } from "../outputs/output-route.ts";
+import type { OutputRoute, RouteOutput } from "../outputs/route-output.ts";
 import { ServiceError } from "../service-error.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
-import type { BranchRow } from "../store/branches.ts";
+import type { AttachedOutput, BranchRow } from "../store/outputs.ts";
 import type { BranchState } from "./processes.ts";
 import type { Attachment, AttachmentReport, RunnerLink } from "./runner.ts";
 

@@ -3,9 +3,15 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
 import { backoff, sleep, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
-import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
-import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import {
+  type Claim,
+  type LiveProperties,
+  type ProcessRow,
+  type ProcessSnapshot,
+  releaseClaim,
+  saveSnapshot,
+} from "../store/processes.ts";
 import type { CrashCounts, ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
 
 export interface ProcessRecordOptions {

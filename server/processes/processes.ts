@@ -6,7 +6,7 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { BranchRow, NewBranch } from "../store/branches.ts";
+import type { BranchRow, NewBranch } from "../store/outputs.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
 

@@ -9,9 +9,9 @@ import type { Logger } from "pino";
 import type { RequestOf } from "../../ipc/channel.ts";
 import type { RunnerRequest } from "../../schemas/runner.ts";
 import type { Account } from "../confinement/confinement.ts";
-import { processRecordingsFolder } from "../media/recordings/process-recordings.ts";
+import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
-import { videoFolder } from "../sources/video-folder.ts";
+import { videoFolder } from "../sources/video-files.ts";
 
 type RunnerCommand = RequestOf<RunnerRequest>;
 

@@ -5,7 +5,7 @@ import { Semaphore } from "../async/semaphore.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
-import type { NewBranch } from "../store/branches.ts";
+import type { NewBranch } from "../store/outputs.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";

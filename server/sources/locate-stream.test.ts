@@ -7,7 +7,7 @@ import { locateStream } from "./locate-stream.ts";
 
 const network = makeConfig({ NETWORK_DENY: "127.0.0.2" }).network;
 
-test("a name is connected to by its number, with all else as it was", async () => {
+test("replaces the host name by its address, and changes nothing else", async () => {
   const { port, close } = await listen();
   const { locate } = locateStream(`rtsp://u:p%40@camera.invalid:${port}/x?y=1`, network, ["127.0.0.1"]);
   assert.equal(await locate(), `rtsp://u:p%40@127.0.0.1:${port}/x?y=1`);
@@ -16,12 +16,12 @@ test("a name is connected to by its number, with all else as it was", async () =
   await close();
 });
 
-test("TLS keeps the name, which its certificate is for", async () => {
+test("keeps the host name with TLS, for the certificate", async () => {
   for (const url of ["rtsps://camera.invalid/x", "rtmps://camera.invalid/live/x"])
     assert.equal(await locateStream(url, network, ["192.0.2.1"]).locate(), url);
 });
 
-test("a name that leads nowhere is not handed on", async () => {
+test("rejects a host name that cannot be resolved", async () => {
   const { locate } = locateStream("rtsp://u:hunter2@camera.invalid/x", network, []);
   for (const _ of ["as it was known", "looked up again"])
     await assert.rejects(locate(), (error: Error & { code: string }) => {
@@ -32,7 +32,7 @@ test("a name that leads nowhere is not handed on", async () => {
     });
 });
 
-test("what was known holds once; after that the name is looked up and checked again", async () => {
+test("uses known addresses once, then resolves and checks the name again", async () => {
   // Every address that stands for this machine, 127.0.0.3 among them.
   const { port, close } = await listen("0.0.0.0");
   const { locate } = locateStream(`rtsp://localhost:${port}/x`, network, ["127.0.0.3"]);
@@ -45,7 +45,7 @@ test("what was known holds once; after that the name is looked up and checked ag
   await close();
 });
 
-test("of several addresses the one that answers is taken", async () => {
+test("chooses the address that accepts a connection", async () => {
   const { port, close } = await listen();
   const url = `rtsp://camera.invalid:${port}/x`;
   const known = ["127.0.0.3", "127.0.0.1"];
@@ -53,13 +53,13 @@ test("of several addresses the one that answers is taken", async () => {
   await close();
 });
 
-test("where every address says that nobody listens, the source is not live", async () => {
+test("reports source_not_live if every address refuses the connection", async () => {
   const { port, close } = await listen();
   await close();
   for (const known of [["127.0.0.1"], ["127.0.0.3", "127.0.0.1"]])
     await assert.rejects(locateStream(`rtsp://u:hunter2@camera.invalid:${port}/x`, network, known).locate(), {
       code: "source_not_live",
-      message: `cannot play rtsp://***@camera.invalid:${port}/x: nobody listens on port ${port} there`,
+      message: `cannot play rtsp://***@camera.invalid:${port}/x: connection refused on port ${port}`,
     });
 });
 

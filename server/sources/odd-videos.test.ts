@@ -159,6 +159,6 @@ for (const [name, [make, size, durationMs]] of Object.entries(PLAYED))
   });
 
 for (const [name, [make, reason]] of Object.entries(REFUSED))
-  test(`refuses a file that is or has ${name}`, async () => {
+  test(`rejects a file that is or has ${name}`, async () => {
     await assert.rejects(examine(make), { code: "video_invalid", message: reason });
   });

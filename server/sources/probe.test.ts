@@ -23,7 +23,7 @@ const LIMITS = {
 const confinement = await testConfinement();
 const never = new AbortController().signal;
 
-/** What is said when the program that looks is this one. */
+/** The outcome when the probe is this program. */
 const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
   withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
@@ -36,7 +36,7 @@ const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
 
 const refusal = (message: RegExp) => ({ name: "ServiceError", code: "video_invalid", message });
 
-test("tells what is in a video, several at once", async () => {
+test("examines several videos at once", async () => {
   await withFolder(async (folder) => {
     const file = join(folder, "film.mp4");
     await makeFilm(file, 10, false);
@@ -46,35 +46,35 @@ test("tells what is in a video, several at once", async () => {
   });
 });
 
-test("a program that does not come to an end is ended", async () => {
+test("kills a probe that does not end", async () => {
   await assert.rejects(
     examineWith("setInterval(() => {}, 1000)", { probe_seconds: 0.5 }),
     refusal(/longer than 0.5 s/),
   );
 });
 
-test("a program that takes too much memory is ended", async () => {
+test("kills a probe that uses too much memory", async () => {
   const program = "const all = []; setInterval(() => all.push(Buffer.alloc(2 ** 24, 1)), 1)";
-  await assert.rejects(examineWith(program, { probe_memory_bytes: 2 ** 28 }), refusal(/too much memory/));
+  await assert.rejects(examineWith(program, { probe_memory_bytes: 2 ** 28 }), refusal(/used \d+ MiB; the limit is/));
 });
 
-test("a program that crashes, says nothing or nonsense makes no video", async () => {
+test("rejects the file if the probe crashes or returns nothing or invalid output", async () => {
   await assert.rejects(examineWith("process.abort()"), refusal(/SIGABRT/));
   await assert.rejects(examineWith(""), refusal(/ended with 0/));
   await assert.rejects(examineWith("console.log('{}')"), refusal(/ended with 0/));
 });
 
-test("a program that talks without end is ended", async () => {
+test("kills a probe that writes without end", async () => {
   const program = "setInterval(() => process.stdout.write('x'.repeat(100_000)), 1)";
-  await assert.rejects(examineWith(program), refusal(/said too much/));
+  await assert.rejects(examineWith(program), refusal(/wrote too much output/));
 });
 
-test("a fault that is found is told", async () => {
+test("reports the fault that the probe found", async () => {
   const program = `console.log('{"video":null,"fault":"is a song"}')`;
   await assert.rejects(examineWith(program), refusal(/the file is a song/));
 });
 
-test("nobody is waited for who has gone: one that waits goes at once, one that is looked at is let go", async () => {
+test("an aborted request leaves the queue at once, and its probe is killed", async () => {
   await withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
     const files: string[] = [];

@@ -1,14 +1,14 @@
-/** Asks a child process what is in a video file. It may take only so long and so much; a crash of it is an answer too. */
+/** Examines video files in a confined child process with limits for time, memory and output. */
 import type { Logger } from "pino";
+import { watchUsage } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import { watchUsage } from "../processes/watch-usage.ts";
 import { ServiceError } from "../service-error.ts";
 import { checkBy } from "../validation.ts";
 
-const MOST_OUTPUT_BYTES = 65_536;
+const MAX_OUTPUT_BYTES = 65_536;
 
 const check = checkBy(ProbeResult);
 
@@ -27,21 +27,21 @@ export class VideoProbe {
     this.#slots = new Semaphore(limits.probes_at_once);
   }
 
-  /** Rejects with `video_invalid` and why; with `malformed_request` once the signal is aborted: nobody waits for it. */
+  /** Rejects with `video_invalid` and the reason; with `malformed_request` when the signal is aborted. */
   async examine(file: string, signal: AbortSignal): Promise<VideoFacts> {
-    const leave = await this.#slots.acquire(signal);
+    const release = await this.#slots.acquire(signal);
     try {
-      if (signal.aborted) throw abandoned();
+      if (signal.aborted) throw aborted();
       await this.#confinement.share(file);
       const { output, errors, end } = await this.#run(file, signal);
-      if (signal.aborted) throw abandoned();
+      if (signal.aborted) throw aborted();
       const result = readResult(output);
       if (result?.video) return result.video;
       if (result?.fault) throw invalid(result.fault);
-      this.#log.warn({ end, errors }, "a video could not be looked into");
-      throw invalid(`cannot be looked into: ${end}`);
+      this.#log.warn({ end, errors }, "video could not be examined");
+      throw invalid(`cannot be examined: ${end}`);
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -54,20 +54,20 @@ export class VideoProbe {
       child.kill("SIGKILL");
     };
     const timer = setTimeout(() => kill(`it took longer than ${seconds} s`), seconds * 1000);
-    const watch = watchUsage(child, memoryBytes, () => kill("it took too much memory"));
-    const giveUp = () => kill("nobody waits for it");
-    signal.addEventListener("abort", giveUp, { once: true });
-    const output = collect(child.stdout, () => kill("it said too much"));
+    const unwatch = watchUsage(child.pid, memoryBytes, kill);
+    const onAbort = () => kill("the request was aborted");
+    signal.addEventListener("abort", onAbort, { once: true });
+    const output = collect(child.stdout, () => kill("it wrote too much output"));
     const errors = collect(child.stderr);
     return new Promise((resolve) => {
       const finish = (reason: string) => {
         clearTimeout(timer);
-        watch.close();
-        signal.removeEventListener("abort", giveUp);
+        unwatch();
+        signal.removeEventListener("abort", onAbort);
         resolve({ output: output(), errors: errors(), end: end || reason });
       };
-      child.once("error", (error) => finish(`the program that looks could not be started (${error.message})`));
-      child.once("close", (code, signal) => finish(`the program that looks ended with ${signal ?? code}`));
+      child.once("error", (error) => finish(`the probe could not be started (${error.message})`));
+      child.once("close", (code, signal) => finish(`the probe ended with ${signal ?? code}`));
     });
   }
 }
@@ -81,19 +81,19 @@ function readResult(output: string): ProbeResult | null {
   }
 }
 
-/** Keeps the first part. */
-function collect(stream: NodeJS.ReadableStream | null, whenTooMuch?: () => void): () => string {
+/** Keeps the beginning. */
+function collect(stream: NodeJS.ReadableStream | null, onTooMuch?: () => void): () => string {
   let text = "";
   stream?.setEncoding("utf8");
   stream?.on("data", (chunk: string) => {
-    if (text.length < MOST_OUTPUT_BYTES) text += chunk;
-    else whenTooMuch?.();
+    if (text.length < MAX_OUTPUT_BYTES) text += chunk;
+    else onTooMuch?.();
   });
-  return () => text.slice(0, MOST_OUTPUT_BYTES);
+  return () => text.slice(0, MAX_OUTPUT_BYTES);
 }
 
-const abandoned = (): ServiceError =>
-  new ServiceError("malformed_request", { detail: "the connection closed while the video was looked at" });
+const aborted = (): ServiceError =>
+  new ServiceError("malformed_request", { detail: "the connection closed while the video was examined" });
 
 const invalid = (reason: string): ServiceError =>
   new ServiceError("video_invalid", {

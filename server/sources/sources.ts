@@ -1,87 +1,88 @@
-/** Everything that can be done with sources. */
+/** Sources: uploaded videos, streams that are pulled, and streams that are published to the media hub. */
 import type { Logger } from "pino";
 import type { NewStream, SourceChange, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import type { Media } from "../media/media.ts";
-import type { Signer } from "../media/sign.ts";
-import { watchUrls } from "../media/watch-urls.ts";
+import { type Signer, watchUrls } from "../keys/signed-urls.ts";
+import type { Media, RunToken } from "../media/media-hub.ts";
 import { isOwnHost } from "../net/addresses.ts";
 import { guardAddress } from "../net/guard.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { isSourcePath } from "../store/hub-paths.ts";
 import type { Page, PageRequest } from "../store/page.ts";
-import { deleteSource, findSource, listSources, type Registered, type SourceRow } from "../store/sources.ts";
+import {
+  deleteSource,
+  findSource,
+  listSources,
+  type Registered,
+  type SourceRow,
+  type TelemetrySetting,
+} from "../store/sources.ts";
 import type { User } from "../user.ts";
-import { describeSource } from "./describe-source.ts";
 import { type Locate, locateStream } from "./locate-stream.ts";
 import { VideoProbe } from "./probe.ts";
-import { pullFromHub } from "./pull-from-hub.ts";
-import { Settling } from "./settling.ts";
-import { changeSource, registerStream } from "./streams.ts";
-import { settleFile, sweepVideos } from "./sweep.ts";
-import type { TelemetrySetting } from "./telemetry-cfg.ts";
-import { type UploadCall, Uploads } from "./upload/uploads.ts";
-import { VideoFolder } from "./video-folder.ts";
+import { changeSource, registerStream } from "./registration.ts";
+import { maskTelemetry } from "./telemetry-cfg.ts";
+import { type UploadCall, Uploads } from "./uploads.ts";
+import { Settling, VideoFolder } from "./video-files.ts";
 
-export interface SourcesParts {
+export interface SourcesDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;
-  /** Of this machine, as the nodes of the store have it. */
   readonly nodeUuid: string;
-  /** The program that looks into videos. */
+  /** The program that examines videos. */
   readonly probeEntry: URL;
   readonly confinement: Confinement;
   readonly media: Media;
   readonly signer: Signer;
 }
 
-/** What a process runs on. */
+/** The input of a process. */
 export interface SourceInput {
-  /** The path of a file, or the address of a stream with its credentials. */
+  /** The path of a file, or the URL of a stream with its credentials. */
   readonly uri: string;
   readonly isFile: boolean;
-  /** What clients are told of it: nothing secret. */
+  /** Shown to clients: without secrets. */
   readonly label: string;
   readonly telemetry: TelemetrySetting | null;
-  /** The same path, or the address that may be connected to now: asked before every start of a runner. */
+  /** The path, or the URL to connect to now. Called before every start of a runner. */
   readonly locate: Locate;
-  /** What its name stood for when it was located, where it stays a name. */
+  /** The addresses of the host name at the last `locate`, for a URL that keeps its name. */
   readonly addresses?: () => readonly string[];
-  /** It is not run on any more. */
+  /** The process no longer uses it. */
   readonly release?: () => void;
 }
 
 export class Sources {
-  readonly #parts: SourcesParts;
+  readonly #deps: SourcesDeps;
   readonly #folder: VideoFolder;
   readonly #settling: Settling;
   readonly #uploads: Uploads;
 
-  private constructor(parts: SourcesParts, folder: VideoFolder) {
-    const { sql, config, log, probeEntry } = parts;
-    this.#parts = parts;
+  private constructor(deps: SourcesDeps, folder: VideoFolder) {
+    const { sql, config, log, probeEntry, confinement } = deps;
+    this.#deps = deps;
     this.#folder = folder;
-    this.#settling = new Settling((fileName) => settleFile(sql, folder, fileName), log);
-    const probe = new VideoProbe(probeEntry, parts.confinement, config.uploads, log);
+    this.#settling = new Settling((fileName) => folder.settle(sql, fileName), log);
+    const probe = new VideoProbe(probeEntry, confinement, config.uploads, log);
     this.#uploads = new Uploads({
-      ...parts,
+      ...deps,
       folder,
       examine: (file, signal) => probe.examine(file, signal),
       settle: (fileName) => this.#settling.settle(fileName),
     });
   }
 
-  /** Makes the folder of videos and clears up in it. The folder is this server's alone. */
-  static async open(parts: SourcesParts): Promise<Sources> {
-    const { sql, config, log } = parts;
+  /** Creates the folder of videos, or cleans it up. */
+  static async open(deps: SourcesDeps): Promise<Sources> {
+    const { sql, config, log } = deps;
     const folder = new VideoFolder(config.data_dir, config.disk.reserve_bytes);
     await folder.prepare();
-    await sweepVideos({ sql, folder, log, isOwnDatabase: config.database.url === null });
-    return new Sources(parts, folder);
+    await folder.sweep(sql, log, config.database.url === null);
+    return new Sources(deps, folder);
   }
 
   close(): void {
@@ -92,62 +93,67 @@ export class Sources {
     return this.#uploads.receive(call);
   }
 
-  /** @param publicUrl of the call: the name in it is one of ours */
+  /** @param publicUrl base URL of this server as the client sees it: its host is one of ours */
   register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
-    const { sql, config, media } = this.#parts;
+    const { sql, config, media } = this.#deps;
     const { rtspPort, rtmpPort } = media;
     const hub = { rtspPort, rtmpPort, isOwnHost: (host: string) => isOwnHost(host, config, publicUrl) };
     return registerStream({ sql, config, hub }, user, body);
   }
 
+  /** As clients see it: without secrets. */
   describe(source: SourceRow, publicUrl: string): SourceRecord {
-    const { media, signer } = this.#parts;
-    return describeSource(source, {
-      isLive: (hubPath) => media.find(hubPath) !== null,
-      watchUrls: (uuid) => watchUrls(signer, publicUrl, "source", uuid),
-    });
+    const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, createdAt } = source;
+    return {
+      uuid,
+      source_uuid: uuid,
+      alias,
+      type,
+      stream_type: streamType,
+      input_url: type === "file" ? inputUrl : maskCredentials(inputUrl),
+      telemetry_cfg: maskTelemetry(telemetryCfg),
+      status: this.#statusOf(source),
+      created_at: createdAt,
+      ...(hubPath !== null && watchUrls(this.#deps.signer, publicUrl, "source", uuid)),
+    };
   }
 
   list(user: User, request: PageRequest): Promise<Page<SourceRow>> {
-    return listSources(this.#parts.sql, user.uuid, request);
+    return listSources(this.#deps.sql, user.uuid, request);
   }
 
   find(user: User, uuid: string): Promise<SourceRow> {
-    return findSource(this.#parts.sql, user.uuid, uuid);
+    return findSource(this.#deps.sql, user.uuid, uuid);
   }
 
   change(user: User, uuid: string, body: SourceChange): Promise<SourceRow> {
-    return changeSource(this.#parts, user, uuid, body);
+    return changeSource(this.#deps, user, uuid, body);
   }
 
-  /** Its file is set aside before the row is gone for good: whichever comes of it, the file follows. */
+  /** Its file is set aside before the commit, and then kept or removed depending on its outcome. */
   async remove(user: User, uuid: string): Promise<void> {
+    const { sql, media } = this.#deps;
     let aside: string | null = null;
     try {
-      const { hubPath } = await deleteSource(this.#parts.sql, user.uuid, uuid, async ({ fileName }) => {
+      const { hubPath } = await deleteSource(sql, user.uuid, uuid, async ({ fileName }) => {
         aside = fileName;
         if (fileName !== null) await this.#folder.setAside(fileName);
       });
-      if (hubPath !== null) await this.#leavePath(user, hubPath);
+      if (hubPath !== null && !(await isSourcePath(sql, user.uuid, hubPath)))
+        media.expel(hubPath, "its source was deleted");
     } finally {
       if (aside !== null) await this.#settling.settle(aside);
     }
   }
 
-  /** Whoever publishes or plays there goes, unless another source has the same path. */
-  async #leavePath(user: User, hubPath: string): Promise<void> {
-    const { sql, media } = this.#parts;
-    if (!(await isSourcePath(sql, user.uuid, hubPath))) media.expel(hubPath, "its source was deleted");
-  }
-
   /**
-   * Rejects with `source_not_found`, `source_file_missing` or `address_refused`. Of a stream that is resumed nothing is
-   * looked up before it is located: names that lead nowhere would hold up all others.
+   * Rejects with `source_not_found`, `source_file_missing` or `address_refused`. The host of a resumed stream is resolved
+   * later, by `locate`: names that cannot be resolved would delay all others.
    */
   async resolveInput(userUuid: string, uuid: string, { isResumed = false } = {}): Promise<SourceInput> {
-    const { sql, config } = this.#parts;
+    const { sql, config, media } = this.#deps;
     const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry } = await findSource(sql, userUuid, uuid);
-    if (hubPath !== null) return { ...pullFromHub(this.#parts.media, hubPath, maskCredentials(inputUrl)), telemetry };
+    if (hubPath !== null) return { ...pullFromHub(media, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
       const addresses = isResumed ? null : await guardAddress(inputUrl, config.network, "source_uuid");
       const located = locateStream(inputUrl, config.network, addresses);
@@ -158,7 +164,36 @@ export class Sources {
       return { uri, isFile: true, label: inputUrl, telemetry, locate: async () => uri };
     }
     throw new ServiceError("source_file_missing", {
-      detail: `the file of source ${uuid} is not on this machine any more; delete the source and upload it again`,
+      detail: `the file of source ${uuid} is missing on this machine; delete the source and upload it again`,
     });
   }
+
+  #statusOf({ isProcessing, hubPath }: SourceRow): SourceRecord["status"] {
+    if (isProcessing) return "processing";
+    if (hubPath === null) return "unknown";
+    return this.#deps.media.find(hubPath) === null ? "offline" : "streaming";
+  }
+}
+
+/** A process plays a media-server source from the hub, with a token for that stream. */
+function pullFromHub(media: Media, path: string, label: string): Omit<SourceInput, "telemetry"> {
+  // One token for all runs: a process whose URL changes would treat its source as moved.
+  let token: RunToken | null = null;
+  return {
+    uri: `rtsp://127.0.0.1:${media.rtspPort}/${path}`,
+    isFile: false,
+    label,
+    async locate() {
+      if (media.find(path) === null)
+        throw new ServiceError("source_not_live", {
+          detail: media.trouble ?? `nothing is published at /${path}; publish the stream, then start the process`,
+        });
+      token ??= media.issueToken("play", path);
+      return token.url;
+    },
+    release() {
+      token?.revoke();
+      token = null;
+    },
+  };
 }

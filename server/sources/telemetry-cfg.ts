@@ -1,13 +1,10 @@
-/** How a source's telemetry comes in: as it is kept, and as it is shown. Its shape has been checked before it gets here. */
+/** Telemetry settings of a source, as stored and as shown. Their schema has been checked. */
 import type { Static, TObject } from "typebox";
 import { MqttParameters, StaticParameters, type TelemetryCfg, WebsocketParameters } from "../../schemas/api/sources.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { TelemetrySetting } from "../store/sources.ts";
 
-export interface TelemetrySetting {
-  readonly type: "mqtt" | "websocket" | "static";
-  readonly format: "native" | "vendor_a";
-  readonly parameters: JsonRecord;
-}
+export type { TelemetrySetting };
 
 const MASK = "***";
 
@@ -17,7 +14,7 @@ const PARAMETERS: Readonly<Record<TelemetrySetting["type"], TObject>> = {
   static: StaticParameters,
 };
 
-/** Defaults filled in, unknown fields gone, keys in one order: two that mean the same are the same text. */
+/** With defaults, without unknown fields, keys in a fixed order: equal settings are equal texts. */
 export function readTelemetry(given: Static<typeof TelemetryCfg> | null | undefined): TelemetrySetting | null {
   if (given === null || given === undefined) return null;
   const { type, format = "native" } = given;
@@ -26,13 +23,10 @@ export function readTelemetry(given: Static<typeof TelemetryCfg> | null | undefi
   return { type, format, parameters: Object.fromEntries(known.map((name) => [name, parameters[name] ?? null])) };
 }
 
-/** What a password was given for: sent anywhere else it would be a gift to whoever listens there. */
+/** A stored password is only sent to the broker and user that it was given for. */
 const BROKER_KEYS = ["ip", "port", "username"] as const;
 
-/**
- * The mask in place of a secret means that it stays what it was, for the same broker and user. Null when there was none,
- * or it was for another.
- */
+/** Replaces a masked password by the stored one. Null if there is none, or it is for another broker or user. */
 export function keepSecrets(given: TelemetrySetting, before: TelemetrySetting | null): TelemetrySetting | null {
   if (given.parameters.password !== MASK) return given;
   const known = before?.parameters ?? {};
@@ -46,7 +40,7 @@ export function maskTelemetry(setting: TelemetrySetting | null): TelemetrySettin
   return { ...setting, parameters: { ...setting.parameters, password: MASK } };
 }
 
-/** What is connected to; null for channels that come to us. */
+/** Null for telemetry that clients send to this server. */
 export function brokerUrl({ type, parameters }: TelemetrySetting): string | null {
   if (type !== "mqtt") return null;
   const host = String(parameters.ip);

@@ -7,9 +7,8 @@ import type { AlertConfiguration } from "../../schemas/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
-import { isoTime } from "./iso-time.ts";
-import { lockUser } from "./lock-user.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { lockUser } from "./users.ts";
 
 /** One output, with its secrets. `uuid`: of its destination. */
 export type StoredOutput = { readonly uuid: string } & (

@@ -1,24 +1,29 @@
 /**
- * The one way to speak to PostgreSQL. Decided here for every query: rows have camelCase names (keys inside jsonb stay as
- * they are), `bigint` is a number, `timestamptz` a Date, `varchar` a sealed secret, the session's time zone UTC, `undefined`
- * as a value an error.
+ * Connections to PostgreSQL. For every query: rows have camelCase names (keys inside jsonb are unchanged), `bigint` is a
+ * number, `timestamptz` a Date, `varchar` a sealed secret, the session's time zone is UTC, `undefined` as a value is an error.
  */
+
+import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import postgres from "postgres";
 import type { Config } from "../../schemas/config.ts";
 import { canonicalJson } from "../../schemas/json.ts";
-import { forgetLostTransactions } from "./lost-transactions.ts";
-import type { Sealer } from "./sealing/keyring.ts";
+
+export interface Sealer {
+  seal(text: string): string;
+  /** Throws if it is not sealed, its key is missing, or it was altered. */
+  open(sealed: string): string;
+}
 
 type Types = { bigint: number; sealed: unknown };
 export type Sql = postgres.Sql<Types>;
-/** What a query needs: the database, or a transaction of it. */
+/** For queries: the database, or a transaction. */
 export type Queries = postgres.ISql<Types>;
 /** A part of a query. */
 export type Fragment = postgres.Fragment;
 export type TransactionSql = postgres.TransactionSql<Types>;
 
-/** Where it listens. `parameters` go with every session. */
+/** Address of a database. `parameters` apply to every session. */
 export interface Address {
   /** A name or address, or the folder of a Unix socket. */
   readonly host: string;
@@ -30,21 +35,21 @@ export interface Address {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Amounts of use are milliseconds and places in files nanoseconds: below 2^53 either means centuries or 104 days. */
+/** Usage is in milliseconds and positions in files in nanoseconds: 2^53 of them are centuries, or 104 days. */
 const bigint = {
   to: 20,
   from: [20],
   serialize: (value: number | bigint | string) => String(value),
   parse: (text: string) => {
     const value = Number(text);
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${text} of the database does not fit into a number`);
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${text} from the database does not fit into a number`);
     return value;
   },
 };
 
 /**
- * Secrets: columns of the type varchar, which nothing else has here. Read as they were before they were sealed; written and
- * compared with `sql.typed.sealed(value)`.
+ * Secrets: all columns of type varchar, which is used for nothing else. Reading opens them; they are written and compared
+ * with `sql.typed.sealed(value)`.
  */
 const sealedBy = (sealer: Sealer) => ({
   to: 1043,
@@ -53,20 +58,20 @@ const sealedBy = (sealer: Sealer) => ({
   parse: (text: string): unknown => JSON.parse(sealer.open(text)),
 });
 
-/** A list of one, where it is no folder: the client cuts a name at every colon, and so an IPv6 address to pieces. */
+/** A host is passed as a list of one: the client splits a string at colons, which would break IPv6 addresses. */
 function locate({ host, port }: Address): { host?: string; port?: number; path?: string } {
   if (host.startsWith("/")) return { path: `${host}/.s.PGSQL.${port}` };
   return { host: [host], port: [port] } as unknown as { host: string; port: number };
 }
 
-/** Connects with the first query, and again with the next one after a connection is lost. */
+/** Connects with the first query, and again with the next query after a connection was lost. */
 export function connectClient(address: Address, limits: Config["database"], log: Logger, sealer: Sealer): Sql {
   const statementMs = Math.ceil(limits.statement_seconds * 1000);
   const client = postgres<{ bigint: typeof bigint; sealed: ReturnType<typeof sealedBy> }>({
     ...locate(address),
     database: address.database,
     user: address.user,
-    // Never the empty string: the client would then look for a password in the environment.
+    // A function: for an empty string the client would read a password from the environment.
     password: () => address.password ?? "",
     ssl: address.ssl,
     max: limits.connections,
@@ -74,11 +79,11 @@ export function connectClient(address: Address, limits: Config["database"], log:
     keep_alive: 10,
     backoff: (attempt: number) => (0.5 + Math.random() / 2) * Math.min(0.02 * 2 ** attempt, 1),
     types: { bigint, sealed: sealedBy(sealer) },
-    // It would ask for the types of arrays with every new connection, and a connection that is lost just then is an
-    // error that nobody can catch. We send and read no arrays: lists are `in ${sql(list)}` or jsonb.
+    // Fetching array types with every connection throws an error that cannot be caught if the connection is lost then.
+    // Arrays are not used: lists are `in ${sql(list)}` or jsonb.
     fetch_types: false,
     transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
-    onnotice: (notice) => log.debug({ notice: notice.message }, "the database remarks"),
+    onnotice: (notice) => log.debug({ notice: notice.message }, "database notice"),
     connection: {
       application_name: "windhover",
       TimeZone: "UTC",
@@ -90,4 +95,112 @@ export function connectClient(address: Address, limits: Config["database"], log:
     },
   });
   return forgetLostTransactions(client as unknown as Sql);
+}
+
+/** The database is not available. The message is complete: shown without a stack. */
+export class DatabaseFault extends Error {
+  override readonly name = "DatabaseFault";
+}
+
+/** The connection was lost: codes of the client, of Node's sockets, and of PostgreSQL. */
+export const LOST: ReadonlySet<unknown> = new Set([
+  ...["CONNECTION_CLOSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"],
+  ...["57P01", "57P02", "25P03"],
+]);
+
+export const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+
+/** A connection that was reported as lost is closed within this time. */
+const CLOSING_MS = 5000;
+
+type Begin = (...args: readonly unknown[]) => Promise<unknown>;
+type Act = (tx: object) => unknown;
+
+/**
+ * Keeps transactions from using a lost connection. The client would roll back on the closed socket, and the error, which
+ * belongs to no query, would end the process (porsager/postgres#1208, in 3.4.9).
+ */
+export function forgetLostTransactions<S extends postgres.Sql>(client: S): S {
+  const begin = client.begin as unknown as Begin;
+  return new Proxy(client, {
+    get: (target, name) =>
+      name === "begin" ? (...args: unknown[]) => beginForgetting(begin, args) : Reflect.get(target, name),
+  });
+}
+
+function beginForgetting(begin: Begin, args: readonly unknown[]): Promise<unknown> {
+  const act = args.at(-1) as Act;
+  let isOver = false;
+  const done = begin(...args.slice(0, -1), async (tx: object) => {
+    const guarded = new Proxy(tx, {
+      apply(target, self, given) {
+        if (isOver) throw new ConnectionLost();
+        return Reflect.apply(target as () => unknown, self, given);
+      },
+    });
+    try {
+      return await resolveAll(act(guarded));
+    } catch (error) {
+      // When the connection closes, `begin` rejects by itself and this result is ignored.
+      if (LOST.has(codeOf(error))) await wait(CLOSING_MS, undefined, { ref: false });
+      if (isOver) await new Promise(() => {});
+      throw error;
+    }
+  });
+  const end = () => {
+    isOver = true;
+  };
+  done.then(end, end);
+  return done;
+}
+
+/** Accepts what `begin` accepts: a promise, or a list of queries. */
+const resolveAll = (result: unknown): unknown => (Array.isArray(result) ? Promise.all(result) : result);
+
+class ConnectionLost extends Error {
+  readonly code = "CONNECTION_CLOSED";
+  constructor() {
+    super("the connection of this transaction was lost");
+  }
+}
+
+/**
+ * Replaces the client when one of its connections is lost: postgres.js (3.4) would pass the error of a lost connection to
+ * the next query on it, which was never sent.
+ */
+export class Clients {
+  readonly #connect: () => Sql;
+  readonly #retireMs: number;
+  /** With running queries, each with the timer that will end it. */
+  readonly #retired = new Map<Sql, NodeJS.Timeout>();
+  #current: Sql;
+
+  /** `retireMs`: longer than any query. */
+  constructor(connect: () => Sql, retireMs: number) {
+    this.#connect = connect;
+    this.#retireMs = retireMs;
+    this.#current = connect();
+  }
+
+  get current(): Sql {
+    return this.#current;
+  }
+
+  /** Once per client, however many of its queries fail. */
+  replace(client: Sql): void {
+    if (client !== this.#current) return;
+    const end = () => {
+      this.#retired.delete(client);
+      client.end({ timeout: 0 });
+    };
+    this.#retired.set(client, setTimeout(end, this.#retireMs).unref());
+    this.#current = this.#connect();
+  }
+
+  /** At once: with a timeout the client would wait for responses on lost connections. */
+  async end(): Promise<void> {
+    for (const timer of this.#retired.values()) clearTimeout(timer);
+    await Promise.all([this.#current, ...this.#retired.keys()].map((client) => client.end({ timeout: 0 })));
+    this.#retired.clear();
+  }
 }

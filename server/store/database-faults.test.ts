@@ -13,12 +13,10 @@ import { fileURLToPath } from "node:url";
 import { childCommand } from "../../test/child.fixture.ts";
 import { findFreePort } from "../../test/ports.fixture.ts";
 import { isAlive } from "../is-alive.ts";
-import { connectClient } from "./client.ts";
+import { connectClient, DatabaseFault } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, readDatabaseUrl } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
-import { readDatabaseUrl } from "./database-url.ts";
-import { DatabaseFault } from "./fault.ts";
 import { TEST_SECRETS, testKeyring } from "./sealing/test-key.fixture.ts";
 
 const SERVER = new URL("./database-server.child.ts", import.meta.url);
@@ -71,7 +69,7 @@ async function readPid(server: ChildProcess): Promise<number> {
   return pid;
 }
 
-test("a server that is killed leaves no PostgreSQL behind, and the next one finds what was committed", async () => {
+test("a killed server leaves no PostgreSQL running, and the next one finds what was committed", async () => {
   const dataDir = await filledDataDir();
   for (let round = 1; round <= 2; round++) {
     const server = startServer(dataDir);
@@ -86,7 +84,7 @@ test("a server that is killed leaves no PostgreSQL behind, and the next one find
   }
 });
 
-test("Ctrl-C, which reaches the whole process group, does not take the database from under the server", async () => {
+test("Ctrl-C, sent to the whole process group, does not end the database before the server", async () => {
   const server = startServer(await filledDataDir());
   const pid = await readPid(server);
   const said = readAll(server.stdout);
@@ -96,7 +94,7 @@ test("Ctrl-C, which reaches the whole process group, does not take the database 
   await waitForEnd(pid);
 });
 
-test("of two servers that start at once on the same data one is refused, and the other works", async () => {
+test("of two servers that start on the same data one is rejected, and the other works", async () => {
   const dataDir = await emptyDataDir();
   const servers = [startServer(dataDir), startServer(dataDir)];
   const errors = servers.map((server) => readAll(server.stderr));
@@ -108,12 +106,12 @@ test("of two servers that start at once on the same data one is refused, and the
   await once(servers[winner] as ChildProcess, "exit");
 });
 
-test("a disk that takes no more leaves nothing half-made", async () => {
+test("a full disk leaves no incomplete database", async () => {
   const dataDir = await emptyDataDir();
   // No file may grow beyond 1 MB: for a program it looks much like a full disk.
   const server = startServer(dataDir, "prlimit", "--fsize=1000000");
   const said = await readAll(server.stderr);
-  assert.match(said, /A database could not be made in/);
+  assert.match(said, /A database could not be created in/);
   assert.deepEqual((await readdir(join(dataDir, "postgres"))).sort(), ["socket"]);
   const database = await openDatabase(configure(dataDir), silentLog);
   await database.close();
@@ -122,10 +120,10 @@ test("a disk that takes no more leaves nothing half-made", async () => {
 const ANYBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 const canReadUs = () => spawnSync("setpriv", [...ANYBODY, "test", "-r", fileURLToPath(SERVER)]).status === 0;
 
-test("any other user than root runs it as itself", {
+test("a user other than root runs it as itself", {
   skip:
     (process.getuid?.() !== 0 && "this is what all the other tests show") ||
-    (!canReadUs() && "nobody but root can read this folder"),
+    (!canReadUs() && "only root can read this folder"),
 }, async () => {
   const dataDir = await emptyDataDir();
   await chown(dataDir, 65534, 65534);
@@ -138,12 +136,11 @@ test("any other user than root runs it as itself", {
   await waitForEnd(pid);
   await assert.rejects(
     openDatabase(configure(dataDir), silentLog),
-    (error) =>
-      error instanceof DatabaseFault && /Start Windhover as the user it was started as before/.test(error.message),
+    (error) => error instanceof DatabaseFault && /Start Windhover as the same user as before/.test(error.message),
   );
 });
 
-test("a database named by its URL is used over TCP, and refuses a wrong password without telling it", async () => {
+test("connects to a database URL over TCP, and does not reveal a wrong password", async () => {
   const port = await findFreePort();
   const postgres = await testPostgres({ listen_addresses: "127.0.0.1", port: String(port) });
   const admin = connectClient({ ...readDatabaseUrl(postgres.url), port }, DATABASE_LIMITS, silentLog, testKeyring);
@@ -160,15 +157,13 @@ test("a database named by its URL is used over TCP, and refuses a wrong password
   await assert.rejects(
     openDatabase(configure("/nowhere", url("feathers")), silentLog),
     (error) =>
-      error instanceof DatabaseFault &&
-      /does not let user falcon in/.test(error.message) &&
-      !/feathers/.test(error.message),
+      error instanceof DatabaseFault && /rejects user falcon/.test(error.message) && !/feathers/.test(error.message),
   );
   await admin.end();
   await postgres.close();
   const late = { ...DATABASE_LIMITS, url: url("w1ngs"), start_seconds: 0.2 };
   await assert.rejects(
     openDatabase({ data_dir: "/nowhere", database: late, secrets: TEST_SECRETS }, silentLog),
-    (error) => error instanceof DatabaseFault && /did not answer within 0.2 s/.test(error.message),
+    (error) => error instanceof DatabaseFault && /did not respond within 0.2 s/.test(error.message),
   );
 });

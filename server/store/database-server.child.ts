@@ -6,9 +6,10 @@
  * Says `ready` and PostgreSQL's pid on standard output. On SIGINT it still uses its database, says `used`, closes it and
  * says `closed`. What keeps it from starting goes to standard error.
  */
+
+import { DatabaseFault } from "./client.ts";
 import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
 import { openDatabase } from "./database.ts";
-import { DatabaseFault } from "./fault.ts";
 import { TEST_SECRETS } from "./sealing/test-key.fixture.ts";
 
 const [, , dataDir = ""] = process.argv;

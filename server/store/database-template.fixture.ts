@@ -14,11 +14,11 @@ import { pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { openDatabase } from "./database.ts";
 import { readMigrations } from "./migrate.ts";
-import { findPrograms } from "./postgres-programs.ts";
+import { findPrograms } from "./postgres-setup.ts";
 
 const run = promisify(execFile);
 const TEMPLATES = fileURLToPath(new URL("../../build/test-database/", import.meta.url));
-const INITIALISE = new URL("./initialise-postgres.ts", import.meta.url);
+const INITIALISE = new URL("./postgres-setup.ts", import.meta.url);
 /** Long enough for a machine that is busy with other tests. */
 const LIMITS: Config["database"] = {
   url: null,
@@ -31,7 +31,7 @@ const LIMITS: Config["database"] = {
   restart_most_seconds: 1,
 };
 
-/** What a server finds in this data directory when it starts is a database that it need not make any more. */
+/** Puts a ready database into this data directory, so that a server does not have to create one. */
 export async function copyDatabase(dataDir: string): Promise<void> {
   const template = await findTemplate();
   const folder = join(dataDir, "postgres");
@@ -68,7 +68,7 @@ async function describe(): Promise<string> {
   return `${version}-${process.getuid?.()}-${hash.digest("hex").slice(0, 16)}`;
 }
 
-/** Of several that make it at once the first counts; nobody sees one that is half made. */
+/** Of several that create it at once the first wins; an incomplete one is never visible. */
 async function makeTemplate(template: string): Promise<void> {
   const begun = await testFolder();
   const fresh = `${template}.${process.pid}`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readDatabaseUrl } from "./database-url.ts";
-import { DatabaseFault } from "./fault.ts";
+import { DatabaseFault } from "./client.ts";
+import { readDatabaseUrl } from "./database.ts";
 
 const READ: readonly (readonly [url: string, expected: object])[] = [
   [
@@ -30,11 +30,11 @@ const REFUSED: readonly (readonly [url: string, words: RegExp])[] = [
   ["db.example", /does not begin with postgres:/],
   ["postgres://me:se/cret@db/hawks", /cannot be read|port/],
   ["postgres://me:secret@db/hawks?sslmode=maybe", /sslmode "maybe".*require/],
-  ["postgres://me:secret@db/hawks?port=0", /no port/],
+  ["postgres://me:secret@db/hawks?port=0", /invalid port/],
 ];
 
 for (const [url, words] of REFUSED) {
-  test(`refuses ${url} without telling the password`, () => {
+  test(`rejects ${url} without revealing the password`, () => {
     assert.throws(
       () => readDatabaseUrl(url),
       (error) => error instanceof DatabaseFault && words.test(error.message) && !/se\/?cret@/.test(error.message),

@@ -2,10 +2,9 @@
 import { rm } from "node:fs/promises";
 import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { connectClient, type Sql } from "./client.ts";
-import { Clients } from "./clients.ts";
+import { Clients, connectClient, type Sql } from "./client.ts";
+import { readDatabaseUrl } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
-import { readDatabaseUrl } from "./database-url.ts";
 import { guardSql } from "./guard.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
 import { testKeyring } from "./sealing/test-key.fixture.ts";

@@ -5,10 +5,10 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
+import { DatabaseFault } from "./client.ts";
 import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
 import { borrowDatabase, type Database, openDatabase } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
-import { DatabaseFault } from "./fault.ts";
 import { TEST_SECRETS } from "./sealing/test-key.fixture.ts";
 
 const folders: string[] = [];
@@ -38,7 +38,7 @@ const readPid = async (dataDir: string): Promise<number> =>
 
 const isFault = (words: RegExp) => (error: unknown) => error instanceof DatabaseFault && words.test(error.message);
 
-test("a private database is open to nobody else, is shared with commands, and leaves nothing running", async () => {
+test("a private database is closed to others, is shared with commands, and leaves nothing running", async () => {
   const dataDir = await emptyDataDir();
   const config = configure(dataDir);
   const database = await openDatabase(config, silentLog);
@@ -69,11 +69,11 @@ test("a private database is open to nobody else, is shared with commands, and le
   assert.deepEqual((await readdir(join(dataDir, "postgres"))).sort(), ["data", "socket"]);
 });
 
-test("what was committed is there after PostgreSQL is killed, again and again", async () => {
+test("keeps what was committed when PostgreSQL is killed repeatedly", async () => {
   const dataDir = await filledDataDir();
   const database = await openDatabase(configure(dataDir), silentLog);
   await database.sql`create table birds (n int primary key)`;
-  const told: number[] = [];
+  const confirmed: number[] = [];
   const failures: unknown[] = [];
   let next = 0;
   let isDone = false;
@@ -81,24 +81,24 @@ test("what was committed is there after PostgreSQL is killed, again and again", 
     while (!isDone) {
       const n = next++;
       await database.sql`insert into birds ${database.sql({ n })}`.then(
-        () => told.push(n),
+        () => confirmed.push(n),
         (error) => failures.push(error),
       );
     }
   };
   const writers = [1, 2, 3, 4].map(write);
   for (let round = 0; round < 3; round++) {
-    const before = told.length;
-    while (told.length < before + 50) await wait(10);
+    const before = confirmed.length;
+    while (confirmed.length < before + 50) await wait(10);
     process.kill(await readPid(dataDir), "SIGKILL");
   }
-  const last = told.length;
-  while (told.length < last + 50) await wait(10);
+  const last = confirmed.length;
+  while (confirmed.length < last + 50) await wait(10);
   isDone = true;
   await Promise.all(writers);
   const kept = new Set((await database.sql<{ n: number }[]>`select n from birds`).map(({ n }) => n));
   assert.deepEqual(
-    told.filter((n) => !kept.has(n)),
+    confirmed.filter((n) => !kept.has(n)),
     [],
   );
   assert.ok(failures.every((error) => error instanceof ServiceError && error.code === "database_unavailable"));
@@ -106,7 +106,7 @@ test("what was committed is there after PostgreSQL is killed, again and again", 
   await database.close();
 });
 
-test("while it cannot be restarted, queries are refused in time and health says why", async () => {
+test("while it cannot be restarted, queries are rejected in time and health gives the reason", async () => {
   const dataDir = await filledDataDir();
   const database = await openDatabase(configure(dataDir, { wait_seconds: 0.1 }), silentLog);
   const version = join(dataDir, "postgres/data/PG_VERSION");
@@ -120,14 +120,14 @@ test("while it cannot be restarted, queries are refused in time and health says 
     database.sql.begin((tx) => tx`select 1`),
     unavailable,
   );
-  while (!/made by PostgreSQL 9/.test((await database.health()) ?? "")) await wait(10);
+  while (!/created by PostgreSQL 9/.test((await database.health()) ?? "")) await wait(10);
   await writeFile(version, "15\n");
   while ((await database.health()) !== null) await wait(10);
   assert.equal((await database.sql`select 1`).length, 1);
   await database.close();
 });
 
-test("closing while it is down ends the attempts", async () => {
+test("close ends the restart attempts", async () => {
   const dataDir = await filledDataDir();
   const config = configure(dataDir, { restart_first_seconds: 600, restart_most_seconds: 600 });
   const database = await openDatabase(config, silentLog);
@@ -136,7 +136,7 @@ test("closing while it is down ends the attempts", async () => {
   await database.close();
 });
 
-test("a lock file that was left behind is seen through, even if another process has its number", async () => {
+test("ignores a stale lock file, even if its pid was reused", async () => {
   const dataDir = await filledDataDir();
   await (await openDatabase(configure(dataDir), silentLog)).close();
   const data = join(dataDir, "postgres/data");
@@ -147,25 +147,25 @@ test("a lock file that was left behind is seen through, even if another process 
   await database.close();
 });
 
-test("data of another version of PostgreSQL, or no data at all, is named and left alone", async () => {
+test("reports data of another PostgreSQL version, or a folder that is not a database, and does not change it", async () => {
   const dataDir = await emptyDataDir();
   const data = join(dataDir, "postgres/data");
   await mkdir(data, { recursive: true });
   await writeFile(join(data, "PG_VERSION"), "9\n");
   await assert.rejects(
     openDatabase(configure(dataDir), silentLog),
-    isFault(/made by PostgreSQL 9; installed is \d+.*Install postgresql-9/),
+    isFault(/created by PostgreSQL 9; installed: \d+.*Install postgresql-9/),
   );
   await rm(join(data, "PG_VERSION"));
   await writeFile(join(data, "notes.txt"), "mine");
   await assert.rejects(
     openDatabase(configure(dataDir), silentLog),
-    isFault(/holds no PostgreSQL database. Move it away/),
+    isFault(/is not a PostgreSQL database. Move it away/),
   );
   assert.deepEqual(await readdir(data), ["notes.txt"]);
 });
 
-test("a data directory with a long path has its socket elsewhere", async () => {
+test("places the socket elsewhere for a data directory with a long path", async () => {
   const dataDir = join(await emptyDataDir(), ..."ab".split("").map((letter) => letter.repeat(100)));
   const database = await openDatabase(configure(dataDir), silentLog);
   assert.equal(await database.health(), null);
@@ -179,7 +179,7 @@ test("a data directory with a long path has its socket elsewhere", async () => {
   folders.push(socketFolder);
 });
 
-test("a data directory that user postgres may not enter keeps its database elsewhere", {
+test("places the database elsewhere for a data directory that user postgres may not enter", {
   skip: process.getuid?.() !== 0 && "only root has another user run PostgreSQL",
 }, async () => {
   const dataDir = await emptyDataDir();
@@ -187,7 +187,7 @@ test("a data directory that user postgres may not enter keeps its database elsew
   const warnings: string[] = [];
   const log = Object.assign(Object.create(silentLog), { warn: (_: object, text: string) => warnings.push(text) });
   let database: Database = await openDatabase(configure(dataDir), log);
-  const [, outside = ""] = /is kept in (\/var\/lib\/windhover\/\w+)/.exec(warnings.join("\n")) ?? [];
+  const [, outside = ""] = /the database is in (\/var\/lib\/windhover\/\w+)/.exec(warnings.join("\n")) ?? [];
   folders.push(outside);
   assert.equal((await stat(outside)).mode & 0o777, 0o700);
   await database.sql`create table birds (name text)`;

@@ -1,30 +1,26 @@
+/** Opens and closes the database. */
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { type Address, connectClient, type Sql } from "./client.ts";
-import { Clients } from "./clients.ts";
-import { readDatabaseUrl } from "./database-url.ts";
-import { DatabaseFault } from "./fault.ts";
-import { type Guard, guardSql, isAway } from "./guard.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
+import { type Address, Clients, connectClient, DatabaseFault, type Sql } from "./client.ts";
+import { type Guard, guardSql, isUnavailable } from "./guard.ts";
 import { migrate } from "./migrate.ts";
-import { listDataFolders } from "./postgres-place.ts";
+import { listDataFolders } from "./postgres-setup.ts";
 import { findPostmaster } from "./postmaster.ts";
-import { socketAddress } from "./private-postgres.ts";
-import { CLOSED } from "./sealing/keyring.ts";
-import { type LoadedKeyring, loadKeyring } from "./sealing/load-keyring.ts";
+import { SupervisedPostgres, socketAddress } from "./private-postgres.ts";
+import { CLOSED, type LoadedKeyring, loadKeyring } from "./sealing/keyring.ts";
 import { sealStored } from "./sealing/seal-stored.ts";
-import { SupervisedPostgres } from "./supervised-postgres.ts";
 
-/** What of the configuration says where the database is. */
 export type DatabaseConfig = Pick<Config, "data_dir" | "database" | "secrets">;
 
 export interface Database {
-  /** Rejects with `database_unavailable` while the database is away; a short absence is waited out. */
+  /** Rejects with `database_unavailable` while the database is down; waits for a short restart. */
   readonly sql: Sql;
-  /** Null when it answers, else why not. */
+  /** Null if it responds, else the reason. */
   readonly health: () => Promise<null | string>;
-  /** Resolves when every connection is closed and nothing of a private PostgreSQL is left. */
+  /** Resolves when every connection is closed and a private PostgreSQL has ended. */
   close(): Promise<void>;
 }
 
@@ -32,14 +28,14 @@ const RETRY_MS = 100;
 const OLDEST_VERSION = 130_000;
 
 /**
- * The database that the configuration names, else a private one, migrated. Rejects with `DatabaseFault`, and then
- * nothing is left running.
+ * Opens the configured database, or else a private one, and migrates it. Rejects with `DatabaseFault`; then nothing is left
+ * running.
  */
 export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
   return open(config, log, await loadKeyring(config));
 }
 
-/** Without keys secrets can be neither read nor written. */
+/** Without keys, secrets can be neither read nor written. */
 async function open(config: DatabaseConfig, log: Logger, keys: LoadedKeyring | null): Promise<Database> {
   const { url } = config.database;
   if (url !== null) return openAt(readDatabaseUrl(url), null, config, log, keys);
@@ -57,7 +53,7 @@ async function open(config: DatabaseConfig, log: Logger, keys: LoadedKeyring | n
   }
 }
 
-/** For commands that touch no secrets: the private database of a server that runs is used along with it; else as `openDatabase`. */
+/** For commands that need no secrets: shares the private database of a running server; else as `openDatabase`. */
 export async function borrowDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
   if (config.database.url !== null) return open(config, log, null);
   for (const folder of await listDataFolders(resolve(config.data_dir))) {
@@ -81,7 +77,7 @@ async function openAt(
   try {
     await waitForAnswer(clients.current, address, start_seconds * 1000);
     const applied = await migrate(clients.current);
-    if (applied.length > 0) log.info({ applied }, "the database was migrated");
+    if (applied.length > 0) log.info({ applied }, "database migrated");
     const sealed = keys === null ? 0 : await sealStored(clients.current, keys);
     if (sealed > 0) log.info({ sealed, key: keys?.keyring.currentId }, "secrets sealed with the current key");
   } catch (error) {
@@ -113,7 +109,7 @@ async function openAt(
   };
 }
 
-/** One that is just coming up is waited for; one that refuses us is not. */
+/** Waits for a database that is starting, but not for one that rejects the login. */
 async function waitForAnswer(client: Sql, address: Address, limitMs: number): Promise<void> {
   const deadlineMs = performance.now() + limitMs;
   const name = `The database ${address.database} at ${address.host}`;
@@ -122,19 +118,70 @@ async function waitForAnswer(client: Sql, address: Address, limitMs: number): Pr
       const [row] = await client<{ version: number; text: string }[]>`
         select current_setting('server_version_num')::int as version, current_setting('server_version') as text`;
       if (row !== undefined && row.version >= OLDEST_VERSION) return;
-      throw new DatabaseFault(`${name} is PostgreSQL ${row?.text}; 13 or later is needed.`);
+      throw new DatabaseFault(`${name} is PostgreSQL ${row?.text}; expected 13 or later.`);
     } catch (error) {
       if (error instanceof DatabaseFault) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      if (!isAway(error)) {
-        throw new DatabaseFault(`${name} does not let user ${address.user} in: ${reason}. Check DATABASE_URL.`, {
+      if (!isUnavailable(error)) {
+        throw new DatabaseFault(`${name} rejects user ${address.user}: ${reason}. Check DATABASE_URL.`, {
           cause: error,
         });
       }
       if (performance.now() > deadlineMs) {
-        throw new DatabaseFault(`${name} did not answer within ${limitMs / 1000} s: ${reason}.`, { cause: error });
+        throw new DatabaseFault(`${name} did not respond within ${limitMs / 1000} s: ${reason}.`, { cause: error });
       }
     }
     await wait(RETRY_MS);
   }
+}
+
+const EXAMPLE = "postgres://user:password@host:5432/name, or postgres:///name?host=/folder/of/socket&user=user";
+const SSL_MODES = {
+  disable: false,
+  allow: "prefer",
+  prefer: "prefer",
+  require: "require",
+  "verify-ca": "verify-full",
+  "verify-full": "verify-full",
+} as const;
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+const isSslMode = (text: string): text is keyof typeof SSL_MODES => Object.hasOwn(SSL_MODES, text);
+
+/** As libpq reads it: `host`, `port`, `user`, `password` may be parameters, too; a host with a slash is a folder. */
+export function readDatabaseUrl(text: string): Address {
+  const fault = (reason: string) =>
+    new DatabaseFault(`The database URL ${reason}: "${maskCredentials(text)}". Expected ${EXAMPLE}.`);
+  if (!/^postgres(ql)?:\/\//.test(text)) throw fault("does not begin with postgres://");
+  if (!URL.canParse(text)) throw fault("cannot be read (a special character in the password must be %-encoded)");
+  const url = new URL(text);
+  const given = new Map(url.searchParams);
+  const take = (name: string): string | undefined => {
+    const value = given.get(name);
+    given.delete(name);
+    return value === "" ? undefined : value;
+  };
+  const host = take("host") ?? (decode(url.hostname).replace(/^\[(.*)\]$/, "$1") || "localhost");
+  const port = Number(take("port") ?? (url.port || "5432"));
+  const user = take("user") ?? (decode(url.username) || "postgres");
+  const password = take("password") ?? (decode(url.password) || null);
+  const mode = take("sslmode") ?? "prefer";
+  if (!isSslMode(mode)) throw fault(`has the sslmode "${mode}", expected one of ${Object.keys(SSL_MODES).join(", ")}`);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw fault("has an invalid port");
+  return {
+    host,
+    port,
+    user,
+    password,
+    database: decode(url.pathname.slice(1)) || user,
+    ssl: host.startsWith("/") ? false : SSL_MODES[mode],
+    parameters: Object.fromEntries(given),
+  };
 }

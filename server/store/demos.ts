@@ -1,6 +1,7 @@
-/** What there is of demos: a source by its path and its name, and a process on it. */
-import type { ProcessState } from "../processes/processes.ts";
+/** Demos: a source with a certain path and alias, and a process that uses it. */
+
 import type { Queries } from "./client.ts";
+import type { ProcessState } from "./processes.ts";
 
 export interface DemoPlace {
   readonly userUuid: string;
@@ -9,7 +10,7 @@ export interface DemoPlace {
   readonly alias: string;
 }
 
-/** The oldest where somebody has registered another with the same path and name. Null: there is none. */
+/** The oldest, if there are several. Null if there is none. */
 export async function findDemoSource(sql: Queries, { userUuid, path, alias }: DemoPlace): Promise<string | null> {
   const [row] = await sql<{ uuid: string }[]>`
     select uuid from sources
@@ -24,7 +25,7 @@ export interface DemoProcess {
   readonly state: ProcessState;
 }
 
-/** That have not ended, newest first. */
+/** Not ended, newest first. */
 export function listActiveOn(sql: Queries, sourceUuid: string): Promise<readonly DemoProcess[]> {
   return sql<DemoProcess[]>`
     select uuid, graph, state from processes
@@ -38,7 +39,7 @@ export interface KeptDemo {
   readonly path: string;
 }
 
-/** On which a process of this machine should run. */
+/** With a process that should be running on this machine. */
 export function listDemosToKeep(
   sql: Queries,
   nodeUuid: string,

@@ -1,9 +1,9 @@
-/** The work of enhancing reports: who does it, how far it is, and what was found out. Claimed as processes are. */
+/** Enhancements of reports: owner, progress, results. Claimed like processes. */
 import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
-import { lockUser } from "./lock-user.ts";
+import { lockUser } from "./users.ts";
 
 export interface EnhancementRow {
   readonly processUuid: string;
@@ -17,7 +17,7 @@ export interface EnhancementRow {
   readonly fence: number;
 }
 
-/** What is written with an earlier fence is lost. */
+/** Writes with an earlier fence are rejected. */
 export type EnhancementClaim = Pick<EnhancementRow, "processUuid" | "fence">;
 
 export interface NewEnhancement {
@@ -29,7 +29,7 @@ export interface NewEnhancement {
   readonly limit: number;
 }
 
-/** Of two at once one is new, and the other is the same. One that has ended begins again. */
+/** A running one is returned; one that has ended is started again. Rejects with `processes_limit_reached`. */
 export async function insertEnhancement(
   sql: Sql,
   { processUuid, userUuid, nodeUuid, leaseSeconds, limit }: NewEnhancement,
@@ -38,7 +38,7 @@ export async function insertEnhancement(
     await lockUser(sql, userUuid);
     const running = await findEnhancement(sql, processUuid);
     if (running?.status === "RUNNING") return { row: running, isNew: false };
-    await expectPlace(sql, userUuid, limit);
+    await expectBelowLimit(sql, userUuid, limit);
     const [row] = await sql<EnhancementRow[]>`
       insert into enhancements (process_uuid, status, total, node_uuid, lease_until)
       select ${processUuid}, 'RUNNING', count(*), ${nodeUuid}, now() + make_interval(secs => ${leaseSeconds})
@@ -53,7 +53,7 @@ export async function insertEnhancement(
   });
 }
 
-async function expectPlace(sql: Queries, userUuid: string, limit: number): Promise<void> {
+async function expectBelowLimit(sql: Queries, userUuid: string, limit: number): Promise<void> {
   const [row] = await sql<{ processes: number; enhancements: number }[]>`
     select
       (select count(*) from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')) as processes,
@@ -62,7 +62,7 @@ async function expectPlace(sql: Queries, userUuid: string, limit: number): Promi
   const { processes = 0, enhancements = 0 } = row ?? {};
   if (processes + enhancements < limit) return;
   throw new ServiceError("processes_limit_reached", {
-    detail: `${processes} processes and ${enhancements} enhancements of this key are active and it may have ${limit}; stop one (DELETE /process/{process_uuid}) or wait, and try again`,
+    detail: `process limit reached for this key (${limit}): ${processes} processes and ${enhancements} enhancements are active; stop one (DELETE /process/{process_uuid}) or wait, and try again`,
   });
 }
 
@@ -71,7 +71,7 @@ export async function findEnhancement(sql: Queries, processUuid: string): Promis
   return row ?? null;
 }
 
-/** Those that nobody works on, be it what this machine itself did not renew in time. */
+/** Claims enhancements without an owner, including those that this machine did not renew in time. */
 export async function claimEnhancements(
   sql: Queries,
   nodeUuid: string,
@@ -90,7 +90,7 @@ export async function claimEnhancements(
     returning *`;
 }
 
-/** Of these claims, those that are still this machine's. */
+/** Those of these claims that this machine still owns. */
 export async function renewEnhancements(
   sql: Queries,
   leaseSeconds: number,
@@ -104,14 +104,14 @@ export async function renewEnhancements(
     returning process_uuid, enhancements.fence`;
 }
 
-/** So that the next server goes on at once. */
+/** Lets the next server continue at once. */
 export async function releaseEnhancement(sql: Queries, { processUuid, fence }: EnhancementClaim): Promise<void> {
   await sql`
     update enhancements set node_uuid = null, lease_until = null
     where process_uuid = ${processUuid} and fence = ${fence}`;
 }
 
-/** By id, those above `after`, each with its picture. */
+/** By id, above `after`, each with its image. */
 export async function readTracksToEnhance(
   sql: Queries,
   processUuid: string,
@@ -126,7 +126,7 @@ export async function readTracksToEnhance(
   return rows.map(({ jpeg, ...row }) => ({ ...row, jpeg: jpeg?.toString("base64") ?? null }));
 }
 
-/** What was found out and the place, in one: each track is done once. False: somebody else does it now, or it is gone. */
+/** Results and progress in one transaction: each track is done once. False: lease lost, or deleted. */
 export async function writeEnhanced(
   sql: Sql,
   { processUuid, fence }: EnhancementClaim,
@@ -146,7 +146,7 @@ export async function writeEnhanced(
   });
 }
 
-/** Returns how many there were without a track that was done between them; null: it is somebody else's now. */
+/** Resolves with the number of crashes since the last finished track; null: lease lost. */
 export async function countCrash(sql: Queries, { processUuid, fence }: EnhancementClaim): Promise<number | null> {
   const [row] = await sql<{ crashes: number }[]>`
     update enhancements set crashes = crashes + 1
@@ -155,7 +155,7 @@ export async function countCrash(sql: Queries, { processUuid, fence }: Enhanceme
   return row?.crashes ?? null;
 }
 
-/** `fault` null: every track is done. */
+/** `fault` null: all tracks are done. */
 export async function endEnhancement(
   sql: Queries,
   { processUuid, fence }: EnhancementClaim,

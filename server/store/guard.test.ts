@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ServiceError } from "../service-error.ts";
-import { connectClient } from "./client.ts";
-import { Clients } from "./clients.ts";
+import { Clients, connectClient } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
-import { readDatabaseUrl } from "./database-url.ts";
+import { readDatabaseUrl } from "./database.ts";
 import { type Guard, guardSql } from "./guard.ts";
 import { testKeyring } from "./sealing/test-key.fixture.ts";
 
@@ -31,7 +30,7 @@ function open(guard: Partial<Guard> = {}, limits: Partial<typeof DATABASE_LIMITS
 const hasCode = (code: string) => (error: unknown) => error instanceof Error && "code" in error && error.code === code;
 const unavailable = (error: unknown) => error instanceof ServiceError && error.code === "database_unavailable";
 
-test("everything of the client works through the guard", async () => {
+test("passes all features of the client through", async () => {
   const { sql } = open();
   await sql`create table birds (id bigint primary key, wing_span numeric, seen_at timestamptz(3), notes jsonb)`;
   const at = new Date("2030-01-02T03:04:05.678Z");
@@ -49,7 +48,7 @@ test("everything of the client works through the guard", async () => {
   assert.equal(await sql.begin(async (tx) => (await tx`update birds set wing_span = 1`).count), 3);
 });
 
-test("what a query did wrong comes back as PostgreSQL says it", async () => {
+test("passes errors of queries through unchanged", async () => {
   const { sql } = open();
   await sql`create table nests (id int primary key)`;
   await sql`insert into nests values (1)`;
@@ -62,12 +61,12 @@ test("what a query did wrong comes back as PostgreSQL says it", async () => {
   await assert.rejects(sql`select 9007199254740993::bigint`, /does not fit into a number/);
 });
 
-test("a statement that takes too long is ended by the database", async () => {
+test("the database cancels a statement that takes too long", async () => {
   const { sql } = open({}, { statement_seconds: 0.1 });
   await assert.rejects(sql`select pg_sleep(60)`, unavailable);
 });
 
-test("a connection that falls silent is given up, and the next query has another one", async () => {
+test("abandons a connection that does not respond, and uses another for the next query", async () => {
   const { sql } = open({ limitMs: 500 }, { connections: 2 });
   const [{ pid = 0 } = {}] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
   process.kill(pid, "SIGSTOP");
@@ -89,7 +88,7 @@ test("a connection that falls silent is given up, and the next query has another
   }
 });
 
-test("a query waits for a database that comes up, but not for ever", async () => {
+test("a query waits for a database that starts, within a limit", async () => {
   let raise = () => {};
   const up = new Promise<void>((resolve) => {
     raise = resolve;

@@ -1,14 +1,12 @@
 /**
- * What stands between queries and a database that is away: a query waits briefly for one that is being restarted, and
- * rejects with `database_unavailable` when there is none, with `disk_full` when its disk is full.
+ * Queries of a database that may be down: a query waits briefly for a restart, rejects with `database_unavailable` if the
+ * database does not come up, and with `disk_full` if its disk is full.
  */
 import { ServiceError } from "../service-error.ts";
-import type { Sql } from "./client.ts";
-import type { Clients } from "./clients.ts";
-import { codeOf, LOST } from "./fault-codes.ts";
+import { type Clients, codeOf, LOST, type Sql } from "./client.ts";
 
-/** None can be had; or PostgreSQL is coming up, out of connections, too slow. */
-const AWAY = new Set<unknown>([
+/** No connection; or PostgreSQL is starting, out of connections, or too slow. */
+const UNAVAILABLE = new Set<unknown>([
   ...LOST,
   ...["CONNECTION_DESTROYED", "CONNECTION_ENDED", "CONNECT_TIMEOUT"],
   ...["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
@@ -17,7 +15,7 @@ const AWAY = new Set<unknown>([
 const DISK_FULL = "53100";
 const RETRY_AFTER_SECONDS = 2;
 
-export const isAway = (error: unknown): boolean => AWAY.has(codeOf(error));
+export const isUnavailable = (error: unknown): boolean => UNAVAILABLE.has(codeOf(error));
 
 const unavailable = (detail: string, cause?: unknown): ServiceError =>
   new ServiceError("database_unavailable", { detail, retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
@@ -26,25 +24,27 @@ export function translate(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   if (codeOf(error) === DISK_FULL) {
     return new ServiceError("disk_full", {
-      detail: "The disk of the database is full. Make room on it.",
+      detail: "The disk of the database is full. Free space on it.",
       cause: error,
     });
   }
-  return isAway(error) ? unavailable("The database is away or too slow. Try again in a moment.", error) : error;
+  return isUnavailable(error)
+    ? unavailable("The database is unavailable or too slow. Try again in a moment.", error)
+    : error;
 }
 
 export interface Guard {
-  /** Resolves at once when the database is up; null when nobody can tell. */
+  /** Resolves when the database is up; null if that is not known. */
   readonly whenUp: (() => Promise<void>) | null;
   readonly waitMs: number;
-  /** After so long a query that has heard nothing is given up; a whole transaction after three times as long. */
+  /** Time limit of a query; three times as long for a transaction. */
   readonly limitMs: number;
 }
 
 export interface GuardedSql {
-  /** The same, guarded. Inside a transaction errors are as they come; what `begin` rejects with is translated. */
+  /** Inside a transaction errors are unchanged; `begin` rejects with the translated error. */
   readonly sql: Sql;
-  /** Resolves when nothing is under way, or after the time given. */
+  /** Resolves when no query is running, or after this time. */
   settle(limitMs: number): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function guardSql(clients: Clients, guard: Guard): GuardedSql {
 
 const noop = () => {};
 
-/** The client sends a query when somebody first asks for its result, so that is where waiting has to happen. */
+/** The client sends a query on the first `then`: that is where it has to wait. */
 function guardThen(query: Promise<unknown>, guarded: (run: () => PromiseLike<unknown>) => Promise<unknown>): void {
   const send = query.then;
   let result: Promise<unknown> | null = null;
@@ -84,7 +84,7 @@ function guardThen(query: Promise<unknown>, guarded: (run: () => PromiseLike<unk
     result ??= guarded(() => new Promise((resolve, reject) => Reflect.apply(send, query, [resolve, reject])));
     return result.then(onResult, onError);
   };
-  // biome-ignore lint/suspicious/noThenProperty: the query is a promise already.
+  // biome-ignore lint/suspicious/noThenProperty: the query is a promise.
   Object.defineProperty(query, "then", { value: then });
 }
 
@@ -98,17 +98,17 @@ async function runGuarded<T>(
     await within(whenUp(), waitMs, () => unavailable("The database is being restarted. Try again in a moment."));
   }
   try {
-    return await within(run(), limitMs, () => new Silence());
+    return await within(run(), limitMs, () => new NoResponse());
   } catch (error) {
-    if (error instanceof Silence || LOST.has(codeOf(error))) onLost();
-    throw error instanceof Silence
-      ? unavailable("The database does not answer. Try again in a moment.")
+    if (error instanceof NoResponse || LOST.has(codeOf(error))) onLost();
+    throw error instanceof NoResponse
+      ? unavailable("The database does not respond. Try again in a moment.")
       : translate(error);
   }
 }
 
-/** Nothing was heard in time. */
-class Silence extends Error {}
+/** No response in time. */
+class NoResponse extends Error {}
 
 function within<T>(promise: PromiseLike<T>, limitMs: number, onLate: () => unknown): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,9 +1,11 @@
 /**
- * Paths of the media hub, `<username>/<stream path>`: those of media-server sources and those of rtsp outputs. Usernames
- * are unique, so that a path is one user's.
+ * Paths of the media hub, `<username>/<stream path>`: of media-server sources and of rtsp outputs. A path belongs to one
+ * user.
  */
 import { ServiceError } from "../service-error.ts";
 import type { Queries } from "./client.ts";
+
+export const hubPath = (username: string, streamPath: string): string => `${username}/${streamPath}`;
 
 export interface NamingSource {
   readonly uuid: string;
@@ -11,7 +13,7 @@ export interface NamingSource {
   readonly streamType: "rtsp" | "rtmp";
 }
 
-/** What names a path; neither: nobody has registered it. */
+/** What a path is registered for. */
 export interface PathNames {
   /** Newest first. */
   readonly sources: readonly NamingSource[];
@@ -35,17 +37,17 @@ export async function isSourcePath(sql: Queries, userUuid: string, path: string)
   return row !== undefined;
 }
 
-export interface PathStanding {
+export interface PathStatus {
   readonly path: string;
   /** The key of its owner is neither revoked nor expired. */
   readonly isKeyGood: boolean;
-  /** A source or an output has it. */
+  /** It belongs to a source or an output. */
   readonly isNamed: boolean;
 }
 
-export async function judgePaths(sql: Queries, paths: readonly string[]): Promise<readonly PathStanding[]> {
+export async function judgePaths(sql: Queries, paths: readonly string[]): Promise<readonly PathStatus[]> {
   if (paths.length === 0) return [];
-  return sql<PathStanding[]>`
+  return sql<PathStatus[]>`
     select paths.path,
       users.uuid is not null and users.revoked_at is null and coalesce(users.expires_at > now(), true) as is_key_good,
       exists (select from sources where sources.user_uuid = users.uuid and sources.hub_path = paths.path)
@@ -60,7 +62,7 @@ export interface PathOwner {
   readonly path: string;
 }
 
-/** Of a media-server source or an rtsp output, with its owner, as long as the key of that one is good. Null: there is none. */
+/** The path of a media-server source or an rtsp output. Null if it has none, or the key of its owner is not valid. */
 export async function findHubPath(sql: Queries, kind: "source" | "output", uuid: string): Promise<PathOwner | null> {
   const found =
     kind === "source"
@@ -74,5 +76,30 @@ export async function findHubPath(sql: Queries, kind: "source" | "output", uuid:
 
 export const pathInUse = (path: string, owner: string): ServiceError =>
   new ServiceError("path_in_use", {
-    detail: `${owner} of yours has the path /${path} already; streams and rtsp outputs share their paths: choose another`,
+    detail: `${owner} of yours uses the path /${path}; streams and rtsp outputs share their paths: choose another`,
   });
+
+/** The source of a recorded stream. */
+export interface PathSubject {
+  readonly userUuid: string;
+  readonly sourceUuid: string;
+  readonly alias: string;
+  readonly path: string;
+}
+
+export interface PublishedPath {
+  readonly path: string;
+  /** Null: unknown. */
+  readonly protocol: "rtsp" | "rtmp" | null;
+}
+
+/** The sources of these paths; of several with one path that of the protocol, else the newest. */
+export function findSubjects(sql: Queries, published: readonly PublishedPath[]): Promise<readonly PathSubject[]> {
+  const paths = published.map(({ path, protocol }) => ({ path, protocol }));
+  return sql<PathSubject[]>`
+    select distinct on (paths.path) sources.user_uuid, sources.uuid as source_uuid, sources.alias, paths.path
+    from jsonb_to_recordset(${sql.json(paths)}) as paths (path text, protocol text)
+      join users on users.username = split_part(paths.path, '/', 1)
+      join sources on sources.user_uuid = users.uuid and sources.hub_path = paths.path
+    order by paths.path, (sources.stream_type = paths.protocol) desc nulls last, sources.created_at desc`;
+}

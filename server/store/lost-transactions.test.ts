@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { connectClient, type Sql } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
-import { readDatabaseUrl } from "./database-url.ts";
+import { readDatabaseUrl } from "./database.ts";
 import { testKeyring } from "./sealing/test-key.fixture.ts";
 
 const postgres = await testPostgres();
@@ -33,7 +33,7 @@ async function settle(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await turn();
 }
 
-test("a connection that is killed under a query of a transaction costs the transaction, not the process", async () => {
+test("a connection lost during a query fails the transaction, not the process", async () => {
   const sql = await connect();
   await assert.rejects(
     sql.begin(async (tx) => {
@@ -47,7 +47,7 @@ test("a connection that is killed under a query of a transaction costs the trans
   assert.deepEqual(faults, []);
 });
 
-test("a transaction that goes on after its connection was killed is refused its next query", async () => {
+test("rejects the next query of a transaction whose connection was lost", async () => {
   const sql = await connect();
   let goOn: () => void = () => {};
   const mayGoOn = new Promise<void>((resolve) => {
@@ -73,7 +73,7 @@ test("a transaction that goes on after its connection was killed is refused its 
   assert.match(String(refused), /the connection of this transaction was lost/);
 });
 
-test("a transaction that is told to end by the server costs nothing else either", async () => {
+test("a transaction terminated by the server fails nothing else", async () => {
   const sql = await connect();
   const other = await connect();
   await assert.rejects(
@@ -89,7 +89,7 @@ test("a transaction that is told to end by the server costs nothing else either"
   assert.equal((await other`select 1 as one`)[0]?.one, 1);
 });
 
-test("what a transaction throws by itself is rolled back and thrown as before", async () => {
+test("an error thrown in a transaction rolls back and is passed through", async () => {
   const sql = await connect();
   await sql`create table birds (id int primary key)`;
   await assert.rejects(

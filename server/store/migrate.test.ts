@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { connectClient, type Sql } from "./client.ts";
+import { connectClient, DatabaseFault, type Sql } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
-import { readDatabaseUrl } from "./database-url.ts";
-import { DatabaseFault } from "./fault.ts";
+import { readDatabaseUrl } from "./database.ts";
 import { migrate, planMigrations, readMigrations } from "./migrate.ts";
 import { testKeyring } from "./sealing/test-key.fixture.ts";
 
@@ -32,7 +31,7 @@ async function clear(): Promise<void> {
   await sql`create schema public`;
 }
 
-test("our own migrations make every table, once", async () => {
+test("the migrations create every table, once", async () => {
   await clear();
   const all = await readMigrations();
   assert.deepEqual(
@@ -43,7 +42,7 @@ test("our own migrations make every table, once", async () => {
   assert.ok((await tableNames()).includes("processes"));
 });
 
-test("of several that migrate at once one does it", async () => {
+test("of several servers that migrate at once, one does", async () => {
   await clear();
   const others = await Promise.all([1, 2, 3, 4].map(() => migrate(sql, [first, second])));
   assert.deepEqual(
@@ -53,19 +52,19 @@ test("of several that migrate at once one does it", async () => {
   assert.deepEqual([...(await sql`select * from birds`)], [{ name: "kestrel", wings: 2 }]);
 });
 
-test("only what is new is applied", async () => {
+test("applies only new migrations", async () => {
   await clear();
   assert.deepEqual(await migrate(sql, [first]), ["001-first.sql"]);
   assert.deepEqual(await migrate(sql, [first, second]), ["002-second.sql"]);
 });
 
-test("a migration that fails leaves nothing of those before it", async () => {
+test("a failed migration rolls back those before it", async () => {
   await clear();
   await assert.rejects(migrate(sql, [first, { name: "002-bad.sql", text: "create table x (); select nonsense;" }]));
   assert.deepEqual(await tableNames(), []);
 });
 
-test("a changed migration, one of a newer version and one out of order are refused", async () => {
+test("rejects a changed migration, one of a newer version, and one out of order", async () => {
   await clear();
   await migrate(sql, [first, second]);
   const refused = async (migrations: Parameters<typeof migrate>[1], words: RegExp) =>
@@ -75,6 +74,6 @@ test("a changed migration, one of a newer version and one out of order are refus
   await refused([first, { name: "001-late.sql", text: "" }, second], /001-late\.sql comes before 002-second\.sql/);
 });
 
-test("a plan of nothing on a fresh database is all of it", () => {
+test("plans all migrations for an empty database", () => {
   assert.deepEqual(planMigrations([first, second], []), [first, second]);
 });

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import type { Sql } from "./client.ts";
-import { DatabaseFault } from "./fault.ts";
+import { DatabaseFault, type Sql } from "./client.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
 const FILE_NAME = /^\d{3}-[a-z0-9-]+\.sql$/;
-/** Any number will do, as long as it stays the same. */
+/** Arbitrary, but must not change. */
 export const MIGRATION_LOCK = 7_046_029_254;
 const LIMIT = "5min";
 
@@ -26,21 +25,21 @@ export async function readMigrations(folder: URL = FOLDER): Promise<readonly Mig
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), "utf8") })));
 }
 
-/** What is still to be applied, in order. Throws `DatabaseFault` when the database is not of this line. */
+/** Migrations to apply, in order. Throws `DatabaseFault` if the database has others than these. */
 export function planMigrations(migrations: readonly Migration[], applied: readonly Applied[]): readonly Migration[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
   for (const { name, sha256 } of applied) {
     const migration = known.get(name);
     if (migration === undefined) {
       throw new DatabaseFault(
-        `The database is of a newer Windhover: it holds the migration ${name}, which this one does not know. ` +
-          `Start the newer version again, or give this one a database of its own.`,
+        `The database was migrated by a newer Windhover: this version does not know the migration ${name}. ` +
+          `Start the newer version, or use another database for this one.`,
       );
     }
     if (digest(migration.text) !== sha256) {
       throw new DatabaseFault(
-        `The migration ${name} is not the one that made this database: the file has changed since. ` +
-          `Put the file back as it was, and make the change a new migration.`,
+        `The migration ${name} has changed since it was applied to this database. ` +
+          `Restore the file, and put the change into a new migration.`,
       );
     }
   }
@@ -53,12 +52,10 @@ export function planMigrations(migrations: readonly Migration[], applied: readon
       .at(-1) ?? "";
   const late = due.find(({ name }) => name < last);
   if (late === undefined) return due;
-  throw new DatabaseFault(
-    `The migration ${late.name} comes before ${last}, which this database has already: renumber it.`,
-  );
+  throw new DatabaseFault(`The migration ${late.name} comes before ${last}, which was applied already: renumber it.`);
 }
 
-/** All that are due or none, in one transaction; of several servers that start at once, one does it and the others wait. */
+/** All or none, in one transaction. Of several servers that start at once, one migrates and the others wait. */
 export async function migrate(sql: Sql, migrations?: readonly Migration[]): Promise<readonly string[]> {
   const all = migrations ?? (await readMigrations());
   return sql.begin(async (tx) => {

@@ -1,56 +1,47 @@
-/** The machines that share this database. Time is the database's own: clocks of machines differ. */
+/** The machines that share this database, and the signing key of the installation. Times are of the database: clocks of machines differ. */
+
+import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
+import { Poller } from "../async/poller.ts";
 import { newUuid } from "../uuid.ts";
 import type { Fragment, Queries, Sql } from "./client.ts";
 
 export interface Node {
   readonly uuid: string;
-  /** Gone for the others at once. */
+  /** Removes it for the others at once. */
   leave(): Promise<void>;
 }
 
-/** Makes this machine known and keeps it so. A database that is away is tried again with the next renewal. */
+/** Registers this machine and renews its row. */
 export async function joinNodes(sql: Sql, limits: Config["node"], log: Logger): Promise<Node> {
   const uuid = newUuid();
   await renewNode(sql, uuid);
-  let renewal: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | null = null;
-  const renew = async () => {
+  const renewing = new Poller(async () => {
     try {
       await renewNode(sql, uuid);
       await expireNodes(sql, limits.lease_seconds);
     } catch (error) {
-      log.warn({ err: error }, "this node could not be renewed in the database");
+      log.warn({ err: error }, "node could not be renewed in the database; retrying");
     }
-    schedule();
-  };
-  const schedule = () => {
-    if (isLeaving) return;
-    timer = setTimeout(() => {
-      renewal = renew();
-    }, limits.renew_seconds * 1000);
-    timer.unref();
-  };
-  let isLeaving = false;
-  schedule();
+    return limits.renew_seconds * 1000;
+  });
+  renewing.start(limits.renew_seconds * 1000);
   return {
     uuid,
     leave: async () => {
-      isLeaving = true;
-      if (timer !== null) clearTimeout(timer);
-      await renewal;
+      await renewing.close();
       await removeNodes(sql, sql`uuid = ${uuid}`);
     },
   };
 }
 
-/** Also of one that was taken for dead: it is back. */
+/** Registers a node again that had expired. */
 export async function renewNode(sql: Queries, uuid: string): Promise<void> {
   await sql`insert into nodes ${sql({ uuid })} on conflict (uuid) do update set seen_at = now()`;
 }
 
-/** Removes those that have been silent for the lease, and what only they could have finished. Returns their uuids. */
+/** Removes nodes that were not renewed within the lease, with their upload reservations. Returns their uuids. */
 export async function expireNodes(sql: Queries, leaseSeconds: number): Promise<readonly string[]> {
   return removeNodes(sql, sql`seen_at < now() - make_interval(secs => ${leaseSeconds})`);
 }
@@ -65,4 +56,15 @@ async function removeNodes(sql: Queries, which: Fragment): Promise<readonly stri
 
 export async function listNodes(sql: Queries): Promise<readonly { uuid: string; startedAt: Date; seenAt: Date }[]> {
   return sql<{ uuid: string; startedAt: Date; seenAt: Date }[]>`select * from nodes order by started_at, uuid`;
+}
+
+const SECRET_BYTES = 32;
+
+/** Of this installation: created by the first call. */
+export async function readSigningKey(sql: Sql): Promise<Uint8Array> {
+  const fresh = sql.typed.sealed(randomBytes(SECRET_BYTES).toString("base64"));
+  await sql`insert into signing_keys (secret) values (${fresh}) on conflict do nothing`;
+  const [row] = await sql<{ secret: string }[]>`select secret from signing_keys`;
+  if (row === undefined) throw new Error("the signing key was not written");
+  return Buffer.from(row.secret, "base64");
 }

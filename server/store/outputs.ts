@@ -1,11 +1,12 @@
-/** Registered outputs of a user. */
+/** Outputs of a user, and the outputs and branches attached to processes. */
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
 import type { Queries, Sql } from "./client.ts";
 import { isSourcePath, pathInUse } from "./hub-paths.ts";
-import { isoTime } from "./iso-time.ts";
-import { lockUser } from "./lock-user.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { lockUser } from "./users.ts";
 
 export interface OutputRow {
   readonly uuid: string;
@@ -15,15 +16,15 @@ export interface OutputRow {
   readonly url: string | null;
   readonly settings: "360p" | "720p" | "1080p" | null;
   readonly createdAt: string;
-  /** The process that it is attached to, and the state of that one. */
+  /** The process that it is attached to, and its state. */
   readonly attachedTo: string | null;
   readonly processState: string | null;
 }
 
 export interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings"> {
-  /** What makes it the same as another of the user's: 32 bytes. */
+  /** Equal for identical outputs of the user: 32 bytes. */
   readonly identity: Buffer;
-  /** Of rtsp: `<username>/<path>` at the media hub. */
+  /** Of rtsp: `<username>/<path>` on the media hub. */
   readonly hubPath: string | null;
 }
 
@@ -34,7 +35,7 @@ const columns = (sql: Queries) => sql`
   ${isoTime(sql, sql`outputs.created_at`)} as created_at,
   processes.uuid as attached_to, processes.state as process_state`;
 
-/** What is attached to a process that has ended is attached no longer. */
+/** An output of a process that has ended counts as detached. */
 const tables = (sql: Queries) => sql`
   outputs left join process_outputs on process_outputs.output_uuid = outputs.uuid
   left join processes
@@ -50,7 +51,7 @@ export async function listOutputs(sql: Sql, userUuid: string, request: PageReque
   return cutPage(rows, request, (row) => row);
 }
 
-/** Rejects with `output_not_found`, for those of other users too. */
+/** Rejects with `output_not_found`, also for outputs of other users. */
 export async function findOutput(sql: Queries, userUuid: string, uuid: string): Promise<OutputRow> {
   const [row] = await sql<OutputRow[]>`
     select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} and outputs.uuid = ${uuid}`;
@@ -64,7 +65,7 @@ export async function findIdenticalOutput(sql: Queries, userUuid: string, identi
   return row ?? null;
 }
 
-/** The identical one if there is one; else it is written, if there are fewer than `most`. */
+/** Returns an identical output if there is one. Rejects with `outputs_limit_reached`. */
 export function registerOutput(
   sql: Sql,
   userUuid: string,
@@ -79,7 +80,7 @@ export function registerOutput(
       select count(*) from outputs where user_uuid = ${userUuid}`;
     if (count >= most) {
       throw new ServiceError("outputs_limit_reached", {
-        detail: `${count} outputs are registered and this key may have ${most}; delete one first (DELETE /output/{output_uuid})`,
+        detail: `output limit reached for this key (${most}); delete one first (DELETE /output/{output_uuid})`,
       });
     }
     const { uuid, alias, type, url, settings, identity, hubPath } = output;
@@ -110,7 +111,7 @@ export async function deleteOutput(sql: Sql, userUuid: string, uuid: string): Pr
       if (count === 0) throw notFound(uuid);
     })
     .catch((error: unknown) => {
-      // Attached in this very moment: the database held on to it.
+      // Attached at this very moment.
       if (error instanceof Error && "code" in error && error.code === FOREIGN_KEY_VIOLATION) throw inUse(error);
       throw error;
     });
@@ -118,3 +119,141 @@ export async function deleteOutput(sql: Sql, userUuid: string, uuid: string): Pr
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("output_not_found", { detail: `there is no output ${uuid}; GET /outputs lists yours` });
+
+export interface AttachedOutput {
+  readonly outputUuid: string;
+  readonly type: OutputRow["type"];
+  readonly url: string | null;
+  readonly settings: string | null;
+  /** Of its owner: rtsp outputs are served below it. */
+  readonly username: string;
+}
+
+/** Attaching it again has no effect. */
+export async function attachOutput(
+  sql: Sql,
+  user: User,
+  processUuid: string,
+  outputUuid: string,
+): Promise<AttachedOutput> {
+  return sql.begin(async (sql) => {
+    await lockUser(sql, user.uuid);
+    const output = await findToAttach(sql, user.uuid, outputUuid);
+    const [holder] = await sql<{ processUuid: string }[]>`
+      select process_uuid from process_outputs where output_uuid = ${outputUuid}`;
+    if (holder?.processUuid === processUuid) return output;
+    if (holder !== undefined)
+      throw new ServiceError("output_in_use", {
+        detail: `the output is attached to process ${holder.processUuid}; detach it first (DELETE /process/${holder.processUuid}/${outputUuid}) or register another`,
+      });
+    await expectActiveOutput(sql, user);
+    await expectAlone(sql, user.uuid, output);
+    await sql`insert into process_outputs (output_uuid, process_uuid) values (${outputUuid}, ${processUuid})`;
+    return output;
+  });
+}
+
+/** Null if it is not attached to this process. */
+export async function findAttached(
+  sql: Queries,
+  processUuid: string,
+  outputUuid: string,
+): Promise<AttachedOutput | null> {
+  const [found] = await sql<AttachedOutput[]>`
+    select output_uuid, type, url, settings, username
+    from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
+    where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
+  return found ?? null;
+}
+
+export async function detachOutput(sql: Queries, processUuid: string, outputUuid: string): Promise<void> {
+  await sql`delete from process_outputs where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
+}
+
+export async function listAttached(sql: Queries, processUuid: string): Promise<readonly AttachedOutput[]> {
+  return sql<AttachedOutput[]>`
+    select output_uuid, type, url, settings, username
+    from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
+    where process_uuid = ${processUuid} order by attached_at, output_uuid`;
+}
+
+async function findToAttach(sql: Queries, userUuid: string, outputUuid: string): Promise<AttachedOutput> {
+  const [found] = await sql<AttachedOutput[]>`
+    select outputs.uuid as output_uuid, type, url, settings, username
+    from outputs join users on users.uuid = outputs.user_uuid
+    where outputs.uuid = ${outputUuid} and user_uuid = ${userUuid} for key share of outputs`;
+  if (found === undefined)
+    throw new ServiceError("output_not_found", {
+      detail: `there is no output ${outputUuid}; GET /outputs lists yours`,
+    });
+  return found;
+}
+
+/** Two outputs to one address would conflict. */
+async function expectAlone(sql: Queries, userUuid: string, { outputUuid, url }: AttachedOutput): Promise<void> {
+  if (url === null) return;
+  const [other] = await sql<{ outputUuid: string; processUuid: string }[]>`
+    select output_uuid, process_uuid
+    from process_outputs join outputs on outputs.uuid = output_uuid
+    where user_uuid = ${userUuid} and url = ${sql.typed.sealed(url)} and output_uuid <> ${outputUuid} limit 1`;
+  if (other === undefined) return;
+  const { outputUuid: uuid, processUuid } = other;
+  throw new ServiceError("path_in_use", {
+    detail: `the output ${uuid} with the same URL is attached to process ${processUuid}; detach it first (DELETE /process/${processUuid}/${uuid}) or register this one with another URL`,
+  });
+}
+
+/** Rejects with `outputs_limit_reached`. The user is locked. */
+export async function expectActiveOutput(sql: Queries, user: User): Promise<void> {
+  const active = await countAttached(sql, user.uuid);
+  const limit = user.limits.outputsActive;
+  if (active >= limit)
+    throw new ServiceError("outputs_limit_reached", {
+      detail: `active output limit reached for this key (${limit} outputs and branches); detach one and try again`,
+    });
+}
+
+async function countAttached(sql: Queries, userUuid: string): Promise<number> {
+  const [row] = await sql<{ active: number }[]>`
+    select
+      (select count(*) from process_outputs join outputs on outputs.uuid = output_uuid where user_uuid = ${userUuid})
+      + (select count(*) from process_branches join processes on processes.uuid = process_uuid
+         where user_uuid = ${userUuid} and state not in ('finished', 'failed')) as active`;
+  return row?.active ?? 0;
+}
+
+/** A slot that a client has attached to a process. It counts as an active output. */
+export interface BranchRow {
+  readonly uuid: string;
+  readonly slot: string;
+  readonly params: JsonRecord;
+  readonly attachedAt: Date;
+}
+
+export type NewBranch = Pick<BranchRow, "uuid" | "slot" | "params">;
+
+/** Rejects with `outputs_limit_reached`. */
+export function insertBranch(sql: Sql, user: User, processUuid: string, branch: NewBranch): Promise<BranchRow> {
+  const { uuid, slot, params } = branch;
+  return sql.begin(async (sql) => {
+    await lockUser(sql, user.uuid);
+    await expectActiveOutput(sql, user);
+    const [inserted] = await sql<BranchRow[]>`
+      insert into process_branches (uuid, process_uuid, slot, params)
+      values (${uuid}, ${processUuid}, ${slot}, ${sql.json(params)})
+      returning uuid, slot, params, attached_at`;
+    if (inserted === undefined) throw new Error("the new branch was not returned");
+    return inserted;
+  });
+}
+
+export async function deleteBranch(sql: Queries, processUuid: string, uuid: string): Promise<void> {
+  await sql`delete from process_branches where process_uuid = ${processUuid} and uuid = ${uuid}`;
+}
+
+/** In the order of attachment. */
+export async function listBranches(sql: Queries, processUuid: string): Promise<readonly BranchRow[]> {
+  return sql<BranchRow[]>`
+    select uuid, slot, params, attached_at from process_branches
+    where process_uuid = ${processUuid} order by attached_at, uuid`;
+}

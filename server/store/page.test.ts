@@ -8,13 +8,13 @@ const rows = Array.from({ length: 5 }, (_, i) => ({
   uuid: newUuid(),
 }));
 
-test("a page ends with a cursor that leads to its last row", () => {
+test("the cursor of a page points to its last row", () => {
   const page = cutPage(rows.slice(0, 3), { limit: 2 }, (row) => row);
   assert.deepEqual(page.rows, rows.slice(0, 2));
   assert.deepEqual(readPage({ limit: 2, cursor: page.nextCursor ?? "" }), { place: rows[1], fetch: 3 });
 });
 
-test("the last page has no cursor, nor has a whole listing", () => {
+test("neither the last page nor a whole listing has a cursor", () => {
   assert.equal(cutPage(rows.slice(0, 2), { limit: 2 }, (row) => row).nextCursor, null);
   assert.equal(cutPage(rows, {}, (row) => row).nextCursor, null);
   assert.equal(readPage({}).place, null);
@@ -31,7 +31,7 @@ for (const cursor of [
   encode("2026-11-05T10:00:00.000Z/no-uuid"),
   encode(`yesterday/${newUuid()}`),
 ]) {
-  test(`the cursor ${JSON.stringify(cursor)} is refused`, () => {
+  test(`rejects the cursor ${JSON.stringify(cursor)}`, () => {
     assert.throws(() => readPage({ cursor }), { name: "ServiceError", code: "invalid_input" });
   });
 }

@@ -1,6 +1,6 @@
 /**
- * One run of the private PostgreSQL: found or made below the data directory, reached by a Unix socket that only its own
- * user (and root) may open. It ends with us, however we end, and hears no Ctrl-C of our terminal.
+ * The private PostgreSQL: data below the data directory, a Unix socket that only its own user (and root) may open. It ends
+ * with the server, however that ends, and gets no Ctrl-C of the terminal.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
@@ -9,12 +9,10 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Address } from "./client.ts";
-import { DatabaseFault } from "./fault.ts";
-import { initialise } from "./initialise-postgres.ts";
-import { findAccount, programEnvironment } from "./postgres-account.ts";
-import { preparePlace } from "./postgres-place.ts";
-import { findPrograms } from "./postgres-programs.ts";
+import type { Config } from "../../schemas/config.ts";
+import { backoff, sleep, withTimeout } from "../async/timing.ts";
+import { type Address, DatabaseFault } from "./client.ts";
+import { findAccount, findPrograms, initialise, preparePlace, programEnvironment } from "./postgres-setup.ts";
 import { claimDataFolder, ownerSetting, readLock } from "./postmaster.ts";
 
 const SUPERUSER = "windhover";
@@ -26,9 +24,9 @@ export interface PrivatePostgresOptions {
   readonly connections: number;
   readonly startSeconds: number;
   readonly stopSeconds: number;
-  /** Beyond ours: `listen_addresses`. */
+  /** Additional settings, such as `listen_addresses`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Nothing is flushed, and the end is abrupt: for tests, which throw the data away. */
+  /** Without fsync and with an immediate shutdown: for tests, which discard the data. */
   readonly isTemporary?: boolean;
   readonly log: Logger;
 }
@@ -36,13 +34,13 @@ export interface PrivatePostgresOptions {
 export interface PrivatePostgres {
   readonly address: Address;
   readonly pid: number;
-  /** Resolves with what it said last when it has ended, whoever ended it. */
+  /** Resolves with its last output when it has ended. */
   readonly ended: Promise<string>;
-  /** Resolves when no process of it is left; clients that are connected are thrown out. */
+  /** Resolves when it has ended; connected clients are disconnected. */
   stop(): Promise<void>;
 }
 
-/** Resolves when it takes connections. Rejects with `DatabaseFault`, and then nothing of it runs. */
+/** Resolves when it accepts connections. Rejects with `DatabaseFault`; then it is not running. */
 export async function startPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
   const { log, isTemporary = false } = options;
   const limitMs = options.startSeconds * 1000;
@@ -59,7 +57,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
     const owner = ["-c", ownerSetting(process.pid)];
     const [program, args] = account.command(programs.postgres, "-D", place.dataFolder, ...owner, ...words);
     const child = spawn(program, args, {
-      // A session of its own: the terminal's Ctrl-C is for us, who still need the database to shut down.
+      // A session of its own: on Ctrl-C the server still needs the database to shut down.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       cwd: "/",
@@ -88,7 +86,7 @@ const describeSettings = ({ connections }: PrivatePostgresOptions, socketFolder:
   port: "5432",
   unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
   unix_socket_permissions: "0700",
-  // A few more for the commands, and for somebody with psql.
+  // A few more for commands and for psql.
   max_connections: String(connections + 20),
   shared_buffers: "32MB",
   max_wal_size: "256MB",
@@ -101,14 +99,14 @@ const describeSettings = ({ connections }: PrivatePostgresOptions, socketFolder:
   logging_collector: "off",
   log_line_prefix: "",
   lc_messages: "C",
-  // Statements and the rows in question hold addresses with passwords.
+  // Statements and rows contain URLs with passwords.
   log_min_error_statement: "panic",
   log_error_verbosity: "terse",
 });
 
 /**
- * Only one server at a time gets past here. A name in Linux's abstract namespace: the kernel frees it when its holder
- * dies, so there is no stale lock to recognise.
+ * A lock: one server at a time starts the database. A socket in Linux's abstract namespace is freed by the kernel when its
+ * owner dies, so that there are no stale locks.
  */
 async function holdStart(folder: string): Promise<() => void> {
   const { dev, ino } = await stat(folder, { bigint: true });
@@ -130,16 +128,16 @@ async function holdStart(folder: string): Promise<() => void> {
 type Run = Omit<PrivatePostgres, "address">;
 
 function follow(child: ChildProcess, { stopSeconds, isTemporary, log }: PrivatePostgresOptions): Run {
-  const said: string[] = [];
-  const takeLine = (line: string) => {
-    said.push(line);
-    if (said.length > KEPT_LINES) said.shift();
+  const output: string[] = [];
+  const addLine = (line: string) => {
+    output.push(line);
+    if (output.length > KEPT_LINES) output.shift();
     logLine(line, log);
   };
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
-    createInterface({ input: stream }).on("line", takeLine);
-    // A pipe to a child is a socket. It must not keep a process alive that has nothing else to do.
+    createInterface({ input: stream }).on("line", addLine);
+    // A pipe to a child is a socket. It must not keep the server process alive.
     (stream as Readable & { unref(): void }).unref();
   }
   child.unref();
@@ -147,10 +145,10 @@ function follow(child: ChildProcess, { stopSeconds, isTemporary, log }: PrivateP
   const ended = new Promise<string>((resolve) => {
     const end = (how: string) => {
       hasEnded = true;
-      resolve([...said, how].join("\n"));
+      resolve([...output, how].join("\n"));
     };
     child.once("error", (error) => end(error.message));
-    // Not `close`: processes of its own hold the pipes a little longer.
+    // Not `close`: its child processes hold the pipes a little longer.
     child.once("exit", (code, signal) => end(signal === null ? `exit code ${code}` : `ended by ${signal}`));
   });
   return {
@@ -158,29 +156,22 @@ function follow(child: ChildProcess, { stopSeconds, isTemporary, log }: PrivateP
     ended,
     stop: async () => {
       child.ref();
-      // Fast, then immediate (which is a crash for it, and loses nothing), then by force.
+      // Fast, then immediate (recovered at the next start, without loss), then SIGKILL.
       for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
         if (isTemporary && signal === "SIGINT") continue;
         if (hasEnded) break;
         child.kill(signal);
-        await withLimit(ended, stopSeconds * 1000);
+        await withTimeout(stopSeconds * 1000, ended);
       }
     },
   };
 }
 
-async function withLimit(promise: Promise<unknown>, limitMs: number): Promise<void> {
-  const abort = new AbortController();
-  const late = wait(limitMs, undefined, { signal: abort.signal }).catch(() => undefined);
-  await Promise.race([promise, late]);
-  abort.abort();
-}
-
 async function waitUntilReady(run: Run, dataFolder: string, limitMs: number): Promise<void> {
   const deadlineMs = performance.now() + limitMs;
   let last: string | null = null;
-  run.ended.then((said) => {
-    last = said;
+  run.ended.then((output) => {
+    last = output;
   });
   for (;;) {
     const lock = await readLock(dataFolder);
@@ -198,8 +189,102 @@ async function waitUntilReady(run: Run, dataFolder: string, limitMs: number): Pr
 
 const LEVELS: Readonly<Record<string, "debug" | "warn" | "error">> = { WARNING: "warn", FATAL: "warn", PANIC: "error" };
 
-/** `ERROR` is what some query was answered with, and told by whoever made it. */
+/** `ERROR` is the result of a query, and is handled by its caller. */
 function logLine(line: string, log: Logger): void {
   const [, severity = "", message = line] = /^([A-Z]+):\s+(.*)$/s.exec(line) ?? [];
-  log[LEVELS[severity] ?? "debug"]({ postgres: severity || "said" }, message);
+  log[LEVELS[severity] ?? "debug"]({ postgres: severity || "output" }, message);
+}
+
+type Restart = Pick<Config["database"], "restart_first_seconds" | "restart_most_seconds">;
+
+/** The private PostgreSQL, restarted whenever it ends unexpectedly. */
+export class SupervisedPostgres {
+  readonly address: Address;
+  readonly #options: PrivatePostgresOptions;
+  readonly #restart: Restart;
+  readonly #closing = new AbortController();
+  readonly #watching: Promise<void>;
+  #run: PrivatePostgres | null;
+  #down: string | null = null;
+  #up: Promise<void> = Promise.resolve();
+
+  static async start(options: PrivatePostgresOptions, restart: Restart): Promise<SupervisedPostgres> {
+    return new SupervisedPostgres(await startPrivatePostgres(options), options, restart);
+  }
+
+  private constructor(run: PrivatePostgres, options: PrivatePostgresOptions, restart: Restart) {
+    this.address = run.address;
+    this.#run = run;
+    this.#options = options;
+    this.#restart = restart;
+    this.#watching = this.#watch(run);
+  }
+
+  /** Why it is down; null if it is up. */
+  get down(): string | null {
+    return this.#down;
+  }
+
+  get pid(): number | null {
+    return this.#run?.pid ?? null;
+  }
+
+  /** Resolves when it accepts connections; never after `close`. */
+  whenUp(): Promise<void> {
+    return this.#up;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#run?.stop();
+    await this.#watching;
+  }
+
+  async #watch(first: PrivatePostgres): Promise<void> {
+    const { log } = this.#options;
+    let run = first;
+    let attempt = 0;
+    for (;;) {
+      const startedMs = performance.now();
+      const output = await run.ended;
+      if (this.#closing.signal.aborted) return;
+      const raise = this.#lower("it ended unexpectedly and is being restarted");
+      log.error({ output }, "private PostgreSQL ended unexpectedly");
+      if (performance.now() - startedMs > this.#restart.restart_most_seconds * 1000) attempt = 0;
+      const next = await this.#startAgain(attempt);
+      if (next === null) return;
+      ({ run, attempt } = next);
+      if (this.#closing.signal.aborted) return run.stop();
+      this.#run = run;
+      this.#down = null;
+      raise();
+      log.info({ pid: run.pid }, "private PostgreSQL restarted");
+    }
+  }
+
+  #lower(reason: string): () => void {
+    this.#run = null;
+    this.#down = reason;
+    let raise: () => void = () => {};
+    this.#up = new Promise((resolve) => {
+      raise = resolve;
+    });
+    return raise;
+  }
+
+  /** Null if it was closed meanwhile. */
+  async #startAgain(first: number): Promise<{ run: PrivatePostgres; attempt: number } | null> {
+    for (let attempt = first + 1; ; attempt++) {
+      const { restart_first_seconds, restart_most_seconds } = this.#restart;
+      const rule = { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
+      await sleep(backoff(attempt, rule), this.#closing.signal);
+      if (this.#closing.signal.aborted) return null;
+      try {
+        return { run: await startPrivatePostgres(this.#options), attempt };
+      } catch (error) {
+        this.#down = error instanceof Error ? error.message : String(error);
+        this.#options.log.error({ err: error, attempt }, "private PostgreSQL could not be restarted");
+      }
+    }
+  }
 }

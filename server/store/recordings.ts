@@ -1,14 +1,13 @@
-/** Recordings of what was published, and the files they consist of. Files are on the disk of one machine. */
+/** Recordings of published streams, and their files, which are on the disk of one machine. */
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
-import { isoTime } from "./iso-time.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
 
 export interface SegmentRow {
   readonly index: number;
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** As far as it is safe on the disk. */
+  /** As far as it is synced to disk. */
   readonly sizeBytes: number;
 }
 
@@ -17,19 +16,25 @@ export interface RecordingRow {
   readonly sourceUuid: string;
   readonly alias: string;
   readonly startedAt: string;
-  /** Null: it goes on. */
+  /** Null: in progress. */
   readonly stoppedAt: string | null;
-  /** Why it ended, if not because its stream did. */
+  /** Why it ended before its stream. */
   readonly detail: string | null;
   /** By their index. */
   readonly segments: readonly SegmentRow[];
 }
 
+const segmentsOf = (sql: Queries) => sql`
+  (select coalesce(jsonb_agg(jsonb_build_object(
+      'index', index, 'startedAtMs', round(extract(epoch from recording_segments.started_at) * 1000),
+      'durationMs', duration_ms, 'sizeBytes', size_bytes) order by index), '[]')
+   from recording_segments where recording_uuid = recordings.uuid)`;
+
 export interface RecordingsRequest extends PageRequest {
   readonly sourceUuid?: string;
-  /** Those that went on at some time since. */
+  /** Those that had not ended by then. */
   readonly since?: Date;
-  /** Those that had begun before. */
+  /** Those that started before. */
   readonly until?: Date;
 }
 
@@ -43,10 +48,7 @@ export async function listRecordings(
   const rows = await sql<RecordingRow[]>`
     select uuid, source_uuid, alias, detail, ${isoTime(sql, sql`started_at`)} as started_at,
       ${isoTime(sql, sql`stopped_at`)} as stopped_at,
-      (select coalesce(jsonb_agg(jsonb_build_object(
-          'index', index, 'startedAtMs', round(extract(epoch from recording_segments.started_at) * 1000),
-          'durationMs', duration_ms, 'sizeBytes', size_bytes) order by index), '[]')
-       from recording_segments where recording_uuid = recordings.uuid) as segments
+      ${segmentsOf(sql)} as segments
     from recordings where user_uuid = ${userUuid}
     ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
     ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
@@ -64,7 +66,7 @@ export interface FoundSegment {
   readonly sizeBytes: number;
 }
 
-/** Null when there is none, or the key of its owner is not good any more. */
+/** Null if it does not exist, or the key of its owner is not valid. */
 export async function findSegment(sql: Queries, recording: string, index: number): Promise<FoundSegment | null> {
   const [row] = await sql<FoundSegment[]>`
     select user_uuid, alias, node_uuid, recording_segments.started_at, size_bytes
@@ -82,12 +84,12 @@ export interface RecordingUpdate {
   readonly alias: string;
   readonly nodeUuid: string;
   readonly startedAt: Date;
-  /** Those that are new or have grown. */
+  /** Those that are new or have changed. */
   readonly segments: readonly SegmentRow[];
   readonly end: { readonly stoppedAt: Date; readonly detail: string | null } | null;
 }
 
-/** Writing the same twice changes nothing. */
+/** Idempotent. */
 export async function saveRecording(sql: Sql, update: RecordingUpdate): Promise<void> {
   const { uuid, userUuid, sourceUuid, alias, nodeUuid, startedAt, segments, end } = update;
   await sql.begin(async (transaction) => {
@@ -100,7 +102,7 @@ export async function saveRecording(sql: Sql, update: RecordingUpdate): Promise<
   });
 }
 
-export async function saveSegments(sql: Queries, recording: string, segments: readonly SegmentRow[]): Promise<void> {
+async function saveSegments(sql: Queries, recording: string, segments: readonly SegmentRow[]): Promise<void> {
   for (const { index, startedAtMs, durationMs, sizeBytes } of segments)
     await sql`
       insert into recording_segments (recording_uuid, index, started_at, duration_ms, size_bytes)
@@ -109,7 +111,7 @@ export async function saveSegments(sql: Queries, recording: string, segments: re
       set duration_ms = excluded.duration_ms, size_bytes = excluded.size_bytes`;
 }
 
-/** Of a recording that has ended: a file that was repaired since. */
+/** Updates a repaired file of a recording that has ended. */
 export async function reviseSegment(sql: Queries, recording: string, segment: SegmentRow): Promise<void> {
   const { index, durationMs, sizeBytes } = segment;
   await sql`
@@ -117,7 +119,7 @@ export async function reviseSegment(sql: Queries, recording: string, segment: Se
     where recording_uuid = ${recording} and index = ${index}`;
 }
 
-/** One of which nothing is there is gone. */
+/** Removes it if it has no files. */
 export async function closeRecording(
   sql: Queries,
   uuid: string,
@@ -135,13 +137,13 @@ const removeIfEmpty = (sql: Queries, uuid: string) => sql`
 export interface Deletion {
   readonly userUuid: string;
   readonly uuid: string;
-  /** The machine that is to delete it. */
+  /** Of this machine. */
   readonly nodeUuid: string;
 }
 
 /**
- * `removeFiles` goes first: a row without files is put in order by the next start, files without a row would come back.
- * Rejects with `recording_not_found`, or `recording_unavailable` while it goes on or where its files are elsewhere.
+ * `removeFiles` is called first: the next start removes a row without files, but would restore files without a row. Rejects
+ * with `recording_not_found`, or `recording_unavailable` while it is in progress or if its files are on another machine.
  */
 export async function deleteRecording(
   sql: Sql,
@@ -154,11 +156,11 @@ export async function deleteRecording(
     if (row === undefined) throw recordingNotFound(uuid);
     if (row.stoppedAt === null)
       throw new ServiceError("recording_unavailable", {
-        detail: "this recording goes on; it can be deleted when its stream has stopped",
+        detail: "this recording is in progress; it can be deleted when its stream has stopped",
       });
     if (row.nodeUuid !== nodeUuid)
       throw new ServiceError("recording_unavailable", {
-        detail: "the files of this recording are on another machine, which alone can delete them",
+        detail: "the files of this recording are on another machine; delete it there",
       });
     await removeFiles();
     await transaction`delete from recordings where uuid = ${uuid}`;
@@ -167,5 +169,105 @@ export async function deleteRecording(
 
 export const recordingNotFound = (uuid: string): ServiceError =>
   new ServiceError("recording_not_found", {
-    detail: `there is no such part of a recording ${uuid}; GET /sources/recordings lists yours`,
+    detail: `there is no recording ${uuid} with this part; GET /sources/recordings lists yours`,
   });
+
+/** A recording with files on the disk of this machine. */
+export interface KeptRecording {
+  readonly uuid: string;
+  readonly userUuid: string;
+  readonly sourceUuid: string;
+  readonly alias: string;
+  readonly startedAt: Date;
+  readonly stoppedAt: Date | null;
+  readonly detail: string | null;
+  /** By their index. */
+  readonly segments: readonly SegmentRow[];
+}
+
+interface RemovedSegment {
+  readonly recordingUuid: string;
+  readonly index: number;
+}
+
+/** Assigns these recordings, whose files this machine has, to it. Resolves with those that exist. */
+export async function claimRecordings(
+  sql: Queries,
+  nodeUuid: string,
+  uuids: readonly string[],
+): Promise<readonly KeptRecording[]> {
+  if (uuids.length === 0) return [];
+  return sql<KeptRecording[]>`
+    update recordings set node_uuid = ${nodeUuid}
+    where uuid in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))
+    returning uuid, user_uuid, source_uuid, alias, started_at, stopped_at, detail,
+      ${segmentsOf(sql)} as segments`;
+}
+
+/** Deletes all others, which have no files. Only for a private database. Resolves with their number. */
+export async function forgetOthers(sql: Queries, uuids: readonly string[]): Promise<number> {
+  const { count } = await sql`
+    delete from recordings
+    where uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))`;
+  return count;
+}
+
+export async function forgetSegments(sql: Queries, recording: string, indices: readonly number[]): Promise<void> {
+  if (indices.length === 0) return;
+  await sql`delete from recording_segments where recording_uuid = ${recording} and index in ${sql(indices)}`;
+}
+
+/** Those of this machine that ended before, and those of machines that no longer exist. */
+export async function removeOldRecordings(sql: Sql, nodeUuid: string, before: Date): Promise<readonly string[]> {
+  const rows = await sql<{ uuid: string }[]>`
+    delete from recordings
+    where stopped_at < ${before} and (node_uuid = ${nodeUuid} or node_uuid not in (select uuid from nodes))
+    returning uuid`;
+  return rows.map(({ uuid }) => uuid);
+}
+
+/** Files that ended before, of recordings that continued: all but the last. */
+export async function removeOldSegments(sql: Sql, nodeUuid: string, before: Date): Promise<readonly RemovedSegment[]> {
+  return sql<RemovedSegment[]>`
+    delete from recording_segments as segments using recordings
+    where recordings.uuid = segments.recording_uuid and recordings.node_uuid = ${nodeUuid}
+      and segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) < ${before}
+      and exists (
+        select from recording_segments as later
+        where later.recording_uuid = segments.recording_uuid and later.index > segments.index)
+    returning segments.recording_uuid, segments.index`;
+}
+
+interface OldestSegment extends RemovedSegment {
+  readonly endedAt: Date;
+  readonly sizeBytes: number;
+}
+
+/** On this machine, by user. */
+export async function readRecordedBytes(sql: Sql, nodeUuid: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql<{ userUuid: string; bytes: string }[]>`
+    select user_uuid, sum(segments.size_bytes) as bytes
+    from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
+    where recordings.node_uuid = ${nodeUuid} group by user_uuid`;
+  return new Map(rows.map(({ userUuid, bytes }) => [userUuid, Number(bytes)]));
+}
+
+/** Of one user; null if there is none but those being written. */
+export async function findOldestSegment(sql: Sql, nodeUuid: string, userUuid: string): Promise<OldestSegment | null> {
+  const [row] = await sql<OldestSegment[]>`
+    select segments.recording_uuid, segments.index, segments.size_bytes,
+      segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
+    from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
+    where recordings.node_uuid = ${nodeUuid} and recordings.user_uuid = ${userUuid}
+      and (recordings.stopped_at is not null or exists (
+        select from recording_segments as later
+        where later.recording_uuid = segments.recording_uuid and later.index > segments.index))
+    order by ended_at, segments.index limit 1`;
+  return row === undefined ? null : { ...row, sizeBytes: Number(row.sizeBytes) };
+}
+
+/** With its recording, if that has ended and has no other files. */
+export async function removeSegment(sql: Sql, { recordingUuid, index }: RemovedSegment): Promise<void> {
+  await forgetSegments(sql, recordingUuid, [index]);
+  await removeIfEmpty(sql, recordingUuid);
+}

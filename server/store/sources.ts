@@ -1,32 +1,38 @@
-/** Sources of a user. Whatever counts or compares them holds the user's lock, so that two at once cannot both pass. */
+/** Sources of a user, and the storage of uploads. Limits are checked under the user's lock. */
+import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
-import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Queries, Sql, TransactionSql } from "./client.ts";
 import { isOutputPath, pathInUse } from "./hub-paths.ts";
-import { isoTime } from "./iso-time.ts";
-import { lockUser } from "./lock-user.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { lockUser } from "./users.ts";
+
+/** How telemetry of a source is received. */
+export interface TelemetrySetting {
+  readonly type: "mqtt" | "websocket" | "static";
+  readonly format: "native" | "vendor_a";
+  readonly parameters: JsonRecord;
+}
 
 export interface SourceRow {
   readonly uuid: string;
   readonly alias: string;
   readonly type: "file" | "stream";
   readonly streamType: "rtsp" | "rtmp" | null;
-  /** With credentials. Of files: the name they were uploaded as. */
+  /** With credentials. Of files: the name at upload. */
   readonly inputUrl: string;
   readonly telemetryCfg: TelemetrySetting | null;
-  /** Of streams that are published to our own hub: `<username>/<path>` there. */
+  /** Of streams published to the media hub: `<username>/<path>`. */
   readonly hubPath: string | null;
   /** Of files: the name in the folder of videos. */
   readonly fileName: string | null;
   readonly fileBytes: number | null;
   readonly durationMs: number | null;
   readonly createdAt: string;
-  /** A process that has not ended runs on it. */
+  /** A process that has not ended uses it. */
   readonly isProcessing: boolean;
 }
 
-/** What makes it the same as another of the user's: 32 bytes. */
+/** Equal for identical sources of the user: 32 bytes. */
 type Identity = Buffer;
 
 export interface NewSource extends Omit<SourceRow, "createdAt" | "isProcessing"> {
@@ -35,7 +41,7 @@ export interface NewSource extends Omit<SourceRow, "createdAt" | "isProcessing">
 
 export interface Registered {
   readonly source: SourceRow;
-  /** False: it, or one identical to it, was there. */
+  /** False: an identical source exists. */
   readonly isNew: boolean;
 }
 
@@ -56,7 +62,7 @@ export async function listSources(sql: Sql, userUuid: string, request: PageReque
   return cutPage(rows, request, (row) => row);
 }
 
-/** Rejects with `source_not_found`, for those of other users too. */
+/** Rejects with `source_not_found`, also for sources of other users. */
 export async function findSource(sql: Queries, userUuid: string, uuid: string): Promise<SourceRow> {
   const [row] = await sql<SourceRow[]>`
     select ${columns(sql)} from sources where user_uuid = ${userUuid} and uuid = ${uuid}`;
@@ -70,7 +76,7 @@ export async function findIdentical(sql: Queries, userUuid: string, identity: Id
   return row ?? null;
 }
 
-/** The identical one if there is one; else it is written, if there are fewer than `most`. */
+/** Returns an identical source if there is one. Rejects with `sources_limit_reached`. */
 export async function registerSource(
   sql: TransactionSql,
   userUuid: string,
@@ -84,7 +90,7 @@ export async function registerSource(
     select count(*) from sources where user_uuid = ${userUuid}`;
   if (count >= most) {
     throw new ServiceError("sources_limit_reached", {
-      detail: `${count} sources are registered and this key may have ${most}; delete one first (DELETE /source/{source_id})`,
+      detail: `source limit reached for this key (${most}); delete one first (DELETE /source/{source_id})`,
     });
   }
   const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, identity } = source;
@@ -101,7 +107,7 @@ export async function registerSource(
   return { source: row, isNew: true };
 }
 
-/** Rejects with `source_exists` where it would become identical to another. `change` sees the source as it is. */
+/** Rejects with `source_exists` if it would become identical to another. `change` gets the current source. */
 export function updateSource(
   sql: Sql,
   userUuid: string,
@@ -128,7 +134,7 @@ export function updateSource(
   });
 }
 
-/** Resolves with what it was. Rejects with `source_in_use` while a process runs on it. */
+/** Resolves with the deleted source. Rejects with `source_in_use` while a process uses it. */
 export function deleteSource(
   sql: Sql,
   userUuid: string,
@@ -136,12 +142,12 @@ export function deleteSource(
   beforeCommit: (source: SourceRow) => Promise<void>,
 ): Promise<SourceRow> {
   return sql.begin(async (transaction) => {
-    // Processes are started under the same lock: none begins between the look and the deed.
+    // Processes are started under the same lock: none starts between check and deletion.
     await lockUser(transaction, userUuid);
     const source = await findSource(transaction, userUuid, uuid);
     if (source.isProcessing) {
       throw new ServiceError("source_in_use", {
-        detail: "a process runs on this source; stop it first (DELETE /process/{process_uuid})",
+        detail: "a process uses this source; stop it first (DELETE /process/{process_uuid})",
       });
     }
     await transaction`delete from sources where uuid = ${uuid}`;
@@ -154,3 +160,60 @@ const sealIdentity = (sql: Queries, identity: Identity) => sql.typed.sealed(iden
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("source_not_found", { detail: `there is no source ${uuid}; GET /sources lists yours` });
+
+/** Storage reserved for an upload in progress. Reservations of a machine are removed with it. */
+export interface RoomRequest {
+  /** Of the upload. */
+  readonly uuid: string;
+  readonly userUuid: string;
+  readonly nodeUuid: string;
+  /** Required and desired total. */
+  readonly atLeast: number;
+  readonly atMost: number;
+  /** Storage limit of the user. */
+  readonly limit: number;
+}
+
+/** The granted total; null if it would be less than required. */
+export async function reserveRoom(sql: Sql, request: RoomRequest): Promise<number | null> {
+  const { uuid, userUuid, nodeUuid, atLeast, atMost, limit } = request;
+  return sql.begin(async (transaction) => {
+    await lockUser(transaction, userUuid);
+    const [{ used = 0 } = {}] = await transaction<{ used: number }[]>`
+      select
+        (select coalesce(sum(file_bytes), 0) from sources where user_uuid = ${userUuid})::bigint
+        + (select coalesce(sum(bytes), 0) from upload_reservations
+           where user_uuid = ${userUuid} and uuid <> ${uuid})::bigint as used`;
+    const granted = Math.min(atMost, limit - used);
+    if (granted < atLeast) return null;
+    await transaction`
+      insert into upload_reservations (uuid, user_uuid, node_uuid, bytes)
+      values (${uuid}, ${userUuid}, ${nodeUuid}, ${granted})
+      on conflict (uuid) do update set bytes = excluded.bytes`;
+    return granted;
+  });
+}
+
+export async function releaseRoom(sql: Queries, uuids: readonly string[]): Promise<void> {
+  await sql`delete from upload_reservations where uuid in ${sql(uuids)}`;
+}
+
+/** The largest video of the user within these bounds, or null: an upload that may be identical to it needs no storage. */
+export async function findLargestVideo(
+  sql: Sql,
+  userUuid: string,
+  leastBytes: number,
+  mostBytes: number,
+): Promise<number | null> {
+  const [row] = await sql<{ largest: number | null }[]>`
+    select max(file_bytes) as largest from sources
+    where user_uuid = ${userUuid} and file_bytes between ${leastBytes} and ${Math.min(mostBytes, Number.MAX_SAFE_INTEGER)}`;
+  return row?.largest ?? null;
+}
+
+/** Those of these file names that belong to a source. */
+export async function findKeptFiles(sql: Sql, names: readonly string[]): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set();
+  const rows = await sql<{ fileName: string }[]>`select file_name from sources where file_name in ${sql(names)}`;
+  return new Set(rows.map(({ fileName }) => fileName));
+}

@@ -1,12 +1,11 @@
 /** Subscriptions to processes. They are deleted when the process has ended and its last notifications are stored. */
 import type { EventType, NotificationFormat } from "../../schemas/api/webhooks.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Claim } from "./claims.ts";
 import type { Queries, Sql, TransactionSql } from "./client.ts";
 import { closeDestination } from "./destinations.ts";
-import { isoTime } from "./iso-time.ts";
-import { lockUser } from "./lock-user.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import type { Claim } from "./processes.ts";
+import { lockUser } from "./users.ts";
 
 export interface SubscriptionRow {
   readonly uuid: string;

@@ -1,31 +1,35 @@
-/** Tracks as their report shows them: read in pages of bounded size, written once a track has ended, deleted. */
+/** Track reports: read in pages of bounded size, written once a track has ended, deleted. */
+
+import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { TrackSummary } from "../../schemas/track-report.ts";
 import { beginEntry, type EntryPatch, type EntryTrack, type KnownSpot } from "../../tracks/report-entry.ts";
 import type { Queries, Sql } from "./client.ts";
+import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import type { ProcessState } from "./processes.ts";
 
 export interface ReportPlace {
   readonly processUuid: string;
-  /** Tracks that were not seen since are left out, and points before it; null: none is. */
+  /** Excludes tracks not seen since, and earlier points; null: excludes none. */
   readonly since: Date | null;
 }
 
 export interface ReportRow {
   readonly trackId: number;
-  /** As `beginEntry` makes it; null: it lives, or was seen before the window as well. */
+  /** As from `beginEntry`; null: the track is live, or started before the window. */
   readonly report: string | null;
   /** In JSON. */
   readonly enhanced: string | null;
   readonly patch: EntryPatch | null;
 }
 
-/** Of a page, about. The first track comes however large it is. */
-const MOST_PAGE_BYTES = 4 * 1024 * 1024;
-/** Of a track that is not written yet: its points, and what they take while they are put together. */
+/** Approximate size of a page. The first track is included whatever its size. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Memory for a point of a track that is not written yet. */
 const BYTES_A_POINT = 100;
-const MOST_POINTS_COUNTED = 100_000;
+const MAX_POINTS_COUNTED = 100_000;
 const NEVER = new Date(0);
 
-/** By id, those above `after`: at most so many, and fewer where they are large. None is the end. */
+/** By id, above `after`: up to `limit`, fewer if they are large. Empty at the end. */
 export async function readReportPage(
   sql: Queries,
   { processUuid, since }: ReportPlace,
@@ -43,17 +47,17 @@ export async function readReportPage(
         select track_id, case when is_written then report end as report, enhanced_data::text as enhanced, jpeg,
           round(extract(epoch from patches.seen_at) * 1000)::bigint as time_ms, patches.confidence,
           coalesce(octet_length(jpeg), 0) + case when is_written then octet_length(report)
-            else ${BYTES_A_POINT}::bigint * least(sightings, ${MOST_POINTS_COUNTED}) end as bytes
+            else ${BYTES_A_POINT}::bigint * least(sightings, ${MAX_POINTS_COUNTED}) end as bytes
         from tracks ${patch}
         cross join lateral (select not is_live and report is not null and first_seen >= ${from} as is_written) state
         where process_uuid = ${processUuid} and track_id > ${after} and last_seen >= ${from}
         order by track_id limit ${limit}
       ) page
     ) cut
-    where bytes_before < ${MOST_PAGE_BYTES} order by track_id`;
+    where bytes_before < ${MAX_PAGE_BYTES} order by track_id`;
   return rows.map(({ jpeg, timeMs, confidence, ...row }) => ({
     ...row,
-    // PostgreSQL breaks the lines of base64, as MIME does.
+    // PostgreSQL inserts line breaks, as in MIME.
     patch: jpeg === null ? null : { jpeg: jpeg.replaceAll("\n", ""), timeMs, confidence },
   }));
 }
@@ -72,7 +76,7 @@ const entryColumns = (sql: Queries) => sql`
   round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
   mean_confidence as mean, least_confidence as least, box, is_live, first_spot, last_spot`;
 
-/** Of these tracks, with their points in the window. */
+/** These tracks, with their points in the window. */
 export async function readEntries(
   sql: Queries,
   { processUuid, since }: ReportPlace,
@@ -106,18 +110,18 @@ async function addPoints(sql: Queries, rows: readonly EntryRow[], since: Date | 
 
 const keyOf = (processUuid: string, id: number): string => `${processUuid}/${id}`;
 
-/** Candidates of one look, and points that are put together at once. */
-const MOST_WRITTEN = 500;
-const MOST_WRITTEN_POINTS = 50_000;
+/** Tracks and points per call. */
+const MAX_WRITTEN = 500;
+const MAX_WRITTEN_POINTS = 50_000;
 
-/** Some of the tracks that have ended and are not written yet. Says how many; 0: that was all. */
+/** Writes reports of some tracks that have ended. Resolves with their number; 0: all are written. */
 export async function writeEndedReports(sql: Queries): Promise<number> {
   const found = await sql<EntryRow[]>`
-    select ${entryColumns(sql)} from tracks where not is_live and report is null limit ${MOST_WRITTEN}`;
+    select ${entryColumns(sql)} from tracks where not is_live and report is null limit ${MAX_WRITTEN}`;
   let points = 0;
   const some = found.filter(({ sightings }, i) => {
-    points += Math.min(sightings, MOST_POINTS_COUNTED);
-    return i === 0 || points <= MOST_WRITTEN_POINTS;
+    points += Math.min(sightings, MAX_POINTS_COUNTED);
+    return i === 0 || points <= MAX_WRITTEN_POINTS;
   });
   if (some.length === 0) return 0;
   const entries = await addPoints(sql, some, null);
@@ -125,7 +129,7 @@ export async function writeEndedReports(sql: Queries): Promise<number> {
     ...{ processUuid: some[i]?.processUuid ?? "", id: entry.id, sightings: entry.sightings },
     report: beginEntry(entry),
   }));
-  // Only where nothing new was heard meanwhile.
+  // Only if the track was not updated meanwhile.
   await sql`
     update tracks set report = written.report
     from jsonb_to_recordset(${sql.json(written)}) as written ("processUuid" uuid, id bigint, sightings integer, report text)
@@ -133,13 +137,13 @@ export async function writeEndedReports(sql: Queries): Promise<number> {
   return some.length;
 }
 
-/** All that was kept of its tracks, so many at a time: others need the database meanwhile. */
+/** Deletes all tracks of a process, `most` at a time to keep transactions short. */
 export async function deleteReport(
   sql: Sql,
   processUuid: string,
   { isEnded, most }: { readonly isEnded: boolean; readonly most: number },
 ): Promise<void> {
-  // Of a process that runs the report goes on with what is seen from now on.
+  // The report of a running process continues with what is seen from now on.
   if (isEnded) await sql`update processes set report_deleted_at = now() where uuid = ${processUuid}`;
   await sql`delete from enhancements where process_uuid = ${processUuid}`;
   for (const table of ["track_patches", "tracks", "track_points"])
@@ -149,4 +153,53 @@ export async function deleteReport(
           delete from ${sql(table)} where ctid = any(array(
             select ctid from ${sql(table)} where process_uuid = ${processUuid} limit ${most} for update))`
       ).count;
+}
+
+export interface ReportedProcess {
+  readonly uuid: string;
+  readonly state: ProcessState;
+  readonly sourceUrl: string;
+  readonly hasTrackLogger: boolean;
+  readonly reportDeletedAt: Date | null;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** Null if the user has no such process. */
+export async function findReported(sql: Queries, userUuid: string, uuid: string): Promise<ReportedProcess | null> {
+  const [found] = await sql<ReportedProcess[]>`
+    select uuid, state, source_url, has_track_logger, report_deleted_at, created_at, started_at, finished_at
+    from processes where uuid = ${uuid} and user_uuid = ${userUuid}`;
+  return found ?? null;
+}
+
+export interface TrackedRow {
+  readonly uuid: string;
+  readonly sourceUuid: string;
+  /** Null: the source was deleted. */
+  readonly alias: string | null;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly trackCount: number;
+  readonly enhancement: EnhancementStatus | null;
+}
+
+/** Processes with a report, newest first. */
+export async function listTracked(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<TrackedRow>> {
+  const { place, fetch } = readPage(request);
+  const fetched = await sql<TrackedRow[]>`
+    select processes.uuid, source_uuid, sources.alias, processes.created_at, started_at, finished_at,
+      (select count(*)::integer from tracks where process_uuid = processes.uuid) as track_count,
+      (select status from enhancements where process_uuid = processes.uuid) as enhancement
+    from (
+      select uuid, user_uuid, source_uuid, created_at, started_at, finished_at from processes
+      where user_uuid = ${userUuid} and has_track_logger and report_deleted_at is null
+        ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
+      order by created_at desc, uuid desc limit ${fetch}
+    ) processes
+    left join sources on sources.uuid = source_uuid
+    order by processes.created_at desc, processes.uuid desc`;
+  return cutPage(fetched, request, ({ createdAt, uuid }) => ({ createdAt: createdAt.toISOString(), uuid }));
 }

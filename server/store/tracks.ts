@@ -9,30 +9,33 @@ export interface NumberedPoint extends TrackPoint {
   readonly index: number;
 }
 
-/** Something new of a track: the whole summary, and some points. */
-export interface TrackNews extends TrackSummary {
+/** An update of a track: the whole summary, and new points. */
+export interface TrackUpdate extends TrackSummary {
   readonly processUuid: string;
   readonly points: readonly NumberedPoint[];
-  /** Better than the one that is kept; null: there is no better one. */
+  /** A better image than the stored one, or null. */
   readonly patch: TrackPatch | null;
 }
 
-/** What PostgreSQL takes in no text: a label of a model may say anything. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+/** Characters that PostgreSQL cannot store: model labels may contain anything. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is one of them.
 const UNSTORABLE = /\u0000|\p{Surrogate}/gu;
 
 /**
- * Writing the same twice changes nothing, and an older summary never replaces a newer one. Of a process that is gone
- * nothing is kept.
+ * Idempotent. An older summary never replaces a newer one. Tracks of a deleted process are ignored.
  */
-export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise<void> {
-  const tracks = news.map(({ points, patch: _, confidence, className, ...track }) => ({
+export async function writeTracks(sql: Sql, updates: readonly TrackUpdate[]): Promise<void> {
+  const tracks = updates.map(({ points, patch: _, confidence, className, ...track }) => ({
     ...{ ...track, ...confidence },
     className: className.replaceAll(UNSTORABLE, "\ufffd"),
     ...findSpots(points),
   }));
-  const patches = news.flatMap(({ processUuid, id, patch }) => (patch === null ? [] : [{ processUuid, id, ...patch }]));
-  const points = news.flatMap(({ processUuid, id, points }) => points.map((point) => flatten(processUuid, id, point)));
+  const patches = updates.flatMap(({ processUuid, id, patch }) =>
+    patch === null ? [] : [{ processUuid, id, ...patch }],
+  );
+  const points = updates.flatMap(({ processUuid, id, points }) =>
+    points.map((point) => flatten(processUuid, id, point)),
+  );
   await sql.begin(async (sql) => {
     await sql`
       insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings,
@@ -40,7 +43,7 @@ export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise
       select processes.uuid, id, "classId", "className", to_timestamp("firstSeenMs" / 1000.0),
         to_timestamp("lastSeenMs" / 1000.0), sightings, best, mean, least, box, "isLive",
         "firstSpot", "lastSpot"
-      from jsonb_to_recordset(${sql.json(tracks)}) as news (
+      from jsonb_to_recordset(${sql.json(tracks)}) as updates (
         "processUuid" uuid, id bigint, "classId" integer, "className" text, "firstSeenMs" numeric, "lastSeenMs" numeric,
         sightings integer, best double precision,
         mean double precision, least double precision, box jsonb, "isLive" boolean, "firstSpot" jsonb,
@@ -79,7 +82,7 @@ export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise
   });
 }
 
-/** Of these points; undefined is null in JSON. */
+/** First and last position of these points; undefined is null in JSON. */
 function findSpots(points: readonly TrackPoint[]): { firstSpot?: JsonRecord; lastSpot?: JsonRecord } {
   const show = ({ timeMs, spot }: TrackPoint): JsonRecord => ({
     ...{ latitude: spot?.latitude ?? 0, longitude: spot?.longitude ?? 0, altitude: spot?.altitude ?? 0 },
@@ -95,13 +98,13 @@ function flatten(processUuid: string, id: number, { index, timeMs, confidence, b
   return { processUuid, id, index, timeMs, confidence, left, top, width, height, ...spot };
 }
 
-/** Of a process: those up to this one. */
+/** Tracks of a process up to this one. */
 export interface EndedTracks {
   readonly processUuid: string;
   readonly lastTrackId: number;
 }
 
-/** None of them is seen any more: the runner that followed them is gone. */
+/** The runner that followed them has ended. */
 export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Promise<void> {
   if (ended.length === 0) return;
   await sql`
@@ -110,7 +113,7 @@ export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Pr
     where process_uuid = "processUuid" and track_id <= "lastTrackId" and is_live`;
 }
 
-/** By id, those above `after`. */
+/** By id, above `after`. */
 export async function readTracks(
   sql: Queries,
   processUuid: string,
@@ -146,7 +149,7 @@ interface PointRow extends PointPlace {
   readonly heading: number | null;
 }
 
-/** By track and index, those behind `after` of tracks up to `lastTrackId`. */
+/** By track and index, after `after`, of tracks up to `lastTrackId`. */
 export async function readPoints(
   sql: Queries,
   processUuid: string,
@@ -170,7 +173,7 @@ function toPoint(row: PointRow): TrackPoint {
   return { timeMs, confidence, box: [boxLeft, boxTop, boxWidth, boxHeight], spot };
 }
 
-/** At most so many of each, whatever their process does. Says how many have gone. */
+/** Up to `most` points and tracks, also of running processes. Resolves with the number removed. */
 export async function removeOldTracks(sql: Sql, before: Date, most: number): Promise<number> {
   const points = await sql`
     delete from track_points

@@ -5,7 +5,7 @@ import { newUuid } from "../uuid.ts";
 import type { Sql } from "./client.ts";
 import { type TestDatabase, testDatabase } from "./database.fixture.ts";
 import { expireNodes, joinNodes, listNodes, renewNode } from "./nodes.ts";
-import { listChildSubscriptions, readRemainingMs, readSubscription, writeUsage } from "./usage.ts";
+import { listChildSubscriptions, readRemainingMs, readSubscription, writeUsage } from "./users.ts";
 
 let database: TestDatabase;
 let sql: Sql;
@@ -35,14 +35,14 @@ async function insertProcess(userUuid: string, fence: number) {
   return uuid;
 }
 
-test("use is counted once however often it is written, and never goes back", async () => {
+test("counts usage once however often it is written, and never decreases it", async () => {
   const user = await insertUser("counted", 60_000);
   const processUuid = await insertProcess(user, 1);
   for (const runningMs of [1000, 5000.4, 5000.4, 3000]) await writeUsage(sql, [{ processUuid, fence: 1, runningMs }]);
   assert.equal(await readRemainingMs(sql, user), 55_000);
 });
 
-test("claims after one another add up, and what an earlier owner still writes is not taken", async () => {
+test("adds up successive claims, and ignores writes of an earlier owner", async () => {
   const user = await insertUser("fenced", 60_000);
   const processUuid = await insertProcess(user, 1);
   await writeUsage(sql, [{ processUuid, fence: 1, runningMs: 1000 }]);
@@ -52,7 +52,7 @@ test("claims after one another add up, and what an earlier owner still writes is
   assert.equal((await readSubscription(sql, user))?.consumedMs, 3000);
 });
 
-test("many processes are written at once, and each counts for its own user", async () => {
+test("writes many processes at once, each for its own user", async () => {
   const users = await Promise.all(["many-a", "many-b"].map((name) => insertUser(name, 1000)));
   const processes = await Promise.all([0, 1, 0, 1].map((i) => insertProcess(users[i] ?? "", 1)));
   const entries = processes.map((processUuid, i) => ({ processUuid, fence: 1, runningMs: 10 ** i }));
@@ -62,7 +62,7 @@ test("many processes are written at once, and each counts for its own user", asy
   assert.deepEqual(consumed, [101, 1010]);
 });
 
-test("what remains is never below nothing, and unlimited is null", async () => {
+test("the remaining time is never negative, and null if unlimited", async () => {
   const [spent, boundless] = [await insertUser("spent", 1000), await insertUser("boundless", null)];
   for (const user of [spent, boundless]) {
     await writeUsage(sql, [{ processUuid: await insertProcess(user, 1), fence: 1, runningMs: 1500 }]);
@@ -74,7 +74,7 @@ test("what remains is never below nothing, and unlimited is null", async () => {
   assert.equal(await readSubscription(sql, newUuid()), null);
 });
 
-test("a master sees the subscriptions of its children that are not revoked", async () => {
+test("lists the children of a master that are not revoked", async () => {
   const master = await insertUser("parent", 0);
   await insertUser("kid-b", 2000, master);
   await insertUser("kid-a", null, master);
@@ -87,7 +87,7 @@ test("a master sees the subscriptions of its children that are not revoked", asy
   ]);
 });
 
-test("a node that is silent for its lease is gone, with the room it promised to uploads", async () => {
+test("removes a node that was not renewed within its lease, with its upload reservations", async () => {
   const log = pino({ level: "silent" });
   const user = await insertUser("uploader", 0);
   const silent = newUuid();
@@ -109,7 +109,7 @@ test("a node that is silent for its lease is gone, with the room it promised to 
   assert.equal((await sql`select from upload_reservations`).length, 0);
 });
 
-test("a node keeps itself known, and comes back when it was taken for dead", async () => {
+test("a node renews itself, and registers again after it expired", async () => {
   const node = await joinNodes(sql, { lease_seconds: 15, renew_seconds: 0.02 }, pino({ level: "silent" }));
   await sql`delete from nodes`;
   while ((await listNodes(sql)).length === 0) await new Promise(setImmediate);

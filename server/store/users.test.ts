@@ -4,7 +4,6 @@ import { after, before, test } from "node:test";
 import { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
 import { type TestDatabase, testDatabase } from "./database.fixture.ts";
-import { readRemainingMs, readSubscription } from "./usage.ts";
 import {
   allocate,
   createFirstUser,
@@ -13,6 +12,8 @@ import {
   findUserByName,
   listUsers,
   type NewUser,
+  readRemainingMs,
+  readSubscription,
   revokeUser,
   toUser,
   type UserRow,
@@ -50,7 +51,7 @@ async function make(username: string, changes: Partial<NewUser> = {}): Promise<U
 
 const refusedWith = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
 
-test("of several servers that start on an empty database one makes the first user, and none later", async () => {
+test("of several servers that start on an empty database one creates the first user, and none later", async () => {
   const { sql } = database;
   const made = await Promise.all(["one", "two", "three"].map((name) => createFirstUser(sql, describeUser(name))));
   const [first, ...others] = made.filter((user) => user !== null);
@@ -60,7 +61,7 @@ test("of several servers that start on an empty database one makes the first use
   assert.equal(await createFirstUser(sql, describeUser("four")), null);
 });
 
-test("a user comes back as it was made", async () => {
+test("reads a user as it was created", async () => {
   const expiresAt = new Date("2030-01-02T03:04:05.678Z");
   const wanted = describeUser("whole", {
     expiresAt,
@@ -79,7 +80,7 @@ test("a user comes back as it was made", async () => {
   assert.equal(await findUserByName(database.sql, "nobody"), null);
 });
 
-test("limits of a user are those of the configuration but for its own", async () => {
+test("a user has the configured limits, overridden by its own", async () => {
   const configured = {
     ...{ processes: 4, sources: 100, outputsRegistered: 100, outputsActive: 8, alerts: 100, subscriptions: 10 },
     ...{ videoBytes: 1, storageBytes: 2, requestsPerMinute: 3 },
@@ -89,7 +90,7 @@ test("limits of a user are those of the configuration but for its own", async ()
   assert.deepEqual(Object.keys(user).includes("keySha256"), false);
 });
 
-test("a name is given once, even to two at once", async () => {
+test("a name is used once, also by simultaneous calls", async () => {
   const made = await Promise.all([1, 2, 3].map(() => createUser(database.sql, describeUser("twin"))));
   assert.deepEqual(
     made.filter((user) => typeof user === "string"),
@@ -97,7 +98,7 @@ test("a name is given once, even to two at once", async () => {
   );
 });
 
-test("a child needs a master that is no child itself and not revoked", async () => {
+test("the master of a child must be neither a child nor revoked", async () => {
   const master = await make("master-a");
   const child = await make("child-a", { masterUuid: master.uuid });
   const refused = async (masterUuid: string) => createUser(database.sql, describeUser("child-b", { masterUuid }));
@@ -107,7 +108,7 @@ test("a child needs a master that is no child itself and not revoked", async () 
   assert.equal(await refused(master.uuid), "no_such_master");
 });
 
-test("children are listed after their master", async () => {
+test("lists children after their master", async () => {
   const first = await make("list-first");
   const second = await make("list-second");
   await make("list-second-child", { masterUuid: second.uuid });
@@ -118,7 +119,7 @@ test("children are listed after their master", async () => {
   assert.deepEqual(names, ["list-first", "list-first-child", "list-second", "list-second-child"]);
 });
 
-test("revoking is done once and remembered", async () => {
+test("a key is revoked once", async () => {
   const { uuid, keyId } = await make("revoked");
   const revoke = async () => (await revokeUser(database.sql, uuid)).map(({ username }) => username);
   assert.deepEqual(await revoke(), ["revoked"]);
@@ -126,7 +127,7 @@ test("revoking is done once and remembered", async () => {
   assert.ok((await findUserByKeyId(database.sql, keyId))?.revokedAt instanceof Date);
 });
 
-test("revoking a master revokes its children, one that is being created too, and no others", async () => {
+test("revoking a master revokes its children, also one being created, and no others", async () => {
   const master = await make("ended");
   const names = ["ended-south", "ended-north"];
   for (const name of names) await make(name, { masterUuid: master.uuid });
@@ -141,7 +142,7 @@ test("revoking a master revokes its children, one that is being created too, and
   assert.equal((await findUserByKeyId(database.sql, other.keyId))?.revokedAt, null);
 });
 
-test("a master hands pending minutes to itself and its children, all or nothing", async () => {
+test("a master allocates pending minutes to itself and its children, all or nothing", async () => {
   const { sql } = database;
   const master = await make("giver", { pendingMs: 600_000 });
   const child = await make("taker", { masterUuid: master.uuid });
@@ -154,7 +155,7 @@ test("a master hands pending minutes to itself and its children, all or nothing"
   assert.equal((await readSubscription(sql, master.uuid))?.pendingMs, 300_000);
 });
 
-test("minutes are handed out by a master only, and to its own children only", async () => {
+test("only a master allocates minutes, and only to its own children", async () => {
   const { sql } = database;
   const master = await make("owner", { pendingMs: 1000 });
   const child = await make("owned", { masterUuid: master.uuid });
@@ -168,7 +169,7 @@ test("minutes are handed out by a master only, and to its own children only", as
   assert.equal((await readSubscription(sql, master.uuid))?.pendingMs, 1000);
 });
 
-test("calls at once never hand out more than is pending", async () => {
+test("simultaneous calls never allocate more than is pending", async () => {
   const { sql } = database;
   const master = await make("raced", { pendingMs: 100 });
   const names = ["raced", "raced-1", "raced-2", "raced-3"];

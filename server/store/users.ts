@@ -1,4 +1,4 @@
-/** Users: one key, one user. What they have used is in `usage.ts`. */
+/** Users (one per key), and their minutes. */
 import { ServiceError } from "../service-error.ts";
 import type { User, UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
@@ -17,14 +17,14 @@ export interface UserRow {
   readonly hasEnhancement: boolean;
   readonly isGraphAuthor: boolean;
   readonly isOperator: boolean;
-  /** Only what differs from the configuration. */
+  /** Only those that differ from the configuration. */
   readonly limits: Partial<UserLimits>;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly createdAt: Date;
   /** Null: unlimited. */
   readonly allocatedMs: number | null;
-  /** To be handed out; only a master has any. */
+  /** To be allocated; only a master has any. */
   readonly pendingMs: number;
 }
 
@@ -36,7 +36,7 @@ const COLUMNS = [
   ...(["allocatedMs", "pendingMs"] as const),
 ] as const;
 
-/** Why a user was not made: the name is another's (a revoked one's too), or the master is none, or revoked. */
+/** Why a user was not created: the name is in use (maybe by a revoked user), or the master is not a master or is revoked. */
 export type UserRefusal = "username_taken" | "no_such_master";
 
 export async function createUser(sql: Sql, user: NewUser): Promise<UserRow | UserRefusal> {
@@ -57,7 +57,16 @@ export async function findHasRecording(sql: Queries, uuid: string): Promise<bool
   return found?.hasRecording ?? false;
 }
 
-/** Makes one only if there is no user yet, revoked ones included: of several servers that start at once, one does. */
+/** Whether the owner of a process still has process recording, and is neither revoked nor expired. */
+export async function mayRecord(sql: Queries, processUuid: string): Promise<boolean> {
+  const [row] = await sql`
+    select from processes join users on users.uuid = user_uuid
+    where processes.uuid = ${processUuid} and users.has_recording
+      and users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
+  return row !== undefined;
+}
+
+/** Only if there are no users, revoked ones included. Of several servers that start at once, one creates it. */
 export async function createFirstUser(sql: Sql, user: NewUser): Promise<UserRow | null> {
   return sql.begin(async (tx) => {
     await tx`lock table users in share row exclusive mode`;
@@ -73,7 +82,7 @@ async function insertUser(sql: Queries, user: NewUser): Promise<UserRow | null> 
   return made ?? null;
 }
 
-/** Also of a revoked or expired key: whoever asks tells these apart. */
+/** Also of a revoked or expired key: the caller checks that. */
 export async function findUserByKeyId(sql: Queries, keyId: string): Promise<UserRow | null> {
   const [found] = await sql<UserRow[]>`select * from users where key_id = ${keyId}`;
   return found ?? null;
@@ -84,7 +93,7 @@ export async function findUserByName(sql: Queries, username: string): Promise<Us
   return found ?? null;
 }
 
-/** Masters in the order they were made, each followed by its children. */
+/** Masters in the order of creation, each followed by its children. */
 export async function listUsers(sql: Queries): Promise<readonly UserRow[]> {
   return sql<UserRow[]>`
     select users.* from users left join users as masters on masters.uuid = users.master_uuid
@@ -92,10 +101,10 @@ export async function listUsers(sql: Queries): Promise<readonly UserRow[]> {
       users.master_uuid nulls first, users.created_at, users.uuid`;
 }
 
-/** The key and, of a master, the keys of its children. Resolves with those that were revoked now, the key itself first. */
+/** With the children of a master. Resolves with the users revoked now, this one first. */
 export async function revokeUser(sql: Sql, uuid: string): Promise<readonly UserRow[]> {
   return sql.begin(async (tx) => {
-    // Keys are created under a lock of their master: one that is being created now is there when this lock is.
+    // Children are created under a lock of their master, so that none is missed.
     await tx`select from users where uuid = ${uuid} for update`;
     const revoked = await tx<UserRow[]>`
       update users set revoked_at = now()
@@ -108,28 +117,28 @@ export async function revokeUser(sql: Sql, uuid: string): Promise<readonly UserR
 
 const order = (a: string, b: string): number => (a < b ? -1 : 1);
 
-/** Minutes that a master has bought. Rejects with `ServiceError` when it is none, or is revoked. */
+/** Adds minutes to a master. Rejects with `ServiceError` if it is not a master, or is revoked. */
 export async function addPending(sql: Queries, masterUuid: string, ms: number): Promise<void> {
   const added = await sql`
     update users set pending_ms = pending_ms + ${ms}
     where uuid = ${masterUuid} and master_uuid is null and revoked_at is null`;
   if (added.count === 1) return;
   throw new ServiceError("master_key_needed", {
-    detail: "This key is a child's, or revoked; only a master has minutes to hand out.",
+    detail: "This key is a child key or is revoked; only a master key can allocate minutes.",
   });
 }
 
 export interface Allocation {
   readonly masterUuid: string;
-  /** The master's own name, or a child's of it. */
+  /** Name of the master or of one of its children. */
   readonly username: string;
   readonly ms: number;
 }
 
-/** All or nothing; calls at once never hand out more than there is. Rejects with `ServiceError`. */
+/** All or nothing; simultaneous calls never allocate more than there is. Rejects with `ServiceError`. */
 export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocation): Promise<void> {
   await sql.begin(async (tx) => {
-    // In one order, so that two calls never wait for each other.
+    // In a fixed order, so that two calls cannot deadlock.
     const rows = await tx<UserRow[]>`
       select * from users
       where revoked_at is null and (uuid = ${masterUuid} or (username = ${username} and master_uuid = ${masterUuid}))
@@ -138,23 +147,23 @@ export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocatio
     const receiver = rows.find((row) => row.username === username);
     if (master === undefined || master.masterUuid !== null) {
       throw new ServiceError("master_key_needed", {
-        detail: "This key is a child's; only its master hands out minutes.",
+        detail: "This key is a child key; only its master can allocate minutes.",
       });
     }
     if (receiver === undefined) {
       throw new ServiceError("user_not_found", {
-        detail: `Neither this key nor a child of it is named ${username}; GET /user_info lists them.`,
+        detail: `Neither this key nor one of its children is named ${username}; GET /user_info lists them.`,
       });
     }
     if (receiver.allocatedMs === null) {
       throw new ServiceError("minutes_unlimited", {
-        detail: `${username} may use any number of minutes, so those would be lost; hand them to a key that was made with a limit (\`windhover keys create NAME --minutes N\`).`,
+        detail: `${username} has unlimited minutes; allocate to a key that was created with a limit (\`windhover keys create NAME --minutes N\`).`,
       });
     }
     if (master.pendingMs < ms) {
       const minutes = (amountMs: number) => Math.floor(amountMs / 600) / 100;
       throw new ServiceError("minutes_not_pending", {
-        detail: `${minutes(ms)} minutes were asked for, and ${minutes(master.pendingMs)} are left to hand out.`,
+        detail: `${minutes(ms)} minutes requested, but only ${minutes(master.pendingMs)} are left to allocate.`,
       });
     }
     await tx`update users set pending_ms = pending_ms - ${ms} where uuid = ${master.uuid}`;
@@ -162,7 +171,7 @@ export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocatio
   });
 }
 
-/** As the rest of the server knows a user. `limits`: those of the configuration. */
+/** `limits`: defaults, from the configuration. */
 export function toUser(row: UserRow, limits: UserLimits): User {
   const { uuid, username, product, masterUuid } = row;
   const { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator } = row;
@@ -176,4 +185,68 @@ export function toUser(row: UserRow, limits: UserLimits): User {
     limits: { ...limits, ...row.limits },
     expiresAt: row.expiresAt,
   };
+}
+
+/** Serialises everything that counts against limits of this user until the end of the transaction. Locked before any row. */
+export async function lockUser(sql: Queries, userUuid: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${userUuid}, 7))`;
+}
+
+export interface UsageEntry {
+  readonly processUuid: string;
+  /** Of the claim under which it ran. */
+  readonly fence: number;
+  /** Total under that claim, so that writing it twice counts once. */
+  readonly runningMs: number;
+}
+
+/** A total never decreases. Entries of a lost claim are ignored: the new owner counts the process. */
+export async function writeUsage(sql: Queries, entries: readonly UsageEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const rows = entries.map((entry) => ({ ...entry, runningMs: Math.round(entry.runningMs) }));
+  await sql`
+    insert into usage (process_uuid, fence, user_uuid, running_ms)
+    select processes.uuid, processes.fence, processes.user_uuid, max(entries."runningMs")
+    from jsonb_to_recordset(${sql.json(rows)}) as entries ("processUuid" uuid, fence bigint, "runningMs" bigint)
+    join processes on processes.uuid = entries."processUuid" and processes.fence = entries.fence
+    group by processes.uuid
+    on conflict (process_uuid, fence) do update
+      set running_ms = greatest(usage.running_ms, excluded.running_ms), updated_at = now()`;
+}
+
+export interface Subscription {
+  readonly userUuid: string;
+  readonly username: string;
+  readonly consumedMs: number;
+  /** Null: unlimited. Never below 0. */
+  readonly remainingMs: number | null;
+  readonly pendingMs: number;
+  readonly expiresAt: Date | null;
+}
+
+const subscriptionColumns = (sql: Queries) => sql`
+  users.uuid as user_uuid, username, expires_at, pending_ms, used.ms as consumed_ms,
+  case when allocated_ms is not null then greatest(allocated_ms - used.ms, 0) end as remaining_ms`;
+
+const used = (sql: Queries) => sql`
+  lateral (select coalesce(sum(running_ms), 0)::bigint as ms from usage where usage.user_uuid = users.uuid) as used`;
+
+/** Null if the user does not exist. */
+export async function readSubscription(sql: Queries, userUuid: string): Promise<Subscription | null> {
+  const [found] = await sql<Subscription[]>`
+    select ${subscriptionColumns(sql)} from users, ${used(sql)} where users.uuid = ${userUuid}`;
+  return found ?? null;
+}
+
+/** Children of a master that are not revoked, by name. */
+export async function listChildSubscriptions(sql: Queries, masterUuid: string): Promise<readonly Subscription[]> {
+  return sql<Subscription[]>`
+    select ${subscriptionColumns(sql)} from users, ${used(sql)}
+    where users.master_uuid = ${masterUuid} and revoked_at is null order by username`;
+}
+
+/** Null: unlimited. 0 if the user does not exist. */
+export async function readRemainingMs(sql: Queries, userUuid: string): Promise<number | null> {
+  const subscription = await readSubscription(sql, userUuid);
+  return subscription === null ? 0 : subscription.remainingMs;
 }

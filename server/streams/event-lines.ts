@@ -4,26 +4,24 @@ import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { describeCrash } from "../processes/view.ts";
-import type { Pieces } from "./body.ts";
-import { writeLetter } from "./letters.ts";
-import { type Letter, Outbox } from "./outbox.ts";
-import { Wake } from "./wake.ts";
+import { type Chunks, Wake } from "./body.ts";
+import { MessageQueue, type QueuedMessage, serialise } from "./message-queue.ts";
 
 export type EventName = "detections" | "drone" | "state" | "stats" | "telemetry" | "alert";
 
-interface EventLetter extends Letter {
+interface QueuedEvent extends QueuedMessage {
   readonly event: EventName;
 }
 
-/** Channels of messages that are told, and as what. */
+/** Channels of messages, and the names of their events. */
 const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections", drone_data: "drone" };
-/** A browser that has lost the connection comes back after so long. */
+/** Reconnection delay of browsers. */
 const RETRY_MS = 2000;
 const COMMENT = Buffer.from(": still here\n\n");
 
 type Stats = Extract<ProcessNotice, { type: "stats" }>;
 
-interface Standing {
+interface Status {
   readonly state: ProcessState;
   readonly error: ProcessError | null;
   readonly reconnecting: boolean;
@@ -32,29 +30,29 @@ interface Standing {
 }
 
 let lastId = 0;
-/** Rises, also over a restart of the service. Microseconds, more or less: a whole number that JavaScript can hold. */
+/** Increasing, also over restarts of the service: about microseconds, within the safe integers. */
 function nextId(): number {
   lastId = Math.max(lastId + 1, Date.now() * 1000);
   return lastId;
 }
 
-export class EventLines implements Pieces {
+export class EventLines implements Chunks {
   readonly #processUuid: string;
   readonly #isOperator: boolean;
-  readonly #outbox: Outbox<EventLetter>;
+  readonly #queue: MessageQueue<QueuedEvent>;
   readonly #leave: () => void;
   readonly #wake = new Wake();
   readonly #timer: NodeJS.Timeout;
   #isDue = false;
   #hasEnded = false;
   #hasBegun = false;
-  #standing: Standing | null = null;
+  #status: Status | null = null;
 
-  /** `isOperator`: whether the viewer may see where in the sources an element threw. */
+  /** `isOperator`: includes where in the sources an element threw. */
   constructor(processUuid: string, isOperator: boolean, config: Config["streams"], leave: () => void) {
     this.#processUuid = processUuid;
     this.#isOperator = isOperator;
-    this.#outbox = new Outbox({ messages: config.queued_messages, bytes: config.queued_bytes });
+    this.#queue = new MessageQueue({ messages: config.queued_messages, bytes: config.queued_bytes });
     this.#leave = leave;
     this.#timer = setInterval(() => {
       this.#isDue = true;
@@ -62,7 +60,7 @@ export class EventLines implements Pieces {
     }, config.ping_seconds * 1000);
   }
 
-  hear(notice: ProcessNotice): void {
+  handle(notice: ProcessNotice): void {
     switch (notice.type) {
       case "message": {
         const event = CHANNELS[notice.channel];
@@ -73,14 +71,14 @@ export class EventLines implements Pieces {
         this.#put("stats", this.#describeStats(notice));
         return;
       case "state": {
-        const { state, error, lastError = this.#standing?.lastError ?? null } = notice;
-        const reconnecting = this.#standing?.reconnecting ?? false;
-        this.#tellState({ state, error, reconnecting, restarting: false, lastError });
+        const { state, error, lastError = this.#status?.lastError ?? null } = notice;
+        const reconnecting = this.#status?.reconnecting ?? false;
+        this.#putState({ state, error, reconnecting, restarting: false, lastError });
         return;
       }
       case "reconnecting": {
         const { reconnecting } = notice;
-        if (this.#standing !== null) this.#tellState({ ...this.#standing, reconnecting });
+        if (this.#status !== null) this.#putState({ ...this.#status, reconnecting });
         return;
       }
       case "telemetry": {
@@ -95,8 +93,8 @@ export class EventLines implements Pieces {
         return;
       case "restarting": {
         const { crash: lastError = null } = notice;
-        if (this.#standing !== null && lastError !== null)
-          this.#tellState({ ...this.#standing, restarting: true, lastError });
+        if (this.#status !== null && lastError !== null)
+          this.#putState({ ...this.#status, restarting: true, lastError });
         return;
       }
       case "ended":
@@ -105,7 +103,7 @@ export class EventLines implements Pieces {
     }
   }
 
-  /** After what waits. */
+  /** After the queued events. */
   end(): void {
     this.#hasEnded = true;
     clearInterval(this.#timer);
@@ -118,10 +116,10 @@ export class EventLines implements Pieces {
       return Buffer.from(`retry: ${RETRY_MS}\n\n`);
     }
     for (;;) {
-      const next = this.#outbox.take();
+      const next = this.#queue.take();
       if (next !== null) {
         this.#isDue = false;
-        return Buffer.from(`event: ${next.letter.event}\nid: ${nextId()}\ndata: ${next.json}\n\n`);
+        return Buffer.from(`event: ${next.message.event}\nid: ${nextId()}\ndata: ${next.json}\n\n`);
       }
       if (this.#hasEnded) return null;
       if (this.#isDue) {
@@ -134,19 +132,19 @@ export class EventLines implements Pieces {
 
   leave(): void {
     this.#leave();
-    this.#outbox.clear();
+    this.#queue.clear();
     this.end();
   }
 
   #put(event: EventName, message: JsonRecord): void {
     if (this.#hasEnded) return;
-    this.#outbox.put({ ...writeLetter(message), event, isKept: event === "state" || event === "alert" });
+    this.#queue.put({ ...serialise(message), event, isKept: event === "state" || event === "alert" });
     this.#wake.ring();
   }
 
-  #tellState(standing: Standing): void {
-    this.#standing = standing;
-    const { state, reconnecting, error, restarting, lastError } = standing;
+  #putState(status: Status): void {
+    this.#status = status;
+    const { state, reconnecting, error, restarting, lastError } = status;
     const event: StateEvent = {
       process_uuid: this.#processUuid,
       timestamp: new Date().toISOString(),

@@ -40,7 +40,7 @@ const STATS = {
   frames_lost: null,
 };
 
-interface Told {
+interface Received {
   readonly event: string;
   readonly id: number;
   readonly data: JsonRecord;
@@ -68,14 +68,14 @@ async function* readBlocks(answer: IncomingMessage): AsyncGenerator<string> {
 }
 
 /** Every event, held against its schema. */
-async function* readEvents(answer: IncomingMessage): AsyncGenerator<Told> {
+async function* readEvents(answer: IncomingMessage): AsyncGenerator<Received> {
   for await (const block of readBlocks(answer)) {
     const fields = new Map(block.split("\n").map((line) => line.split(/: (.*)/s, 2) as [string, string]));
     const event = fields.get("event");
     if (event === undefined) continue;
     const data = JSON.parse(fields.get("data") ?? "");
     const schema = SCHEMAS[event];
-    assert.ok(schema !== undefined, `${event} is no event`);
+    assert.ok(schema !== undefined, `${event} is not an event`);
     assert.deepEqual(checkBy(schema)(data), []);
     yield { event, id: Number(fields.get("id")), data };
   }
@@ -89,19 +89,19 @@ describe("events of a process", () => {
   });
   after(() => stage.close());
 
-  test("tell any number of viewers of its state first, then of what happens, and end with its last state", async () => {
+  test("send its state to all viewers first, then what happens, and end with its last state", async () => {
     const process = stage.start();
     const viewers = await Promise.all(Array.from({ length: 5 }, () => openEvents(stage, process)));
-    const told = viewers.map(async (viewer) => {
-      const all: Told[] = [];
+    const received = viewers.map(async (viewer) => {
+      const all: Received[] = [];
       for await (const event of readEvents(viewer)) all.push(event);
       return all;
     });
     process.detect();
-    process.tell({ type: "stats", stats: STATS });
+    process.emit({ type: "stats", stats: STATS });
     assert.ok(process.telemetry instanceof ProcessTelemetry);
-    process.tell({ type: "telemetry", telemetry: process.telemetry.info });
-    process.tell({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
+    process.emit({ type: "telemetry", telemetry: process.telemetry.info });
+    process.emit({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
     const notice: AlertNotice = {
       id: newUuid(),
       alert_uuid: newUuid(),
@@ -114,11 +114,11 @@ describe("events of a process", () => {
       tracks: [],
       data: {},
     };
-    process.tell({ type: "alert", notice });
-    process.tell({ type: "reconnecting", reconnecting: true });
-    process.tell({ type: "reconnecting", reconnecting: false });
+    process.emit({ type: "alert", notice });
+    process.emit({ type: "reconnecting", reconnecting: true });
+    process.emit({ type: "reconnecting", reconnecting: false });
     process.end("failed", "source_lost");
-    for (const events of await Promise.all(told)) {
+    for (const events of await Promise.all(received)) {
       const names = events.map(({ event }) => event);
       assert.deepEqual(names, [
         "state",
@@ -145,35 +145,35 @@ describe("events of a process", () => {
     assert.equal(process.followers.size, 0);
   });
 
-  test("leave out what only we are to know of the runner", async () => {
+  test("exclude internal data of the runner", async () => {
     const process = stage.start();
     const events = readEvents(await openEvents(stage, process));
     await events.next();
-    process.tell({ type: "stats", stats: STATS });
+    process.emit({ type: "stats", stats: STATS });
     const { value } = await events.next();
     assert.ok(!JSON.stringify(value).includes("rss_bytes"));
     process.end();
   });
 
-  test("begin with when to come back", async () => {
+  test("start with the reconnection delay", async () => {
     const process = stage.start();
     const blocks = readBlocks(await openEvents(stage, process));
     assert.match((await blocks.next()).value ?? "", /^retry: \d+$/);
     process.end();
   });
 
-  test("of a slow viewer lose the oldest detections, say how many, and keep every state", async () => {
+  test("drop the oldest detections of a slow viewer, say how many, and keep every state", async () => {
     const process = stage.start();
     const answer = await openEvents(stage, process);
     answer.pause();
     const count = 300;
     for (let i = 0; i < count; i++) {
       process.detect({ source_uri: "x".repeat(100_000) });
-      if (i === 100) process.tell({ type: "reconnecting", reconnecting: true });
+      if (i === 100) process.emit({ type: "reconnecting", reconnecting: true });
       await new Promise(setImmediate);
     }
     process.end();
-    const all: Told[] = [];
+    const all: Received[] = [];
     for await (const event of readEvents(answer)) all.push(event);
     const dropped = all.reduce((sum, { data }) => sum + Number(data.dropped ?? 0), 0);
     assert.ok(dropped > 0, "nothing was dropped: the connection was never full");
@@ -182,15 +182,15 @@ describe("events of a process", () => {
     assert.equal(all.at(-1)?.data.state, "finished");
   });
 
-  test("notice that a viewer has gone", async () => {
+  test("detect that a viewer has gone", async () => {
     const process = stage.start();
     const answer = await openEvents(stage, process);
     assert.equal(process.followers.size, 1);
     answer.destroy();
-    await eventually(() => process.followers.size === 0, "nobody follows");
+    await eventually(() => process.followers.size === 0, "no subscribers are left");
   });
 
-  test("are refused as every request is, and HEAD follows nobody", async () => {
+  test("are rejected like every request, and HEAD does not subscribe", async () => {
     const process = stage.start();
     const url = `${stage.url}/process/${process.uuid}/events`;
     assert.equal((await fetch(url)).status, 403);
@@ -201,7 +201,7 @@ describe("events of a process", () => {
   });
 });
 
-test("events that do not happen are replaced by comments, so that nobody takes the connection for dead", async () => {
+test("comments keep a connection without events alive", async () => {
   const stage = await openStage({ ping_seconds: 0.1 });
   try {
     const process = stage.start();
@@ -210,7 +210,7 @@ test("events that do not happen are replaced by comments, so that nobody takes t
       if (block.startsWith(":")) comments += 1;
       if (comments === 3) break;
     }
-    await eventually(() => process.followers.size === 0, "nobody follows");
+    await eventually(() => process.followers.size === 0, "no subscribers are left");
   } finally {
     await stage.close();
   }

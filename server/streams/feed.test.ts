@@ -68,7 +68,7 @@ describe("the feed", () => {
   });
   after(() => stage.close());
 
-  test("sends each picture with its length and time, and ends properly with the process", async () => {
+  test("sends each picture with its length and time, and ends with the process", async () => {
     const process = stage.start();
     const answer = await openFeed(stage, process);
     const parts = readParts(answer);
@@ -83,10 +83,10 @@ describe("the feed", () => {
     }
     process.end();
     assert.equal((await parts.next()).done, true);
-    await eventually(() => process.followers.size + process.watchers.size === 0, "nobody watches");
+    await eventually(() => process.followers.size + process.watchers.size === 0, "no viewers are left");
   });
 
-  test("shows the latest picture to each viewer, whatever the others take", async () => {
+  test("sends the latest picture to each viewer, independent of the others", async () => {
     const process = stage.start();
     const [quick, slow] = [await openFeed(stage, process), await openFeed(stage, process)];
     slow.pause();
@@ -108,18 +108,18 @@ describe("the feed", () => {
       [...seen].sort((a, b) => a - b),
     );
     for (const viewer of [quick, slow]) viewer.destroy();
-    await eventually(() => process.watchers.size === 0, "nobody watches");
+    await eventually(() => process.watchers.size === 0, "no viewers are left");
   });
 
-  test("notices that a viewer has gone, also while nothing is sent", async () => {
+  test("detects that a viewer has gone, also while nothing is sent", async () => {
     const process = stage.start();
     const answer = await openFeed(stage, process);
     assert.equal(process.watchers.size, 1);
     answer.destroy();
-    await eventually(() => process.followers.size + process.watchers.size === 0, "nobody watches");
+    await eventually(() => process.followers.size + process.watchers.size === 0, "no viewers are left");
   });
 
-  test("takes so many viewers and no more, feeds and events together, and the next when one has gone", async () => {
+  test("limits viewers of feeds and events together, and accepts the next when one has gone", async () => {
     const process = stage.start();
     const feeds = [await openFeed(stage, process), await openFeed(stage, process)];
     const events = await fetch(`${stage.url}/process/${process.uuid}/events?api_key=ada`);
@@ -130,10 +130,10 @@ describe("the feed", () => {
     await eventually(() => process.followers.size === 2, "two are left");
     feeds.push(await openFeed(stage, process));
     for (const feed of feeds) feed.destroy();
-    await eventually(() => process.followers.size === 0, "nobody is left");
+    await eventually(() => process.followers.size === 0, "no viewers are left");
   });
 
-  test("takes a limited number of viewers of one key, whichever process they watch", async () => {
+  test("limits the viewers of one key, whatever process they watch", async () => {
     const [one, other] = [stage.start(), stage.start()];
     const feeds = [await openFeed(stage, one), await openFeed(stage, one), await openFeed(stage, one)];
     feeds.push(await openFeed(stage, other));
@@ -144,10 +144,10 @@ describe("the feed", () => {
       /^4 feeds and event streams with this key are open/,
     );
     for (const feed of feeds) feed.destroy();
-    await eventually(() => one.followers.size + other.followers.size === 0, "nobody is left");
+    await eventually(() => one.followers.size + other.followers.size === 0, "no viewers are left");
   });
 
-  test("counts no viewer who may not look: another user hears of no process, however full it is", async () => {
+  test("does not count rejected viewers: another user gets 404, whatever the number of viewers", async () => {
     const process = stage.start();
     const codeOf = async (what: string) => {
       const answer = await fetch(`${stage.url}/process/${process.uuid}/${what}?api_key=bob`);
@@ -156,10 +156,10 @@ describe("the feed", () => {
     const feeds = [await openFeed(stage, process), await openFeed(stage, process), await openFeed(stage, process)];
     for (const what of ["events", "feed"]) assert.deepEqual(await codeOf(what), [404, "process_not_found"], what);
     for (const feed of feeds) feed.destroy();
-    await eventually(() => process.followers.size === 0, "nobody is left");
+    await eventually(() => process.followers.size === 0, "no viewers are left");
   });
 
-  test("answers HEAD without attaching anything", async () => {
+  test("answers HEAD without attaching a branch", async () => {
     const process = stage.start();
     const asked = request({ port: stage.port, path: pathOf(process), method: "HEAD" });
     asked.end();
@@ -170,7 +170,7 @@ describe("the feed", () => {
     answer.resume();
   });
 
-  test("refuses wrong keys, others' processes and graphs without a feed", async () => {
+  test("rejects wrong keys, processes of others and graphs without a feed", async () => {
     const process = stage.start();
     const codeOf = async (path: string) => {
       const answer = await fetch(`${stage.url}${path}`);
@@ -191,7 +191,7 @@ describe("a feed with a stalled viewer", () => {
   });
   after(() => stage.close());
 
-  test("lets a viewer go that takes nothing, and no other", async () => {
+  test("disconnects a viewer that reads nothing, and no other", async () => {
     const process = stage.start();
     const socket = connect(stage.port, "127.0.0.1");
     socket.on("error", () => {});
@@ -212,7 +212,7 @@ describe("a feed with a stalled viewer", () => {
     socket.destroy();
   });
 
-  test("waits for pictures as long as it takes: a paused process stalls nobody", async () => {
+  test("waits for pictures without limit: a paused process disconnects no viewer", async () => {
     const process = stage.start();
     const answer = await openFeed(stage, process);
     const parts = readParts(answer);
@@ -232,7 +232,7 @@ describe("a feed with a stalled viewer", () => {
   });
 });
 
-test("a shut-down ends feeds and events", async () => {
+test("a shutdown ends feeds and events", async () => {
   const stage = await openStage();
   const process = stage.start();
   const parts = readParts(await openFeed(stage, process));

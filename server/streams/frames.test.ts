@@ -1,4 +1,4 @@
-/** Frames that break the rules of RFC 6455: each costs the one who sent it the connection, and nobody else anything. */
+/** Frames that violate RFC 6455: each closes the connection of its sender, and affects no other client. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -39,10 +39,10 @@ const BROKEN: readonly (readonly [what: string, bytes: Buffer, code: number])[] 
     Buffer.concat([frame({ first: TEXT, payload: words("a") }), frame({ first: FIN | TEXT, payload: words("b") })]),
     1002,
   ],
-  ["a text that is no UTF-8", frame({ first: FIN | TEXT, payload: Buffer.from([0xc0, 0x80]) }), 1007],
+  ["a text that is not UTF-8", frame({ first: FIN | TEXT, payload: Buffer.from([0xc0, 0x80]) }), 1007],
   ["a close of one byte", frame({ first: FIN | CLOSE, payload: Buffer.from([3]) }), 1002],
-  ["a close with a code that nobody may send", frame({ first: FIN | CLOSE, payload: Buffer.from([0x03, 0xed]) }), 1002],
-  ["a close whose reason is no UTF-8", frame({ first: FIN | CLOSE, payload: Buffer.from([0x03, 0xe8, 0xff]) }), 1007],
+  ["a close with a reserved code", frame({ first: FIN | CLOSE, payload: Buffer.from([0x03, 0xed]) }), 1002],
+  ["a close whose reason is not UTF-8", frame({ first: FIN | CLOSE, payload: Buffer.from([0x03, 0xe8, 0xff]) }), 1007],
   ["a length of 4 GB", frame({ first: FIN | BINARY, length: [127, 0, 0, 0, 1, 0, 0, 0, 0] }), 1009],
   ["a length below zero", frame({ first: FIN | BINARY, length: [127, ...Array(8).fill(0xff)] }), 1009],
   [
@@ -116,7 +116,7 @@ for (const [what, bytes] of [
   ["empty messages", frame({ first: FIN | TEXT })],
   ["empty pieces", frame({ first: 0 })],
 ] as const)
-  test(`50,000 ${what} harm nobody else`, { timeout: 60_000 }, async () => {
+  test(`50,000 ${what} affect no other client`, { timeout: 60_000 }, async () => {
     const socket = await join("telemetry");
     socket.resume();
     if (what === "empty pieces") socket.write(frame({ first: TEXT }));

@@ -61,7 +61,7 @@ async function readUntil(answer: Response, isEnough: (text: string) => boolean):
   return text;
 }
 
-test("the feed shows JPEGs of what runs, is encoded while somebody looks, and comes back for the next viewer", async () => {
+test("the feed sends JPEGs, is encoded only while there are viewers, and restarts for the next viewer", async () => {
   const uuid = await start();
   const isAttached = async () =>
     JSON.stringify(await stage.supervisor.describe(stage.user, uuid, "json")).includes("jpegenc");
@@ -79,7 +79,7 @@ test("the feed shows JPEGs of what runs, is encoded while somebody looks, and co
   await stage.supervisor.stop(stage.user, uuid);
 });
 
-test("events tell of the state and of stats; sockets and events end with the process, feeds too", async () => {
+test("events have the state and stats; sockets, events and feeds end with the process", async () => {
   const uuid = await start();
   const listener = await Listener.open(app, { uuid }, "drone_data");
   const [feed, events] = await Promise.all([app.call(`/process/${uuid}/feed`), app.call(`/process/${uuid}/events`)]);
@@ -97,7 +97,7 @@ test("events tell of the state and of stats; sockets and events end with the pro
     assert.equal((await refusalOf(app, `/process/${uuid}/${channel}`)).code, "process_not_found");
 });
 
-test("streams outlive a crash of the runner", async () => {
+test("streams survive a crash of the runner", async () => {
   const uuid = await start();
   const listener = await Listener.open(app, { uuid }, "drone_data");
   const feed = await app.call(`/process/${uuid}/feed`);

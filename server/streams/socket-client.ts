@@ -1,64 +1,63 @@
-/** One websocket client: what it is sent, whether it is still there, and how much it may send. */
+/** One websocket client: its queue of messages, pings, and the rate of its own messages. */
 import { WebSocket } from "ws";
 import type { Config } from "../../schemas/config.ts";
-import { type Letter, Outbox } from "./outbox.ts";
-import { Pace } from "./pace.ts";
+import { MessageQueue, type QueuedMessage } from "./message-queue.ts";
 
-/** What is handed to the connection before it has taken what came before. The rest waits where it can be dropped. */
-const UNDERWAY_BYTES = 65_536;
+/** Buffered by the connection at most. The rest stays in the queue, where it can be dropped. */
+const BUFFERED_BYTES = 65_536;
 const UNANSWERED_PINGS = 2;
-/** RFC 6455: a close frame has room for so much. */
+/** Limit of a close frame (RFC 6455). */
 const REASON_BYTES = 123;
 
 export type Received =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "binary" }
-  /** Came too fast and was not looked at. Told once a second. */
+  /** Above the rate limit, and dropped. At most once per second. */
   | { readonly type: "excess" };
 
 export class SocketClient {
   readonly #config: Config["streams"];
-  readonly #outbox: Outbox<Letter>;
+  readonly #queue: MessageQueue<QueuedMessage>;
   readonly #pace: Pace;
   readonly #receive: (received: Received) => void;
   #socket: WebSocket | null = null;
   #unanswered = 0;
-  #excessToldMs = Number.NEGATIVE_INFINITY;
+  #excessSentMs = Number.NEGATIVE_INFINITY;
   #ending: string | null = null;
 
   constructor(config: Config["streams"], receive: (received: Received) => void) {
     this.#config = config;
-    this.#outbox = new Outbox({ messages: config.queued_messages, bytes: config.queued_bytes });
+    this.#queue = new MessageQueue({ messages: config.queued_messages, bytes: config.queued_bytes });
     this.#pace = new Pace(config.received_per_second);
     this.#receive = receive;
   }
 
-  /** What was sent before waits until now. */
+  /** Sends what was queued before. */
   connect(socket: WebSocket): void {
     this.#socket = socket;
-    socket.on("message", (data, isBinary) => this.#takeIn(() => this.#read(data.toString(), isBinary)));
-    socket.on("ping", (data) => this.#takeIn(() => this.#isRoomy(socket) && socket.pong(data)));
+    socket.on("message", (data, isBinary) => this.#limitRate(() => this.#read(data.toString(), isBinary)));
+    socket.on("ping", (data) => this.#limitRate(() => this.#canSend(socket) && socket.pong(data)));
     socket.on("pong", () => {
       this.#unanswered = 0;
-      this.#takeIn(() => {});
+      this.#limitRate(() => {});
     });
-    // The connection is closed after an error, and `close` follows.
+    // `close` follows.
     socket.on("error", () => {});
     const timer = setInterval(() => this.#ping(socket), this.#config.ping_seconds * 1000);
     socket.once("close", () => {
       clearInterval(timer);
-      this.#outbox.clear();
+      this.#queue.clear();
     });
     this.#pump();
   }
 
-  send(letter: Letter): void {
+  send(letter: QueuedMessage): void {
     if (this.#ending !== null || (this.#socket !== null && this.#socket.readyState !== WebSocket.OPEN)) return;
-    this.#outbox.put(letter);
+    this.#queue.put(letter);
     this.#pump();
   }
 
-  /** After what waits has been sent. */
+  /** After the queue has been sent. */
   end(reason: string): void {
     this.#ending ??= reason;
     this.#pump();
@@ -67,8 +66,8 @@ export class SocketClient {
   #pump(): void {
     const socket = this.#socket;
     if (socket === null) return;
-    while (this.#isRoomy(socket)) {
-      const next = this.#outbox.take();
+    while (this.#canSend(socket)) {
+      const next = this.#queue.take();
       if (next === null) {
         if (this.#ending !== null) closeSocket(socket, 1000, this.#ending);
         return;
@@ -77,11 +76,11 @@ export class SocketClient {
     }
   }
 
-  #isRoomy(socket: WebSocket): boolean {
-    return socket.readyState === WebSocket.OPEN && socket.bufferedAmount <= UNDERWAY_BYTES;
+  #canSend(socket: WebSocket): boolean {
+    return socket.readyState === WebSocket.OPEN && socket.bufferedAmount <= BUFFERED_BYTES;
   }
 
-  /** A ping waits behind what was sent before it, so this finds out too who takes nothing. */
+  /** A ping is sent after buffered data, so that this also detects clients that do not read. */
   #ping(socket: WebSocket): void {
     if (this.#unanswered >= UNANSWERED_PINGS) {
       socket.terminate();
@@ -91,18 +90,18 @@ export class SocketClient {
     socket.ping();
   }
 
-  #takeIn(handle: () => void): void {
-    const verdict = this.#pace.count();
-    if (verdict === "take") {
+  #limitRate(handle: () => void): void {
+    const action = this.#pace.count();
+    if (action === "take") {
       handle();
       return;
     }
     const nowMs = performance.now();
-    if (nowMs - this.#excessToldMs >= 1000) {
-      this.#excessToldMs = nowMs;
+    if (nowMs - this.#excessSentMs >= 1000) {
+      this.#excessSentMs = nowMs;
       this.#receive({ type: "excess" });
     }
-    if (verdict === "pause") this.#pauseReading();
+    if (action === "pause") this.#pauseReading();
   }
 
   #pauseReading(): void {
@@ -117,14 +116,48 @@ export class SocketClient {
   }
 }
 
-/** The client may say good-bye; when it does not within `streams.close_seconds`, the connection goes. */
+/** If the client does not respond within `streams.close_seconds`, the connection is closed. */
 export function closeSocket(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, cutBytes(reason, REASON_BYTES));
 }
 
-/** Whole characters that fit. */
+/** Cut at a character. */
 const cutBytes = (text: string, most: number): string =>
   Buffer.from(text)
     .subarray(0, most)
     .toString()
     .replace(/(?<!\uFFFD)\uFFFD+$/, "");
+
+/** Above this multiple of the limit reading is paused, so that TCP slows the sender down. */
+const FLOOD = 10;
+
+type PaceAction = "take" | "refuse" | "pause";
+
+/** Limits the messages of a client per second. */
+export class Pace {
+  readonly #most: number;
+  readonly #now: () => number;
+  #secondBeganMs: number;
+  #count = 0;
+
+  constructor(most: number, now: () => number = () => performance.now()) {
+    this.#most = most;
+    this.#now = now;
+    this.#secondBeganMs = now();
+  }
+
+  get secondEndsInMs(): number {
+    return Math.max(0, this.#secondBeganMs + 1000 - this.#now());
+  }
+
+  /** For each message. */
+  count(): PaceAction {
+    if (this.secondEndsInMs === 0) {
+      this.#secondBeganMs = this.#now();
+      this.#count = 0;
+    }
+    this.#count += 1;
+    if (this.#count <= this.#most) return "take";
+    return this.#count <= this.#most * FLOOD ? "refuse" : "pause";
+  }
+}

@@ -24,7 +24,7 @@ describe("websockets of a process", () => {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "detection_data");
     process.detect({ source_uri: "first" });
-    process.tell({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
+    process.emit({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
     process.detect({ source_uri: "second" });
     const messages = await listener.expect(2);
     assert.deepEqual(
@@ -35,7 +35,7 @@ describe("websockets of a process", () => {
     await listener.close();
   });
 
-  test("take the key from the header as well, and it goes before the one in the address", async () => {
+  test("accept the key in the header as well, which overrides the query", async () => {
     const { uuid } = stage.start();
     const socket = new WebSocket(`ws://127.0.0.1:${stage.port}${pathOf(uuid, "drone_data", "wrong")}`, {
       headers: { api_key: "ada" },
@@ -44,7 +44,7 @@ describe("websockets of a process", () => {
     socket.terminate();
   });
 
-  test("take uuids in capitals and a slash at the end, for the same socket", async () => {
+  test("accept uuids in capitals and a trailing slash, for the same socket", async () => {
     const process = stage.start();
     const listener = await Listener.open(stage, { uuid: process.uuid.toUpperCase() }, "detection_data/");
     assert.equal((await refusalOf(stage, pathOf(process.uuid))).code, "socket_in_use");
@@ -57,23 +57,23 @@ describe("websockets of a process", () => {
     ["a process of another user's", (uuid) => pathOf(uuid, "detection_data", "bob"), 404, "process_not_found"],
     ["a process that is not there", () => pathOf(newUuid()), 404, "process_not_found"],
     ["drone data of one that is not there", () => pathOf(newUuid(), "drone_data"), 404, "process_not_found"],
-    ["a path that is no socket", (uuid) => pathOf(uuid, "feed"), 404, "path_not_found"],
+    ["a path that is not a websocket", (uuid) => pathOf(uuid, "feed"), 404, "path_not_found"],
     ["a path that is none at all", () => "/nowhere?api_key=ada", 404, "path_not_found"],
   ];
   for (const [what, path, status, code] of refusals) {
-    test(`are refused before the upgrade for ${what}`, async () => {
+    test(`are rejected before the upgrade for ${what}`, async () => {
       const refusal = await refusalOf(stage, path(stage.start().uuid));
       assert.deepEqual({ status: refusal.status, code: refusal.code }, { status, code });
     });
   }
 
-  test("are refused for a finished process", async () => {
+  test("are rejected for a finished process", async () => {
     const process = stage.start();
     process.end();
     assert.equal((await refusalOf(stage, pathOf(process.uuid))).code, "process_not_found");
   });
 
-  test("are refused when the graph detects nothing, but exist for drone data and telemetry all the same", async () => {
+  test("are rejected without detections in the graph, except for drone data and telemetry", async () => {
     const process = stage.start(["feed"]);
     const refusal = await refusalOf(stage, pathOf(process.uuid));
     assert.deepEqual([refusal.status, refusal.code], [409, "graph_lacks"]);
@@ -86,7 +86,7 @@ describe("websockets of a process", () => {
     assert.deepEqual(stage.failures.slice(before), ["127.0.0.1"]);
   });
 
-  test("say what is wrong with a handshake", async () => {
+  test("explain a wrong handshake", async () => {
     const path = pathOf(stage.start().uuid);
     const asPost = await refusalOf(stage, path, {}, "POST");
     assert.deepEqual([asPost.status, asPost.headers.allow], [405, "GET, HEAD, OPTIONS"]);
@@ -110,20 +110,20 @@ describe("websockets of a process", () => {
     }
   });
 
-  test("answer requests that offer another upgrade as if they had not", async () => {
+  test("answer requests with another upgrade like plain requests", async () => {
     const { uuid } = stage.start();
     const headers = { Upgrade: "h2c", Connection: "Upgrade, HTTP2-Settings", "HTTP2-Settings": "AAMAAABk" };
     assert.equal((await refusalOf(stage, pathOf(uuid), headers)).code, "upgrade_needed");
   });
 
-  test("take one client at a time, and the next one as soon as it has gone", async () => {
+  test("accept one client at a time, and the next as soon as it has gone", async () => {
     const process = stage.start();
     for (const leave of ["close", "terminate"] as const) {
       const listener = await Listener.open(stage, process, "detection_data");
       const refusal = await refusalOf(stage, pathOf(process.uuid));
       assert.deepEqual([refusal.status, refusal.code], [409, "socket_in_use"]);
       listener.socket[leave]();
-      await eventually(() => process.followers.size === 0, "nobody follows any more");
+      await eventually(() => process.followers.size === 0, "no subscribers are left");
     }
     const telemetry = await Listener.open(stage, process, "telemetry");
     assert.equal((await refusalOf(stage, pathOf(process.uuid, "telemetry"))).code, "socket_in_use");
@@ -131,7 +131,7 @@ describe("websockets of a process", () => {
   });
 
   for (const channel of ["detection_data", "drone_data", "telemetry"])
-    test(`do not tell another user that somebody is connected to ${channel}`, async () => {
+    test(`do not reveal to another user that a client is connected to ${channel}`, async () => {
       const process = stage.start();
       const listener = await Listener.open(stage, process, channel);
       const refusal = await refusalOf(stage, pathOf(process.uuid, channel, "bob"));
@@ -139,7 +139,7 @@ describe("websockets of a process", () => {
       await listener.close();
     });
 
-  test("are free for the next client although the one before takes its time to go", async () => {
+  test("are free for the next client while the previous one closes slowly", async () => {
     const process = stage.start();
     const lingering = await openRaw(stage.port, pathOf(process.uuid));
     // A close frame, and then nothing: neither is the answer read nor the connection ended.
@@ -154,7 +154,7 @@ describe("websockets of a process", () => {
     lingering.destroy();
   });
 
-  test("let exactly one of 200 in that come at once", async () => {
+  test("accept exactly one of 200 simultaneous clients", async () => {
     const process = stage.start();
     const sockets = Array.from(
       { length: 200 },
@@ -177,10 +177,10 @@ describe("websockets of a process", () => {
     assert.equal(outcomes.filter((status) => status === 409).length, 199);
     assert.equal(process.followers.size, 1);
     for (const socket of sockets) socket.terminate();
-    await eventually(() => process.followers.size === 0, "nobody follows any more");
+    await eventually(() => process.followers.size === 0, "no subscribers are left");
   });
 
-  test("forget a client that goes away in the middle of its handshake", async () => {
+  test("forget a client that disconnects during its handshake", async () => {
     const process = stage.start();
     for (let i = 0; i < 20; i++) {
       const socket = connect(stage.port, "127.0.0.1");
@@ -196,7 +196,7 @@ describe("websockets of a process", () => {
     await listener.close();
   });
 
-  test("stay as they are for others when somebody floods one with headers or stops in the middle of them", async () => {
+  test("are not affected by clients that flood headers or stop within them", async () => {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "detection_data");
     const [half, flood] = [connect(stage.port, "127.0.0.1"), connect(stage.port, "127.0.0.1")];
@@ -212,7 +212,7 @@ describe("websockets of a process", () => {
     await listener.close();
   });
 
-  test("are closed with 1000 and the reason when the process ends, after its last message", async () => {
+  test("close with 1000 and the reason when the process ends, after its last message", async () => {
     for (const [state, reason] of [
       ["finished", /has finished/],
       ["failed", /has failed: pipeline_failed/],
@@ -228,7 +228,7 @@ describe("websockets of a process", () => {
     }
   });
 
-  test("ignore what a client sends that is only to listen", async () => {
+  test("ignore messages of a client on an output socket", async () => {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "detection_data");
     listener.socket.send("ping");
@@ -240,7 +240,7 @@ describe("websockets of a process", () => {
     await listener.close();
   });
 
-  test("are closed with 1009 for a message that is too large, and 1007 for one that is no text", async () => {
+  test("close with 1009 for a message that is too large, and 1007 for invalid UTF-8", async () => {
     const process = stage.start();
     const large = await Listener.open(stage, process, "telemetry");
     large.socket.send("x".repeat(65_537));
@@ -251,7 +251,7 @@ describe("websockets of a process", () => {
   });
 });
 
-test("clients that answer no ping are let go, those that do stay", async () => {
+test("disconnects clients that answer no pings, and keeps the others", async () => {
   const stage = await openStage({ ping_seconds: 0.1 });
   try {
     const [lively, dead] = [stage.start(), stage.start()];
@@ -269,7 +269,7 @@ test("clients that answer no ping are let go, those that do stay", async () => {
   }
 });
 
-test("a key that is revoked closes its sockets with 1008 and ends its feeds and events", async () => {
+test("a revoked key closes its sockets with 1008 and ends its feeds and events", async () => {
   const stage = await openStage({ ping_seconds: 0.1 });
   try {
     const process = stage.start();
@@ -279,13 +279,13 @@ test("a key that is revoked closes its sockets with 1008 and ends its feeds and 
     stage.revoked.add("ada");
     assert.equal((await listener.closed).code, 1008);
     await Promise.all([events.text(), feed.arrayBuffer()]);
-    await eventually(() => process.followers.size + process.watchers.size === 0, "nobody watches");
+    await eventually(() => process.followers.size + process.watchers.size === 0, "no viewers are left");
   } finally {
     await stage.close();
   }
 });
 
-test("a shut-down closes every client with 1001, also those that do not answer", async () => {
+test("a shutdown closes every client with 1001, also those that do not respond", async () => {
   const stage = await openStage({ close_seconds: 0.2 });
   const [first, second] = [stage.start(), stage.start()];
   const listener = await Listener.open(stage, first, "detection_data");

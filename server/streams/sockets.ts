@@ -1,61 +1,69 @@
 /**
- * The websockets of a process: `detection_data` and `drone_data` out, `telemetry` in. Whatever speaks against a connection
- * is said before the upgrade, as an HTTP answer.
+ * The websockets of a process: `detection_data` and `drone_data` to the client, `telemetry` from it. A connection is rejected
+ * before the upgrade, with an HTTP response.
  *
- * Each takes one client at a time, telemetry too: two senders would move one camera to two places.
+ * Each accepts one client at a time; two senders of telemetry would place one camera at two positions.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
+import type { TelemetryRefusal } from "../../schemas/api/telemetry.ts";
 import type { Config } from "../../schemas/config.ts";
+import { ERRORS } from "../../schemas/errors.ts";
+import { TelemetryFault } from "../../telemetry/format.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
-import type { Authenticate } from "../keys/authenticate.ts";
+import { type Authenticate, watchKey } from "../keys/authenticate.ts";
 import { toServiceError } from "../problem.ts";
 import type { Processes, ProcessNotice } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import { type Channel, checkHandshake, REFUSAL_HEADERS, readTarget, type Target } from "./handshake.ts";
-import { watchKey } from "./key-watch.ts";
-import { writeLetter } from "./letters.ts";
-import { closeSocket, SocketClient } from "./socket-client.ts";
-import { SocketSlots } from "./socket-slots.ts";
-import { TelemetryIntake } from "./telemetry-in.ts";
-import { type UpgradeCall, type UpgradeHook, writeProblem } from "./upgrade.ts";
+import { serialise } from "./message-queue.ts";
+import { closeSocket, type Received, SocketClient } from "./socket-client.ts";
+import {
+  type Channel,
+  checkHandshake,
+  HANDSHAKE_HEADERS,
+  readTarget,
+  type Target,
+  type UpgradeCall,
+  type UpgradeHook,
+  writeProblem,
+} from "./upgrade.ts";
 
-export interface SocketNeeds {
+export interface SocketDeps {
   readonly config: Config["streams"];
   readonly processes: Pick<Processes, "follow" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
 
-/** What a graph must offer. `drone_data` and `telemetry` exist with every process, as the interface has it. */
+/** What the graph must offer. `drone_data` and `telemetry` exist with every process. */
 const OFFERS: Partial<Record<Channel, string>> = { detection_data: "detections" };
 
 export class Sockets {
-  readonly #needs: SocketNeeds;
+  readonly #deps: SocketDeps;
   readonly #server: WebSocketServer;
   readonly #slots = new SocketSlots();
   readonly #buckets = new TokenBuckets();
   #isClosing = false;
 
-  constructor(needs: SocketNeeds) {
-    this.#needs = needs;
-    // Apart from its use: the types of `ws` do not know `closeTimeout` yet.
+  constructor(deps: SocketDeps) {
+    this.#deps = deps;
+    // In a variable: the types of `ws` do not have `closeTimeout` yet.
     const options = {
       noServer: true,
-      // Clients are on the same machine or network as a rule; deflating costs each 300 kB and every message its time.
+      // Clients are usually local; compression costs 300 kB per client and time for every message.
       perMessageDeflate: false,
-      maxPayload: needs.config.telemetry_bytes,
-      closeTimeout: needs.config.close_seconds * 1000,
-      // Answered by us: pings that are sent faster than pongs are read would pile up here.
+      maxPayload: deps.config.telemetry_bytes,
+      closeTimeout: deps.config.close_seconds * 1000,
+      // Answered by `SocketClient`: pongs that are not read would queue up here.
       autoPong: false,
     };
     this.#server = new WebSocketServer(options);
-    // With a listener `ws` leaves the answer to us.
+    // With a listener `ws` sends no response itself.
     this.#server.on("wsClientError", () => {});
   }
 
-  /** For the HTTP server. False: no path of ours. */
+  /** For the HTTP server. False: not a path of a websocket. */
   readonly upgrade: UpgradeHook = (request, connection, head, call) => {
     const target = readTarget(request);
     if (target === null) return false;
@@ -63,20 +71,20 @@ export class Sockets {
       const error = toServiceError(thrown);
       const { status, code } = error;
       if (status >= 500 && code !== "shutting_down") call.log.error({ err: error.cause ?? error }, code);
-      call.log.info({ path: nameOf(target), status, code, address: call.address }, "websocket refused");
-      writeProblem(connection, error, call.requestId, REFUSAL_HEADERS[status]);
+      call.log.info({ path: nameOf(target), status, code, address: call.address }, "websocket rejected");
+      writeProblem(connection, error, call.requestId, HANDSHAKE_HEADERS[status]);
     });
     return true;
   };
 
-  /** Every client is told, and gone when this resolves. */
+  /** Closes every connection. Resolves when all are closed. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const open = [...this.#server.clients].filter((socket) => socket.readyState !== WebSocket.CLOSED);
     await Promise.all(
       open.map((socket) => {
         const closed = new Promise((resolve) => socket.once("close", resolve));
-        closeSocket(socket, 1001, "The service is being shut down.");
+        closeSocket(socket, 1001, "The service is shutting down.");
         return closed;
       }),
     );
@@ -91,7 +99,7 @@ export class Sockets {
   ): Promise<void> {
     this.#expectOpen();
     checkHandshake(request);
-    const { processes, authenticate } = this.#needs;
+    const { processes, authenticate } = this.#deps;
     const user = await authenticate(target.apiKey, address);
     this.#expectPace(user);
     const offer = OFFERS[target.channel];
@@ -100,14 +108,14 @@ export class Sockets {
     const client = await this.#createClient(user, target);
     const unfollow = await processes.follow(user, target.processUuid, listenFor(target.channel, client));
     try {
-      // From here on nothing waits: of those that come at once exactly one passes.
+      // No await from here on: of simultaneous clients exactly one passes.
       this.#expectOpen();
       this.#slots.expectFree(name);
       const socket = this.#accept(request, connection, head);
       this.#slots.take(name, socket);
       const { apiKey } = target;
-      const unwatch = watchKey(authenticate, { apiKey, address }, this.#needs.config.ping_seconds, () =>
-        closeSocket(socket, 1008, "The API key is not valid any more."),
+      const unwatch = watchKey(authenticate, { apiKey, address }, this.#deps.config.ping_seconds, () =>
+        closeSocket(socket, 1008, "The API key is no longer valid."),
       );
       socket.once("close", (code) => {
         unwatch();
@@ -125,13 +133,13 @@ export class Sockets {
   #expectPace({ uuid, limits: { requestsPerMinute } }: User): void {
     const wait = this.#buckets.take(uuid, requestsPerMinute);
     if (wait === 0) return;
-    const detail = `This key may open ${requestsPerMinute} sockets a minute.`;
+    const detail = `Rate limit reached: this key may open ${requestsPerMinute} websockets per minute.`;
     throw new ServiceError("rate_limited", { detail, retryAfterSeconds: wait });
   }
 
   #expectOpen(): void {
     if (!this.#isClosing) return;
-    throw new ServiceError("shutting_down", { detail: "The service is being shut down. Try again later." });
+    throw new ServiceError("shutting_down", { detail: "The service is shutting down. Try again later." });
   }
 
   #accept(request: IncomingMessage, connection: Duplex, head: Buffer): WebSocket {
@@ -139,23 +147,23 @@ export class Sockets {
     this.#server.handleUpgrade(request, connection, head, (socket) => {
       accepted = socket;
     });
-    // It is called back at once, or the client has gone or asked for what cannot be agreed on.
+    // The callback is synchronous, unless the client has gone or the handshake is invalid.
     if (accepted === null) throw new ServiceError("malformed_request", { detail: "The websocket handshake failed." });
     return accepted;
   }
 
   async #createClient(user: User, { channel, processUuid }: Target): Promise<SocketClient> {
     if (channel !== "telemetry") {
-      // Some clients send words to keep the connection alive: nobody listens, and nobody minds.
-      return new SocketClient(this.#needs.config, () => {});
+      // Messages of clients that keep the connection alive this way are ignored.
+      return new SocketClient(this.#deps.config, () => {});
     }
-    const { config, processes } = this.#needs;
+    const { config, processes } = this.#deps;
     const receive = await processes.openTelemetry(user, processUuid);
     const intake = new TelemetryIntake({
       ...{ config, receive },
-      answer: (refusal) => client.send(writeLetter(refusal)),
+      answer: (refusal) => client.send(serialise(refusal)),
     });
-    const client: SocketClient = new SocketClient(config, (received) => intake.take(received));
+    const client: SocketClient = new SocketClient(config, (received) => intake.handle(received));
     return client;
   }
 }
@@ -165,9 +173,89 @@ const nameOf = ({ processUuid, channel }: Target): string => `/process/${process
 function listenFor(channel: Channel, client: SocketClient): (notice: ProcessNotice) => void {
   let reason = "The process has ended.";
   return (notice) => {
-    if (notice.type === "message" && notice.channel === channel) client.send(writeLetter(notice.message));
+    if (notice.type === "message" && notice.channel === channel) client.send(serialise(notice.message));
     else if (notice.type === "state" && notice.state === "finished") reason = "The process has finished.";
     else if (notice.type === "state" && notice.error !== null) reason = `The process has failed: ${notice.error.code}.`;
     else if (notice.type === "ended") client.end(reason);
+  };
+}
+
+/** One client per websocket. */
+export class SocketSlots {
+  readonly #holders = new Map<string, WebSocket>();
+
+  /** A closing connection does not count: a client can reconnect at once. */
+  expectFree(name: string): void {
+    if (this.#holders.get(name)?.readyState !== WebSocket.OPEN) return;
+    const detail = `Another client is connected to ${name}, which accepts one at a time. Close that connection first.`;
+    throw new ServiceError("socket_in_use", { detail });
+  }
+
+  /** Call right after `expectFree`. */
+  take(name: string, socket: WebSocket): void {
+    this.#holders.get(name)?.terminate();
+    this.#holders.set(name, socket);
+    socket.once("close", () => {
+      if (this.#holders.get(name) === socket) this.#holders.delete(name);
+    });
+  }
+}
+
+interface IntakeDeps {
+  readonly config: { readonly received_per_second: number };
+  readonly receive: Awaited<ReturnType<Processes["openTelemetry"]>>;
+  answer(refusal: TelemetryRefusal): void;
+}
+
+/** Interval of responses to a client that sends too fast. */
+const EXCESS_MS = 1_000;
+
+/** Passes the messages of a client to the process. Only invalid ones are answered. */
+export class TelemetryIntake {
+  readonly #deps: IntakeDeps;
+  #excessSentMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  handle(received: Received): void {
+    const { config, receive } = this.#deps;
+    if (received.type === "text") receive({ payload: received.text, refuse: (error) => this.#refuse(error) });
+    else if (received.type === "binary") {
+      const detail = "Expected one JSON object in each text frame; this frame is binary.";
+      this.#refuse(new ServiceError("malformed_json", { detail }));
+    } else {
+      const detail = `Expected at most ${config.received_per_second} messages per second; the others are dropped.`;
+      this.#refuse(new ServiceError("rate_limited", { detail }));
+    }
+  }
+
+  #refuse(thrown: Error): void {
+    const error = toRefused(thrown);
+    if (error.code === "rate_limited" && !this.#maySendExcess()) return;
+    this.#deps.answer(toRefusal(error));
+  }
+
+  #maySendExcess(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#excessSentMs < EXCESS_MS) return false;
+    this.#excessSentMs = nowMs;
+    return true;
+  }
+}
+
+/** Text that is not JSON has no faults with paths. */
+function toRefused(error: Error): ServiceError {
+  if (!(error instanceof TelemetryFault)) return toServiceError(error);
+  const { message: detail, faults } = error;
+  if (faults.length === 0) return new ServiceError("malformed_json", { detail });
+  return new ServiceError("invalid_input", { detail, errors: faults });
+}
+
+export function toRefusal(error: ServiceError): TelemetryRefusal {
+  const { code, message, errors } = error;
+  return {
+    error: { code, title: ERRORS[code].title, detail: message, ...(errors !== null && { errors: [...errors] }) },
   };
 }

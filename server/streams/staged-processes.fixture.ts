@@ -23,7 +23,7 @@ export class StagedProcess {
   readonly uuid = newUuid();
   readonly user: User;
   readonly offers: readonly string[];
-  /** Its source's telemetry, or what a client hears that wants to send some. */
+  /** Telemetry of its source, or the error for a client that sends some. */
   readonly telemetry: ProcessTelemetry | ServiceError;
   readonly delivered: TelemetrySample[] = [];
   readonly followers = new Set<(notice: ProcessNotice) => void>();
@@ -44,7 +44,7 @@ export class StagedProcess {
     return this.telemetry.expectReceiver();
   }
 
-  tell(notice: ProcessNotice): void {
+  emit(notice: ProcessNotice): void {
     for (const follower of [...this.followers]) follower(notice);
   }
 
@@ -56,7 +56,7 @@ export class StagedProcess {
       active_tracks: [],
       ...fields,
     };
-    this.tell({ type: "message", channel: "detection_data", message });
+    this.emit({ type: "message", channel: "detection_data", message });
   }
 
   show(bytes: Uint8Array, captureMs = Date.now()): void {
@@ -66,8 +66,8 @@ export class StagedProcess {
   end(state: "finished" | "failed" = "finished", code = "pipeline_failed"): void {
     this.isOver = true;
     this.leave();
-    this.tell({ type: "state", state, error: state === "failed" ? { code, detail: "It broke." } : null });
-    this.tell({ type: "ended" });
+    this.emit({ type: "state", state, error: state === "failed" ? { code, detail: "It broke." } : null });
+    this.emit({ type: "ended" });
     this.followers.clear();
     this.watchers.clear();
   }
@@ -84,8 +84,8 @@ export class StagedProcess {
         await this.gate();
         return 1;
       },
-      publish: (message) => this.tell({ type: "message", channel: "drone_data", message }),
-      announce: (info) => this.tell({ type: "telemetry", telemetry: info }),
+      publish: (message) => this.emit({ type: "message", channel: "drone_data", message }),
+      announce: (info) => this.emit({ type: "telemetry", telemetry: info }),
     });
     telemetry.noteRunner("running");
     return telemetry;

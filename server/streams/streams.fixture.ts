@@ -47,7 +47,7 @@ export async function openStage(
   return {
     users,
     failures,
-    /** Keys that are not valid any more. */
+    /** Keys that are no longer valid. */
     revoked,
     streams,
     port: running.port,
@@ -97,7 +97,7 @@ export class Listener {
     return listener;
   }
 
-  /** Waits until so many have come. */
+  /** Waits for this many. */
   async expect(count: number): Promise<readonly JsonRecord[]> {
     while (this.messages.length < count) await once(this.socket, "kept");
     return this.messages;

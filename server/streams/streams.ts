@@ -1,12 +1,169 @@
-/** Everything that goes on for as long as a process does: websockets, feed, events. */
+/** Streams of a process: `feed` and `events`, until the process ends, the viewer goes or the service shuts down; and websockets. */
 import type { Config } from "../../schemas/config.ts";
-import type { Authenticate } from "../keys/authenticate.ts";
-import type { Processes } from "../processes/processes.ts";
+import { type Authenticate, type KeyHolder, watchKey } from "../keys/authenticate.ts";
+import type { PictureSlot, Processes } from "../processes/processes.ts";
+import { ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
+import { FeedChunks, streamBody } from "./body.ts";
+import { EventLines } from "./event-lines.ts";
 import { Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
-import { Watching } from "./watching.ts";
 
-export interface StreamsNeeds {
+export interface WatchingDeps {
+  readonly config: Config["streams"];
+  readonly processes: Pick<Processes, "follow" | "watch" | "expectOffer">;
+  readonly authenticate: Authenticate;
+}
+
+/** A viewer of a process. */
+export interface Viewing {
+  readonly user: User;
+  readonly processUuid: string;
+  readonly holder: KeyHolder;
+  /** Aborted when the viewer has gone. */
+  readonly signal: AbortSignal;
+  /** Ends the viewer's connection. */
+  drop(): void;
+}
+
+type Stop = () => unknown;
+
+export class Watching {
+  readonly #deps: WatchingDeps;
+  readonly #viewers: Viewers;
+  /** Functions that end the open streams. */
+  readonly #ends = new Set<() => void>();
+  #isClosing = false;
+
+  constructor(deps: WatchingDeps) {
+    this.#deps = deps;
+    this.#viewers = new Viewers(deps.config.viewers, deps.config.viewers_per_key);
+  }
+
+  /** Ends every stream after its current chunk. */
+  close(): void {
+    this.#isClosing = true;
+    for (const end of this.#ends) end();
+  }
+
+  async expectFeed({ user, processUuid }: Pick<Viewing, "user" | "processUuid">, slot: PictureSlot): Promise<void> {
+    await this.#deps.processes.expectOffer(user, processUuid, slot);
+  }
+
+  async expectProcess({ user, processUuid }: Pick<Viewing, "user" | "processUuid">): Promise<void> {
+    const unfollow = await this.#deps.processes.follow(user, processUuid, () => {});
+    unfollow();
+  }
+
+  async openFeed(viewing: Viewing, slot: PictureSlot): Promise<ReadableStream<Uint8Array>> {
+    const { user, processUuid } = viewing;
+    const { processes } = this.#deps;
+    await this.expectFeed(viewing, slot);
+    const stops = this.#enter(viewing);
+    const feed = new FeedChunks(stops.run);
+    return this.#open(viewing, stops, feed, async () => {
+      stops.add(await processes.follow(user, processUuid, ({ type }) => type === "ended" && feed.end()));
+      const unwatch = await processes.watch(user, processUuid, slot, (picture) => feed.show(picture));
+      // A process that has ended has no feed to detach.
+      stops.add(() => void unwatch().catch(() => {}));
+    });
+  }
+
+  async openEvents(viewing: Viewing): Promise<ReadableStream<Uint8Array>> {
+    const { user, processUuid } = viewing;
+    await this.expectProcess(viewing);
+    const stops = this.#enter(viewing);
+    const lines = new EventLines(processUuid, user.isOperator, this.#deps.config, stops.run);
+    return this.#open(viewing, stops, lines, async () => {
+      stops.add(await this.#deps.processes.follow(user, processUuid, (notice) => lines.handle(notice)));
+    });
+  }
+
+  #enter({ user, processUuid, signal }: Viewing): Stops {
+    if (this.#isClosing) {
+      throw new ServiceError("shutting_down", { detail: "The service is shutting down. Try again later." });
+    }
+    const stops = new Stops();
+    stops.add(this.#viewers.enter(processUuid, user.uuid));
+    signal.addEventListener("abort", stops.run, { once: true });
+    stops.add(() => signal.removeEventListener("abort", stops.run));
+    if (signal.aborted) stops.run();
+    return stops;
+  }
+
+  async #open(viewing: Viewing, stops: Stops, chunks: FeedChunks | EventLines, begin: () => Promise<void>) {
+    const end = () => chunks.end();
+    this.#ends.add(end);
+    stops.add(() => this.#ends.delete(end));
+    stops.add(end);
+    stops.add(watchKey(this.#deps.authenticate, viewing.holder, this.#deps.config.ping_seconds, end));
+    try {
+      await begin();
+    } catch (error) {
+      chunks.leave();
+      throw error;
+    }
+    return streamBody(chunks, { afterMs: this.#deps.config.feed_stall_seconds * 1000, drop: viewing.drop });
+  }
+}
+
+/** Cleanup functions, run once. One added after that is run at once. */
+class Stops {
+  #stops: Stop[] | null = [];
+
+  add(stop: Stop): void {
+    if (this.#stops === null) stop();
+    else this.#stops.push(stop);
+  }
+
+  readonly run = (): void => {
+    const stops = this.#stops ?? [];
+    this.#stops = null;
+    for (const stop of stops.reverse()) stop();
+  };
+}
+
+/** Limits open feeds and events per process and per key. */
+export class Viewers {
+  readonly #perProcess: number;
+  readonly #perKey: number;
+  readonly #counts = new Map<string, number>();
+
+  constructor(perProcess: number, perKey: number) {
+    this.#perProcess = perProcess;
+    this.#perKey = perKey;
+  }
+
+  /** Returns how to leave, which may be called twice. */
+  enter(processUuid: string, userUuid: string): () => void {
+    this.#expectRoom(processUuid, this.#perProcess, "of this process");
+    this.#expectRoom(userUuid, this.#perKey, "with this key");
+    this.#add(processUuid, 1);
+    this.#add(userUuid, 1);
+    let isHere = true;
+    return () => {
+      if (!isHere) return;
+      isHere = false;
+      this.#add(processUuid, -1);
+      this.#add(userUuid, -1);
+    };
+  }
+
+  #expectRoom(uuid: string, most: number, whose: string): void {
+    const count = this.#counts.get(uuid) ?? 0;
+    if (count < most) return;
+    const detail = `${count} feeds and event streams ${whose} are open; the limit is ${most}. Close one and try again.`;
+    throw new ServiceError("viewers_limit_reached", { detail });
+  }
+
+  #add(uuid: string, change: number): void {
+    const count = (this.#counts.get(uuid) ?? 0) + change;
+    if (count === 0) this.#counts.delete(uuid);
+    else this.#counts.set(uuid, count);
+  }
+}
+
+export interface StreamsDeps {
   readonly config: Config["streams"];
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
@@ -17,13 +174,13 @@ export class Streams {
   readonly watching: Watching;
   readonly #sockets: Sockets;
 
-  constructor(needs: StreamsNeeds) {
-    this.#sockets = new Sockets(needs);
-    this.watching = new Watching(needs);
+  constructor(deps: StreamsDeps) {
+    this.#sockets = new Sockets(deps);
+    this.watching = new Watching(deps);
     this.upgrade = this.#sockets.upgrade;
   }
 
-  /** Every client is told; gone within `streams.close_seconds`. To be closed before the processes are. */
+  /** Closes every stream within `streams.close_seconds`. Called before the processes are closed. */
   async close(): Promise<void> {
     this.watching.close();
     await this.#sockets.close();

@@ -26,7 +26,7 @@ const FULL = {
   drone_roll: -2,
 };
 
-test("valid messages reach the process in order, the others are answered and change nothing", async () => {
+test("passes valid messages to the process in order, and answers the others", async () => {
   const stage = await openStage();
   try {
     const process = stage.start();
@@ -54,7 +54,7 @@ test("valid messages reach the process in order, the others are answered and cha
   }
 });
 
-test("a flood is bounded, said once a second and survived", async () => {
+test("limits a flood, and reports it once per second", async () => {
   const stage = await openStage({ received_per_second: 5 });
   try {
     const process = stage.start();
@@ -71,7 +71,7 @@ test("a flood is bounded, said once a second and survived", async () => {
   }
 });
 
-test("of what is faster than can be used the newest is, and the client is told", async () => {
+test("uses the newest of messages above the rate, and reports it to the client", async () => {
   const stage = await openStage({ received_per_second: 1000 }, { TELEMETRY_MESSAGES_PER_SECOND: "4" });
   try {
     const process = stage.start();
@@ -92,7 +92,7 @@ test("of what is faster than can be used the newest is, and the client is told",
   }
 });
 
-test("a process that is stuck gathers no more than it may, and hears the newest few afterwards", async () => {
+test("queues a limited number for a stuck process, which gets the newest afterwards", async () => {
   const stage = await openStage();
   try {
     const process = stage.start();
@@ -116,7 +116,7 @@ test("a process that is stuck gathers no more than it may, and hears the newest 
   }
 });
 
-test("messages of a vendor come in by the socket as well, and faults in them are answered", async () => {
+test("accepts messages in the format of a vendor, and answers faults in them", async () => {
   const stage = await openStage();
   try {
     const parameters = { sensor_hfov: 60, sensor_vfov: 34 };
@@ -148,7 +148,7 @@ const elsewhere: readonly (readonly [string, TelemetrySetting | null, RegExp])[]
   ],
 ];
 for (const [what, setting, detail] of elsewhere) {
-  test(`the socket of a process whose source ${what} is refused, and says what to do`, async () => {
+  test(`rejects the socket of a process whose source ${what}, and says what to do`, async () => {
     const stage = await openStage();
     try {
       const { uuid } = stage.start(undefined, setting);

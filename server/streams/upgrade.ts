@@ -3,6 +3,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
 import { problemHeaders, toProblem, toServiceError } from "../problem.ts";
+import { ServiceError } from "../service-error.ts";
 
 export interface UpgradeCall {
   readonly address: string;
@@ -52,3 +53,55 @@ export function writeProblem(
   socket.resume();
   socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
 }
+
+/** Websockets of a process, by the end of their path. */
+export const CHANNELS = ["detection_data", "drone_data", "telemetry"] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+export interface Target {
+  readonly processUuid: string;
+  readonly channel: Channel;
+  readonly apiKey: string | null;
+}
+
+/** With UUIDs in any case and an optional slash at the end, as in all paths. */
+const PATH = /^\/process\/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\/([a-z_]+)\/?$/;
+const NONCE = /^[+/0-9A-Za-z]{22}==$/;
+const isChannel = (word: string | undefined): word is Channel => CHANNELS.some((channel) => channel === word);
+
+/** Null if it is not the path of a websocket. */
+export function readTarget(request: IncomingMessage): Target | null {
+  const { url = "" } = request;
+  const [, processUuid, channel] = PATH.exec(url.split("?", 1)[0] ?? "") ?? [];
+  if (processUuid === undefined || !isChannel(channel)) return null;
+  return { processUuid: processUuid.toLowerCase(), channel, apiKey: readKey(request) };
+}
+
+/** The header overrides the query. */
+export function readKey({ url = "", headers }: IncomingMessage): string | null {
+  const header = headers.api_key;
+  if (typeof header === "string" && header !== "") return header;
+  const at = url.indexOf("?");
+  return at < 0 ? null : new URLSearchParams(url.slice(at + 1)).get("api_key");
+}
+
+/** RFC 6455, 4.2.1. */
+export function checkHandshake({ method, headers }: IncomingMessage): void {
+  if (method !== "GET") {
+    throw new ServiceError("method_not_allowed", { detail: `A websocket is opened with GET; received ${method}.` });
+  }
+  if (headers["sec-websocket-version"] !== "13") {
+    const met = headers["sec-websocket-version"] ?? "none";
+    throw new ServiceError("upgrade_needed", { detail: `Expected Sec-WebSocket-Version 13, received ${met}.` });
+  }
+  if (!NONCE.test(headers["sec-websocket-key"] ?? "")) {
+    const detail = "Expected a Sec-WebSocket-Key of 16 bytes in base64. Use a websocket client for this URL.";
+    throw new ServiceError("malformed_request", { detail });
+  }
+}
+
+/** Additional headers of responses to an invalid handshake, by status. */
+export const HANDSHAKE_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  405: { Allow: "GET, HEAD, OPTIONS" },
+  426: { Upgrade: "websocket", "Sec-WebSocket-Version": "13" },
+};

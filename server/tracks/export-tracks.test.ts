@@ -27,7 +27,7 @@ async function join(pieces: AsyncIterable<string>): Promise<string> {
   return text;
 }
 
-test("tracks come by their ids, each with its own points, however pages fall", async () => {
+test("exports tracks by id, each with its own points, whatever the pages", async () => {
   const processUuid = await insertProcess(sql);
   const other = await insertProcess(sql);
   const counts = [0, 1, 4500, 0, 3, 0];
@@ -60,13 +60,13 @@ test("tracks come by their ids, each with its own points, however pages fall", a
   assert.ok(ended.every(({ properties }) => properties.is_live === false));
 });
 
-test("a process without tracks is a valid file without any", async () => {
+test("a process without tracks is a valid empty file", async () => {
   const processUuid = await insertProcess(sql);
   assert.deepEqual(readGeoJson(await join(exported(processUuid, "geojson"))), []);
   assert.equal((await join(exported(processUuid, "csv"))).split("\r\n").length, 2);
 });
 
-test("30,000 tracks are exported in the memory of a few", async () => {
+test("exports 30,000 tracks in bounded memory", async () => {
   const processUuid = await insertProcess(sql);
   const [tracks, points] = [30_000, 2];
   await sql`

@@ -1,6 +1,6 @@
 /**
- * The tracks of a process, written in a format, piece by piece. Read page by page, each in a query of its own: a client
- * that takes its time holds no connection, and a process of any length takes the memory of a page and of one path.
+ * Exports the tracks of a process in a format, in chunks. Reads pages with one query each: a slow client holds no connection,
+ * and memory is limited to a page and the points of one track.
  */
 import type { TrackPoint } from "../../schemas/track-report.ts";
 import type { TracksFormat, TracksOrigin, WholeTrack } from "../../tracks/format.ts";
@@ -11,33 +11,33 @@ interface TracksExport {
   readonly processUuid: string;
   readonly origin: TracksOrigin;
   readonly format: TracksFormat;
-  /** It may still see them. */
+  /** The process is running: tracks may be live. */
   readonly isActive: boolean;
 }
 
-const TRACKS_A_PAGE = 500;
-const POINTS_A_PAGE = 2_000;
-const PIECE_CHARACTERS = 65_536;
+const TRACKS_PER_PAGE = 500;
+const POINTS_PER_PAGE = 2_000;
+const CHUNK_CHARACTERS = 65_536;
 
 export async function* exportTracks(sql: Queries, wanted: TracksExport): AsyncGenerator<string> {
   const { processUuid, origin, format, isActive } = wanted;
-  let piece = format.writeHead(origin);
+  let chunk = format.writeHead(origin);
   let isFirst = true;
   for await (const track of readWholeTracks(sql, processUuid)) {
     const text = format.writeTrack({ ...track, isLive: track.isLive && isActive }, isFirst);
     if (text === "") continue;
     isFirst = false;
-    piece += text;
-    if (piece.length < PIECE_CHARACTERS) continue;
-    yield piece;
-    piece = "";
+    chunk += text;
+    if (chunk.length < CHUNK_CHARACTERS) continue;
+    yield chunk;
+    chunk = "";
   }
-  yield piece + format.writeFoot();
+  yield chunk + format.writeFoot();
 }
 
 async function* readWholeTracks(sql: Queries, processUuid: string): AsyncGenerator<WholeTrack> {
   for (let after = 0; ; ) {
-    const tracks = await readTracks(sql, processUuid, after, TRACKS_A_PAGE);
+    const tracks = await readTracks(sql, processUuid, after, TRACKS_PER_PAGE);
     const [first, last] = [tracks[0], tracks.at(-1)];
     if (first === undefined || last === undefined) return;
     const points = new PointPages(sql, processUuid, first.id, last.id);
@@ -46,7 +46,7 @@ async function* readWholeTracks(sql: Queries, processUuid: string): AsyncGenerat
   }
 }
 
-/** The points of some tracks, page by page, in their order. */
+/** The points of some tracks in order, read by page. */
 class PointPages {
   readonly #sql: Queries;
   readonly #processUuid: string;
@@ -63,30 +63,30 @@ class PointPages {
     this.#after = { trackId: firstTrackId, index: -1 };
   }
 
-  /** Of this track, which comes behind those that were asked for before. */
+  /** Of this track. Called with increasing ids. */
   async take(trackId: number): Promise<readonly TrackPoint[]> {
     const points: TrackPoint[] = [];
     for (;;) {
       const next = this.#page[this.#at];
       if (next === undefined) {
-        if (!(await this.#turn())) return points;
+        if (!(await this.#readPage())) return points;
       } else {
         if (next.trackId > trackId) return points;
-        // One below it came while this was read, and its track is not among those that were.
+        // A lower one was added meanwhile, and its track was not read.
         if (next.trackId === trackId) points.push(next.point);
         this.#at += 1;
       }
     }
   }
 
-  /** False when there is no more. */
-  async #turn(): Promise<boolean> {
+  /** False at the end. */
+  async #readPage(): Promise<boolean> {
     if (this.#isLastPage) return false;
     const wanted = { after: this.#after, lastTrackId: this.#lastTrackId };
-    this.#page = await readPoints(this.#sql, this.#processUuid, wanted, POINTS_A_PAGE);
+    this.#page = await readPoints(this.#sql, this.#processUuid, wanted, POINTS_PER_PAGE);
     this.#at = 0;
     this.#after = this.#page.at(-1) ?? this.#after;
-    this.#isLastPage = this.#page.length < POINTS_A_PAGE;
+    this.#isLastPage = this.#page.length < POINTS_PER_PAGE;
     return this.#page.length > 0;
   }
 }

@@ -7,12 +7,10 @@ import type { AnyEndpoint, JsonAnswer } from "../api/endpoint.ts";
 import { trackedProcessEndpoints } from "../api/tracks.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { deleteReport, writeEndedReports } from "../store/track-reports.ts";
-import { listTracked } from "../store/tracked-processes.ts";
+import { deleteReport, listTracked, writeEndedReports } from "../store/track-reports.ts";
 import { removeOldTracks, writeTracks } from "../store/tracks.ts";
 import { checkBy } from "../validation.ts";
-import { type ReportOrder, readReportCursor, reportTracks } from "./report-tracks.ts";
-import { chooseWindow } from "./report-window.ts";
+import { chooseWindow, type ReportOrder, readReportCursor, reportTracks } from "./report-tracks.ts";
 import { insertProcess, pointOf, reported, START_MS } from "./tracks.fixture.ts";
 
 let database: TestDatabase;
@@ -53,7 +51,7 @@ const ended = (id: number, change: Partial<ReportedTrack> = {}) => reported(id, 
 const idsOf = ({ tracks }: Report) => tracks.map(({ track_id }) => track_id);
 
 describe("a report", () => {
-  test("says of each track what was told of it, with its best picture", async () => {
+  test("has the summary of each track, with its best image", async () => {
     const processUuid = await insertProcess(sql);
     const track = reported(7, {
       className: 'a "car"\n',
@@ -90,7 +88,7 @@ describe("a report", () => {
     assert.equal((await read(processUuid, { isActive: false })).tracks[0]?.is_live, false);
   });
 
-  test("is the same whether it was written when a track ended or is put together now", async () => {
+  test("is the same whether written when a track ended or built on request", async () => {
     const processUuid = await insertProcess(sql);
     await write(
       processUuid,
@@ -103,12 +101,12 @@ describe("a report", () => {
     const written = await sql`select track_id from tracks where process_uuid = ${processUuid} and report is not null`;
     assert.deepEqual(written.map(({ trackId }) => trackId).sort(), [1, 3]);
     assert.deepEqual(await read(processUuid), before);
-    // News of a track that had ended: what was written is not the whole any more.
+    // An update of a track that had ended: the written report is outdated.
     await write(processUuid, ended(1, { sightings: 3, pointsBefore: 2, points: [pointOf(5)] }));
     assert.deepEqual((await read(processUuid)).tracks[0]?.timestamps, [0, 1, 5].map(at));
   });
 
-  test("has what was found out about a track later, and nothing where nobody has looked", async () => {
+  test("has the enhanced data of a track, and none without enhancement", async () => {
     const processUuid = await insertProcess(sql);
     await write(processUuid, ended(1), ended(2));
     const found = { vehicle_type: "van", colour: null, plate: null, attributes: {} };
@@ -120,7 +118,7 @@ describe("a report", () => {
     );
   });
 
-  test("leaves out what was not seen in its window, and of the others what was seen before it", async () => {
+  test("excludes tracks not seen in its window, and points before it", async () => {
     const processUuid = await insertProcess(sql);
     const seen = (id: number, from: number, to: number, isLive = false) =>
       reported(id, {
@@ -142,7 +140,7 @@ describe("a report", () => {
     );
   });
 
-  test("in pages has every track once, and each page says how to go on", async () => {
+  test("has every track once in pages, each with the cursor of the next", async () => {
     const processUuid = await insertProcess(sql);
     await write(processUuid, ...Array.from({ length: 25 }, (_, i) => (i % 2 === 0 ? ended(i + 1) : reported(i + 1))));
     const whole = idsOf(await read(processUuid));
@@ -163,11 +161,11 @@ describe("a report", () => {
       assert.equal(readReportCursor(cursor), null, cursor);
   });
 
-  test("of a process that saw nothing is one without tracks", async () => {
+  test("of a process without detections has no tracks", async () => {
     assert.deepEqual((await read(await insertProcess(sql))).tracks, []);
   });
 
-  test("is made piece by piece, each of bounded size, however large its pictures are", async () => {
+  test("is sent in chunks of bounded size, whatever the size of its images", async () => {
     const processUuid = await insertProcess(sql);
     await sql`
       insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings, best_confidence,
@@ -197,7 +195,7 @@ describe("what is kept of a report", () => {
     return [found?.tracks, found?.points, found?.patches];
   };
 
-  test("is gone when it is deleted, in steps of any size, and nothing of others", async () => {
+  test("is deleted in steps of any size, without others", async () => {
     const [processUuid, other] = [await insertProcess(sql), await insertProcess(sql)];
     const tracks = Array.from({ length: 7 }, (_, i) => ended(i + 1, { patch: patchOf(0) }));
     await write(processUuid, ...tracks);
@@ -214,7 +212,7 @@ describe("what is kept of a report", () => {
     assert.equal((await listTracked(sql, owner.userUuid, {})).rows.length, 0);
   });
 
-  test("of a process that runs can be deleted, and it goes on with what comes", async () => {
+  test("of a running process can be deleted, and continues with new tracks", async () => {
     const processUuid = await insertProcess(sql);
     await write(processUuid, reported(1), reported(2));
     await deleteReport(sql, processUuid, { isEnded: false, most: 100 });
@@ -228,7 +226,7 @@ describe("what is kept of a report", () => {
     );
   });
 
-  test("is listed with its video where the key has process recording", async () => {
+  test("is listed with its video if the key has process recording", async () => {
     const uuid = await insertProcess(sql);
     const [owner] = await sql<[{ userUuid: string }]>`select user_uuid from processes where uuid = ${uuid}`;
     const files = [0, 1].map((index) => ({ index, path: "", sizeBytes: 1, modifiedAt: new Date(START_MS) }));
@@ -247,7 +245,7 @@ describe("what is kept of a report", () => {
     }
   });
 
-  test("goes with its process, and pictures with tracks that are too old", async () => {
+  test("is deleted with its process, and images with old tracks", async () => {
     const [processUuid, gone] = [await insertProcess(sql), await insertProcess(sql)];
     const old = { firstSeenMs: START_MS - 5000, lastSeenMs: START_MS - 5000, patch: patchOf(0) };
     await write(processUuid, ended(1, old), ended(2, { patch: patchOf(0) }));
@@ -259,7 +257,7 @@ describe("what is kept of a report", () => {
   });
 });
 
-test("the window is the last minutes of a process that runs and the whole of one that has ended, and can be narrowed", () => {
+test("the window is the last minutes of a running process or the whole of an ended one, and can be narrowed", () => {
   const createdAt = new Date(START_MS);
   const started = { createdAt, startedAt: createdAt, finishedAt: null };
   const run = { nowMs: START_MS + 3_600_000, isActive: true, mostMinutes: 5 };

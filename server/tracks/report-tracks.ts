@@ -1,24 +1,30 @@
 /**
- * The track report of a process in JSON, piece by piece. Read page by page, each in a query of its own: a client that takes
- * its time holds no connection, and a report of any length takes the memory of two pages: while one is sent the next is read.
+ * The track report of a process as JSON, in chunks. Reads pages with one query each: a slow client holds no connection, and
+ * memory is limited to two pages, as the next page is read while one is sent.
  */
 import { beginEntry, endEntry, toPosix } from "../../tracks/report-entry.ts";
 import type { Queries } from "../store/client.ts";
-import { type ReportPlace, type ReportRow, readEntries, readReportPage } from "../store/track-reports.ts";
+import {
+  type ReportedProcess,
+  type ReportPlace,
+  type ReportRow,
+  readEntries,
+  readReportPage,
+} from "../store/track-reports.ts";
 
 export interface ReportOrder extends ReportPlace {
   readonly reportTimeMs: number;
   readonly windowMinutes: number;
-  /** It may still see them. */
+  /** The process is running: tracks may be live. */
   readonly isActive: boolean;
   readonly withPatches: boolean;
-  /** Those above this one; 0 for all. */
+  /** Only tracks with greater ids; 0 for all. */
   readonly after: number;
-  /** Null: to the end. */
+  /** Null: no limit. */
   readonly limit: number | null;
 }
 
-const TRACKS_A_PAGE = 2_000;
+const TRACKS_PER_PAGE = 2_000;
 
 export async function* reportTracks(sql: Queries, order: ReportOrder): AsyncGenerator<string> {
   const { processUuid, reportTimeMs, windowMinutes } = order;
@@ -36,25 +42,25 @@ export async function* reportTracks(sql: Queries, order: ReportOrder): AsyncGene
   yield `${ahead === "," ? "" : ahead}]${end}}`;
 }
 
-/** Each while the one before is sent. */
+/** Reads each page while the previous one is sent. */
 async function* readPages(sql: Queries, order: ReportOrder): AsyncGenerator<readonly ReportRow[]> {
   const { limit, withPatches } = order;
   let left = limit ?? Number.POSITIVE_INFINITY;
   const read = async (after: number): Promise<readonly ReportRow[]> => {
     if (left <= 0) return [];
-    return readReportPage(sql, order, { after, limit: Math.min(TRACKS_A_PAGE, left), withPatches });
+    return readReportPage(sql, order, { after, limit: Math.min(TRACKS_PER_PAGE, left), withPatches });
   };
   for (let rows = await read(order.after); rows.length > 0; ) {
     left -= rows.length;
     const next = read(rows.at(-1)?.trackId ?? 0);
-    // Awaited when the page is sent; until then nobody listens.
+    // Awaited after the page is sent: not unhandled until then.
     next.catch(() => {});
     yield rows;
     rows = await next;
   }
 }
 
-/** One that was deleted since its page was read is left out. */
+/** Without tracks that were deleted since their page was read. */
 async function writeTracks(sql: Queries, order: ReportOrder, rows: readonly ReportRow[]): Promise<readonly string[]> {
   const unwritten = rows.flatMap(({ report, trackId }) => (report === null ? [trackId] : []));
   const entries = await readEntries(sql, order, unwritten);
@@ -72,8 +78,39 @@ const isMore = async (sql: Queries, order: ReportOrder, after: number): Promise<
 const CURSOR = /^[1-9]\d{0,15}$/;
 const writeCursor = (trackId: number): string => Buffer.from(String(trackId)).toString("base64url");
 
-/** The track behind which to go on; null: it is no cursor of ours. */
+/** The last track of the previous page; null: not a valid cursor. */
 export function readReportCursor(cursor: string): number | null {
   const text = Buffer.from(cursor, "base64url").toString("latin1");
   return CURSOR.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
+}
+
+export interface ReportWindow {
+  /** Null: from the beginning. */
+  readonly since: Date | null;
+  readonly windowMinutes: number;
+}
+
+interface WindowRule {
+  readonly nowMs: number;
+  readonly isActive: boolean;
+  /** Of a running process. */
+  readonly mostMinutes: number;
+  /** Narrows the window, never widens it. */
+  readonly asked: number | null;
+}
+
+const MINUTE_MS = 60_000;
+
+type Times = Pick<ReportedProcess, "createdAt" | "startedAt" | "finishedAt">;
+
+export function chooseWindow({ createdAt, startedAt, finishedAt }: Times, rule: WindowRule): ReportWindow {
+  const { nowMs, isActive, mostMinutes, asked } = rule;
+  if (isActive) {
+    const windowMinutes = Math.min(asked ?? mostMinutes, mostMinutes);
+    return { since: new Date(nowMs - windowMinutes * MINUTE_MS), windowMinutes };
+  }
+  const endMs = (finishedAt ?? createdAt).getTime();
+  const lengthMinutes = Math.max(1, Math.ceil((endMs - (startedAt ?? createdAt).getTime()) / MINUTE_MS));
+  if (asked === null || asked >= lengthMinutes) return { since: null, windowMinutes: lengthMinutes };
+  return { since: new Date(endMs - asked * MINUTE_MS), windowMinutes: asked };
 }

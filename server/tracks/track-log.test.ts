@@ -7,7 +7,7 @@ import { silentLog, type TestDatabase, testDatabase } from "../store/database.fi
 import { readPoints, readTracks } from "../store/tracks.ts";
 import { newUuid } from "../uuid.ts";
 import { TrackLog } from "./track-log.ts";
-import { insertProcess, pointOf, reported, START_MS, ToldProcess } from "./tracks.fixture.ts";
+import { insertProcess, pointOf, reported, START_MS, TestProcess } from "./tracks.fixture.ts";
 
 const SETTINGS: Config["report"] = {
   ...{ flush_seconds: 3600, queued_tracks: 1000, queued_points: 1000, batch_points: 10, window_minutes: 5 },
@@ -29,17 +29,17 @@ function openLog(change: Partial<Config["report"]> = {}) {
   return log;
 }
 
-async function logged(log: TrackLog, change: Partial<ToldProcess["row"]> = {}): Promise<ToldProcess> {
-  const process = new ToldProcess(await insertProcess(sql), change);
+async function logged(log: TrackLog, change: Partial<TestProcess["row"]> = {}): Promise<TestProcess> {
+  const process = new TestProcess(await insertProcess(sql), change);
   log.follow(process);
   return process;
 }
 
-const tracksOf = ({ row }: ToldProcess) => readTracks(sql, row.uuid, 0, 1000);
-const pointsOf = ({ row }: ToldProcess) =>
+const tracksOf = ({ row }: TestProcess) => readTracks(sql, row.uuid, 0, 1000);
+const pointsOf = ({ row }: TestProcess) =>
   readPoints(sql, row.uuid, { after: { trackId: 0, index: -1 }, lastTrackId: 1e9 }, 1000);
 
-test("what is told of a track is kept as it was told, and grows", async () => {
+test("stores tracks as reported, and updates them", async () => {
   const log = openLog();
   const process = await logged(log);
   process.report(reported(7, { className: "\u0000car\ud800", points: [pointOf(0, 48.13721234567)] }));
@@ -55,7 +55,7 @@ test("what is told of a track is kept as it was told, and grows", async () => {
   ]);
 });
 
-test("the same twice is kept once, and a summary that comes late replaces none that is newer", async () => {
+test("stores a duplicate once, and never replaces a newer summary", async () => {
   const log = openLog();
   const process = await logged(log);
   for (const sightings of [5, 5, 2]) {
@@ -69,7 +69,7 @@ test("the same twice is kept once, and a summary that comes late replaces none t
   assert.equal((await pointsOf(process)).length, 1);
 });
 
-test("many tracks are kept in several steps", async () => {
+test("stores many tracks in several batches", async () => {
   const log = openLog();
   const process = await logged(log);
   for (let first = 1; first <= 250; first += 50)
@@ -78,38 +78,38 @@ test("many tracks are kept in several steps", async () => {
   assert.deepEqual([(await tracksOf(process)).length, (await pointsOf(process)).length], [250, 500]);
 });
 
-test("nothing is kept of a key without the track logger, of other channels, or of what is no report", async () => {
+test("stores nothing of a key without the track logger, of other channels, or of invalid reports", async () => {
   const log = openLog();
   const without = await logged(log, { hasTrackLogger: false });
   without.report(reported(1));
   const process = await logged(log);
-  process.tell({ type: "message", channel: "detection_data", message: { tracks: [reported(1)] } });
+  process.emit({ type: "message", channel: "detection_data", message: { tracks: [reported(1)] } });
   const crowd = Array.from({ length: MOST_REPORTED_TRACKS + 1 }, (_, i) => reported(i + 1));
   for (const message of [{}, { tracks: [{}] }, { tracks: crowd }, { tracks: [{ ...reported(1), sightings: -1 }] }])
-    process.tell({ type: "message", channel: "track_report", message });
+    process.emit({ type: "message", channel: "track_report", message });
   await log.flush();
   assert.deepEqual([await tracksOf(without), await tracksOf(process)], [[], []]);
 });
 
-test("what a runner followed is not live when it is gone; what the next one follows is", async () => {
+test("tracks of an ended runner are not live; those of the next one are", async () => {
   const log = openLog();
   const process = await logged(log);
   process.report(reported(1));
   await log.flush();
   process.report(reported(2));
-  process.tell({ type: "restarting" });
+  process.emit({ type: "restarting" });
   process.report(reported(1001));
   await log.flush();
   const liveIds = async () => (await tracksOf(process)).filter(({ isLive }) => isLive).map(({ id }) => id);
   assert.deepEqual(await liveIds(), [1001]);
   // The server itself was started again.
   const later = openLog();
-  later.follow(new ToldProcess(process.row.uuid, { nextTrackId: 2001 }));
+  later.follow(new TestProcess(process.row.uuid, { nextTrackId: 2001 }));
   await later.flush();
   assert.deepEqual(await liveIds(), []);
 });
 
-test("while the database refuses everything waits and is tried again, newer and older together", async () => {
+test("queues and merges updates while the database rejects them", async () => {
   const log = openLog({ flush_seconds: 0.02 });
   const process = await logged(log);
   await sql`alter table tracks rename to tracks_away`;
@@ -129,7 +129,7 @@ test("while the database refuses everything waits and is tried again, newer and 
   );
 });
 
-test("a track that cannot be kept keeps none of the others from it", async () => {
+test("stores the other tracks when one cannot be stored", async () => {
   const log = openLog({ batch_points: 100 });
   const process = await logged(log);
   await sql`alter table tracks add constraint odd check (class_name <> 'odd')`;
@@ -145,10 +145,10 @@ test("a track that cannot be kept keeps none of the others from it", async () =>
   );
 });
 
-test("tracks go with their process, and of one that is gone nothing is kept", async () => {
+test("deletes tracks with their process, and stores none of a deleted one", async () => {
   const log = openLog();
   const process = await logged(log);
-  const stranger = new ToldProcess(newUuid());
+  const stranger = new TestProcess(newUuid());
   log.follow(stranger);
   process.report(reported(1));
   stranger.report(reported(1));
@@ -159,7 +159,7 @@ test("tracks go with their process, and of one that is gone nothing is kept", as
   assert.deepEqual([await tracksOf(process), await pointsOf(process)], [[], []]);
 });
 
-test("what is told last is kept when it is closed", async () => {
+test("stores the last reports on close", async () => {
   const log = openLog();
   const process = await logged(log);
   process.report(reported(1));
@@ -167,7 +167,7 @@ test("what is told last is kept when it is closed", async () => {
   assert.equal((await tracksOf(process)).length, 1);
 });
 
-test("points that are too old go, also of a track that is still seen, and tracks that were not seen since", async () => {
+test("removes old points, also of a live track, and tracks not seen since", async () => {
   const log = openLog({ batch_points: 2 });
   const process = await logged(log);
   const day = 86_400;

@@ -1,4 +1,4 @@
-/** Processes in a database of the test's own, and what is told of their tracks. */
+/** Processes in a test database, and reports of their tracks. */
 import type { ReportedTrack, TrackPoint } from "../../schemas/track-report.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
 import type { Sql } from "../store/client.ts";
@@ -38,8 +38,8 @@ export const reported = (id: number, change: Partial<ReportedTrack> = {}): Repor
   ...change,
 });
 
-/** One that says what the test wants it to. */
-export class ToldProcess implements LoggedProcess {
+/** Emits what the test wants. */
+export class TestProcess implements LoggedProcess {
   readonly row: LoggedProcess["row"];
   #listener: (notice: ProcessNotice) => void = () => {};
 
@@ -52,11 +52,11 @@ export class ToldProcess implements LoggedProcess {
     return () => {};
   }
 
-  tell(notice: ProcessNotice): void {
+  emit(notice: ProcessNotice): void {
     this.#listener(notice);
   }
 
   report(...tracks: readonly ReportedTrack[]): void {
-    this.tell({ type: "message", channel: "track_report", message: { tracks: [...tracks] } });
+    this.emit({ type: "message", channel: "track_report", message: { tracks: [...tracks] } });
   }
 }

@@ -4,8 +4,8 @@
  */
 import type { EventType } from "../../schemas/api/webhooks.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
-import type { Claim } from "../store/claims.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
+import type { Claim } from "../store/processes.ts";
 import type { SubscriptionRow } from "../store/subscriptions.ts";
 import { newUuid } from "../uuid.ts";
 import { NewTracksCollector, type NotificationRule, type SentBefore, TargetCountCollector } from "./collectors.ts";

@@ -54,14 +54,14 @@ const PUBLISHED: TestName = [
 ];
 const DECORATED: TestName = [
   ENHANCEMENT,
-  "what cannot be started is refused with 503 and has failed; a new POST starts again, and every track is decorated",
+  "reports a failed start with 503; another POST starts again and enhances every track",
 ];
 const ENHANCEMENT_RESUMES: TestName = [
   ENHANCEMENT,
-  "a child that is killed midway is replaced, another server goes on, and every track is done once",
+  "replaces a killed child, another server continues, and every track is done once",
 ];
 const STOPS_ALL: TestName = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated endpoint"];
-const ONE_CLIENT: TestName = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
+const ONE_CLIENT: TestName = [SOCKETS, "accept one client at a time, and the next as soon as it has gone"];
 
 const SUBSCRIBED: TestName = [
   WEBHOOKS,
@@ -101,8 +101,8 @@ export const ENDPOINTS = {
   ],
   "GET /sources/recordings": [
     PUBLISHED,
-    [MEDIA_HUB, "what is published by … is shown as streaming, recorded, and offered to browsers"],
-    [RECORDINGS, "pages of recordings follow each other, newest first"],
+    [MEDIA_HUB, "a stream published over … is shown as streaming, recorded, and served to browsers"],
+    [RECORDINGS, "pages through recordings, newest first"],
   ],
   "POST /start": [ON_A_CLIP, ON_A_CAMERA],
   "GET /process/{process_uuid}": [
@@ -115,7 +115,7 @@ export const ENDPOINTS = {
   "POST /process/stop_all": [STOPS_ALL],
   "GET /process/{process_uuid}/feed": [
     ON_A_CLIP,
-    ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends properly with the process"],
+    ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends with the process"],
   ],
   "POST /output": [
     [OUTPUTS, "registers an rtsp output with its playback URL"],
@@ -133,13 +133,13 @@ export const ENDPOINTS = {
       TRACKS,
       "the report of a process that has ended is complete, with or without pages, by GET and POST, with images and positions",
     ],
-    [REPORTS, "says of each track what was told of it, with its best picture"],
+    [REPORTS, "has the summary of each track, with its best image"],
   ],
   "DELETE /process/{process_uuid}/tracks": [
     REPORT_LISTED,
-    [REPORTS, "of a process that runs can be deleted, and it goes on with what comes"],
+    [REPORTS, "of a running process can be deleted, and continues with new tracks"],
   ],
-  "GET /tracked_processes": [REPORT_LISTED, [REPORTS, "is listed with its video where the key has process recording"]],
+  "GET /tracked_processes": [REPORT_LISTED, [REPORTS, "is listed with its video if the key has process recording"]],
   "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
   "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
   "GET /alert_description": [
@@ -179,19 +179,19 @@ export const STREAMS = {
     ON_A_CLIP,
     [SOCKETS, "send every message of their channel, in order, and those of no other"],
     [
-      "server/streams/slow-clients.test.ts",
-      "loses the oldest messages, is told how many in the next one, and gets the newest",
+      "server/streams/socket-client.test.ts",
+      "loses the oldest messages, gets their number in the next one, and gets the newest",
     ],
   ],
   "/process/{process_uuid}/drone_data": [
     [TELEMETRY, "frames carry the telemetry of their time, also after the broker and the runner were killed"],
     [PROCESS_TELEMETRY, "static telemetry applies at all times, to every runner and every later subscriber"],
-    [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
+    [SOCKETS, "are rejected without detections in the graph, except for drone data and telemetry"],
   ],
   "/process/{process_uuid}/telemetry": [
-    [TELEMETRY_IN, "valid messages reach the process in order, the others are answered and change nothing"],
-    [TELEMETRY_IN, "messages of a vendor come in by the socket as well, and faults in them are answered"],
-    [TELEMETRY_IN, "the socket of a process whose source … is refused, and says what to do"],
+    [TELEMETRY_IN, "passes valid messages to the process in order, and answers the others"],
+    [TELEMETRY_IN, "accepts messages in the format of a vendor, and answers faults in them"],
+    [TELEMETRY_IN, "rejects the socket of a process whose source …, and says what to do"],
     [
       PROCESS_TELEMETRY,
       "delivers samples of a client to the runner and to drone_data; while paused to drone_data only, and the newest to the runner on resume",
@@ -236,11 +236,9 @@ export const ERROR_ROWS = {
   "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is missing"]],
   "POST /start 503: error starting the pipeline": [[INTERFACE, "with 503 when the pipeline cannot be started"]],
   "POST /decorate_tracks/{process_uuid} 403": [
-    [ENHANCEMENT, "it is refused to a wrong key, without enhancement, at the limit of processes and without minutes"],
+    [ENHANCEMENT, "rejects a wrong key, a key without enhancement, at the process limit, and without minutes"],
   ],
-  "POST /decorate_tracks/{process_uuid} 404": [
-    [ENHANCEMENT, "without a report, or of another user's, there is nothing to enhance"],
-  ],
+  "POST /decorate_tracks/{process_uuid} 404": [[ENHANCEMENT, "rejects a process without a report, or of another user"]],
   "POST /decorate_tracks/{process_uuid} 503": [DECORATED],
   "POST /output with an existing output is not an error": [
     [OUTPUTS, "returns the existing output for the same type, url and settings"],
@@ -268,7 +266,7 @@ export const LIMIT_ROWS = {
   ],
   "Stream types": [[SOURCES, "POST /stream rejects …"]],
   "Output resolutions": [[OUTPUTS, "POST /output rejects …"]],
-  "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "let exactly one of 200 in that come at once"]],
+  "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "accept exactly one of 200 simultaneous clients"]],
   "Clients per drone_data websocket": [ONE_CLIENT],
   "Outputs per process": [
     [
@@ -281,14 +279,11 @@ export const LIMIT_ROWS = {
     [WEBHOOKS, "concurrent requests do not exceed the subscription limit of a key over all its processes"],
   ],
   "Source recording retention": [
-    [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
+    [RECORDINGS, "removes what is too old with its files, also of a recording in progress"],
   ],
   "Track report window": [
-    [
-      REPORTS,
-      "the window is the last minutes of a process that runs and the whole of one that has ended, and can be narrowed",
-    ],
-    [REPORTS, "leaves out what was not seen in its window, and of the others what was seen before it"],
+    [REPORTS, "the window is the last minutes of a running process or the whole of an ended one, and can be narrowed"],
+    [REPORTS, "excludes tracks not seen in its window, and points before it"],
   ],
   "maximum number of registered sources": [
     [SOURCES, "concurrent requests do not exceed the source limit; an existing source is returned at the limit"],

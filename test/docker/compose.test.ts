@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parse } from "yaml";
-import type { ConfigFault } from "../../server/config/fault.ts";
-import { readEnvironment } from "../../server/config/read-environment.ts";
-import { judgeSetting } from "../../server/config/setting.ts";
+import { type ConfigFault, checkSetting } from "../../server/config/keys.ts";
+import { readEnvironment } from "../../server/config/read-settings.ts";
 
 const FOLDER = new URL("../../docker/", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), "utf8");
@@ -100,7 +99,7 @@ test("Windhover accepts its variables, also with the values of the docker/.env e
     const faults: ConfigFault[] = [];
     const given = Object.entries(settings).map(([name, value]) => [name, substitute(value, env)]);
     const taken = readEnvironment(Object.fromEntries(given), faults);
-    assert.deepEqual([...faults, ...taken.map(judgeSetting).filter(Boolean)], []);
+    assert.deepEqual([...faults, ...taken.map(checkSetting).filter(Boolean)], []);
     assert.equal(taken.length, given.length, "every variable is read");
   }
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { CONFIG_KEYS } from "../../server/config/keys.ts";
-import { OTHER_VARIABLES } from "../../server/config/read-environment.ts";
+import { OTHER_VARIABLES } from "../../server/config/read-settings.ts";
 import { copiesOf, readDockerfile, textOf } from "./dockerfile.ts";
 
 const ROOT = new URL("../../", import.meta.url);

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../cli/command.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { type BenchChild, callApi, median, readRounds, run, startChild, startService, withFolder } from "./harness.ts";
 
 const BARE = fileURLToPath(new URL("api/bare.ts", import.meta.url));

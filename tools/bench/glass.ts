@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CommandFailure } from "../../cli/command.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { callApi, median, readRounds, startService, withFolder } from "./harness.ts";
 import { HeadlessBrowser, medianAgeMs, untilState, watchFrames } from "./media/browser.ts";
 import { ageMs, publishTimeCode, readTimeCode } from "./media/time-code.ts";

@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { CommandFailure } from "../../cli/command.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { startPrivatePostgres } from "../../server/store/private-postgres.ts";
 import { type BenchChild, median, readRounds, startService, withFolder } from "./harness.ts";
 import { fillReport, type ReportSize } from "./report/fill.ts";

@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { WebSocket } from "ws";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
-import { makeKey } from "../../server/keys/key.ts";
+import { makeKey } from "../../server/keys/keys.ts";
 import { callApi, makeClip, median, readRounds, SIZES, spreadOf, startService, withFolder } from "./harness.ts";
 
 const ROUNDS = 10;

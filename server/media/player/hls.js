@@ -1,4 +1,4 @@
-/** Watches by HLS with low latency: hls.js where the browser has Media Source Extensions, else the browser's own HLS. */
+/** Plays low-latency HLS: hls.js where the browser has Media Source Extensions, else the browser's own HLS. */
 import Hls from "./hls-library.js";
 import {
   explain,
@@ -27,13 +27,13 @@ async function play(video, live, signal) {
 
 let player = null;
 
-/** Settles when it cannot go on. */
+/** Settles when it cannot continue. */
 async function attach(video, signal) {
   const hls = new Hls({
     lowLatencyMode: true,
     enableWorker: false,
     backBufferLength: 10,
-    // Makes up for a pause soon, and does not stay a whole second further behind for each.
+    // Catches up soon after a pause instead of adding a second of delay for each.
     maxLiveSyncPlaybackRate: 1.2,
     liveSyncOnStallIncrease: 0.2,
   });
@@ -60,8 +60,8 @@ async function attach(video, signal) {
 
 async function attachNative(video, signal) {
   if (video.canPlayType("application/vnd.apple.mpegurl") === "") {
-    const words = "This browser can play neither HLS nor what it is made of. Try the WebRTC page.";
-    throw new Unavailable("This browser cannot show it", words, { isFinal: true, otherPage: "webrtc" });
+    const words = "This browser can play neither HLS nor fragmented MP4. Try the WebRTC page.";
+    throw new Unavailable("This browser cannot play the stream", words, { isFinal: true, otherPage: "webrtc" });
   }
   video.src = ADDRESS.href;
   offerSound(true);
@@ -73,7 +73,7 @@ async function attachNative(video, signal) {
   await Promise.race([once(video, "error", signal), once(video, "ended", signal)]);
 }
 
-/** Returns when the picture stands still. */
+/** Returns when the video stalls. */
 async function look(video, live, signal) {
   let shownAt = video.currentTime;
   let movedAt = performance.now();
@@ -82,7 +82,7 @@ async function look(video, live, signal) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const isMoving = video.currentTime !== shownAt && video.videoWidth > 0;
     shownAt = video.currentTime;
-    // A page in the background may stand still; so may one that waits for a tap.
+    // A page in the background may stall, and so may one that waits for a tap.
     if (isMoving || document.hidden || video.paused) movedAt = performance.now();
     if (isMoving) {
       if (!isLive) live();
@@ -93,7 +93,7 @@ async function look(video, live, signal) {
   }
 }
 
-/** Since the picture was taken where the playlist tells, else since it was the newest of the playlist. */
+/** Since the frame was captured if the playlist has its time, else since it was the newest of the playlist. */
 function describeDelay(video) {
   const takenAt = player?.playingDate ?? video.getStartDate?.();
   if (player === null) return "";

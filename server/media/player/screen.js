@@ -1,25 +1,25 @@
-/** What both players share: the words on the screen, the buttons, and trying again. */
+/** Shared by both players: messages on the screen, buttons, retries. */
 
 const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 10_000;
-/** A stream that is away may begin at any moment, and asking for it costs the server little. */
+/** An offline stream may start at any moment, and a request for it costs the server little. */
 const OFFLINE_WAIT_MS = 1500;
 
 const find = (id) => document.getElementById(id);
 const video = find("video");
 
-/** What the address of this page lets its viewer see: handed on with every request, never shown. */
+/** The credentials in the URL of this page: sent with every request, never shown. */
 const own = new URLSearchParams(location.search);
 const rights = new URLSearchParams([...own].filter(([name]) => name === "token" || name === "api_key"));
 
-/** An address beside this page's, with the same rights. */
+/** A URL relative to this page, with its credentials. */
 export function withRights(address) {
   const url = new URL(address, location.href);
   for (const [name, value] of rights) url.searchParams.set(name, value);
   return url;
 }
 
-/** A stream that cannot be had now (`isFinal`: nor later, by this address), told to the viewer in these words. */
+/** A stream that is not available now (`isFinal`: nor later, with this URL). The viewer sees the message. */
 export class Unavailable extends Error {
   constructor(title, detail = "", { isFinal = false, isOffline = false, otherPage = null } = {}) {
     super(title);
@@ -30,19 +30,19 @@ export class Unavailable extends Error {
   }
 }
 
-/** What an answer that is no success means. */
+/** The meaning of a failed response. */
 export async function explain(answer) {
   const problem = await answer.json().catch(() => ({}));
   const detail = typeof problem.detail === "string" ? problem.detail : "";
   if (answer.status === 404) return new Unavailable("Stream offline", "", { isOffline: true });
   if (answer.status === 401 || answer.status === 403) {
-    const words = "This address has expired, or is not complete. Ask for a new one.";
+    const words = "This URL has expired or is incomplete. Request a new one.";
     return new Unavailable("Not allowed", words, { isFinal: true });
   }
   if (answer.status === 409 || answer.status === 406) {
-    return new Unavailable("This stream cannot be shown here", detail, { isFinal: true, otherPage: "hls" });
+    return new Unavailable("This stream cannot be played here", detail, { isFinal: true, otherPage: "hls" });
   }
-  return new Unavailable("The media server does not answer", detail);
+  return new Unavailable("The media server does not respond", detail);
 }
 
 function show(state, word, title = "", detail = "", otherPage = null) {
@@ -55,7 +55,7 @@ function show(state, word, title = "", detail = "", otherPage = null) {
   if (otherPage === null) return;
   const link = document.createElement("a");
   link.href = withRights(otherPage);
-  link.textContent = `Watch it by ${otherPage.toUpperCase()} instead`;
+  link.textContent = `Watch over ${otherPage.toUpperCase()} instead`;
   find("detail").append(document.createElement("br"), link);
 }
 
@@ -68,8 +68,8 @@ export const showDelay = (ms) =>
   ms < 950 ? `${Math.round(ms / 10) * 10} ms behind` : `${(ms / 1000).toFixed(1)} s behind`;
 
 /**
- * Plays for ever: `play(video, live, signal)` resolves or rejects when there is no picture any more, and is called again
- * after a wait that grows as long as the server does not answer. `live()` tells that a picture is there.
+ * Never returns. `play(video, live, signal)` settles when the video ends; it is called again after a delay that grows
+ * while the server does not respond. It calls `live()` when video is visible.
  */
 export async function keepPlaying(play) {
   let waitMs = FIRST_WAIT_MS;
@@ -84,7 +84,7 @@ export async function keepPlaying(play) {
     try {
       await play(video, live, attempt.signal);
     } catch (error) {
-      reason = error instanceof Unavailable ? error : new Unavailable("The media server does not answer");
+      reason = error instanceof Unavailable ? error : new Unavailable("The media server does not respond");
     } finally {
       attempt.abort();
     }
@@ -98,14 +98,14 @@ export async function keepPlaying(play) {
       "wait",
       `${reason.message}: retrying…`,
       reason.message,
-      reason.detail || "It will be shown here as soon as it is live.",
+      reason.detail || "Playback starts as soon as the stream is live.",
     );
     await new Promise((resolve) => setTimeout(resolve, again));
     waitMs = Math.min(waitMs * 2, MOST_WAIT_MS);
   }
 }
 
-/** Browsers start without a tap what has no sound. */
+/** Browsers start muted videos without a tap. */
 export async function start() {
   try {
     await video.play();

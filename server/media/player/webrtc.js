@@ -1,4 +1,4 @@
-/** Watches by WebRTC: the offer goes to `whep` beside this page, the answer brings the picture. */
+/** Plays WebRTC: sends the offer to `whep` beside this page. */
 import { explain, keepPlaying, pictureSize, showFacts, start, Unavailable, withRights } from "./screen.js";
 
 const CONNECT_MS = 10_000;
@@ -14,7 +14,7 @@ async function play(video, live) {
       video.srcObject = streams[0] ?? new MediaStream([track]);
       start();
     });
-    // The hub learns our addresses from our first packets: there is no need to gather any before asking.
+    // The hub learns our addresses from our first packets: no candidates have to be gathered first.
     await connection.setLocalDescription();
     const answer = await fetch(withRights("whep"), {
       method: "POST",
@@ -34,7 +34,7 @@ async function play(video, live) {
 
 const leave = (session) => fetch(session, { method: "DELETE", keepalive: true }).catch(() => {});
 
-/** Returns when the picture stands still or the connection is lost. */
+/** Returns when the video stalls or the connection is lost. */
 async function watch(connection, live, session) {
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -70,7 +70,7 @@ async function look(connection, live, signal) {
     const patienceMs = isLive ? FROZEN_MS : CONNECT_MS;
     if (performance.now() - movedAt > patienceMs) {
       if (isLive) return;
-      throw new Unavailable("No connection", "No packets of the video arrive. A firewall may be in the way of UDP.");
+      throw new Unavailable("No connection", "No video packets arrive. A firewall may block UDP.");
     }
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, LOOK_MS);

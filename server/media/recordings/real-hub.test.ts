@@ -1,4 +1,4 @@
-/** Recordings as the real media hub makes and tells them. */
+/** Recordings by the real media hub. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { silentLog } from "../../store/database.fixture.ts";
@@ -20,7 +20,7 @@ after(() => service?.close());
 const recordingsOf = async (source: string) =>
   (await service.call(ada, "GET", `/sources/recordings?source_uuid=${source}`)).body.recordings;
 
-test("a stream that is live is recorded again when there is room again, and why it was not is told", async () => {
+test("records a live stream again when there is disk space again, and gives the reason for the gap", async () => {
   const source = await addSource(service.sql, "ada", "ada/room");
   const { hub } = service.server;
   const publisher = service.publish("rtsp", "ada/room", ada);
@@ -42,7 +42,7 @@ test("a stream that is live is recorded again when there is room again, and why 
   assert.equal((await recordingsOf(source)).length, 2);
 });
 
-test("finished files that were not written down are listed after the next start, and stay after the one after", async () => {
+test("lists finished files that were not written to the database after the next start, and keeps them after the one after", async () => {
   const source = await addSource(service.sql, "ada", "ada/outage");
   const publisher = service.publish("rtsp", "ada/outage", ada, 4);
   assert.equal(await exitOf(publisher), 0);
@@ -55,7 +55,7 @@ test("finished files that were not written down are listed after the next start,
   const sizes = (recording: typeof whole) =>
     recording.segments.map(({ index, size_bytes, started_at }: typeof whole) => [index, size_bytes, started_at]);
 
-  // The database was away from the second file on, and then the server was killed.
+  // The database was unavailable from the second file on, and then the server was killed.
   await service.sql`update recordings set stopped_at = null where uuid = ${whole.uuid}`;
   await service.sql`delete from recording_segments where recording_uuid = ${whole.uuid} and index > 0`;
   const started = await restart();
@@ -64,7 +64,7 @@ test("finished files that were not written down are listed after the next start,
   assert.equal(second.detail, "the media server was restarted");
   await started.close();
 
-  // It had ended when one was forgotten; and it was begun while the database was away.
+  // It had ended when a row was lost; and it started while the database was unavailable.
   await service.sql`delete from recording_segments where recording_uuid = ${whole.uuid} and index = 1`;
   await (await restartAndSettle(source, whole.segments.length)).close();
   await service.sql`delete from recordings`;
@@ -80,7 +80,7 @@ async function restart(): Promise<MediaServer> {
 }
 
 const settled = (source: string, files = 2) =>
-  until("everything is written down", async () => {
+  until("all rows are written", async () => {
     const found = await recordingsOf(source);
     return found[0]?.stopped_at != null && found[0].segments.length >= files && found;
   });

@@ -1,10 +1,10 @@
-/** Recordings over a real database and a real folder; what the media hub would write and tell, the test does. */
+/** Recordings over a real database and a real folder; the test writes and reports what the media hub would. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { RecordedSegment } from "../../../schemas/hub.ts";
 import { makeConfig } from "../../api/app.fixture.ts";
-import { createKey } from "../../keys/create-key.ts";
+import { createKey } from "../../keys/keys.ts";
 import type { Sql } from "../../store/client.ts";
 import { silentLog, testDatabase } from "../../store/database.fixture.ts";
 import { renewNode } from "../../store/nodes.ts";
@@ -56,7 +56,7 @@ export class RecordingStage {
     });
   }
 
-  /** Published, recorded and told, up to its end if it has one. */
+  /** Published, recorded and reported, up to its end if it has one. */
   async record(
     recordings: Recordings,
     order: { readonly startedAtMs?: number; readonly files?: number; readonly isOpen?: boolean } = {},
@@ -74,10 +74,10 @@ export class RecordingStage {
         bytes: 10,
       };
       await this.write(recordings, uuid, index);
-      recordings.hear({ type: "segment", segment: segment satisfies RecordedSegment });
+      recordings.handle({ type: "segment", segment: segment satisfies RecordedSegment });
     }
     if (!isOpen)
-      recordings.hear({ type: "recorded", recording: uuid, stoppedAtMs: startedAtMs + files * 1000, detail: null });
+      recordings.handle({ type: "recorded", recording: uuid, stoppedAtMs: startedAtMs + files * 1000, detail: null });
     await this.until(recordings, (rows) =>
       rows.some((row) => row.uuid === uuid && row.segments.length === files && (isOpen || row.stoppedAt !== null)),
     );

@@ -6,7 +6,7 @@ import { after, afterEach, before, test } from "node:test";
 import { makeUser } from "../../api/app.fixture.ts";
 import { insertProcess, insertUser } from "../../sources/sources.fixture.ts";
 import { newUuid } from "../../uuid.ts";
-import { removeOldest } from "./oldest.ts";
+import { removeOldest } from "./disk-space.ts";
 import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
 import type { Recordings } from "./recordings.ts";
 
@@ -29,7 +29,7 @@ after(() => stage?.close());
 
 const uuidsOf = async (recordings: Recordings) => (await stage.list(recordings)).map(({ uuid }) => uuid);
 
-test("what the hub tells is written down as it grows, and one that has nothing leaves nothing", async () => {
+test("writes recordings as they grow, and nothing for an empty one", async () => {
   const recordings = await begin();
   const uuid = await stage.record(recordings, { files: 2, isOpen: true });
   const [row] = await stage.list(recordings);
@@ -38,21 +38,21 @@ test("what the hub tells is written down as it grows, and one that has nothing l
     ["yard", null, [10, 10]],
   );
   const grown = { recording: uuid, path: "ada/yard", index: 1, startedAtMs: Date.now(), durationMs: 2500, bytes: 99 };
-  recordings.hear({ type: "segment", segment: grown });
-  recordings.hear({ type: "recorded", recording: uuid, stoppedAtMs: Date.now(), detail: "the disk is full" });
+  recordings.handle({ type: "segment", segment: grown });
+  recordings.handle({ type: "recorded", recording: uuid, stoppedAtMs: Date.now(), detail: "the disk is full" });
   const [closed] = await stage.until(recordings, ([first]) => first?.stoppedAt !== null);
   assert.deepEqual([closed?.segments[1]?.sizeBytes, closed?.segments[1]?.durationMs], [99, 2500]);
   assert.equal(closed?.detail, "the disk is full");
   const unused = recordings.name({ userUuid: stage.user.uuid, sourceUuid: newUuid(), alias: "x", path: "ada/x" }) ?? "";
-  recordings.hear({ type: "recorded", recording: unused, stoppedAtMs: Date.now(), detail: null });
+  recordings.handle({ type: "recorded", recording: unused, stoppedAtMs: Date.now(), detail: null });
   assert.deepEqual(await uuidsOf(recordings), [uuid]);
 });
 
-test("after a crash of the hub a recording ends as its repair tells, or else as it was told before", async () => {
+test("after a hub crash a recording ends as repaired, or else as last reported", async () => {
   const recordings = await begin();
   const repaired = await stage.record(recordings, { isOpen: true });
   const untold = await stage.record(recordings, { isOpen: true, startedAtMs: 1_000_000 });
-  recordings.loseHub();
+  recordings.onHubLost();
   const segment = {
     recording: repaired,
     path: "ada/yard",
@@ -61,22 +61,22 @@ test("after a crash of the hub a recording ends as its repair tells, or else as 
     durationMs: 1900,
     bytes: 19,
   };
-  recordings.hear({ type: "segment", segment });
-  recordings.hear({
+  recordings.handle({ type: "segment", segment });
+  recordings.handle({
     type: "recorded",
     recording: repaired,
     stoppedAtMs: segment.startedAtMs + 1900,
     detail: "restarted",
   });
   assert.equal((await stage.list(recordings)).find(({ uuid }) => uuid === untold)?.stoppedAt, null);
-  recordings.hear({ type: "repaired" });
+  recordings.handle({ type: "repaired" });
   const rows = await stage.until(recordings, (all) => all.every(({ stoppedAt }) => stoppedAt !== null));
   const find = (uuid: string) => rows.find((row) => row.uuid === uuid);
   assert.equal(find(repaired)?.segments[0]?.sizeBytes, 19);
   assert.equal(find(untold)?.stoppedAt, new Date(1_001_000).toISOString());
 });
 
-test("rows of files that are gone go, and no file does", async () => {
+test("removes rows without files, and no files", async () => {
   const first = await begin();
   const open = await stage.record(first, { isOpen: true, files: 2 });
   const whole = await stage.record(first, { files: 3 });
@@ -99,10 +99,10 @@ test("rows of files that are gone go, and no file does", async () => {
   );
   assert.deepEqual(new Set(await readdir(second.folder.path)), new Set([open, whole, ended, stray, "notes.txt"]));
   assert.deepEqual(await second.folder.listSegments(ended), [0, 7]);
-  assert.deepEqual(new Set(second.untold), new Set([open, ended, stray]), "the hub tells what there is of these");
+  assert.deepEqual(new Set(second.unreported), new Set([open, ended, stray]), "the hub reports their files");
 });
 
-test("the oldest goes first, be it of a stream that goes on, of one that has ended, or of a process", async () => {
+test("removes the oldest first: of a live stream, of an ended one, or of a process", async () => {
   const recordings = await begin();
   const at = (days: number) => Date.now() - days * DAY_MS;
   const ended = await stage.record(recordings, { startedAtMs: at(2), files: 2 });
@@ -126,7 +126,7 @@ test("the oldest goes first, be it of a stream that goes on, of one that has end
   assert.equal(await removeOldest(needs), null, "what is being written stays");
 });
 
-test("a user who fills the disk costs no other a recording, and above its quota it loses its own oldest", async () => {
+test("a user who fills the disk costs no other a recording, and loses its own oldest above its quota", async () => {
   const recordings = await begin();
   const at = (days: number) => Date.now() - days * DAY_MS;
   const heavy = makeUser("heavy");
@@ -140,7 +140,7 @@ test("a user who fills the disk costs no other a recording, and above its quota 
   assert.deepEqual(await recordings.folder.listSegments(recent), [3, 4], "the oldest of the one who has the most");
   assert.deepEqual(await recordings.folder.listSegments(old), [0, 1], "though these are older");
   const more = await stage.record(recordings, { startedAtMs: at(2), files: 3 });
-  assert.equal(await removeOldest(needs, 50), null, "nobody has more than that");
+  assert.equal(await removeOldest(needs, 50), null, "no user has more than that");
   assert.equal(await removeOldest(needs, 40), 10);
   assert.deepEqual(await recordings.folder.listSegments(old), [1]);
   assert.deepEqual(
@@ -152,7 +152,7 @@ test("a user who fills the disk costs no other a recording, and above its quota 
   );
 });
 
-test("what is too old goes with its files, of a recording that goes on as well", async () => {
+test("removes what is too old with its files, also of a recording in progress", async () => {
   const recordings = await begin({ RECORDINGS_RETENTION_DAYS: "7" });
   const old = await stage.record(recordings, { startedAtMs: Date.now() - 8 * DAY_MS });
   const young = await stage.record(recordings, { startedAtMs: Date.now() - 6 * DAY_MS });
@@ -169,7 +169,7 @@ test("what is too old goes with its files, of a recording that goes on as well",
   assert.deepEqual(await readdir(processFolder), ["1.mp4"]);
 });
 
-test("an old file that cannot be removed keeps no other from going", async () => {
+test("removes other old files when one cannot be removed", async () => {
   const recordings = await begin({ RECORDINGS_RETENTION_DAYS: "7" });
   const long = await stage.record(recordings, { startedAtMs: Date.now() - 8 * DAY_MS, files: 4, isOpen: true });
   for (const index of [0, 1]) {
@@ -183,7 +183,7 @@ test("an old file that cannot be removed keeps no other from going", async () =>
   assert.deepEqual(await recordings.folder.listSegments(other), [2]);
 });
 
-test("a recording is its owner's, is deleted with its files, and not while it goes on", async () => {
+test("only the owner deletes a recording, with its files, and not while it is in progress", async () => {
   const recordings = await begin();
   const uuid = await stage.record(recordings);
   const open = await stage.record(recordings, { isOpen: true });
@@ -198,7 +198,7 @@ test("a recording is its owner's, is deleted with its files, and not while it go
   await assert.rejects(recordings.remove(stage.user, uuid), { code: "recording_not_found" });
 });
 
-test("a recording on the disk of another machine is not deleted here", async () => {
+test("does not delete a recording on another machine", async () => {
   const recordings = await begin();
   const uuid = await stage.record(recordings);
   await stage.sql`update recordings set node_uuid = ${newUuid()}`;
@@ -206,7 +206,7 @@ test("a recording on the disk of another machine is not deleted here", async () 
   assert.deepEqual([await uuidsOf(recordings), await recordings.folder.list()], [[uuid], [uuid]]);
 });
 
-test("recordings of one source, and of a time, are listed apart", async () => {
+test("lists recordings by source and by time", async () => {
   const recordings = await begin();
   const [old, young, open] = [
     await stage.record(recordings, { startedAtMs: Date.now() - 3 * DAY_MS }),
@@ -218,12 +218,12 @@ test("recordings of one source, and of a time, are listed apart", async () => {
   const sourceUuid = (await stage.list(recordings)).find(({ uuid }) => uuid === old)?.sourceUuid ?? "";
   const middle = new Date(Date.now() - 2 * DAY_MS);
   assert.deepEqual(await list({ sourceUuid }), new Set([old]));
-  assert.deepEqual(await list({ since: middle }), new Set([young, open]), "one that goes on is of now, too");
+  assert.deepEqual(await list({ since: middle }), new Set([young, open]), "one in progress counts as current");
   assert.deepEqual(await list({ until: middle }), new Set([old, open]));
   assert.deepEqual(await list({ sourceUuid, since: middle }), new Set());
 });
 
-test("pages of recordings follow each other, newest first", async () => {
+test("pages through recordings, newest first", async () => {
   const recordings = await begin();
   const made = [];
   for (const day of [3, 2, 1]) made.unshift(await stage.record(recordings, { startedAtMs: Date.now() - day * DAY_MS }));

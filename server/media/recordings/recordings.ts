@@ -1,39 +1,44 @@
-/** Recordings of media-server sources: made by the hub, written down, handed out, and removed in time. */
+/** Recordings of media-server sources: the hub writes the files, the server lists, serves and removes them. */
 import type { Logger } from "pino";
 import type { Config } from "../../../schemas/config.ts";
+import type { StreamInfo } from "../../../schemas/hub.ts";
 import { Poller } from "../../async/poller.ts";
+import { backoff } from "../../async/timing.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
+import { findSubjects, type PathSubject } from "../../store/hub-paths.ts";
 import type { Page } from "../../store/page.ts";
-import { removeOldRecordings, removeOldSegments } from "../../store/recording-upkeep.ts";
 import {
+  claimRecordings,
+  closeRecording,
   deleteRecording,
   type FoundSegment,
   findSegment,
+  forgetOthers,
+  forgetSegments,
+  type KeptRecording,
   listRecordings,
   type RecordingRow,
   type RecordingsRequest,
   recordingNotFound,
+  removeOldRecordings,
+  removeOldSegments,
 } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
-import type { RecordingSubject } from "../admission.ts";
-import type { RecordingReport } from "../hub-process.ts";
-import { DiskGuard } from "./disk-guard.ts";
-import { type LiveRecorder, LiveRecordings } from "./live-recordings.ts";
-import { removeOldFiles } from "./old-files.ts";
-import { removeOldest } from "./oldest.ts";
-import { putRecordingsInOrder } from "./put-in-order.ts";
-import { RecordingFolder } from "./recording-folder.ts";
-import { RecordingLedger } from "./recording-ledger.ts";
+import type { RecordingSubject } from "../authorization.ts";
+import type { RecordingReport } from "../media-hub.ts";
+import { DiskGuard, removeOldest } from "./disk-space.ts";
+import { RecordingFolder, removeOldFiles } from "./recording-files.ts";
+import { RecordingWriter } from "./recording-writer.ts";
 
-export interface RecordingsParts {
+export interface RecordingsDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;
   readonly nodeUuid: string;
-  /** Files of the same age that are kept as long: `<folder>/<anything>/<file>`. */
+  /** Other files with the same retention: `<folder>/<process>/<file>`. */
   readonly otherFolders?: readonly string[];
-  /** Whether anything may be recorded, when that changes. */
+  /** Whether recording is allowed has changed. */
   onAllowed(isAllowed: boolean): void;
 }
 
@@ -42,143 +47,132 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
   readonly path: string;
 }
 
+/** The media hub. */
+interface Recorder {
+  readonly livePaths: readonly string[];
+  /** A process of this server publishes there: that is not recorded. */
+  isOwn(path: string): boolean;
+  find(path: string): StreamInfo | null;
+  record(path: string, recording: string): void;
+}
+
 const DAY_MS = 86_400_000;
-const FAILED_MS = 10_000;
-/** In one sweep, because of the quota. */
-const MOST_REMOVED = 200;
+const RETRY_MS = 10_000;
+/** Per sweep, because of the quota. */
+const MAX_REMOVED = 200;
+/** Of recordings of one stream that fail in succession. */
+const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
+/** A path that belongs to no source (but to an output) is not looked up again before. */
+const LOOKUP_MS = 10_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
-  readonly #parts: RecordingsParts;
-  readonly #ledger: RecordingLedger;
+  readonly #deps: RecordingsDeps;
+  readonly #writer: RecordingWriter;
   readonly #disk: DiskGuard;
-  readonly #live: LiveRecordings;
   readonly #sweeping: Poller;
-  readonly #looking: Poller;
+  readonly #checking: Poller;
+  #recorder: Recorder | null = null;
+  /** To record live streams, by path. */
+  #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
 
-  private constructor(parts: RecordingsParts, folder: RecordingFolder) {
-    const { sql, config, log, nodeUuid, onAllowed } = parts;
+  private constructor(deps: RecordingsDeps, folder: RecordingFolder) {
+    const { sql, config, log, nodeUuid, onAllowed } = deps;
     const { sweep_seconds, disk_seconds, reserve_bytes } = config.recordings;
     this.folder = folder;
-    this.#parts = parts;
-    const ledger = new RecordingLedger({
-      ...{ sql, log, nodeUuid },
-      onUnknown: (uuid, path) => this.#leaveUnknown(uuid, path),
-    });
-    this.#ledger = ledger;
-    this.#live = new LiveRecordings({
-      ...{ sql, log },
-      isRecorded: (path) => ledger.isRecorded(path),
-      name: (subject) => this.name(subject),
-    });
+    this.#deps = deps;
+    const onUnknown = (uuid: string, path: string | null) => this.#leaveUnknown(uuid, path);
+    this.#writer = new RecordingWriter({ sql, log, nodeUuid, onUnknown });
     this.#disk = new DiskGuard({
       reserveBytes: reserve_bytes,
       log,
       freeBytes: () => folder.freeBytes(),
-      removeOldest: () => removeOldest(this.#place),
+      removeOldest: () => removeOldest(this.#onDisk),
       onAllowed: (isAllowed) => {
-        this.#live.forgive();
+        // Recordings that failed may succeed now.
+        this.#attempts.clear();
         onAllowed(isAllowed);
       },
     });
     this.#sweeping = new Poller(() => this.#attempt(() => this.sweep(), sweep_seconds * 1000));
-    this.#looking = new Poller(() => this.#attempt(() => this.#look(), disk_seconds * 1000));
+    this.#checking = new Poller(() => this.#attempt(() => this.#check(), disk_seconds * 1000));
   }
 
-  /** Makes the folder and puts in order what is in it. */
-  static async open(parts: RecordingsParts): Promise<Recordings> {
-    const { sql, config, log, nodeUuid } = parts;
+  /** Creates the folder, or matches its files with the database after a crash. */
+  static async open(deps: RecordingsDeps): Promise<Recordings> {
+    const { config } = deps;
     const folder = new RecordingFolder(config.data_dir);
     await folder.prepare();
-    const isOwnDatabase = config.database.url === null;
-    const untold = await putRecordingsInOrder({ sql, folder, nodeUuid, log, isOwnDatabase });
-    const recordings = new Recordings(parts, folder);
-    for (const recording of untold.kept) recordings.#ledger.adopt(recording);
-    for (const name of untold.names) recordings.#ledger.adoptFiles(name);
+    const recordings = new Recordings(deps, folder);
+    await recordings.#recover();
     await recordings.sweep();
     recordings.#sweeping.start(config.recordings.sweep_seconds * 1000);
-    if (config.recordings.enabled) recordings.#looking.start(0);
+    if (config.recordings.enabled) recordings.#checking.start(0);
     return recordings;
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#sweeping.close(), this.#looking.close()]);
-    await this.#ledger.close();
+    await Promise.all([this.#sweeping.close(), this.#checking.close()]);
+    await this.#writer.close();
   }
 
-  /** Null when all is well. */
+  /** Null if streams are recorded. */
   get trouble(): string | null {
     return this.#disk.trouble;
   }
 
-  /** Names of those that the next hub is to tell of. */
-  get untold(): readonly string[] {
-    return this.#ledger.untold;
+  /** Recordings whose files the next hub reports. */
+  get unreported(): readonly string[] {
+    return this.#writer.unreported;
   }
 
-  /** From now on streams that are live and not recorded are: there was no room, or their recording failed. */
-  follow(recorder: LiveRecorder): void {
-    this.#live.follow(recorder);
+  /** From now on live streams that are not recorded (the disk was full, or their recording failed) are. */
+  connect(recorder: Recorder): void {
+    this.#recorder = recorder;
   }
 
-  /** Null when it is not to be recorded. */
+  /** Null: it is not recorded. */
   name(subject: RecordingSubject): string | null {
-    if (!this.#parts.config.recordings.enabled || !this.#disk.isAllowed) return null;
-    return this.#ledger.name(subject);
+    if (!this.#deps.config.recordings.enabled || !this.#disk.isAllowed) return null;
+    return this.#writer.name(subject);
   }
 
-  hear(report: RecordingReport): void {
-    if (report.type === "segment") this.#ledger.note(report.segment);
-    else if (report.type === "repaired") this.#ledger.settle();
+  handle(report: RecordingReport): void {
+    if (report.type === "segment") this.#writer.update(report.segment);
+    else if (report.type === "repaired") this.#writer.onRepaired();
     else {
       const { recording, stoppedAtMs, detail } = report;
-      if (detail !== null) this.#parts.log.warn({ recording, detail }, "a recording ended before its stream");
-      this.#ledger.conclude(recording, stoppedAtMs, detail);
+      if (detail !== null) this.#deps.log.warn({ recording, detail }, "recording ended before its stream");
+      this.#writer.end(recording, stoppedAtMs, detail);
     }
   }
 
-  loseHub(): void {
-    this.#ledger.loseHub();
+  onHubLost(): void {
+    this.#writer.onHubLost();
   }
 
   list(user: User, request: RecordingsRequest): Promise<Page<RecordingRow>> {
-    return listRecordings(this.#parts.sql, user.uuid, request);
+    return listRecordings(this.#deps.sql, user.uuid, request);
   }
 
-  /** `user` null: a signed address was good for it. Rejects with `recording_not_found` or `recording_unavailable`. */
+  /** `user` null: the URL was signed. Rejects with `recording_not_found` or `recording_unavailable`. */
   async find(user: User | null, uuid: string, index: number): Promise<SegmentFile> {
-    const found = await findSegment(this.#parts.sql, uuid, index);
+    const found = await findSegment(this.#deps.sql, uuid, index);
     if (found === null || (user !== null && user.uuid !== found.userUuid)) throw recordingNotFound(uuid);
     if (await this.folder.hasSegment(uuid, index)) return { ...found, path: this.folder.segmentPath(uuid, index) };
-    if (found.nodeUuid === this.#parts.nodeUuid) throw recordingNotFound(uuid);
-    throw new ServiceError("recording_unavailable", {
-      detail: "the files of this recording are on another machine, which is not this one",
-    });
+    if (found.nodeUuid === this.#deps.nodeUuid) throw recordingNotFound(uuid);
+    throw new ServiceError("recording_unavailable", { detail: "the files of this recording are on another machine" });
   }
 
   /** Rejects with `recording_not_found` or `recording_unavailable`. */
   async remove(user: User, uuid: string): Promise<void> {
-    const { sql, nodeUuid } = this.#parts;
+    const { sql, nodeUuid } = this.#deps;
     await deleteRecording(sql, { userUuid: user.uuid, uuid, nodeUuid }, () => this.folder.remove(uuid));
   }
 
-  get #place() {
-    const { sql, nodeUuid, otherFolders = [] } = this.#parts;
-    return { sql, nodeUuid, folder: this.folder, otherFolders };
-  }
-
-  /** Users that have more than they may lose their oldest; what is left above it goes with the next sweep. */
-  async #keepQuota(): Promise<void> {
-    const { config, log } = this.#parts;
-    let removed = 0;
-    while (removed < MOST_REMOVED && (await removeOldest(this.#place, config.recordings.bytes_per_key)) !== null)
-      removed += 1;
-    if (removed > 0) log.info({ removed }, "recordings removed: recordings.bytes_per_key exceeded");
-  }
-
-  /** What is too old goes. First its rows: files without rows are found by the next start. One that stays keeps no other. */
+  /** Removes what is too old or above the quota. Rows first: the next start finds files without rows. */
   async sweep(): Promise<void> {
-    const { sql, config, nodeUuid, log, otherFolders = [] } = this.#parts;
+    const { sql, config, nodeUuid, log, otherFolders = [] } = this.#deps;
     const before = new Date(Date.now() - config.recordings.retention_days * DAY_MS);
     const recordings = await removeOldRecordings(sql, nodeUuid, before);
     for (const uuid of recordings) await this.#removeFiles(uuid, () => this.folder.remove(uuid));
@@ -187,28 +181,94 @@ export class Recordings {
       await this.#removeFiles(uuid, () => this.folder.removeSegment(uuid, index));
     let files = segments.length;
     for (const folder of otherFolders) files += await removeOldFiles(folder, before.getTime());
-    if (recordings.length + files > 0) log.info({ recordings: recordings.length, files }, "removed what was too old");
-    await this.#keepQuota();
+    if (recordings.length + files > 0) log.info({ recordings: recordings.length, files }, "old recordings removed");
+    let removed = 0;
+    while (removed < MAX_REMOVED && (await removeOldest(this.#onDisk, config.recordings.bytes_per_key)) !== null)
+      removed += 1;
+    if (removed > 0) log.info({ removed }, "recordings removed: recordings.bytes_per_key exceeded");
   }
 
+  get #onDisk() {
+    const { sql, nodeUuid, otherFolders = [] } = this.#deps;
+    return { sql, nodeUuid, folder: this.folder, otherFolders };
+  }
+
+  /** A failure does not keep other files from being removed. */
   async #removeFiles(recording: string, remove: () => Promise<unknown>): Promise<void> {
     await remove().catch((error: unknown) =>
-      this.#parts.log.warn({ err: error, recording }, "files of an old recording could not be removed"),
+      this.#deps.log.warn({ err: error, recording }, "files of an old recording could not be removed"),
     );
   }
 
-  async #look(): Promise<void> {
-    await this.#disk.look();
-    if (this.#disk.isAllowed) await this.#live.look();
+  async #check(): Promise<void> {
+    await this.#disk.check();
+    if (this.#disk.isAllowed && this.#recorder !== null) await this.#recordLive(this.#recorder);
   }
 
-  /** Files of something that no source is there for any more: to an own database nobody's. */
+  /** Starts another recording of each live stream that is not recorded but should be. */
+  async #recordLive(recorder: Recorder): Promise<void> {
+    const paths = new Set(recorder.livePaths.filter((path) => !recorder.isOwn(path)));
+    for (const path of this.#attempts.keys()) if (!paths.has(path)) this.#attempts.delete(path);
+    const nowMs = performance.now();
+    const due = [...paths].filter(
+      (path) => !this.#writer.isRecorded(path) && (this.#attempts.get(path)?.notBeforeMs ?? 0) <= nowMs,
+    );
+    if (due.length === 0) return;
+    const streams = due.map((path) => ({ path, protocol: recorder.find(path)?.protocol ?? null }));
+    const subjects = await findSubjects(this.#deps.sql, streams);
+    for (const path of due) {
+      const { count, notBeforeMs } = this.#attempts.get(path) ?? { count: 0, notBeforeMs: nowMs };
+      const isRecent = nowMs - notBeforeMs <= BACKOFF.maxMs;
+      this.#attempts.set(path, { count: isRecent ? count : 0, notBeforeMs: nowMs + LOOKUP_MS });
+    }
+    for (const subject of subjects) this.#record(recorder, subject);
+  }
+
+  #record(recorder: Recorder, subject: PathSubject): void {
+    const { path } = subject;
+    // Its recording may have started, or its stream ended, during the lookup.
+    if (this.#writer.isRecorded(path) || recorder.find(path) === null) return;
+    const recording = this.name(subject);
+    if (recording === null) return;
+    const count = (this.#attempts.get(path)?.count ?? 0) + 1;
+    this.#attempts.set(path, { count, notBeforeMs: performance.now() + backoff(count, BACKOFF) });
+    this.#deps.log.info({ path, recording }, "recording of a live stream started");
+    recorder.record(path, recording);
+  }
+
+  /** Matches rows and files after a crash. No file is removed: one without a row may be a complete recording. */
+  async #recover(): Promise<void> {
+    const { sql, nodeUuid, log, config } = this.#deps;
+    const names = await this.folder.list();
+    const kept = await claimRecordings(sql, nodeUuid, names);
+    const known = new Set(kept.map(({ uuid }) => uuid));
+    // An external database may just be the wrong one.
+    if (config.database.url === null) {
+      const forgotten = await forgetOthers(sql, names);
+      if (forgotten > 0) log.warn({ count: forgotten }, "recordings without files removed from the database");
+    }
+    for (const recording of kept) if (await this.#isIncomplete(recording)) this.#writer.adopt(recording);
+    for (const name of names) if (!known.has(name)) this.#writer.adoptFiles(name);
+  }
+
+  /** Whether there are more files than rows, or may be. */
+  async #isIncomplete({ uuid, stoppedAt, segments }: KeptRecording): Promise<boolean> {
+    const { sql } = this.#deps;
+    const files = new Set(await this.folder.listSegments(uuid));
+    const missing = segments.map(({ index }) => index).filter((index) => !files.has(index));
+    await forgetSegments(sql, uuid, missing);
+    if (stoppedAt === null) return true;
+    if (missing.length > 0) await closeRecording(sql, uuid, stoppedAt, "some of its files are missing");
+    const known = new Set(segments.map(({ index }) => index));
+    return [...files].some((index) => !known.has(index));
+  }
+
+  /** Files whose source no longer exists. In an external database the source may just be missing. */
   async #leaveUnknown(uuid: string, path: string | null): Promise<void> {
-    const { log, config } = this.#parts;
+    const { log, config } = this.#deps;
     const isRemoved = config.database.url === null;
     if (isRemoved) await this.folder.remove(uuid);
-    const words = isRemoved ? "removed a recording that is nobody's" : "there is a recording that nobody knows";
-    log.warn({ recording: uuid, path }, words);
+    log.warn({ recording: uuid, path }, `recording without a source ${isRemoved ? "removed" : "found"}`);
   }
 
   async #attempt(act: () => Promise<void>, everyMs: number): Promise<number> {
@@ -216,8 +276,8 @@ export class Recordings {
       await act();
       return everyMs;
     } catch (error) {
-      this.#parts.log.warn({ err: error }, "recordings could not be kept in order; it is tried again");
-      return Math.max(everyMs, FAILED_MS);
+      this.#deps.log.warn({ err: error }, "recordings could not be maintained; retrying");
+      return Math.max(everyMs, RETRY_MS);
     }
   }
 }

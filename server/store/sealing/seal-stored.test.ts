@@ -6,13 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { newUuid } from "../../uuid.ts";
-import { connectClient, type Sql } from "../client.ts";
+import { connectClient, DatabaseFault, type Sql } from "../client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "../database.fixture.ts";
-import { openDatabase } from "../database.ts";
-import { readDatabaseUrl } from "../database-url.ts";
-import { DatabaseFault } from "../fault.ts";
+import { openDatabase, readDatabaseUrl } from "../database.ts";
 import { migrate, readMigrations } from "../migrate.ts";
-import { readSigningKey } from "../signing-key.ts";
+import { readSigningKey } from "../nodes.ts";
 import { findSource } from "../sources.ts";
 import { CLOSED } from "./keyring.ts";
 import { SEALED_COLUMNS } from "./seal-stored.ts";
@@ -39,7 +37,7 @@ const configure = (url: string, secrets: { key?: string; key_file?: string } = {
   database: { ...DATABASE_LIMITS, url },
   secrets: { key: null, key_file: null, ...secrets },
 });
-/** Everything there is, as somebody sees it who has only the database. */
+/** All contents, as seen with access to the database only. */
 const dump = (url: string): string => {
   const { host, port, user } = readDatabaseUrl(url);
   const database = /\/\/\/(\w+)/.exec(url)?.[1] ?? "";
@@ -94,7 +92,7 @@ async function fillOld(url: string): Promise<void> {
   await sql.end();
 }
 
-test("the columns that are sealed are those of the type varchar", async () => {
+test("the sealed columns are those of type varchar", async () => {
   const rows = await admin<{ name: string }[]>`
     select table_name || '.' || column_name as name from information_schema.columns
     where table_schema = 'public' and udt_name = 'varchar'`;
@@ -102,7 +100,7 @@ test("the columns that are sealed are those of the type varchar", async () => {
   assert.deepEqual(rows.map(({ name }) => name).sort(), sealed.sort());
 });
 
-test("secrets of an older version are sealed by the first start, and a dump holds none", async () => {
+test("the first start seals secrets of an older version, and a dump contains none", async () => {
   const url = await makeUrl();
   await fillOld(url);
   const signing = Buffer.from("hunter9-hunter9-hunter9-hunter9-");
@@ -131,7 +129,7 @@ test("secrets of an older version are sealed by the first start, and a dump hold
     for (const coding of ["hex", "base64"] as const) assert.ok(!text.includes(secret.toString(coding)), coding);
 });
 
-test("the first start makes a key that only this user may read; without it the next start fails and changes nothing", async () => {
+test("the first start creates a key that only this user can read; without it the next start fails and changes nothing", async () => {
   const url = await makeUrl();
   const file = join(folder, "secrets.key");
   rmSync(file, { force: true });
@@ -144,12 +142,12 @@ test("the first start makes a key that only this user may read; without it the n
   rmSync(file);
   await assert.rejects(
     openDatabase(configure(url), silentLog),
-    isFault(/sealed by the key [0-9a-f]{12}\. There is no key in .*secrets\.key\. Give the key/),
+    isFault(/sealed with the key [0-9a-f]{12}\. There is no key in .*secrets\.key\. Provide that key/),
   );
   assert.throws(() => statSync(file), /ENOENT/, "no other key takes its place");
   await assert.rejects(
     openDatabase(configure(url, { key: "ab".repeat(32) }), silentLog),
-    isFault(/sealed by the key [0-9a-f]{12}\. secrets\.key has the key [0-9a-f]{12} instead/),
+    isFault(/sealed with the key [0-9a-f]{12}\. secrets\.key has the key [0-9a-f]{12} instead/),
   );
   // pg_dump marks each dump with a word of its own.
   const compare = (text: string) => text.replaceAll(/^\\(un)?restrict .*$/gm, "");
@@ -160,7 +158,7 @@ test("the first start makes a key that only this user may read; without it the n
   await again.close();
 });
 
-test("with a new key in front everything is sealed anew, and the old key is needed no longer", async () => {
+test("with a new key in front all secrets are sealed again, and the old key is no longer needed", async () => {
   const url = await makeUrl();
   await fillOld(url);
   const [old, fresh] = ["ab".repeat(32), "cd".repeat(32)];
@@ -173,7 +171,7 @@ test("with a new key in front everything is sealed anew, and the old key is need
   await database.close();
 });
 
-test("after a key was lost the statements of the documentation make the database usable with another", async () => {
+test("after a key was lost the documented statements make the database usable with another", async () => {
   const url = await makeUrl();
   await fillOld(url);
   const open = (key: string) => openDatabase(configure(url, { key }), silentLog);
@@ -190,10 +188,10 @@ test("after a key was lost the statements of the documentation make the database
 });
 
 for (const [name, text, words] of [
-  ["no key", "hello\n", /holds no keys for secrets; expected 64 hexadecimal digits/],
+  ["no key", "hello\n", /contains no valid keys; expected 64 hexadecimal digits/],
   ["nothing", null, /cannot be read from .*: ENOENT/],
 ] as const)
-  test(`a file for the key that holds ${name} is told of at the start`, async () => {
+  test(`reports a key file with ${name} at the start`, async () => {
     const file = join(folder, "named.key");
     rmSync(file, { force: true });
     if (text !== null) writeFileSync(file, text);

@@ -1,15 +1,13 @@
 /**
- * Brings every secret in the database under the current key: those of an older version, which are not sealed yet, and
- * those of an older key, which can be taken away afterwards.
+ * Seals every secret in the database with the current key: those of an older version, which are not sealed, and those sealed
+ * with an older key, which can be removed afterwards.
  */
 import { canonicalJson } from "../../../schemas/json.ts";
-import type { Queries, Sql } from "../client.ts";
-import { DatabaseFault } from "../fault.ts";
+import { DatabaseFault, type Queries, type Sql } from "../client.ts";
 import { MIGRATION_LOCK } from "../migrate.ts";
-import { prefixOf, readKeyId } from "./keyring.ts";
-import type { LoadedKeyring } from "./load-keyring.ts";
+import { type LoadedKeyring, prefixOf, readKeyId } from "./keyring.ts";
 
-/** All columns of the type varchar: see `client.ts`. A test compares them with the schema. */
+/** All columns of type varchar: see `client.ts`. A test compares them with the schema. */
 export const SEALED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   sources: ["input_url", "telemetry_cfg", "identity"],
   outputs: ["url", "identity"],
@@ -21,17 +19,17 @@ export const SEALED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   signing_keys: ["secret"],
 };
 
-const EVERYWHERE = Object.entries(SEALED_COLUMNS).flatMap(([table, columns]) =>
+const ALL_COLUMNS = Object.entries(SEALED_COLUMNS).flatMap(([table, columns]) =>
   columns.map((column) => ({ table, column })),
 );
-const SOME = 1000;
+const BATCH = 1000;
 const LIMIT = "5min";
 
-/** Resolves with how many were sealed anew. Rejects with `DatabaseFault` where a key is missing; then nothing has changed. */
+/** Resolves with the number of secrets sealed. Rejects with `DatabaseFault` if a key is missing; then nothing has changed. */
 export async function sealStored(sql: Sql, { keyring, place, isNew, keep }: LoadedKeyring): Promise<number> {
   return sql.begin(async (tx) => {
     await tx`select set_config('statement_timeout', ${LIMIT}, true), set_config('lock_timeout', ${LIMIT}, true)`;
-    // Of several servers that start at once, one does it.
+    // Of several servers that start at once, one seals.
     await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     const used = await listKeyIds(tx);
     const missing = used.filter((id) => id !== null && !keyring.ids.includes(id));
@@ -39,7 +37,7 @@ export async function sealStored(sql: Sql, { keyring, place, isNew, keep }: Load
     if (isNew) await keep();
     if (used.every((id) => id === keyring.currentId)) return 0;
     let count = 0;
-    for (const { table, column } of EVERYWHERE) {
+    for (const { table, column } of ALL_COLUMNS) {
       const reseal = (text: string) =>
         keyring.seal(readKeyId(text) === null ? canonicalJson(JSON.parse(text)) : keyring.open(text));
       count += await resealColumn(tx, table, column, prefixOf(keyring.currentId), reseal);
@@ -48,11 +46,11 @@ export async function sealStored(sql: Sql, { keyring, place, isNew, keep }: Load
   });
 }
 
-/** Null for what is not sealed. */
+/** Null stands for secrets that are not sealed. */
 async function listKeyIds(sql: Queries): Promise<readonly (string | null)[]> {
   const found = new Set<string | null>();
-  for (const { table, column } of EVERYWHERE) {
-    // As long as a prefix is.
+  for (const { table, column } of ALL_COLUMNS) {
+    // The length of a prefix.
     const rows = await sql<{ start: string }[]>`
       select distinct left(${sql(column)}::text, 20) as start from ${sql(table)} where ${sql(column)} is not null`;
     for (const { start } of rows) found.add(readKeyId(start));
@@ -69,10 +67,10 @@ async function resealColumn(
 ): Promise<number> {
   let count = 0;
   for (;;) {
-    // As text, which is neither opened nor sealed on its way.
+    // As text, which the client neither opens nor seals.
     const rows = await sql<{ value: string }[]>`
       select distinct ${sql(column)}::text as value from ${sql(table)}
-      where not starts_with(${sql(column)}, ${prefix}) limit ${SOME}`;
+      where not starts_with(${sql(column)}, ${prefix}) limit ${BATCH}`;
     if (rows.length === 0) return count;
     const pairs = rows.map(({ value }) => ({ before: value, after: reseal(value) }));
     const { count: changed } = await sql`
@@ -85,7 +83,7 @@ async function resealColumn(
 
 const missingKey = (needed: string, given: string | null, place: string): DatabaseFault =>
   new DatabaseFault(
-    `Secrets in this database (passwords of cameras and brokers, webhook secrets) are sealed by the key ${needed}. ` +
+    `Secrets in this database (passwords of cameras and brokers, webhook secrets) are sealed with the key ${needed}. ` +
       (given === null ? `There is no key in ${place}. ` : `${place} has the key ${given} instead. `) +
-      "Give the key that they were sealed with: by secrets.key, by secrets.key_file, or back from the backup of secrets.key in the data folder.",
+      "Provide that key with secrets.key or secrets.key_file, or restore secrets.key in the data folder from its backup.",
   );

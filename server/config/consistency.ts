@@ -1,0 +1,136 @@
+/** Checks that the schemas of single keys cannot express. */
+import { accessSync, constants } from "node:fs";
+import { BlockList, isIP } from "node:net";
+import type { Config } from "../../schemas/config.ts";
+import { EXPECTED_KEYS, readKeys } from "../store/sealing/keyring.ts";
+import type { ConfigFault } from "./keys.ts";
+
+/**
+ * @param whereOf where a key was set
+ * @param invalid keys with faults reported already: the configuration has their defaults instead
+ */
+export function checkConsistency(
+  config: Config,
+  whereOf: (name: string) => string,
+  invalid: ReadonlySet<string>,
+): readonly ConfigFault[] {
+  const { secrets, http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
+  const faults: ConfigFault[] = [];
+  /** `other`: the key that it must be consistent with. */
+  const expect = (name: string, holds: boolean, message: string, other = name): void => {
+    if (holds || invalid.has(name) || invalid.has(other)) return;
+    faults.push({ where: whereOf(name), message: `${name} ${message}` });
+  };
+  const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
+  expect("data_dir", config.data_dir.trim() !== "", "is empty; expected the path of a folder");
+  expect("secrets.key", secrets.key === null || readKeys(secrets.key) !== null, `expects ${EXPECTED_KEYS}`);
+  expect(
+    "secrets.key_file",
+    secrets.key === null || secrets.key_file === null,
+    "and secrets.key are set; set one of them",
+    "secrets.key",
+  );
+  expect(
+    "secrets.key_file",
+    secrets.key_file === null || canRead(secrets.key_file),
+    "names a file that cannot be read",
+  );
+  expect(
+    "bootstrap_key",
+    key === null || /^[\x21-\x7e]{16,200}$/.test(key),
+    "expects 16 to 200 characters without spaces",
+  );
+  expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
+  expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
+  expect(
+    "http.tls_cert",
+    http.tls_key === null || http.tls_cert !== null,
+    "is missing: http.tls_key is set",
+    "http.tls_key",
+  );
+  expect(
+    "http.tls_key",
+    http.tls_cert === null || http.tls_key !== null,
+    "is missing: http.tls_cert is set",
+    "http.tls_cert",
+  );
+  for (const name of ["tls_cert", "tls_key"] as const)
+    expect(`http.${name}`, http[name] === null || canRead(http[name]), `names a file that cannot be read`);
+  for (const origin of http.cors_origins)
+    expect("http.cors_origins", origin === "*" || isOrigin(origin), `has "${origin}"; expected https://host or *`);
+  for (const proxy of http.trusted_proxies)
+    expect("http.trusted_proxies", isNetwork(proxy), `has "${proxy}"; expected an address or 10.0.0.0/8`);
+  for (const key of ["deny", "allow", "allow_devices"] as const)
+    for (const entry of network[key])
+      expect(`network.${key}`, isNetwork(entry), `has "${entry}"; expected an address or 10.0.0.0/8`);
+  expect(
+    "database.url",
+    database.url === null || isPostgres(database.url),
+    "expects postgres://user:password@host/name",
+  );
+  expect(
+    "node.renew_seconds",
+    node.renew_seconds * 2 <= node.lease_seconds,
+    "must be half of node.lease_seconds or less",
+    "node.lease_seconds",
+  );
+  expect(
+    "media.wrong_key_seconds",
+    media.wrong_key_seconds < media.verdict_seconds,
+    "must be less than media.verdict_seconds",
+    "media.verdict_seconds",
+  );
+  expect(
+    "webrtc.port_last",
+    webrtc.port_first <= webrtc.port_last && (webrtc.port_first === 0) === (webrtc.port_last === 0),
+    "must not be below webrtc.port_first, and both are 0 or neither is",
+    "webrtc.port_first",
+  );
+  const { rtsp, rtmp } = config;
+  expect(
+    "rtmp.port",
+    rtmp.port === 0 || rtmp.port !== rtsp.port,
+    "equals rtsp.port; expected different ports",
+    "rtsp.port",
+  );
+  // Not all browsers resolve a name.
+  for (const address of webrtc.addresses)
+    expect("webrtc.addresses", isIP(address) !== 0, `has "${address}"; expected an IP address, not a name`);
+  for (const host of media.hosts)
+    expect("media.hosts", isHost(host), `has "${host}"; expected a name or an address, without a port`);
+  return faults;
+}
+
+const isHost = (text: string): boolean => isIP(text) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(text);
+
+const isPublicUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, pathname, search, hash, username } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
+};
+
+const isPostgres = (text: string): boolean => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+
+function canRead(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `10.0.0.0/8`, `fd00::/8` or one address. */
+function isNetwork(text: string): boolean {
+  const [address = "", bits, more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || more !== undefined) return false;
+  if (bits === undefined) return true;
+  if (!/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 4 ? "ipv4" : "ipv6");
+    return true;
+  } catch {
+    return false;
+  }
+}

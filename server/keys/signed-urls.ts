@@ -1,0 +1,62 @@
+/**
+ * URLs that are valid for a limited time without a key: `?token=<end>.<mac>`. The MAC covers the resource and the end time
+ * (HMAC-SHA256 with a secret of this installation). The holder can access that one resource, and can share the URL.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** What a URL is for: `source/<uuid>` and everything below it that can be signed. */
+export type Resource = `${string}/${string}`;
+
+/** What a client that already watches a stream needs to continue. */
+export const goingOn = (resource: string): Resource => `${resource}/going-on` as Resource;
+
+export interface Signer {
+  /** Valid for `media.url_seconds`, or a little longer: URLs signed shortly after each other are identical. */
+  sign(resource: Resource): string;
+  /** For a client that has started to watch: it can continue for `media.watch_seconds`, but cannot start again. */
+  signGoingOn(resource: Resource): string;
+  isGood(resource: string, token: string): boolean;
+}
+
+const TOKEN = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})$/;
+const BASE = 36;
+/** Fraction of the validity by which end times are rounded up. */
+const STEP = 1 / 12;
+
+export function createSigner(
+  secret: Uint8Array,
+  { urlSeconds, watchSeconds }: { readonly urlSeconds: number; readonly watchSeconds: number },
+  now: () => number = Date.now,
+): Signer {
+  const macOf = (resource: string, end: string): Buffer =>
+    createHmac("sha256", secret).update(`windhover 1\n${resource}\n${end}`).digest();
+  const signFor = (resource: string, seconds: number): string => {
+    const step = Math.max(1, Math.floor(seconds * STEP));
+    const end = (Math.ceil((now() / 1000 + seconds) / step) * step).toString(BASE);
+    return `${end}.${macOf(resource, end).toString("base64url")}`;
+  };
+  return {
+    sign: (resource) => signFor(resource, urlSeconds),
+    signGoingOn: (resource) => signFor(goingOn(resource), watchSeconds),
+    isGood(resource, token) {
+      const [, end, mac] = TOKEN.exec(token) ?? [];
+      if (end === undefined || mac === undefined) return false;
+      const isRight = timingSafeEqual(Buffer.from(mac, "base64url"), macOf(resource, end));
+      return isRight && Number.parseInt(end, BASE) * 1000 > now();
+    },
+  };
+}
+
+export type Watched = "source" | "output";
+
+export interface WatchUrls {
+  readonly hls_url: string;
+  readonly webrtc_url: string;
+}
+
+/** URLs in the records of sources and outputs. `publicUrl`: base URL of this server as the client sees it. */
+export function watchUrls(signer: Pick<Signer, "sign">, publicUrl: string, kind: Watched, uuid: string): WatchUrls {
+  const base = `${publicUrl}/${kind}/${uuid}`;
+  const token = signer.sign(`${kind}/${uuid}`);
+  return { hls_url: `${base}/hls/index.m3u8?token=${token}`, webrtc_url: `${base}/whep?token=${token}` };
+}

@@ -1,0 +1,193 @@
+/**
+ * Writes to the database what the media hub reports about recordings. While the database is unavailable only the last state
+ * of each changed file is kept.
+ */
+import type { Logger } from "pino";
+import type { RecordedSegment } from "../../../schemas/hub.ts";
+import { BatchWriter } from "../../async/batch-writer.ts";
+import type { Sql } from "../../store/client.ts";
+import { findSubjects } from "../../store/hub-paths.ts";
+import { type KeptRecording, reviseSegment, type SegmentRow, saveRecording } from "../../store/recordings.ts";
+import { newUuid } from "../../uuid.ts";
+import type { RecordingSubject } from "../authorization.ts";
+
+type Ending = { readonly stoppedAt: Date; readonly detail: string | null };
+
+interface Entry {
+  readonly uuid: string;
+  /** Null: only files exist, the source is found by their path. */
+  subject: Omit<RecordingSubject, "path"> | null;
+  path: string | null;
+  readonly namedMs: number;
+  startedAtMs: number | null;
+  /** Not written yet, by index. */
+  readonly unwritten: Map<number, SegmentRow>;
+  /** The newest file. */
+  latest: SegmentRow | null;
+  /** The hub that wrote it has ended. */
+  isLost: boolean;
+  /** Of a recording that had ended before more files of it were found. */
+  readonly known: Ending | null;
+  end: Ending | null;
+}
+
+interface WriterDeps {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly nodeUuid: string;
+  /** No source has the path of this recording. */
+  onUnknown(uuid: string, path: string | null): Promise<void>;
+}
+
+/** A publisher that was authorized and never sent a frame is not recorded. */
+const UNUSED_MS = 600_000;
+/** The hub has reported a recording by then: it starts with the first keyframe. */
+const BEGIN_MS = 30_000;
+const RETRY = { firstMs: 250, maxMs: 5_000 };
+
+const isOpen = ({ isLost, end }: Entry): boolean => isLost && end === null;
+
+export class RecordingWriter {
+  readonly #deps: WriterDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #writer: BatchWriter<Entry>;
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+    const changed = (): Entry[] =>
+      [...this.#entries.values()].filter(({ unwritten, end }) => unwritten.size > 0 || end !== null);
+    this.#writer = new BatchWriter<Entry>({
+      // An entry is a change until `#write` has cleared it.
+      queue: {
+        get isEmpty() {
+          return changed().length === 0;
+        },
+        take: () => changed().slice(0, 1),
+        putBack: () => {},
+      },
+      retry: RETRY,
+      write: async ([entry]) => entry && this.#write(entry),
+      onRetry: (error) => deps.log.warn({ err: error }, "recording could not be written; retrying"),
+      // Its user was deleted, with all recordings.
+      onRejected: ({ uuid }) => void this.#entries.delete(uuid),
+    });
+  }
+
+  /** The name of a recording that may start now. */
+  name(subject: RecordingSubject): string {
+    this.#forgetUnused();
+    const uuid = newUuid();
+    this.#add({ uuid, subject, path: subject.path, startedAtMs: null, latest: null, isLost: false, known: null });
+    return uuid;
+  }
+
+  /** A recording that an earlier server did not complete, or with files that it did not write. */
+  adopt({ uuid, userUuid, sourceUuid, alias, startedAt, stoppedAt, detail, segments }: KeptRecording): void {
+    const latest = segments.at(-1) ?? null;
+    const known = stoppedAt === null ? null : { stoppedAt, detail };
+    const subject = { userUuid, sourceUuid, alias };
+    this.#add({ uuid, subject, path: null, startedAtMs: startedAt.getTime(), latest, isLost: true, known });
+  }
+
+  /** A recording of which only files exist. */
+  adoptFiles(uuid: string): void {
+    this.#add({ uuid, subject: null, path: null, startedAtMs: null, latest: null, isLost: true, known: null });
+  }
+
+  /** Recordings whose files the next hub reports. */
+  get unreported(): readonly string[] {
+    return [...this.#entries.values()].filter(isOpen).map(({ uuid }) => uuid);
+  }
+
+  /** The hub records it, or is about to. */
+  isRecorded(path: string): boolean {
+    const sinceMs = performance.now() - BEGIN_MS;
+    return [...this.#entries.values()].some(
+      (entry) =>
+        entry.path === path &&
+        entry.end === null &&
+        !entry.isLost &&
+        (entry.startedAtMs !== null || entry.namedMs > sinceMs),
+    );
+  }
+
+  update({ recording, path, index, startedAtMs, durationMs, bytes }: RecordedSegment): void {
+    const entry = this.#entries.get(recording);
+    const segment = { index, startedAtMs, durationMs, sizeBytes: bytes };
+    if (entry === undefined) {
+      // It has ended before; the hub could not complete this file then.
+      reviseSegment(this.#deps.sql, recording, segment).catch((error: unknown) =>
+        this.#deps.log.warn({ err: error, recording }, "repaired recording could not be written"),
+      );
+      return;
+    }
+    entry.startedAtMs ??= startedAtMs;
+    entry.path ??= path;
+    if (entry.latest === null || entry.latest.index <= index) entry.latest = segment;
+    entry.unwritten.set(index, segment);
+    this.#writer.wake();
+  }
+
+  end(recording: string, stoppedAtMs: number, detail: string | null): void {
+    const entry = this.#entries.get(recording);
+    if (entry === undefined) return;
+    const { known } = entry;
+    if (known === null) entry.end = { stoppedAt: new Date(stoppedAtMs), detail };
+    else entry.end = { ...known, stoppedAt: new Date(Math.max(stoppedAtMs, known.stoppedAt.getTime())) };
+    this.#writer.wake();
+  }
+
+  /** The next hub repairs what it was writing, and reports it. */
+  onHubLost(): void {
+    for (const entry of this.#entries.values()) if (entry.end === null) entry.isLost = true;
+  }
+
+  /** All lost recordings were reported: they end now. */
+  onRepaired(): void {
+    for (const { uuid, latest, startedAtMs } of [...this.#entries.values()].filter(isOpen)) {
+      const stoppedAtMs = latest === null ? (startedAtMs ?? Date.now()) : latest.startedAtMs + latest.durationMs;
+      this.end(uuid, stoppedAtMs, "the media server was restarted");
+    }
+  }
+
+  /** The next start recovers from the files what cannot be written now. */
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+
+  #add(entry: Omit<Entry, "namedMs" | "unwritten" | "end">): void {
+    this.#entries.set(entry.uuid, { ...entry, namedMs: performance.now(), unwritten: new Map(), end: null });
+  }
+
+  #forgetUnused(): void {
+    const beforeMs = performance.now() - UNUSED_MS;
+    for (const { uuid, namedMs, startedAtMs, isLost } of this.#entries.values()) {
+      if (namedMs > beforeMs) return;
+      if (startedAtMs === null && !isLost) this.#entries.delete(uuid);
+    }
+  }
+
+  async #write(entry: Entry): Promise<void> {
+    const { sql, nodeUuid, onUnknown } = this.#deps;
+    const { uuid, startedAtMs, end } = entry;
+    const segments = [...entry.unwritten.values()];
+    if (startedAtMs !== null) {
+      entry.subject ??= await this.#findSubject(entry.path);
+      const { subject } = entry;
+      if (subject === null) {
+        this.#entries.delete(uuid);
+        return onUnknown(uuid, entry.path);
+      }
+      await saveRecording(sql, { uuid, ...subject, nodeUuid, startedAt: new Date(startedAtMs), segments, end });
+    }
+    for (const segment of segments)
+      if (entry.unwritten.get(segment.index) === segment) entry.unwritten.delete(segment.index);
+    if (end !== null && entry.unwritten.size === 0) this.#entries.delete(uuid);
+  }
+
+  async #findSubject(path: string | null): Promise<Entry["subject"]> {
+    if (path === null) return null;
+    const [found] = await findSubjects(this.#deps.sql, [{ path, protocol: null }]);
+    return found ?? null;
+  }
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { networkInterfaces } from "node:os";
+import { test } from "node:test";
+import { makeConfig } from "../api/app.fixture.ts";
+import { isOwnHost } from "../net/addresses.ts";
+import { findHubPath } from "./registration.ts";
+
+const hub = { rtspPort: 8554, rtmpPort: 1935, isOwnHost: (host: string) => host === "hub.example" };
+const find = (url: string) => findHubPath(url, "ada", hub);
+
+const OURS: readonly (readonly [url: string, path: string])[] = [
+  ["rtsp://hub.example:8554/ada/yard", "ada/yard"],
+  ["rtmp://hub.example:1935/ada/yard", "ada/yard"],
+  ["rtmp://hub.example/ada/yard", "ada/yard"],
+  ["rtmp://hub.example/ada/north/cam-1.front/", "ada/north/cam-1.front"],
+  ["rtsp://ada:secret@hub.example:8554/ada/yard?api_key=x", "ada/yard"],
+  ["rtsp://hub.example:8554/ada/%79ard", "ada/yard"],
+];
+for (const [url, path] of OURS) test(`${url} is on the media hub`, () => assert.equal(find(url), path));
+
+const ELSEWHERE = [
+  "rtsp://hub.example/ada/yard",
+  "rtsp://hub.example:1935/ada/yard",
+  "rtmp://hub.example:8554/ada/yard",
+  "rtsp://camera.example:8554/ada/yard",
+  "rtsps://hub.example:8554/ada/yard",
+  "rtmps://hub.example:1935/ada/yard",
+];
+for (const url of ELSEWHERE) test(`${url} is on another host`, () => assert.equal(find(url), null));
+
+const REFUSED = [
+  "rtsp://hub.example:8554/eve/yard",
+  "rtsp://hub.example:8554/adam/yard",
+  "rtsp://hub.example:8554/ada",
+  "rtsp://hub.example:8554/ada/",
+  "rtsp://hub.example:8554",
+  "rtsp://hub.example:8554/ADA/yard",
+  "rtsp://hub.example:8554/ada/../eve/yard",
+  "rtsp://hub.example:8554/ada/%2e%2e/eve",
+  "rtsp://hub.example:8554/ada//yard",
+  "rtsp://hub.example:8554/ada/a%2fb",
+  "rtsp://hub.example:8554/ada/.hidden",
+  "rtsp://hub.example:8554/ada/%zz",
+  `rtsp://hub.example:8554/ada/${"x".repeat(252)}`,
+];
+for (const url of REFUSED)
+  test(`${url.slice(0, 60)} is rejected with the expected form`, () =>
+    assert.throws(() => find(url), { code: "invalid_input", message: /expected rt[sm]p:\/\/hub\.example:\d+\/ada\// }));
+
+test("this machine has its loopback names, its addresses, and the configured names", () => {
+  const config = makeConfig({ PUBLIC_URL: "https://api.example.com", MEDIA_HOSTS: "Drones.example.com,192.0.2.7" });
+  const isOwn = (host: string) => isOwnHost(host, config, "http://[2001:db8::5]:8080");
+  const addresses = Object.values(networkInterfaces()).flatMap((entries = []) => entries.map(({ address }) => address));
+  for (const host of ["localhost", "LOCALHOST.", "127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", ...addresses])
+    assert.ok(isOwn(host), host);
+  for (const host of ["api.example.com", "drones.example.com", "192.0.2.7", "2001:db8::5"])
+    assert.ok(isOwn(host), host);
+  for (const host of ["example.com", "192.0.2.8", "128.0.0.1", "2001:db8::6"]) assert.ok(!isOwn(host), host);
+});

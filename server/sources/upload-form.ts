@@ -1,0 +1,154 @@
+/** A multipart form with one file, whatever the name of its part, read as it arrives. */
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { ServiceError } from "../service-error.ts";
+
+/** Everything but the file: boundaries, headers, small fields. */
+export const FORM_BYTES = 2 ** 18;
+/** More than is buffered between the client and the disk. */
+const BUFFERED_BYTES = 2 ** 20;
+const FIELD_BYTES = 4096;
+/** The documented name of the file's part. A part with this name is a file even without a file name. */
+const FILE_FIELD = "file";
+
+interface FormOptions {
+  /** At least `leastBytes` must arrive within this time. */
+  readonly idleMs: number;
+  readonly leastBytes: number;
+  /** Saves the file. While it does not read, nothing is read from the client. */
+  save(file: Readable, name: string | undefined): Promise<void>;
+  /** Bytes of the file saved so far. */
+  savedBytes(): number;
+}
+
+export type FormParser = BusboyInstance;
+
+/** Rejects with the first fault; after that nothing is read from the client and `save` is not called. */
+export function readForm(
+  raw: IncomingMessage,
+  parser: FormParser,
+  options: FormOptions,
+): Promise<{ readonly alias: string | null }> {
+  return new Promise((resolve, reject) => {
+    let alias: string | null = null;
+    let file: Readable | null = null;
+    let saving: Promise<void> = Promise.resolve();
+    let received = 0;
+    let isOver = false;
+    const finish = (error: Error | null) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      raw.unpipe(parser);
+      raw.off("data", count).off("close", onClose);
+      if (error === null) return resolve({ alias });
+      raw.pause();
+      file?.destroy(error);
+      parser.destroy();
+      // Only after `save` has closed the file: the caller removes it.
+      saving.catch(() => {}).finally(() => reject(error));
+    };
+    const timer = setTimeout(() => finish(tooSlow(options)), options.idleMs);
+    let refreshedAt = 0;
+    const count = (chunk: Buffer) => {
+      received += chunk.length;
+      if (received - refreshedAt >= options.leastBytes) {
+        refreshedAt = received;
+        timer.refresh();
+      }
+      if (received - options.savedBytes() > FORM_BYTES + BUFFERED_BYTES) finish(tooMuch());
+    };
+    const onClose = () => {
+      if (!raw.complete) finish(malformed("the connection closed within the body"));
+    };
+    parser.on("file", (field: string | undefined, stream, name) => {
+      // `save` gets it, too; a stream without a listener would end the server.
+      stream.on("error", () => {});
+      if (isOver) return void stream.resume();
+      if (file !== null) {
+        const message = "is a second file in the form; expected one video";
+        return finish(invalid(field || FILE_FIELD, message));
+      }
+      file = stream;
+      saving = options.save(stream, name);
+      saving.catch(finish);
+    });
+    parser.on("field", (field, value, _, isCut) => {
+      if (field !== "alias") return;
+      if (isCut) finish(invalid("alias", "is longer than 255 characters"));
+      else alias = value;
+    });
+    for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) parser.on(limit, () => finish(tooMuch()));
+    parser.on("error", (error) => finish(malformed(error instanceof Error ? error.message : String(error))));
+    parser.on("finish", () => {
+      // Everything has arrived; writing to disk has no time limit.
+      clearTimeout(timer);
+      saving.then(() => finish(null), finish);
+    });
+    raw.on("data", count).on("close", onClose);
+    raw.once("error", () => onClose());
+    raw.pipe(parser);
+    if (raw.destroyed) onClose();
+  });
+}
+
+/** Throws if the headers do not announce a multipart form. */
+export function createParser({ headers }: IncomingMessage): FormParser {
+  const type = headers["content-type"] ?? "";
+  if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
+    const found = type === "" ? "has no media type" : `is declared as "${type.split(";")[0]}"`;
+    throw new ServiceError("media_type_unsupported", { detail: `the body ${found}; expected multipart/form-data` });
+  }
+  try {
+    return new Busboy({
+      headers: { ...headers, "content-type": type },
+      isPartAFile: (field, mediaType, name) =>
+        field === FILE_FIELD || name !== undefined || mediaType === "application/octet-stream",
+      limits: { fieldSize: FIELD_BYTES, fields: 50, files: 10, parts: 60, headerPairs: 50, headerSize: 16_384 },
+    });
+  } catch (error) {
+    throw malformed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export const invalid = (path: string, message: string): ServiceError =>
+  new ServiceError("invalid_input", { detail: `${path} ${message}.`, errors: [{ path, message }] });
+
+const malformed = (reason: string): ServiceError =>
+  new ServiceError("malformed_request", { detail: `the form cannot be read: ${reason}` });
+const tooMuch = (): ServiceError =>
+  new ServiceError("body_too_large", { detail: "the form has too much data besides the file" });
+const tooSlow = ({ idleMs, leastBytes }: FormOptions): ServiceError =>
+  new ServiceError("request_timeout", {
+    detail: `less than ${leastBytes} bytes arrived within ${idleMs / 1000} s; send the video again`,
+  });
+
+const EXTENSIONS = ["mp4", "mov", "avi"] as const;
+const MAX_NAME_CHARACTERS = 255;
+
+/** The file name given by the client: shown, and used for its extension; never a path. */
+export interface VideoName {
+  /** Safe to show and to store. */
+  readonly shown: string;
+  readonly extension: (typeof EXTENSIONS)[number];
+}
+
+/** Throws for a name without a supported extension. */
+export function readVideoName(given: string | undefined): VideoName {
+  const shown = cleanName(given ?? "");
+  const found = /\.([a-z0-9]+)$/i.exec(shown)?.[1]?.toLowerCase();
+  const extension = EXTENSIONS.find((known) => known === found);
+  if (extension !== undefined) return { shown, extension };
+  throw invalid(
+    "file",
+    `is named ${JSON.stringify(shown.slice(0, 100))}; expected a name that ends in .mp4, .mov or .avi`,
+  );
+}
+
+/** The last part of a path of any system, without invisible characters. A long name loses its beginning. */
+function cleanName(given: string): string {
+  const [last = ""] = given.split(/[/\\]/).slice(-1);
+  const visible = last.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "").trim();
+  return [...visible].slice(-MAX_NAME_CHARACTERS).join("");
+}
