@@ -1,6 +1,6 @@
 /**
- * Every operation of the API and every type in it. Made from the OpenAPI document by `npm run generate`; a test holds it
- * against the service. Not to be changed by hand.
+ * Every operation and every type of the API. Generated from the OpenAPI document by `npm run generate`; a test compares
+ * it with the service. Do not edit.
  */
 import type { Answer, Call, Transport } from "./transport.ts";
 
