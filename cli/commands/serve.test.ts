@@ -215,7 +215,7 @@ describe("a service that cannot start", () => {
   const rows: readonly (readonly [what: string, env: NodeJS.ProcessEnv, says: RegExp])[] = [
     ["wrong settings", { WINDHOVER_HTTP_PORT: "x", WINDHOVER_HTP_HOST: "y" }, /HTP_HOST[\s\S]*http\.port is "x"/],
     ["a data folder that cannot be", { WINDHOVER_DATA_DIR: "/dev/null/data" }, /data folder \/dev\/null\/data/],
-    ["a database that is not there", NOWHERE, /did not answer/],
+    ["a database that is not there", NOWHERE, /did not respond/],
   ];
   describe("reports it without a stack", { concurrency: true }, () => {
     for (const [what, env, says] of rows)

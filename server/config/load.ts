@@ -7,7 +7,7 @@ import { checkConsistency } from "./consistency.ts";
 import { CONFIG_KEYS, type ConfigFault, ConfigFaults, checkSetting, type Setting } from "./keys.ts";
 import { readConfigText, readEnvironment } from "./read-settings.ts";
 
-export interface ConfigSources {
+interface ConfigSources {
   /** Null: `windhover.yaml` in the folder, if it exists. */
   readonly file: string | null;
   readonly folder: string;

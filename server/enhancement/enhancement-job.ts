@@ -23,7 +23,7 @@ import {
   writeEnhanced,
 } from "../store/enhancements.ts";
 
-export interface JobDeps {
+interface JobDeps {
   readonly sql: Sql;
   readonly config: Config["enhancement"];
   readonly log: Logger;

@@ -10,7 +10,7 @@ import { FairQueue } from "../async/fair-queue.ts";
 
 const ENTRY = new URL("../../graphs/compiler/worker/worker.mjs", import.meta.url);
 
-export interface CompileLimits {
+interface CompileLimits {
   /** For one graph. */
   readonly compileMs: number;
   /** For a new thread to load. */
@@ -42,7 +42,7 @@ export class CompileAbandoned extends Error {
   }
 }
 
-export interface CompileClient {
+interface CompileClient {
   readonly key: string;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;

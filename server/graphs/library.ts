@@ -28,7 +28,7 @@ export interface GraphKnowledge {
 }
 
 /** The user of a text: requests of different users alternate. */
-export interface TextOwner {
+interface TextOwner {
   readonly userUuid?: string;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal;

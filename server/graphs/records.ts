@@ -51,7 +51,7 @@ export function showGraph(graph: DescribedGraph): GraphRecord {
   };
 }
 
-export function showPipeline(plan: GraphPlan): Pipeline {
+function showPipeline(plan: GraphPlan): Pipeline {
   const segments = [plan.main, ...plan.branches].map(({ name, tee, nodes, links }) => ({
     name,
     tee,

@@ -17,7 +17,7 @@ export interface KeyRecord {
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
 export type Authenticate = (key: string | null, address: string) => Promise<User>;
 
-export type FindKey = (keyId: string) => Promise<KeyRecord | null>;
+type FindKey = (keyId: string) => Promise<KeyRecord | null>;
 
 export function findKeyIn(sql: Sql, config: Config): FindKey {
   const limits = readLimits(config);
@@ -43,7 +43,7 @@ export function readLimits({ limits }: Config): UserLimits {
 }
 
 /** Limits how many keys an address can guess. */
-export interface GuessGate {
+interface GuessGate {
   /** Throws `rate_limited` while the address has to wait. Otherwise `end` follows. */
   begin(address: string): void;
   end(address: string, wasWrong: boolean): void;

@@ -49,7 +49,7 @@ export function createSigner(
 
 export type Watched = "source" | "output";
 
-export interface WatchUrls {
+interface WatchUrls {
   readonly hls_url: string;
   readonly webrtc_url: string;
 }

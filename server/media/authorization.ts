@@ -21,7 +21,7 @@ export interface RecordingSubject {
   readonly path: string;
 }
 
-export interface AuthorizerDeps {
+interface AuthorizerDeps {
   readonly sql: Sql;
   readonly log: Logger;
   readonly tokens: RunTokens;

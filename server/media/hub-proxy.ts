@@ -6,7 +6,7 @@ import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findHubPath, type PathOwner } from "../store/hub-paths.ts";
 
-export interface HubHttpRequest {
+interface HubHttpRequest {
   readonly method: "GET" | "POST" | "DELETE";
   /** With its query. */
   readonly target: string;

@@ -36,7 +36,7 @@ export interface RunToken {
   revoke(): void;
 }
 
-export interface MediaHubDeps {
+interface MediaHubDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly entry: URL;

@@ -22,7 +22,7 @@ export class NoRoute extends Error {}
  */
 export type RouteOutput = (output: AttachedOutput, failing: OutputRoute | null) => Promise<OutputRoute | null>;
 
-export interface RouteDeps {
+interface RouteDeps {
   readonly media: { issueToken(action: "publish", path: string): { readonly url: string; revoke(): void } };
   readonly network: Config["network"];
 }

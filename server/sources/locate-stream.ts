@@ -9,7 +9,7 @@ import { ServiceError } from "../service-error.ts";
 /** Called before every connection. Rejects with `address_refused`, or `source_not_live` if the name cannot be resolved. */
 export type Locate = () => Promise<string>;
 
-export interface LocatedStream {
+interface LocatedStream {
   readonly locate: Locate;
   /** The last result of `locate` for a URL that keeps its name: runners connect only to these. */
   addresses(): readonly string[];

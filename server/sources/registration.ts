@@ -26,7 +26,7 @@ interface RegistrationDeps {
 }
 
 /** The media hub of this server. */
-export interface OwnHub {
+interface OwnHub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
   isOwnHost(host: string): boolean;

@@ -28,7 +28,7 @@ import { maskTelemetry } from "./telemetry-cfg.ts";
 import { type UploadCall, Uploads } from "./uploads.ts";
 import { Settling, VideoFolder } from "./video-files.ts";
 
-export interface SourcesDeps {
+interface SourcesDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;
@@ -41,7 +41,7 @@ export interface SourcesDeps {
 }
 
 /** The input of a process. */
-export interface SourceInput {
+interface SourceInput {
   /** The path of a file, or the URL of a stream with its credentials. */
   readonly uri: string;
   readonly isFile: boolean;

@@ -32,7 +32,7 @@ import {
 } from "./upload-form.ts";
 import { diskFull, type VideoFolder } from "./video-files.ts";
 
-export interface UploadDeps {
+interface UploadDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;

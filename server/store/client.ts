@@ -120,7 +120,7 @@ type Act = (tx: object) => unknown;
  * Keeps transactions from using a lost connection. The client would roll back on the closed socket, and the error, which
  * belongs to no query, would end the process (porsager/postgres#1208, in 3.4.9).
  */
-export function forgetLostTransactions<S extends postgres.Sql>(client: S): S {
+function forgetLostTransactions<S extends postgres.Sql>(client: S): S {
   const begin = client.begin as unknown as Begin;
   return new Proxy(client, {
     get: (target, name) =>

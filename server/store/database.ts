@@ -13,7 +13,7 @@ import { SupervisedPostgres, socketAddress } from "./private-postgres.ts";
 import { CLOSED, type LoadedKeyring, loadKeyring } from "./sealing/keyring.ts";
 import { sealStored } from "./sealing/seal-stored.ts";
 
-export type DatabaseConfig = Pick<Config, "data_dir" | "database" | "secrets">;
+type DatabaseConfig = Pick<Config, "data_dir" | "database" | "secrets">;
 
 export interface Database {
   /** Rejects with `database_unavailable` while the database is down; waits for a short restart. */

@@ -3,7 +3,7 @@
 import type { Queries } from "./client.ts";
 import type { ProcessState } from "./processes.ts";
 
-export interface DemoPlace {
+interface DemoPlace {
   readonly userUuid: string;
   /** Of the media hub. */
   readonly path: string;
@@ -19,7 +19,7 @@ export async function findDemoSource(sql: Queries, { userUuid, path, alias }: De
   return row?.uuid ?? null;
 }
 
-export interface DemoProcess {
+interface DemoProcess {
   readonly uuid: string;
   readonly graph: string;
   readonly state: ProcessState;
@@ -33,7 +33,7 @@ export function listActiveOn(sql: Queries, sourceUuid: string): Promise<readonly
     order by created_at desc, uuid desc`;
 }
 
-export interface KeptDemo {
+interface KeptDemo {
   readonly userUuid: string;
   readonly sourceUuid: string;
   readonly path: string;

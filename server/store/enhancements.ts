@@ -18,9 +18,9 @@ export interface EnhancementRow {
 }
 
 /** Writes with an earlier fence are rejected. */
-export type EnhancementClaim = Pick<EnhancementRow, "processUuid" | "fence">;
+type EnhancementClaim = Pick<EnhancementRow, "processUuid" | "fence">;
 
-export interface NewEnhancement {
+interface NewEnhancement {
   readonly processUuid: string;
   readonly userUuid: string;
   readonly nodeUuid: string;

@@ -41,7 +41,7 @@ export interface Guard {
   readonly limitMs: number;
 }
 
-export interface GuardedSql {
+interface GuardedSql {
   /** Inside a transaction errors are unchanged; `begin` rejects with the translated error. */
   readonly sql: Sql;
   /** Resolves when no query is running, or after this time. */

@@ -14,7 +14,7 @@ export interface NamingSource {
 }
 
 /** What a path is registered for. */
-export interface PathNames {
+interface PathNames {
   /** Newest first. */
   readonly sources: readonly NamingSource[];
   readonly hasOutput: boolean;
@@ -37,7 +37,7 @@ export async function isSourcePath(sql: Queries, userUuid: string, path: string)
   return row !== undefined;
 }
 
-export interface PathStatus {
+interface PathStatus {
   readonly path: string;
   /** The key of its owner is neither revoked nor expired. */
   readonly isKeyGood: boolean;
@@ -87,7 +87,7 @@ export interface PathSubject {
   readonly path: string;
 }
 
-export interface PublishedPath {
+interface PublishedPath {
   readonly path: string;
   /** Null: unknown. */
   readonly protocol: "rtsp" | "rtmp" | null;

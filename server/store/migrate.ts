@@ -8,7 +8,7 @@ const FILE_NAME = /^\d{3}-[a-z0-9-]+\.sql$/;
 export const MIGRATION_LOCK = 7_046_029_254;
 const LIMIT = "5min";
 
-export interface Migration {
+interface Migration {
   readonly name: string;
   readonly text: string;
 }

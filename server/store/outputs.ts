@@ -21,7 +21,7 @@ export interface OutputRow {
   readonly processState: string | null;
 }
 
-export interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings"> {
+interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings"> {
   /** Equal for identical outputs of the user: 32 bytes. */
   readonly identity: Buffer;
   /** Of rtsp: `<username>/<path>` on the media hub. */
@@ -204,7 +204,7 @@ async function expectAlone(sql: Queries, userUuid: string, { outputUuid, url }: 
 }
 
 /** Rejects with `outputs_limit_reached`. The user is locked. */
-export async function expectActiveOutput(sql: Queries, user: User): Promise<void> {
+async function expectActiveOutput(sql: Queries, user: User): Promise<void> {
   const active = await countAttached(sql, user.uuid);
   const limit = user.limits.outputsActive;
   if (active >= limit)

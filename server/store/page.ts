@@ -16,7 +16,7 @@ export interface Page<T> {
 }
 
 /** The last row of the previous page. In a query `createdAt` is `${createdAt}::text::timestamptz`. */
-export interface PagePlace {
+interface PagePlace {
   /** ISO 8601, as in records. */
   readonly createdAt: string;
   readonly uuid: string;

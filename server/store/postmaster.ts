@@ -12,7 +12,7 @@ const POLL_MS = 20;
 /** The setting that identifies the server that started a PostgreSQL. */
 export const ownerSetting = (pid: number): string => `${OWNER_SETTING}${pid}`;
 
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number;
   readonly isReady: boolean;
   readonly socketFolder: string;

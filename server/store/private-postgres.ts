@@ -19,7 +19,7 @@ const SUPERUSER = "windhover";
 const POLL_MS = 20;
 const KEPT_LINES = 20;
 
-export interface PrivatePostgresOptions {
+interface PrivatePostgresOptions {
   readonly dataDir: string;
   readonly connections: number;
   readonly startSeconds: number;

@@ -11,12 +11,12 @@ import { lockUser } from "./users.ts";
 
 export type ProcessState = (typeof PROCESS_STATES)[number];
 
-export type Desired = "running" | "paused" | "stopped";
+type Desired = "running" | "paused" | "stopped";
 
 export type LiveProperties = LiveValues;
 
 /** Why a runner crashed. */
-export interface StoredCrash {
+interface StoredCrash {
   readonly at: string;
   /** The node of the graph that failed; null if unknown. */
   readonly node: string | null;
@@ -265,7 +265,7 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
   return row?.saved === 1;
 }
 
-export interface UnheldProcesses {
+interface UnheldProcesses {
   readonly userUuid: string;
   /** Only this one; null: all of the user. */
   readonly uuid: string | null;

@@ -77,7 +77,7 @@ export async function findSegment(sql: Queries, recording: string, index: number
   return row ?? null;
 }
 
-export interface RecordingUpdate {
+interface RecordingUpdate {
   readonly uuid: string;
   readonly userUuid: string;
   readonly sourceUuid: string;
@@ -134,7 +134,7 @@ const removeIfEmpty = (sql: Queries, uuid: string) => sql`
   delete from recordings where uuid = ${uuid} and stopped_at is not null
     and not exists (select from recording_segments where recording_uuid = recordings.uuid)`;
 
-export interface Deletion {
+interface Deletion {
   readonly userUuid: string;
   readonly uuid: string;
   /** Of this machine. */

@@ -35,7 +35,7 @@ export interface SourceRow {
 /** Equal for identical sources of the user: 32 bytes. */
 type Identity = Buffer;
 
-export interface NewSource extends Omit<SourceRow, "createdAt" | "isProcessing"> {
+interface NewSource extends Omit<SourceRow, "createdAt" | "isProcessing"> {
   readonly identity: Identity;
 }
 
@@ -162,7 +162,7 @@ const notFound = (uuid: string): ServiceError =>
   new ServiceError("source_not_found", { detail: `there is no source ${uuid}; GET /sources lists yours` });
 
 /** Storage reserved for an upload in progress. Reservations of a machine are removed with it. */
-export interface RoomRequest {
+interface RoomRequest {
   /** Of the upload. */
   readonly uuid: string;
   readonly userUuid: string;

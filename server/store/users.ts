@@ -37,7 +37,7 @@ const COLUMNS = [
 ] as const;
 
 /** Why a user was not created: the name is in use (maybe by a revoked user), or the master is not a master or is revoked. */
-export type UserRefusal = "username_taken" | "no_such_master";
+type UserRefusal = "username_taken" | "no_such_master";
 
 export async function createUser(sql: Sql, user: NewUser): Promise<UserRow | UserRefusal> {
   const { masterUuid } = user;

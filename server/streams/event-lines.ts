@@ -7,7 +7,7 @@ import { describeCrash } from "../processes/view.ts";
 import { type Chunks, Wake } from "./body.ts";
 import { MessageQueue, type QueuedMessage, serialise } from "./message-queue.ts";
 
-export type EventName = "detections" | "drone" | "state" | "stats" | "telemetry" | "alert";
+type EventName = "detections" | "drone" | "state" | "stats" | "telemetry" | "alert";
 
 interface QueuedEvent extends QueuedMessage {
   readonly event: EventName;

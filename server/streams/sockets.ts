@@ -30,7 +30,7 @@ import {
   writeProblem,
 } from "./upgrade.ts";
 
-export interface SocketDeps {
+interface SocketDeps {
   readonly config: Config["streams"];
   readonly processes: Pick<Processes, "follow" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
@@ -181,7 +181,7 @@ function listenFor(channel: Channel, client: SocketClient): (notice: ProcessNoti
 }
 
 /** One client per websocket. */
-export class SocketSlots {
+class SocketSlots {
   readonly #holders = new Map<string, WebSocket>();
 
   /** A closing connection does not count: a client can reconnect at once. */
@@ -211,7 +211,7 @@ interface IntakeDeps {
 const EXCESS_MS = 1_000;
 
 /** Passes the messages of a client to the process. Only invalid ones are answered. */
-export class TelemetryIntake {
+class TelemetryIntake {
   readonly #deps: IntakeDeps;
   #excessSentMs = Number.NEGATIVE_INFINITY;
 
@@ -253,7 +253,7 @@ function toRefused(error: Error): ServiceError {
   return new ServiceError("invalid_input", { detail, errors: faults });
 }
 
-export function toRefusal(error: ServiceError): TelemetryRefusal {
+function toRefusal(error: ServiceError): TelemetryRefusal {
   const { code, message, errors } = error;
   return {
     error: { code, title: ERRORS[code].title, detail: message, ...(errors !== null && { errors: [...errors] }) },

@@ -9,7 +9,7 @@ import { EventLines } from "./event-lines.ts";
 import { Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
 
-export interface WatchingDeps {
+interface WatchingDeps {
   readonly config: Config["streams"];
   readonly processes: Pick<Processes, "follow" | "watch" | "expectOffer">;
   readonly authenticate: Authenticate;
@@ -163,7 +163,7 @@ export class Viewers {
   }
 }
 
-export interface StreamsDeps {
+interface StreamsDeps {
   readonly config: Config["streams"];
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;

@@ -84,7 +84,7 @@ export function readReportCursor(cursor: string): number | null {
   return CURSOR.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
 }
 
-export interface ReportWindow {
+interface ReportWindow {
   /** Null: from the beginning. */
   readonly since: Date | null;
   readonly windowMinutes: number;

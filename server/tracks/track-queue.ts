@@ -5,7 +5,7 @@
 import type { ReportedTrack } from "../../schemas/track-report.ts";
 import type { EndedTracks, NumberedPoint, TrackUpdate } from "../store/tracks.ts";
 
-export interface TrackQueueLimits {
+interface TrackQueueLimits {
   readonly tracks: number;
   readonly points: number;
   /** Of images in base64. */

@@ -36,7 +36,7 @@ export const renderPlayer = (kind: PlayerKind): string => `<!doctype html>
 </body></html>
 `;
 
-export interface PlayerFile {
+interface PlayerFile {
   readonly type: string;
   readonly read: () => Promise<string>;
 }

@@ -5,7 +5,7 @@ import { findProcessOwners } from "../../store/processes.ts";
 import { findOldestSegment, readRecordedBytes, removeSegment } from "../../store/recordings.ts";
 import { type FoundFile, listFiles, type RecordingFolder, removeFile } from "./recording-files.ts";
 
-export interface DiskGuardDeps {
+interface DiskGuardDeps {
   readonly reserveBytes: number;
   readonly log: Logger;
   freeBytes(): Promise<number>;
