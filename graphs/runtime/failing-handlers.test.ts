@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Type } from "typebox";
 import { defineElement, type Handler } from "../../elements/element.ts";
 import { compiledLaunch, start } from "../../test/graph.fixture.ts";
-import type { GraphEvent } from "./events.ts";
+import { type GraphEvent, GraphFailure } from "./events.ts";
 
 const never = new Promise<never>(() => {});
 
@@ -20,15 +20,21 @@ async function run(name: string, handler: Handler, frameLimitMs?: number) {
   const events: GraphEvent[] = [];
   const line = `source uri="test:ball?width=64&height=48&frames=10" ! decode ! ${name}`;
   let reachedNs: bigint | null = null;
-  const graph = await start(compiledLaunch(line, element), [element], {
+  const starting = start(compiledLaunch(line, element), [element], {
     onEvent: (event) => void events.push(event),
     ...(frameLimitMs !== undefined && { frameLimitMs }),
-    // It may fail before `start` has returned.
     onClosing: (_, positionNs) => {
       reachedNs = positionNs;
     },
   });
-  const { error } = await graph.ended;
+  // Ten frames may be done, and the graph failed, before it is started.
+  const error = await starting.then(
+    async ({ ended }) => (await ended).error,
+    (failure: unknown) => {
+      assert.ok(failure instanceof GraphFailure, String(failure));
+      return failure;
+    },
+  );
   return { error, reachedNs: reachedNs as bigint | null, events };
 }
 

@@ -92,7 +92,7 @@ test("the WebRTC page explains that B-frames are not supported, and links to HLS
   const page = await browser.show(film.page("webrtc"));
   await untilState(page, "fault");
   assert.match(await words(page), /B-frames/);
-  await page.click("text=Watch it by HLS instead");
+  await page.click("text=Watch over HLS instead");
   await untilState(page, "live");
   assertMoving(await watchFrames(page, FRAMES), 640);
   await page.close();
@@ -105,7 +105,7 @@ test("a page without a valid token shows an error", async () => {
     for (const kind of ["hls", "webrtc"] as const) {
       const page = await browser.show(camera.page(kind, rights));
       await untilState(page, "fault");
-      assert.match(await words(page), /Not allowed\s+This address.*Ask for a new one/);
+      assert.match(await words(page), /Not allowed\s+This URL.*Request a new one/);
       await page.close();
     }
   }
