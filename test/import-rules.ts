@@ -1,5 +1,4 @@
 /** Rules about imports and file names: the table "who may import whom", no import cycles. A new folder needs a row. */
-import { EXCEPTIONS } from "./import-exceptions.ts";
 import { type Import, isComputed, resolveImport, type SourceFile } from "./import-graph.ts";
 
 interface Row {
@@ -136,36 +135,21 @@ export const isTest = (path: string): boolean =>
 
 const describe = (file: SourceFile, { specifier, line }: Import): string => `${file.path}:${line} imports ${specifier}`;
 
-interface Violation {
-  readonly message: string;
-  /** `from → to`, as in `EXCEPTIONS`. */
-  readonly edge: string;
-}
-
-const edgeOf = (from: string, to: string): string => `${from} → ${to}`;
-
 /** One message for every import that the table does not allow. */
-export const checkTable = (files: readonly SourceFile[], exceptions: readonly string[] = EXCEPTIONS): string[] =>
-  listViolations(files)
-    .filter(({ edge }) => !exceptions.includes(edge))
-    .map(({ message }) => message);
-
-function listViolations(files: readonly SourceFile[]): readonly Violation[] {
+export function checkTable(files: readonly SourceFile[]): string[] {
   return files
     .filter((file) => !isTest(file.path))
     .flatMap((file) => {
       const row = findRow(file.path);
       if (row !== undefined) return file.imports.flatMap((entry) => checkImport(file, row, entry));
-      return file.path.includes("/")
-        ? [{ message: `${file.path} has no row in the table of imports (test/import-rules.ts)`, edge: "" }]
-        : [];
+      return file.path.includes("/") ? [`${file.path} has no row in the table of imports (test/import-rules.ts)`] : [];
     });
 }
 
-function checkImport(file: SourceFile, row: Row, entry: Import): Violation[] {
+function checkImport(file: SourceFile, row: Row, entry: Import): string[] {
   if (isComputed(entry.specifier)) {
     if (MAY_COMPUTE.includes(file.path)) return [];
-    return [{ message: `${describe(file, entry)}: use a string literal, so that the table can be checked`, edge: "" }];
+    return [`${describe(file, entry)}: use a string literal, so that the table can be checked`];
   }
   const target = resolveImport(file.path, entry.specifier);
   if (target === null) return [];
@@ -178,26 +162,27 @@ function checkImport(file: SourceFile, row: Row, entry: Import): Violation[] {
   if (allowed.some((pattern) => matches(pattern, target)) && !isTest(target)) return [];
   const types = row.types === undefined ? "" : `, and types of ${row.types.join(", ")}`;
   const lazily = row.lazily === undefined ? "" : `, and by dynamic import ${row.lazily.join(", ")}`;
-  const message = `${describe(file, entry)}: ${row.part} may import ${row.may.join(", ") || "no other folder"}${types}${lazily}`;
-  return [{ message, edge: edgeOf(file.path, target) }];
+  return [
+    `${describe(file, entry)}: ${row.part} may import ${row.may.join(", ") || "no other folder"}${types}${lazily}`,
+  ];
 }
 
 type Graph = ReadonlyMap<string, readonly string[]>;
 
 /** Imports between files of the project: static, dynamic and type imports, tests included. */
-function readGraph(files: readonly SourceFile[], exceptions: readonly string[] = []): Graph {
+function readGraph(files: readonly SourceFile[]): Graph {
   const known = new Set(files.map(({ path }) => path));
   return new Map(
     files.map(({ path, imports }) => {
       const targets = imports.flatMap(({ specifier }) => resolveImport(path, specifier) ?? []);
-      return [path, targets.filter((target) => known.has(target) && !exceptions.includes(edgeOf(path, target)))];
+      return [path, targets.filter((target) => known.has(target))];
     }),
   );
 }
 
 /** One shortest import cycle, `a.ts → b.ts → a.ts`, for every group of files that import each other. */
-export function findCycles(files: readonly SourceFile[], exceptions: readonly string[] = EXCEPTIONS): string[] {
-  const graph = readGraph(files, exceptions);
+export function findCycles(files: readonly SourceFile[]): string[] {
+  const graph = readGraph(files);
   const reported = new Set<string>();
   return [...graph.keys()].flatMap((path) => {
     if (reported.has(path)) return [];
@@ -227,20 +212,6 @@ function findPath(graph: Graph, from: string, to: string): readonly string[] | n
       }
     }
   return null;
-}
-
-/** Exceptions that no import needs: an import that is gone, allowed by the table, or in no cycle. Remove them from the list. */
-export function findStaleExceptions(
-  files: readonly SourceFile[],
-  exceptions: readonly string[] = EXCEPTIONS,
-): string[] {
-  const violations = new Set(listViolations(files).map(({ edge }) => edge));
-  const graph = readGraph(files);
-  return exceptions.filter((edge) => {
-    const [from = "", to = ""] = edge.split(" → ");
-    const isInCycle = graph.get(from)?.includes(to) && findPath(graph, to, from) !== null;
-    return !violations.has(edge) && !isInCycle;
-  });
 }
 
 /** One message for every heavy module that importing an element's definition would load. */
