@@ -66,7 +66,12 @@ test("drops and counts the oldest droppable messages while the other end does no
 test("reports an invalid message, and replies to an invalid request", async () => {
   const { port, written, receive } = openPort();
   const faults: string[] = [];
-  new Channel<Out, Message>(port, { peer: "the test", receives: RECEIVES, onInvalid: (fault) => faults.push(fault) });
+  new Channel<Out, Message>(port, {
+    peer: "the test",
+    receives: RECEIVES,
+    onRequest: async () => "answer",
+    onInvalid: (fault) => faults.push(fault),
+  });
   for (const message of [null, 5, "ask", {}, { type: "other" }, { type: "ask" }, { type: "reply", id: 1 }])
     receive(message);
   assert.equal(faults.length, 7);
