@@ -1,5 +1,5 @@
 /**
- * Typed messages between two processes, or a process and a thread. Either end sends messages and requests; every request
+ * Typed messages between two processes. Either end sends messages and requests; every request
  * gets one reply. Both ends validate what they receive. A receiver that does not read costs the sender the oldest messages
  * of droppable types, which are counted; nothing ever waits for it.
  */
@@ -14,7 +14,7 @@ export interface Message {
   readonly id?: number;
 }
 
-/** One end of the transport: `ChildProcess`, `process`, a worker thread or its `parentPort`. */
+/** One end of the transport. */
 export interface Port {
   readonly isOpen: boolean;
   /** `done` is called when it was written or never will be. */

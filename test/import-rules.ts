@@ -54,7 +54,7 @@ export const TABLE: readonly Row[] = [
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },
   // Real clips: download, convert, publish in a loop. A child process of the service; tests use the clips too.
-  { part: "clips", may: ["schemas", "models", "media"] },
+  { part: "clips", may: ["schemas", "models", "media", "ipc"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "ipc"] },
   // Wire formats that the hub and the element `publish` share. Pure functions.
