@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuthorizeRequest, HubMessage } from "../schemas/hub.ts";
+import type { AuthorizeRequest } from "../schemas/hub.ts";
 import { StreamRejected } from "./errors.ts";
 import { limitLog } from "./log.ts";
-import { AccessClient, type AccessRequest, Outbox } from "./server-channel.ts";
+import { AccessClient, type AccessRequest } from "./server-channel.ts";
 
 const QUESTION: AccessRequest = {
   action: "publish",
@@ -55,30 +55,6 @@ test("closing rejects pending requests, and sends no new ones", async () => {
   assert.equal(await waiting, "unavailable");
   assert.equal(await kindOf(access.authorize(QUESTION)), "unavailable");
   assert.equal(asked.length, 1);
-});
-
-const LOG: HubMessage = { type: "log", level: "info", message: "hello" };
-const VITAL: HubMessage = { type: "unpublished", path: "a/b", reason: "gone" };
-
-test("drops only log messages when the server does not read", async () => {
-  const written: (() => void)[] = [];
-  const types: string[] = [];
-  const outbox = new Outbox((message, done) => {
-    types.push(message.type);
-    written.push(done);
-  });
-  for (let i = 0; i < 2000; i++) outbox.send(LOG);
-  outbox.send(VITAL);
-  assert.equal(types.length, 513);
-  assert.equal(types.at(-1), "unpublished");
-  const empty = outbox.flush();
-  for (const done of written) {
-    done();
-    done();
-  }
-  await empty;
-  outbox.send(LOG);
-  assert.equal(types.length, 514);
 });
 
 test("counts dropped log lines, and never drops errors because of others", (t) => {

@@ -1,39 +1,6 @@
-/** The hub's end of the channel to the server: a bounded outbox, and requests for authorization. */
-import type { AuthorizeRequest, HubMessage, HubVerdict } from "../schemas/hub.ts";
+/** Requests to the server for authorization. */
+import type { AuthorizeRequest, HubVerdict } from "../schemas/hub.ts";
 import { StreamRejected } from "./errors.ts";
-
-/** Messages handed to the system and not written yet. */
-const MAX_PENDING_MESSAGES = 512;
-/** Dropped when the server does not read. The number of other messages is bounded by connections and streams. */
-const DROPPABLE = new Set<HubMessage["type"]>(["log", "stats"]);
-
-export class Outbox {
-  readonly #write: (message: HubMessage, done: () => void) => void;
-  #pending = 0;
-  #whenEmpty: (() => void)[] = [];
-
-  /** `write` calls `done` when the message is written, or cannot be. */
-  constructor(write: (message: HubMessage, done: () => void) => void) {
-    this.#write = write;
-  }
-
-  send(message: HubMessage): void {
-    if (this.#pending >= MAX_PENDING_MESSAGES && DROPPABLE.has(message.type)) return;
-    this.#pending++;
-    let isDone = false;
-    this.#write(message, () => {
-      if (isDone) return;
-      isDone = true;
-      if (--this.#pending === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
-    });
-  }
-
-  /** Resolves when every message is written. */
-  flush(): Promise<void> {
-    if (this.#pending === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#whenEmpty.push(resolve));
-  }
-}
 
 export type AccessRequest = Omit<AuthorizeRequest, "type" | "id">;
 type Verdict = Omit<HubVerdict, "type" | "id">;
