@@ -52,6 +52,13 @@ test("lists the models and whether they are installed", async () => {
   assert.equal(lines.length, 4);
 });
 
+test("loads no GStreamer: the set-up fetches the models before it builds the addon", async (t) => {
+  process.env.WINDHOVER_ADDON = join(folder, "none.node");
+  t.after(() => delete process.env.WINDHOVER_ADDON);
+  const { code, stderr } = await windhover(["models", "list"]);
+  assert.equal(code, 0, stderr);
+});
+
 test("marks an invalid card in the list", async () => {
   const file = join(cache, "models/cards/odd.yaml");
   mkdirSync(join(cache, "models/cards"), { recursive: true });

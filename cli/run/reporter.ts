@@ -2,9 +2,12 @@
 
 import type { ElementEvent } from "../../elements/element.ts";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
+import { failureOf } from "../../graphs/runtime/handlers.ts";
 import { type LogEntry, receiveLog, setLogLevels } from "../../native/gstreamer.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { EXIT } from "../command.ts";
+import { withTrace } from "../faults.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Colour } from "../text.ts";
 
@@ -156,4 +159,21 @@ function formatEntry({ level, category, source, message, lost }: LogEntry, { pai
   const place = source === "" ? category : `${category} ${paint("cyan", source)}`;
   const missing = lost > 0 ? paint("dim", ` (${lost} lost before)`) : "";
   return `${paint(COLOURS[level], level.padEnd(5))} ${place}: ${message}${missing}`;
+}
+
+const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
+
+/** Reports an uncaught error, such as one in a timer of an element, and exits. Returns a function that removes the listeners. */
+export function exitOnUncaught(reporter: Reporter, terminal: Terminal): () => void {
+  const exit = (thrown: unknown): void => {
+    const { message, trace } = failureOf(null, thrown);
+    const error = `uncaught error: ${maskCredentials(message)}`;
+    terminal.clear();
+    reporter.error(`windhover: ${withTrace(error, trace)}`, { type: "crash", error, trace: [...trace] });
+    void terminal.flush().finally(() => process.exit(EXIT.failed));
+  };
+  for (const event of EVENTS) process.on(event, exit);
+  return () => {
+    for (const event of EVENTS) process.off(event, exit);
+  };
 }
