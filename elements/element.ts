@@ -279,6 +279,19 @@ export interface ElementEvent {
   readonly [key: string]: Json;
 }
 
+/**
+ * Emitted by an element that sends to a receiver, on every change and about once per second. It is the status of the
+ * output in the API: an output whose slot has no such element stays `starting`.
+ */
+export interface OutputEvent extends ElementEvent {
+  readonly type: "output";
+  readonly status: "starting" | "live" | "retrying" | "failed";
+  /** Why it is not live; without credentials. */
+  readonly detail: string | null;
+  readonly framesSent: number;
+  readonly framesDropped: number;
+}
+
 export interface OpenServices extends Services {
   /** The source the graph was started with, as passed to `expand`. */
   readonly source: SourceBinding | null;

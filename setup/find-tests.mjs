@@ -9,6 +9,13 @@ const SOAK_ENDING = ".soak.ts";
 const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
 
 /**
+ * These only run in full: with small counts they would repeat what is tested elsewhere. `media`: server/media and
+ * test/soak/faults.soak.ts kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
+ * test/flight.
+ */
+const ONLY_IN_FULL = ["media", "notices", "flight"].map((name) => join("test/soak", name + SOAK_ENDING));
+
+/**
  * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the
  * slowest files; keep this list up to date with it.
  */
@@ -19,7 +26,6 @@ const SLOWEST = [
   "test/flight/flight.test.ts",
   "test/api/outputs.test.ts",
   "test/api/interface.test.ts",
-  "test/soak/media.soak.ts",
   "test/browser/players.test.ts",
   "cli/commands/golden.test.ts",
   "test/browser/console-alerts.test.ts",
@@ -32,7 +38,6 @@ const SLOWEST = [
   "test/soak/fuzz.soak.ts",
   "test/api/client.test.ts",
   "test/api/alerts.test.ts",
-  "test/soak/notices.soak.ts",
 ];
 
 /** All files below `folder` with one of these endings, sorted. */
@@ -49,7 +54,9 @@ function findFiles(folder, ...endings) {
 
 /** @param {readonly string[]} paths files or folders; an empty list means the whole project */
 export function findTests(root, paths) {
-  if (paths.length === 0) return findFiles(root, ...TEST_ENDINGS);
+  if (paths.length === 0) {
+    return findFiles(root, ...TEST_ENDINGS).filter((file) => !ONLY_IN_FULL.includes(relative(root, file)));
+  }
   return paths.flatMap((path) => {
     const full = resolve(path);
     if (!existsSync(full)) throw new Error(`no such file or folder: ${path}`);

@@ -42,7 +42,7 @@ chains:
       maxItems: MOST_RULES,
       live: true,
       description:
-        "Alert rules. Each has a unique name (`alert`), a `type` (grid-density, flow-control, follow-track or filter-search) and its configuration: `trigger`, `region`, `filter`, `parameters`.",
+        "Alert rules. Each has a unique name (`alert`), a `type` (`GET /alert_description` lists them) and its configuration: `trigger`, `region`, `filter`, `parameters`.",
     }),
   }),
   reads: ["tracks", { optional: "places" }],

@@ -3,7 +3,7 @@ import { readCotTarget } from "../../schemas/cot-target.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Places } from "../../schemas/places.ts";
-import type { Frame, Handler, Services } from "../element.ts";
+import type { Frame, Handler, OutputEvent, Services } from "../element.ts";
 import { type Affiliation, type Sighting, writeEvent } from "./event.ts";
 import { openMqtt, openUdp } from "./links.ts";
 import { EventOutlet, OUTLET_LIMITS } from "./outlet.ts";
@@ -136,6 +136,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     this.#reportedAtMs = performance.now();
     const { status, eventsSent, eventsDropped } = this.#outlet;
     const counts = { framesSent: eventsSent, framesDropped: eventsDropped };
-    this.#services.emit({ type: "output", status, detail: this.#detail, ...counts });
+    const event: OutputEvent = { type: "output", status, detail: this.#detail, ...counts };
+    this.#services.emit(event);
   }
 }

@@ -6,7 +6,7 @@ import { publishRtmp } from "../../media/rtmp/publisher.ts";
 import { readRtspAddress } from "../../media/rtsp/client.ts";
 import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Frame, Handler, Services } from "../element.ts";
+import type { Frame, Handler, OutputEvent, Services } from "../element.ts";
 import { AccessUnits } from "./access-units.ts";
 
 interface PublishProperties {
@@ -66,7 +66,8 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
     this.#reportedAtMs = performance.now();
     const { status, framesSent } = this.#outlet;
     const framesDropped = this.#outlet.framesDropped + this.#framesSkipped;
-    this.#services.emit({ type: "output", status, detail: this.#detail, framesSent, framesDropped });
+    const event: OutputEvent = { type: "output", status, detail: this.#detail, framesSent, framesDropped };
+    this.#services.emit(event);
   }
 }
 

@@ -21,7 +21,7 @@ const known = new WeakMap<NetworkConfig, Map<string, IsBlocked>>();
  * `address_refused` when one of them may not be connected to, and for a URL that could be read in two ways. Whoever
  * connects should use one of these addresses, or ask again right before: names change.
  * @param path which input of the client's it came by
- * @param allowsGroups multicast addresses of IPv4 will do, but for those that never leave a link
+ * @param allowsGroups allows IPv4 multicast addresses, except link-local ones
  */
 export async function guardAddress(
   url: string,

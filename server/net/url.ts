@@ -1,4 +1,4 @@
-/** The host of a URL, where everybody who reads the URL reads the same one. */
+/** Reads the host of a URL, and rejects URLs in which other parsers could find another host. */
 import { isIP, isIPv6 } from "node:net";
 
 export interface Authority {

@@ -1,5 +1,6 @@
 /**
  * Every row of the interface specification (endpoints, sockets, events, errors, limits) with the tests that prove it.
+ * Extensions of the interface are not listed.
  */
 
 /** File and name of a test, with `…` for interpolated parts of the name. */

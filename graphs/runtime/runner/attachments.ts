@@ -1,6 +1,6 @@
 /** The attachments (dynamic branches) of a running graph, and their status messages to the server. */
 import { isDeepStrictEqual } from "node:util";
-import type { ElementEvent } from "../../../elements/element.ts";
+import type { ElementEvent, OutputEvent } from "../../../elements/element.ts";
 import type { Pipeline } from "../../../native/pipeline.ts";
 import type { RunnerMessage } from "../../../schemas/runner.ts";
 import type { PlanSegment } from "../../compiler/plan.ts";
@@ -8,8 +8,7 @@ import type { PlanSegment } from "../../compiler/plan.ts";
 type StatusMessage = RunnerMessage & { type: "attachment" };
 type Meters = Pick<Pipeline, "meter" | "meters">;
 
-/** The event `output` of an element that publishes. */
-type OutputStatus = Pick<StatusMessage, "status" | "detail" | "framesSent" | "framesDropped">;
+type OutputStatus = Pick<OutputEvent, "status" | "detail" | "framesSent" | "framesDropped">;
 
 const DEFAULT_STATUS: OutputStatus = { status: "live", detail: null, framesSent: 0, framesDropped: 0 };
 
@@ -76,7 +75,7 @@ export class Attachments {
     if (event.type !== "output") return false;
     const attachment = [...this.#attached.values()].find(({ segment }) => node.startsWith(`${segment}/`));
     if (attachment === undefined) return false;
-    const { status, detail, framesSent, framesDropped } = event as unknown as OutputStatus;
+    const { status, detail, framesSent, framesDropped } = event as OutputEvent;
     attachment.status = { status, detail, framesSent, framesDropped };
     const { sent } = attachment;
     if (sent?.status !== status || sent.detail !== detail) this.#notifyOf(attachment);
