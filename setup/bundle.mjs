@@ -112,6 +112,8 @@ export async function buildBundle() {
       // Not referenced by the bundle: only read after an error (elements/source-lines.ts).
       sourcemap: "external",
       sourcesContent: false,
+      // V8 keeps the text of every loaded file.
+      minifyWhitespace: true,
       // A release may omit tools/: the commands that load it then print an error (cli/commands/bench.ts).
       external: ["onnxruntime-node", ...(existsSync(join(ROOT, "tools")) ? [] : ["../../tools/*"])],
     });
