@@ -1461,7 +1461,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/process/stop_all" }, {}, call);
   }
 
-  /** Processed frames as a stream of JPEGs. Each part has the header `X-Timestamp`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for `streams.feed_stall_seconds` is disconnected. Feed and events of one process share a limit of 1000 viewers. The stream ends with the process. */
+  /** Processed frames as a stream of JPEGs. Each part has the header `X-Timestamp`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for 10 s is disconnected. Feed and events of one process share a limit of 1000 viewers. The stream ends with the process. */
   watchFeed(input: { process_uuid: string; overlay?: "boxes" | "none" }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/feed", query: ["overlay"] }, input, call);
   }

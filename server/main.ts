@@ -31,18 +31,20 @@ import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
 import { createFirstKey } from "./keys/keys.ts";
-import { HubFault } from "./media/media-hub.ts";
+import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub.ts";
 import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
+import { LIMITS as PROCESS_LIMITS } from "./processes/launch.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
-import { type Database, openDatabase } from "./store/database.ts";
+import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
 import { joinNodes } from "./store/nodes.ts";
+import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -95,6 +97,8 @@ export interface RunningServer {
 const EVERY_ADDRESS = /\/\/(?:0\.0\.0\.0|\[::\]):/;
 /** Beyond what a part may take itself. */
 const SPARE_MS = 3_000;
+/** Grace period for open requests at shutdown. */
+const API_CLOSE_MS = 5_000;
 
 /** Rejects with `StartFault`, `DatabaseFault` or `KeyFault`, and then nothing is left running. */
 export async function startServer(parts: ServerParts): Promise<RunningServer> {
@@ -117,7 +121,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("confinement", SPARE_MS, () => confinement.close());
   const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
   shutDown.add("folders of runners", SPARE_MS, () => folders.close());
-  const node = await joinNodes(sql, config.node, log);
+  const node = await joinNodes(sql, log);
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
   const nodeUuid = node.uuid;
@@ -134,9 +138,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const metrics = new Metrics();
   const processRecordings = new ProcessRecordings(config.data_dir);
   let app: RunningApp | null = null;
-  const closeMs = config.http.close_seconds * 1000;
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
-  shutDown.add("api", closeMs + SPARE_MS, () => app?.close(closeMs));
+  shutDown.add("api", API_CLOSE_MS + SPARE_MS, () => app?.close(API_CLOSE_MS));
   // Below the processes: what they tell at their end is kept.
   const outbox = await Outbox.open({
     ...{ sql, config, log: partOf(log, "delivery"), nodeUuid, softwareVersion },
@@ -171,7 +174,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
-  shutDown.add("processes", config.runners.stop_seconds * 2000 + SPARE_MS, () => processes.close());
+  shutDown.add("processes", PROCESS_LIMITS.stopMs * 2 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
     ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry, confinement },
     isAlone: config.database.url === null,
@@ -191,7 +194,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     runners: () => processes.trouble,
   };
   const components = () => checkHealth({ config, checks });
-  const stallMs = config.media.stalled_seconds * 1000;
+  const stallMs = CLIENT_LIMITS.stalledMs;
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
@@ -204,13 +207,13 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...trackedProcessEndpoints({ sql, recordings: processRecordings, signer: hub.signer }),
     ...enhancementEndpoints({ sql, enhancements, tracks }),
     ...alertEndpoints({ alerts, processes }),
-    ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
-    ...mediaEndpoints(mediaServer, config),
+    ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
+    ...mediaEndpoints(mediaServer, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs }),
     ...playerEndpoints,
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
-    ...processGraphEndpoints({ library, processes, config }),
+    ...processGraphEndpoints({ library, processes }),
     ...demoEndpoints(street),
     ...metricsEndpoints({
       ...{ config, metrics, components },
@@ -230,7 +233,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     observe: (answered) => metrics.observeRequest(answered),
   });
   app = running;
-  shutDown.add("streams", config.streams.close_seconds * 1000 + SPARE_MS, () => streams.close());
+  shutDown.add("streams", STREAM_LIMITS.closeMs + SPARE_MS, () => streams.close());
   shutDown.add("requests", SPARE_MS, () => running.rejectRequests());
   // Last: a key is shown once, and a start that failed after it was made would have shown it to nobody.
   signal.throwIfAborted();
@@ -255,7 +258,7 @@ const partOf = (log: Logger, part: string): Logger => log.child({ part });
 async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promise<Database> {
   const database = await openDatabase(config, log.child({ part: "database" }));
   // By its own signals, each given so long.
-  shutDown.add("database", config.database.stop_seconds * 4000 + SPARE_MS, () => database.close());
+  shutDown.add("database", DATABASE_LIMITS.stopSeconds * 4000 + SPARE_MS, () => database.close());
   return database;
 }
 
@@ -263,7 +266,7 @@ async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promi
 async function openMediaServer(parts: MediaServerDeps, shutDown: ShutDown): Promise<MediaServer> {
   try {
     const opened = await openMedia(parts);
-    shutDown.add("media", parts.config.media.stop_seconds * 1000 + SPARE_MS, () => opened.close());
+    shutDown.add("media", HUB_LIMITS.stopMs + SPARE_MS, () => opened.close());
     return opened;
   } catch (cause) {
     if (!(cause instanceof HubFault)) throw cause;

@@ -5,7 +5,6 @@
 import type { Logger } from "pino";
 import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
-import type { Config } from "../../schemas/config.ts";
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
@@ -15,9 +14,10 @@ import type { ProcessRow } from "../store/processes.ts";
 
 export interface AlertWriterDeps {
   readonly sql: Sql;
-  readonly config: Pick<Config, "alerts">;
   readonly log: Logger;
   readonly delivery: Pick<Outbox, "enqueue" | "wake">;
+  /** For tests. */
+  readonly limits?: Partial<typeof LIMITS>;
 }
 
 /** An event that is not stored yet. */
@@ -38,8 +38,18 @@ export interface AlertNumbers {
   readonly waiting: number;
 }
 
+const LIMITS = {
+  /** Maximum queue for the database in notifications; the oldest are dropped. */
+  queuedNotices: 10_000,
+  /** Maximum queue for the database in bytes. */
+  queuedBytes: 64 * 2 ** 20,
+  /** Maximum number of notifications that are stored in one batch. */
+  batchNotices: 100,
+};
 /** Of one transaction. Each event is stored once for every output. */
 const BATCH_BYTES = 2 * 2 ** 20;
+/** While the database is unavailable. */
+const RETRY = { firstMs: 100, maxMs: 5_000 };
 
 export class AlertWriter {
   readonly #deps: AlertWriterDeps;
@@ -51,15 +61,15 @@ export class AlertWriter {
 
   constructor(deps: AlertWriterDeps) {
     const { log } = deps;
-    const config = deps.config.alerts;
+    const limits = { ...LIMITS, ...deps.limits };
     this.#deps = deps;
     this.#queue = new EventQueue({
-      ...{ count: config.queued_notices, bytes: config.queued_bytes },
-      batch: { count: config.batch_notices, bytes: BATCH_BYTES },
+      ...{ count: limits.queuedNotices, bytes: limits.queuedBytes },
+      batch: { count: limits.batchNotices, bytes: BATCH_BYTES },
     });
     this.#writer = new BatchWriter<QueuedEvent>({
       queue: this.#queue,
-      retry: { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 },
+      retry: RETRY,
       write: (batch) => this.#write(batch),
       onRetry: (error) => {
         log.warn({ err: error }, "alert events not stored; retrying");

@@ -61,7 +61,7 @@ const prepare: StageOptions["needs"] = {
 };
 
 export async function openAlerts(sql: Sql, options: StageOptions = {}): Promise<AlertsService> {
-  const config = makeConfig({ ALERTS_REFRESH_SECONDS: "0.2", ALERTS_RETRY_MOST_SECONDS: "0.2" });
+  const config = makeConfig();
   const needs = { sql, config, log: silentLog };
   const delivery = await Outbox.open({ ...needs, nodeUuid: newUuid(), softwareVersion: "0", isAlone: true });
   const alerts = new Alerts({ ...needs, delivery, alertTypes: ALERT_TYPES, classNames: async () => CLASSES });

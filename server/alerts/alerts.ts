@@ -27,7 +27,7 @@ import { AlertTypes } from "./alert-types.ts";
 import { type AlertNumbers, AlertWriter, type AlertWriterDeps } from "./alert-writer.ts";
 
 export interface AlertsDeps extends AlertWriterDeps {
-  readonly config: Pick<Config, "alerts" | "network">;
+  readonly config: Pick<Config, "network">;
   readonly alertTypes: readonly AlertTypeDefinition[];
   classNames(): Promise<readonly string[]>;
 }
@@ -50,6 +50,13 @@ const CLOSE_MS = 3_000;
 /** How long a restart waits for changed alerts. */
 const RESTART_MS = 500;
 
+/** Interval for loading changes of other machines. */
+const REFRESH_MS = 1_000;
+/** Time limit for applying a change to running processes. */
+const APPLY_MS = 5_000;
+/** Interval for cleaning up after ended processes. */
+const SWEEP_MS = 30_000;
+
 const checkEvent = checkBy(AlertEvent);
 
 export class Alerts {
@@ -61,18 +68,18 @@ export class Alerts {
   readonly #reads = new SerialQueue();
   readonly #refreshing = new Poller(async () => {
     await this.refresh().catch(() => {});
-    return this.deps.config.alerts.refresh_seconds * 1000 * (0.75 + Math.random() / 4);
+    return REFRESH_MS * (0.75 + Math.random() / 4);
   });
   readonly #sweeping = new Poller(() => this.#sweep());
   readonly #endings = new Set<Promise<void>>();
 
   constructor(deps: AlertsDeps) {
-    const { alertTypes, config } = deps;
+    const { alertTypes } = deps;
     this.deps = deps;
     this.types = new AlertTypes(alertTypes, () => deps.classNames());
     this.#writer = new AlertWriter(deps);
-    this.#refreshing.start(config.alerts.refresh_seconds * 1000);
-    this.#sweeping.start(config.alerts.sweep_seconds * 1000 * Math.random());
+    this.#refreshing.start(REFRESH_MS);
+    this.#sweeping.start(SWEEP_MS * Math.random());
   }
 
   get numbers(): AlertNumbers {
@@ -115,9 +122,9 @@ export class Alerts {
 
   /** After a committed change: resolves when it is in effect, or after the time limit; then it follows by itself. */
   async apply(): Promise<void> {
-    const { config, log } = this.deps;
+    const { log } = this.deps;
     const applied = this.refresh().catch((error: unknown) => log.warn({ err: error }, "alerts not read; retrying"));
-    await withTimeout(config.alerts.apply_seconds * 1000, applied);
+    await withTimeout(APPLY_MS, applied);
   }
 
   /** After the processes have ended: their last events are still stored. */
@@ -129,11 +136,11 @@ export class Alerts {
 
   /** Never rejects: a restarted process keeps its alerts, and any other gets them when they can be read. */
   async #prepare(alerts: ProcessAlerts): Promise<void> {
-    const { config, log } = this.deps;
+    const { log } = this.deps;
     const read = this.#read([alerts]).catch((error: unknown) =>
       log.warn({ err: error, process: alerts.process.row.uuid }, "alerts of process not read; retrying"),
     );
-    await withTimeout(alerts.isKnown ? RESTART_MS : config.alerts.apply_seconds * 1000, read);
+    await withTimeout(alerts.isKnown ? RESTART_MS : APPLY_MS, read);
   }
 
   /** Serially: what was read later is applied later. */
@@ -182,13 +189,13 @@ export class Alerts {
   }
 
   async #sweep(): Promise<number> {
-    const { sql, log, config } = this.deps;
+    const { sql, log } = this.deps;
     try {
       for (const ended of await findEnded(sql, LEFT_SECONDS)) await this.#endProcess(ended);
     } catch (error) {
       log.warn({ err: error }, "alerts of ended processes not removed; retrying");
     }
-    return config.alerts.sweep_seconds * 1000 * (0.75 + Math.random() / 2);
+    return SWEEP_MS * (0.75 + Math.random() / 2);
   }
 }
 

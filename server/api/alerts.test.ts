@@ -9,7 +9,6 @@ import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { makeConfig } from "./app.fixture.ts";
 
 let database: TestDatabase;
 let service: AlertsService;
@@ -416,7 +415,7 @@ test("a notification that is stored while its outputs are replaced still reaches
     while ((await waiting()).length === 0) await new Promise(setImmediate);
   };
   const writer = new AlertWriter({
-    ...{ sql, config: makeConfig(), log: silentLog },
+    ...{ sql, log: silentLog },
     delivery: {
       wake() {},
       async enqueue(transaction, deliveries) {
@@ -443,8 +442,8 @@ test("notifications that cannot be stored are queued in order; the oldest are dr
   const kept: string[] = [];
   const writer = new AlertWriter({
     sql: database.sql,
-    config: { alerts: { ...makeConfig().alerts, queued_notices: 5, batch_notices: 3, retry_first_seconds: 0.1 } },
     log: silentLog,
+    limits: { queuedNotices: 5, batchNotices: 3 },
     delivery: {
       wake() {},
       async enqueue(_, parcels) {

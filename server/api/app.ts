@@ -15,7 +15,7 @@ import { ServiceError } from "../service-error.ts";
 import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
 import { authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
 import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
-import { Connections } from "./connections.ts";
+import { type ConnectionLimits, Connections, LIMITS } from "./connections.ts";
 import { type Answered, type ApiEnv, ClientAddresses, describeRequest, logAccess, readRequestId } from "./context.ts";
 import { cors } from "./cors.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
@@ -37,6 +37,8 @@ export interface AppDeps {
   readonly observe?: (answered: Answered) => void;
   /** Websockets. */
   readonly onUpgrade?: UpgradeHook;
+  /** For tests. */
+  readonly limits?: Partial<ConnectionLimits>;
 }
 
 export interface App {
@@ -65,6 +67,7 @@ export function createApp({
   log,
   observe,
   onUpgrade,
+  limits: givenLimits,
 }: AppDeps): App {
   const { http } = config;
   const addresses = new ClientAddresses(http.trusted_proxies, config.public_url);
@@ -115,8 +118,9 @@ export function createApp({
         hostname: "localhost",
         errorHandler: (error) => answerUnreadable(error, log),
       });
-      const connections = new Connections(config.http, addresses, scheduler, log);
-      const server = createHttpServer(config.http, connections, listener);
+      const limits = { ...LIMITS, ...givenLimits };
+      const connections = new Connections({ ...config.http, ...limits }, addresses, scheduler, log);
+      const server = createHttpServer(config.http, limits, connections, listener);
       const upgraded = new Set<Duplex>();
       server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         if (!connections.upgrade(socket as Socket)) return;

@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Type } from "typebox";
 import { define, openApp, SHAPE, type TestApp } from "./app.fixture.ts";
+import type { ConnectionLimits } from "./connections.ts";
 
 const LARGE = { text: "x".repeat(1_000_000) };
 let made = 0;
@@ -47,8 +48,8 @@ const endpoints = [
 
 const apps: TestApp[] = [];
 after(() => Promise.all(apps.map((app) => app.close(0))));
-async function open(settings: Record<string, string>): Promise<TestApp> {
-  const app = await openApp(endpoints, { settings });
+async function open(settings: Record<string, string>, limits: Partial<ConnectionLimits> = {}): Promise<TestApp> {
+  const app = await openApp(endpoints, { settings, limits });
   apps.push(app);
   return app;
 }
@@ -174,8 +175,8 @@ test("pipelined requests wait until the client reads, and are all answered", asy
   assert.ok(bytes > 30 * LARGE.text.length);
 });
 
-test("a client that reads nothing is closed after idle_seconds; a slow handler is waited for", LIMIT, async () => {
-  const app = await open({ HTTP_IDLE_SECONDS: "2" });
+test("a client that reads nothing is closed after the idle timeout; a slow handler is waited for", LIMIT, async () => {
+  const app = await open({}, { idleMs: 2_000 });
   const waiting = await connectFrom(app, ATTACKER, "GET /wait HTTP/1.1\r\nHost: a\r\napi_key: ada\r\n\r\n");
   const one = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
   const stalled = await connectFrom(app, ATTACKER, one.repeat(30));
@@ -189,7 +190,7 @@ test("a client that reads nothing is closed after idle_seconds; a slow handler i
 });
 
 test("unread answers are bounded over all connections", LIMIT, async () => {
-  const app = await open({ HTTP_BUFFERED_BYTES: String(2 ** 20) });
+  const app = await open({}, { bufferedBytes: 2 ** 20 });
   const one = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30);
   const held = await Promise.all(Array.from({ length: 5 }, () => connectFrom(app, ATTACKER, one)));
   while (!app.logged.some((line) => line.includes("connections closed"))) await setTimeout(50);
@@ -214,7 +215,7 @@ test("limits the open requests of one key", LIMIT, async () => {
 });
 
 test("an idle connection stays open a little longer than clients are promised", LIMIT, async () => {
-  const app = await open({ HTTP_KEEP_ALIVE_SECONDS: "1" });
+  const app = await open({}, { keepAliveMs: 1_000 });
   const socket = connect(app.port, "127.0.0.1");
   socket.write("GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n");
   const [answer] = (await once(socket, "data")) as [Buffer];

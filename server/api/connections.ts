@@ -21,7 +21,18 @@ const KEEP_ALIVE_GRACE_MS = 2000;
 /** Bodies of requests with these methods are never read. */
 const BODILESS: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS"];
 
-type Limits = Pick<Config["http"], "connections" | "connections_per_address" | "buffered_bytes" | "idle_seconds">;
+/** An operator sets the others (`http`). */
+export const LIMITS = {
+  /** Idle timeout of responses that the client does not read. */
+  idleMs: 60_000,
+  /** Keep-alive timeout of an idle connection. */
+  keepAliveMs: 65_000,
+  /** Maximum size of all responses that clients have not read yet; beyond it, the connections with the most data are closed. */
+  bufferedBytes: 256 * 2 ** 20,
+};
+export type ConnectionLimits = Readonly<typeof LIMITS>;
+
+type Limits = Pick<Config["http"], "connections" | "connections_per_address"> & ConnectionLimits;
 
 interface Connection {
   readonly origin: string;
@@ -64,7 +75,7 @@ export class Connections {
       if (connection === undefined) return void socket.destroy();
       this.#setSocket(connection, socket);
     });
-    server.timeout = this.#limits.idle_seconds * 1000;
+    server.timeout = this.#limits.idleMs;
     server.on("timeout", (socket: Socket) => this.#handleTimeout(socket));
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS).unref();
     server.on("close", () => clearInterval(sweep));
@@ -179,7 +190,7 @@ export class Connections {
   }
 
   /**
-   * After `idle_seconds` without data, or after the keep-alive time. Connections with a silent stream or a slow handler
+   * After `idleMs` without data, or after the keep-alive time. Connections with a silent stream or a slow handler
    * stay open.
    */
   #handleTimeout(socket: Socket): void {
@@ -196,10 +207,10 @@ export class Connections {
   #sweep(): void {
     const stalled = [...this.#byPeer.values()].filter(({ socket }) => socket.writableLength > 0);
     let bytes = stalled.reduce((sum, { socket }) => sum + socket.writableLength, 0);
-    if (bytes > this.#limits.buffered_bytes) {
+    if (bytes > this.#limits.bufferedBytes) {
       stalled.sort((a, b) => a.socket.writableLength - b.socket.writableLength);
       for (let largest = stalled.pop(); largest !== undefined; largest = stalled.pop()) {
-        if (bytes <= this.#limits.buffered_bytes) break;
+        if (bytes <= this.#limits.bufferedBytes) break;
         bytes -= largest.socket.writableLength;
         this.#close(largest);
       }

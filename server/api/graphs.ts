@@ -130,20 +130,21 @@ async function readYamlBody(
 interface ProcessGraphDeps {
   readonly library: Pick<GraphLibrary, "elements" | "registry">;
   readonly processes: Pick<Processes, "describe" | "setProperties" | "start">;
-  readonly config: Pick<Config, "graphs">;
 }
 
 /** The graph name of a process that was started with `POST /graphs/try`. */
 const TRIED = "try";
+/** Maximum run time of a graph started with `POST /graphs/try`. */
+const TRY_SECONDS = 60;
 
 const TEXT = "text/plain; charset=utf-8";
 const DOT = "text/vnd.graphviz; charset=utf-8";
 
-export function processGraphEndpoints({ library, processes, config }: ProcessGraphDeps): readonly AnyEndpoint[] {
+export function processGraphEndpoints({ library, processes }: ProcessGraphDeps): readonly AnyEndpoint[] {
   return [
     define("POST", "/graphs/try", "tryGraph", {
       summary: "Run your own graph for a minute",
-      description: `Requires a key with the flag \`graph_author\`. The graph can use elements whose \`can_try\` is true (\`GET /elements/{name}\`); slots with other elements are left out. The process ends after ${config.graphs.try_seconds} seconds.`,
+      description: `Requires a key with the flag \`graph_author\`. The graph can use elements whose \`can_try\` is true (\`GET /elements/{name}\`); slots with other elements are left out. The process ends after ${TRY_SECONDS} seconds.`,
       body: TryBody,
       answers: { 201: { description: "The process runs.", schema: StartedProcess } },
       errors: ["graph_author_needed", ...START_ERRORS],
@@ -155,7 +156,7 @@ export function processGraphEndpoints({ library, processes, config }: ProcessGra
         const { yaml, source_uuid: sourceUuid } = body;
         const { uuid, telemetry } = await processes.start({
           ...{ user, sourceUuid, graph: TRIED, graphText: yaml, requestedMs: startedMs, signal },
-          forSeconds: config.graphs.try_seconds,
+          forSeconds: TRY_SECONDS,
           params: (body.params ?? {}) as JsonRecord,
         });
         const apiKey = headers.get("api_key") ?? "";

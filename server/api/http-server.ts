@@ -10,7 +10,7 @@ import type { Config } from "../../schemas/config.ts";
 import { problemHeaders, toProblem } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { writeProblem } from "../streams/upgrade.ts";
-import type { Connections } from "./connections.ts";
+import type { ConnectionLimits, Connections } from "./connections.ts";
 
 /** Requests with more headers are rejected with 431. */
 const MAX_HEADER_BYTES = 16_384;
@@ -19,7 +19,12 @@ const MAX_HEADERS = 100;
 const HSTS = "max-age=31536000";
 
 /** Throws when a certificate or key cannot be read. */
-export function createHttpServer(http: Config["http"], connections: Connections, answer: RequestListener): Server {
+export function createHttpServer(
+  http: Config["http"],
+  { keepAliveMs }: ConnectionLimits,
+  connections: Connections,
+  answer: RequestListener,
+): Server {
   const options = {
     IncomingMessage: ApiRequest,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -27,7 +32,7 @@ export function createHttpServer(http: Config["http"], connections: Connections,
     // Uploads may take long; JSON bodies have their own limit.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(1000, http.request_seconds * 500),
-    keepAliveTimeout: http.keep_alive_seconds * 1000,
+    keepAliveTimeout: keepAliveMs,
     // Checked in `findHeadFault`, which answers with a problem.
     requireHostHeader: false,
   };

@@ -36,7 +36,7 @@ before(async () => {
         find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
       },
     },
-    { media: { stalled_seconds: 0.3 }, http: { request_seconds: 5 } },
+    { stallMs: 300, http: { request_seconds: 5 } },
   );
   app = await openApp(endpoints, {
     settings: { HTTP_CORS_ORIGINS: "https://watch.example.com" },

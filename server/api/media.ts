@@ -21,7 +21,8 @@ interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "onKeyUsed"> {
 
 interface MediaConfig {
   readonly http: Pick<Config["http"], "request_seconds">;
-  readonly media: Pick<Config["media"], "stalled_seconds">;
+  /** A player that reads nothing for this long is disconnected. */
+  readonly stallMs: number;
 }
 
 interface WatchCall {
@@ -52,7 +53,7 @@ export const mediaEndpoints = (deps: MediaDeps, config: MediaConfig): readonly A
 
 function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] {
   const { hub, ask, watched, signer, onKeyUsed } = deps;
-  const stallMs = config.media.stalled_seconds * 1000;
+  const { stallMs } = config;
   const uuidName = `${kind}_uuid`;
   const notFound: ErrorCode = `${kind}_not_found`;
   const [article, noun] = kind === "source" ? ["a", "media-server source"] : ["an", "rtsp output"];

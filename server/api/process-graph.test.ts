@@ -64,7 +64,8 @@ before(async () => {
   library = await GraphLibrary.open(await loadTestKnowledge(), config, pathToFileURL(`${folder}/`));
   other = await addUser(database.sql);
   stage = await openStage(database.sql, {
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60", RUNNERS_LOAD_SECONDS: "60" },
+    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60" },
+    limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),
       // Installed here and passed to the runner, which has another graphs folder.
@@ -75,7 +76,7 @@ before(async () => {
     },
   });
   const { supervisor: processes } = stage;
-  app = await openApp([...branchEndpoints({ processes }), ...processGraphEndpoints({ library, processes, config })], {
+  app = await openApp([...branchEndpoints({ processes }), ...processGraphEndpoints({ library, processes })], {
     authenticate: async (key) => limits(key === "other" ? other : stage.user),
   });
   const { user, sourceUuid } = stage;

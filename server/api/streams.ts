@@ -23,7 +23,7 @@ const define = defineEndpoints("Process");
 export const streamEndpoints = (watching: Watching, viewers: number): readonly AnyEndpoint[] => [
   define("GET", "/process/{process_uuid}/feed", "watchFeed", {
     summary: "Processed frames as a stream of JPEGs",
-    description: `Each part has the header \`X-Timestamp\`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for \`streams.feed_stall_seconds\` is disconnected. Feed and events of one process share a limit of ${viewers} viewers. The stream ends with the process.`,
+    description: `Each part has the header \`X-Timestamp\`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for 10 s is disconnected. Feed and events of one process share a limit of ${viewers} viewers. The stream ends with the process.`,
     access: "url-key",
     query: Type.Object({
       overlay: Type.Optional(

@@ -53,6 +53,8 @@ type Query = Static<typeof TracksQuery>;
 
 /** How long a report waits for tracks that are not written yet; then it is made without them. */
 const FLUSH_MS = 2_000;
+/** Maximum number of points and tracks that are deleted in one transaction. */
+const DELETED_AT_ONCE = 5_000;
 const PATH = "/process/{process_uuid}/tracks";
 const define = defineEndpoints("Track reports");
 
@@ -60,7 +62,7 @@ const READ_DESCRIPTION =
   "For processes whose key had the track logger when they started. The report of a running process covers the last minutes (`report.window_minutes`, default 5), that of a process that has ended all of it. `limit` and `cursor` page the report by track id; without them it is complete. The answer is streamed: a long process gives a long answer, most of which is images (`patches=false` omits them). The other formats contain all tracks, independent of the window. Paths are thinned: one point per second, and one whenever the object has moved by more than two metres and by more than its position error (properties of the element `report`).";
 
 export function trackEndpoints(deps: TrackDeps): readonly AnyEndpoint[] {
-  const { sql, config, tracks } = deps;
+  const { sql, tracks } = deps;
   const read = (method: "GET" | "POST", id: string, summary: string) =>
     define(method, PATH, id, {
       summary,
@@ -97,7 +99,7 @@ export function trackEndpoints(deps: TrackDeps): readonly AnyEndpoint[] {
         const process = await expectReported(sql, user, params.process_uuid);
         // Tracks received before the request must not be written after it.
         await tracks.flush();
-        await deleteReport(sql, process.uuid, { isEnded: isEnded(process), most: config.batch_points });
+        await deleteReport(sql, process.uuid, { isEnded: isEnded(process), most: DELETED_AT_ONCE });
         return ok({ process_uuid: process.uuid, deleted: true });
       },
     }),

@@ -12,7 +12,7 @@ let ada: Client;
 let clip: Buffer;
 
 before(async () => {
-  service = await openSourcesService({ HTTP_IDLE_SECONDS: "1", UPLOADS_STEP_BYTES: "65536" });
+  service = await openSourcesService({}, { idleMs: 1_000, stepBytes: 65_536 });
   ada = await service.addUser();
   clip = await withFolder(async (folder) => {
     await makeFilm(join(folder, "clip.mp4"), 20, false);

@@ -18,18 +18,14 @@ import { Webhooks } from "../webhooks/webhooks.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
 import { webhookEndpoints } from "./webhooks.ts";
 
-const config = makeConfig({
-  NETWORK_DENY: "10.9.0.0/16",
-  WEBHOOKS_GATHER_SECONDS: "0.01",
-  WEBHOOKS_TEST_SECONDS: "1",
-});
+const config = makeConfig({ NETWORK_DENY: "10.9.0.0/16" });
 const database = await testDatabase();
 const { sql } = database;
 const delivery = await openOutbox(sql);
-const webhooks = new Webhooks({ sql, config, delivery, log: silentLog });
+const webhooks = new Webhooks({ sql, config, delivery, log: silentLog, gatherMs: 10 });
 const processes = new StagedProcesses();
 const users = new Map<string, User>();
-const app = await openApp(webhookEndpoints({ sql, config: config.webhooks, processes, delivery, webhooks }), {
+const app = await openApp(webhookEndpoints({ sql, processes, delivery, webhooks, testMs: 1_000 }), {
   config,
   authenticate: async (key) => {
     const user = users.get(key ?? "");

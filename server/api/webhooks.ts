@@ -10,7 +10,6 @@ import {
   TargetCountNotification,
   TestedSubscriptions,
 } from "../../schemas/api/webhooks.ts";
-import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -29,17 +28,21 @@ import { expectProcess } from "./processes.ts";
 
 interface WebhookDeps {
   readonly sql: Sql;
-  readonly config: Config["webhooks"];
   readonly processes: Pick<Processes, "expectOffer">;
   readonly delivery: Pick<Outbox, "attempt">;
   readonly webhooks: Webhooks;
+  /** Time limit of `POST /subscriptions/{process_uuid}/test`; set in tests. */
+  readonly testMs?: number;
 }
+
+const TEST_MS = 10_000;
 
 const define = defineEndpoints("Webhooks");
 const CHOICE =
   "`notification_url` and `event_type` select subscriptions, in the query or in a body; the query takes precedence.";
 
-export function webhookEndpoints({ sql, config, processes, delivery, webhooks }: WebhookDeps): readonly AnyEndpoint[] {
+export function webhookEndpoints(deps: WebhookDeps): readonly AnyEndpoint[] {
+  const { sql, processes, delivery, webhooks, testMs = TEST_MS } = deps;
   return [
     define("POST", "/subscribe/{process_uuid}", "subscribe", {
       summary: "Subscribe a URL to events of a process",
@@ -107,7 +110,7 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
       async handle({ user, params, query, body }) {
         const { uuid: processUuid } = await expectProcess(sql, user, params.process_uuid);
         const rows = await selectSubscriptions(sql, processUuid, { ...body, ...query });
-        const tested = await testSubscriptions(delivery, rows, config.test_seconds * 1000);
+        const tested = await testSubscriptions(delivery, rows, testMs);
         const tests = tested.map(({ row, fault }) => ({
           ...{ uuid: row.uuid, subscription_uuid: row.uuid, event_type: row.eventType },
           ...{ notification_url: maskCredentials(row.notificationUrl), delivered: fault === null, detail: fault },

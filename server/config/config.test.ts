@@ -113,11 +113,11 @@ describe("faults", () => {
 
   test("of values and of consistency are reported together, without consequences of the first kind", async () => {
     const yaml =
-      "http:\n  port: x\n  tls_cert: 5\n  tls_key: /dev/null\n  cors_origins: [nowhere]\nnode: { lease_seconds: soon, renew_seconds: 14 }\n";
+      "http:\n  port: x\n  tls_cert: 5\n  tls_key: /dev/null\n  cors_origins: [nowhere]\nwebrtc: { port_first: soon, port_last: 14 }\n";
     assert.deepEqual(await faultsOf(yaml), [
       'windhover.yaml:2:9: http.port is "x"; expected a whole number from 0 to 65535',
       "windhover.yaml:3:13: http.tls_cert is 5; expected text or null",
-      'windhover.yaml:6:24: node.lease_seconds is "soon"; expected a number of at least 0.1',
+      'windhover.yaml:6:23: webrtc.port_first is "soon"; expected a whole number from 0 to 65535',
       'windhover.yaml:5:17: http.cors_origins has "nowhere"; expected https://host or *',
     ]);
   });
@@ -145,17 +145,17 @@ describe("faults", () => {
     ["no network", null, { WINDHOVER_NETWORK_DENY: "10.0.0.0/33" }, /^WINDHOVER_NETWORK_DENY: .*10\.0\.0\.0\/33/],
     ["no proxy", "http: {trusted_proxies: [nginx]}", {}, /^windhover\.yaml:1:\d+: .*"nginx"/],
     ["no origin", null, { WINDHOVER_HTTP_CORS_ORIGINS: "a.example" }, /"a\.example"; expected https/],
-    [
-      "a delay beyond the time limit",
-      null,
-      { WINDHOVER_MEDIA_WRONG_KEY_SECONDS: "5" },
-      /less than media\.verdict_seconds/,
-    ],
     ["half a range of ports", null, { WINDHOVER_WEBRTC_PORT_FIRST: "5000" }, /webrtc\.port_last must not be below/],
     ["a name as an address", null, { WINDHOVER_WEBRTC_ADDRESSES: "hub.example" }, /"hub\.example"; expected an IP/],
     ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port equals rtsp\.port/],
     ["a name with a port", null, { WINDHOVER_MEDIA_HOSTS: "hub.example:8554" }, /"hub\.example:8554"; expected a name/],
-    ["claims that run out before they are renewed", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /half of/],
+    ["a variable of a constant", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /lists them; other limits are fixed/],
+    [
+      "a key of a constant",
+      "media: {hello_seconds: 3}",
+      {},
+      /no setting "media\.hello_seconds"; expected one of hosts/,
+    ],
   ];
   for (const [what, yaml, env, says] of rows)
     test(`rejects ${what}`, async () => {

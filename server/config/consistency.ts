@@ -14,7 +14,7 @@ export function checkConsistency(
   whereOf: (name: string) => string,
   invalid: ReadonlySet<string>,
 ): readonly ConfigFault[] {
-  const { secrets, http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
+  const { secrets, http, database, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
   const faults: ConfigFault[] = [];
   /** `other`: the key that it must be consistent with. */
   const expect = (name: string, holds: boolean, message: string, other = name): void => {
@@ -67,18 +67,6 @@ export function checkConsistency(
     "database.url",
     database.url === null || isPostgres(database.url),
     "expects postgres://user:password@host/name",
-  );
-  expect(
-    "node.renew_seconds",
-    node.renew_seconds * 2 <= node.lease_seconds,
-    "must be half of node.lease_seconds or less",
-    "node.lease_seconds",
-  );
-  expect(
-    "media.wrong_key_seconds",
-    media.wrong_key_seconds < media.verdict_seconds,
-    "must be less than media.verdict_seconds",
-    "media.verdict_seconds",
   );
   expect(
     "webrtc.port_last",

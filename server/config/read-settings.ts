@@ -70,7 +70,10 @@ class ConfigText {
     const hint = didYouMean(word, names);
     const elsewhere = CONFIG_KEYS.find(({ path: other }) => other.at(-1) === word && other.length !== path.length);
     const advice =
-      hint || (elsewhere ? `; did you mean "${elsewhere.name}"?` : `; expected one of ${names.join(", ")}`);
+      hint ||
+      (elsewhere
+        ? `; did you mean "${elsewhere.name}"?`
+        : `; expected one of ${names.join(", ")}; other limits are fixed`);
     return `there is no setting "${above === "" ? "" : `${above}.`}${word}"${advice}`;
   }
 
@@ -124,7 +127,7 @@ function findUnknown(env: NodeJS.ProcessEnv, faults: ConfigFault[]): void {
   for (const where of Object.keys(env)) {
     if (!where.startsWith(PREFIX) || known.has(where)) continue;
     const hint = didYouMean(where.slice(PREFIX.length), names, PREFIX);
-    const message = `there is no such setting${hint}${hint === "" ? "; `windhover config --example` lists them" : ""}`;
+    const message = `there is no such setting${hint}${hint === "" ? "; `windhover config --example` lists them; other limits are fixed" : ""}`;
     faults.push({ where, message });
   }
 }

@@ -3,8 +3,34 @@ import type { Config } from "../../schemas/config.ts";
 import type { Delivery } from "../store/deliveries.ts";
 import type { Target } from "../store/destinations.ts";
 
+/** Of every receiver; an operator sets the others (`delivery`). */
+export const LIMITS = {
+  /** Maximum size of a notification; a larger one is dropped and counted. */
+  bodyBytes: 1_048_576,
+  /** Maximum number of notifications per topic that the broker has not acknowledged. */
+  inFlight: 100,
+  /** Timeout of connecting to a receiver. */
+  connectSeconds: 5,
+  /** Timeout of a webhook's response, and of a broker's acknowledgement. */
+  answerSeconds: 15,
+  /** Maximum number of bytes to read from a webhook's response. */
+  answerBytes: 65_536,
+  /** MQTT keep-alive interval. */
+  keepaliveSeconds: 15,
+  /** Idle time after which a broker is disconnected. */
+  idleMs: 30_000,
+  /** Delay before the first retry for an unreachable receiver; doubles with every retry up to `retry_most_seconds`. */
+  retryFirstMs: 500,
+  /** Lease of a receiver; afterwards another machine takes over. */
+  leaseSeconds: 15,
+  /** Interval for taking over receivers of other machines, and for trimming the queues of keys. */
+  lookMs: 2_000,
+};
+export type DeliveryLimits = Readonly<typeof LIMITS>;
+
 export interface CourierOptions {
   readonly config: Pick<Config, "delivery" | "network">;
+  readonly limits: DeliveryLimits;
   /** Shown to receivers. */
   readonly softwareVersion: string;
   /** Certificates to trust instead of the public ones. */

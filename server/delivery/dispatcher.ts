@@ -27,11 +27,12 @@ import {
   requeueDestination,
   type Target,
 } from "../store/destinations.ts";
-import type { Courier, DeliveryFailure } from "./courier.ts";
+import type { Courier, DeliveryFailure, DeliveryLimits } from "./courier.ts";
 
 export interface DispatcherDeps {
   readonly sql: Sql;
   readonly config: Config["delivery"];
+  readonly limits: DeliveryLimits;
   readonly log: Logger;
   readonly nodeUuid: string;
   readonly couriers: Readonly<Record<Target["kind"], Courier>>;
@@ -82,9 +83,9 @@ export class Dispatcher {
   #isClosed = false;
 
   constructor(deps: DispatcherDeps) {
-    const { sql, log, config } = deps;
+    const { sql, log, limits } = deps;
     this.#deps = deps;
-    this.#leaseMs = config.lease_seconds * 1000;
+    this.#leaseMs = limits.leaseSeconds * 1000;
     this.#receiptWriter = new BatchWriter<Receipt>({
       ...{ queue: this.#receipts, retry: RECEIPT_RETRY },
       write: (receipts) => removeDelivered(sql, receipts),
@@ -134,14 +135,14 @@ export class Dispatcher {
 
   /** Resolves with the milliseconds until the next claim; never rejects. */
   async #claim(): Promise<number> {
-    const { sql, config, nodeUuid, log } = this.#deps;
-    const latestMs = config.look_seconds * 1000;
+    const { sql, limits, nodeUuid, log } = this.#deps;
+    const latestMs = limits.lookMs;
     const slots = { mqtt: this.#countSlots("mqtt"), webhook: this.#countSlots("webhook") };
     // The end of a send wakes.
     if (Object.values(slots).every(({ healthy, failing }) => healthy + failing === 0)) return latestMs;
     try {
       const askedMs = performance.now();
-      const claimed = await claimDestinations(sql, { nodeUuid, leaseSeconds: config.lease_seconds }, slots);
+      const claimed = await claimDestinations(sql, { nodeUuid, leaseSeconds: limits.leaseSeconds }, slots);
       if (claimed.length > 0 && this.#sends.size === 0) this.#extendLease(askedMs);
       for (const destination of claimed) this.#startSend(destination);
       if (claimed.length > 0) return GAP_MS;
@@ -226,7 +227,7 @@ export class Dispatcher {
 
   /** `failures`: those before, in a row. */
   async #fail(kind: Target["kind"], failed: Delivery, failure: DeliveryFailure, failures: number): Promise<void> {
-    const { sql, config, log, nodeUuid } = this.#deps;
+    const { sql, config, limits, log, nodeUuid } = this.#deps;
     const { reason, isFinal = false, retryMs: askedMs = 0 } = failure;
     const { destinationUuid, seq } = failed;
     const fields = { destination: destinationUuid, kind, reason };
@@ -237,7 +238,7 @@ export class Dispatcher {
       log.warn(fields, "destination stopped: the receiver wants no more deliveries");
       return stopDestination(sql, destinationUuid, reason);
     }
-    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
+    const rule = { firstMs: limits.retryFirstMs, maxMs: config.retry_most_seconds * 1000 };
     const isDropped = await recordFailure(sql, {
       ...{ destinationUuid, nodeUuid, seq, reason },
       retryMs: Math.max(askedMs, backoff(failures + 1, rule)),
@@ -250,10 +251,10 @@ export class Dispatcher {
   }
 
   async #renew(): Promise<number> {
-    const { sql, config, nodeUuid, log } = this.#deps;
+    const { sql, limits, nodeUuid, log } = this.#deps;
     const askedMs = performance.now();
     try {
-      await renewLeases(sql, { nodeUuid, leaseSeconds: config.lease_seconds }, [...this.#sends.keys()]);
+      await renewLeases(sql, { nodeUuid, leaseSeconds: limits.leaseSeconds }, [...this.#sends.keys()]);
       this.#extendLease(askedMs);
     } catch (error) {
       log.warn({ err: error }, "leases of destinations not renewed; retrying");

@@ -3,13 +3,12 @@
  * broker and user share one connection, which closes when it has been idle for a while.
  */
 import type { MqttClient } from "mqtt";
-import type { Config } from "../../schemas/config.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { unlessAborted } from "../async/timing.ts";
 import { type BrokerConnection, BrokerConnector, explain } from "../mqtt/broker.ts";
 import type { Delivery } from "../store/deliveries.ts";
 import type { Target } from "../store/destinations.ts";
-import type { Courier, CourierOptions, DeliveryFailure, SendOptions } from "./courier.ts";
+import type { Courier, CourierOptions, DeliveryFailure, DeliveryLimits, SendOptions } from "./courier.ts";
 
 type MqttTarget = Extract<Target, { readonly kind: "mqtt" }>;
 
@@ -70,16 +69,16 @@ export class MqttCourier implements Courier {
         broker.idleTimer = setTimeout(() => {
           this.#brokers.delete(key);
           broker.session?.close();
-        }, this.#options.config.delivery.idle_seconds * 1000).unref();
+        }, this.#options.limits.idleMs).unref();
     }
   }
 
   #add(key: string, target: MqttTarget): SharedBroker {
-    const { config, authorities } = this.#options;
+    const { config, limits, authorities } = this.#options;
     const connector = new BrokerConnector(target, {
       ...{ network: config.network, path: "/host", authorities, maxPacketBytes: MAX_PACKET_BYTES },
-      keepaliveSeconds: config.delivery.keepalive_seconds,
-      connectSeconds: config.delivery.connect_seconds,
+      keepaliveSeconds: limits.keepaliveSeconds,
+      connectSeconds: limits.connectSeconds,
     });
     const broker = {
       ...{ url: target.url, connector, opening: null, session: null, retryAtMs: 0, users: 0, idleTimer: undefined },
@@ -91,18 +90,18 @@ export class MqttCourier implements Courier {
   #connect(broker: SharedBroker): Promise<Session> {
     const isUsable = broker.session !== null && !broker.session.isLost;
     if (broker.opening !== null && (isUsable || performance.now() < broker.retryAtMs)) return broker.opening;
-    const { delivery } = this.#options.config;
+    const { limits } = this.#options;
     // Others that need the broker meanwhile wait for the same attempt.
-    broker.retryAtMs = performance.now() + delivery.connect_seconds * 10_000;
+    broker.retryAtMs = performance.now() + limits.connectSeconds * 10_000;
     broker.session = null;
     broker.opening = broker.connector.connect().then(
       (connection) => {
         broker.retryAtMs = 0;
-        broker.session = new Session(connection, broker.url, delivery);
+        broker.session = new Session(connection, broker.url, limits);
         return broker.session;
       },
       (error: Error) => {
-        broker.retryAtMs = performance.now() + delivery.retry_first_seconds * 500;
+        broker.retryAtMs = performance.now() + limits.retryFirstMs / 2;
         throw error;
       },
     );
@@ -146,11 +145,11 @@ class Session {
   readonly #unconfirmed = new Set<(error: Error) => void>();
   #error: Error | null = null;
 
-  constructor({ client, receiveMaximum, closed }: BrokerConnection, url: string, config: Config["delivery"]) {
+  constructor({ client, receiveMaximum, closed }: BrokerConnection, url: string, limits: DeliveryLimits) {
     this.#client = client;
     this.#url = url;
-    this.#confirmMs = config.answer_seconds * 1000;
-    const inFlight = Math.min(config.in_flight, receiveMaximum ?? config.in_flight);
+    this.#confirmMs = limits.answerSeconds * 1000;
+    const inFlight = Math.min(limits.inFlight, receiveMaximum ?? limits.inFlight);
     const qos2 = Math.min(MAX_QOS_2_IN_FLIGHT, Math.ceil(inFlight / 2));
     this.#slots = { usual: new Semaphore(Math.max(1, inFlight - qos2)), qos2: new Semaphore(qos2) };
     void closed.then((error) => this.#end(error));

@@ -89,7 +89,7 @@ test("reports why a broker rejects deliveries, without the password", async () =
     openMosquitto({ isStarted: false }),
     openMosquitto({ isGuarded: true }),
   ]);
-  const outbox = await openOutbox(sql, { NETWORK_RESOLVE_SECONDS: "1" });
+  const outbox = await openOutbox(sql);
   const expected: readonly (readonly [Target, RegExp])[] = [
     [mqttTarget(broker.port), /127\.0\.0\.1:\d+: nothing listens there/],
     [mqttTarget(guarded.port, { username: "drone", password: "geheim:8" }), /username and password|this user/],

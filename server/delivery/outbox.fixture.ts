@@ -12,11 +12,8 @@ import { newUuid } from "../uuid.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
 
 /** Short, so that tests need not wait. */
-const SETTINGS = {
-  DELIVERY_RETRY_FIRST_SECONDS: "0.1",
-  DELIVERY_RETRY_MOST_SECONDS: "0.2",
-  DELIVERY_LOOK_SECONDS: "0.2",
-};
+const SETTINGS = { DELIVERY_RETRY_MOST_SECONDS: "0.2" };
+const LIMITS = { retryFirstMs: 100, lookMs: 200 };
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -36,6 +33,7 @@ export function makeOutbox(sql: Sql, settings: Settings = {}, more: Partial<Outb
   const config = makeConfig({ ...SETTINGS, ...settings });
   return Outbox.open({
     ...{ sql, config, log: silentLog, nodeUuid: newUuid(), softwareVersion: "1.2.3", isAlone: false, ...more },
+    limits: { ...LIMITS, ...more.limits },
   });
 }
 

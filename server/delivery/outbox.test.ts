@@ -45,7 +45,7 @@ const nowhere = webhookTarget("http://127.0.0.1:1/");
 
 test("drops and counts the oldest of a full queue, and delivers the newest in order", async () => {
   const receiver = await openReceiver({ "/hook": status(200) });
-  const outbox = await openOutbox(sql, { DELIVERY_QUEUED: "200", DELIVERY_BODY_BYTES: "1024" });
+  const outbox = await openOutbox(sql, { DELIVERY_QUEUED: "200" }, { limits: { bodyBytes: 1024 } });
   const uuid = await addDestination(sql, user, nowhere);
   for (const at of range(0, 9)) await enqueue(outbox, sql, uuid, range(at * 50 + 1, at * 50 + 50));
   await sql.begin((tx) => outbox.enqueue(tx, [newDelivery(uuid, { text: "x".repeat(1025) })]));
@@ -163,7 +163,7 @@ test("receivers that hang do not block others, and a thousand offline ones cost 
   });
   const { port } = mute.address() as import("node:net").AddressInfo;
   const receiver = await openReceiver({ "/hook": status(200) });
-  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
+  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8" }, { limits: { answerSeconds: 600 } });
   const hanging = await Promise.all(
     range(1, 40).map(() => addDestination(sql, user, webhookTarget(`http://127.0.0.1:${port}/`))),
   );
@@ -218,7 +218,7 @@ test("slow receivers of one user do not make another user wait", async () => {
 
 test("receivers of one user that hang leave slots to other users", async () => {
   const mute = await openReceiver({ "/mute": () => {}, "/hook": status(200) });
-  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
+  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8" }, { limits: { answerSeconds: 600 } });
   const [crowd, second] = [await addUser(sql), await addUser(sql)];
   const subscribe = async (owner: string, path: string, count: number) => {
     const uuids = range(1, count).map(() => newUuid());
@@ -262,8 +262,8 @@ test("two servers on one database deliver each once and in order, and take over 
     "/hook": (response) => void setTimeout(() => response.writeHead(200).end(), 1),
     "/stuck": (response, _, earlier) => void (earlier > 0 && response.writeHead(200).end()),
   });
-  const settings = { DELIVERY_LEASE_SECONDS: "1", DELIVERY_ANSWER_SECONDS: "600" };
-  const [one, other] = [await makeOutbox(sql, settings), await makeOutbox(sql, settings)];
+  const limits = { leaseSeconds: 1, answerSeconds: 600 };
+  const [one, other] = [await makeOutbox(sql, {}, { limits }), await makeOutbox(sql, {}, { limits })];
   const uuid = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
   for (const at of range(0, 9)) await enqueue(at % 2 ? one : other, sql, uuid, range(at * 10 + 1, at * 10 + 10));
   await eventually(async () => (await statusOf(sql, uuid)).waiting === 0, "nothing waits");
@@ -286,7 +286,7 @@ test("two servers on one database deliver each once and in order, and take over 
   await eventually(() => receiver.at("/stuck").length === 1, "it is being sent");
   await Promise.all([one.close(), other.close()]);
   assert.equal((await statusOf(sql, stuck)).lastError, null);
-  await openOutbox(sql, settings);
+  await openOutbox(sql, {}, { limits });
   await eventually(async () => (await statusOf(sql, stuck)).delivered === 1, "the next one sends it");
   const ids = receiver.at("/stuck").map(({ headers }) => headers["webhook-id"]);
   assert.equal(new Set(ids).size, 1);

@@ -14,14 +14,18 @@ import {
   trimUsers,
 } from "../store/deliveries.ts";
 import { type DeliveryStatus, type Destination, freeLeases, readNumbers, type Target } from "../store/destinations.ts";
-import type { Courier, CourierOptions } from "./courier.ts";
+import { type Courier, type CourierOptions, type DeliveryLimits, LIMITS } from "./courier.ts";
 import { type DeliveryCounts, Dispatcher, type DispatcherDeps, INTERNAL_FAILURE } from "./dispatcher.ts";
 import { MqttCourier } from "./mqtt-courier.ts";
 import { WebhookCourier } from "./webhook-courier.ts";
 
-export interface OutboxOptions extends CourierOptions, Omit<DispatcherDeps, "couriers" | "config"> {
+export interface OutboxOptions
+  extends Omit<CourierOptions, "limits">,
+    Omit<DispatcherDeps, "couriers" | "config" | "limits"> {
   /** No other node uses this database: leases in it are those of a server that has ended. */
   readonly isAlone: boolean;
+  /** For tests. */
+  readonly limits?: Partial<DeliveryLimits>;
 }
 
 /** For /metrics, with the numbers of the database; null while that is unreachable. */
@@ -44,6 +48,7 @@ export const describeStatus = (status: DeliveryStatus | undefined) => ({
 
 export class Outbox {
   readonly #options: OutboxOptions;
+  readonly #limits: DeliveryLimits;
   readonly #couriers: Readonly<Record<Target["kind"], Courier>>;
   readonly #dispatcher: Dispatcher;
   readonly #trimming = new Poller(() => this.#trimUsers());
@@ -53,10 +58,17 @@ export class Outbox {
 
   private constructor(options: OutboxOptions) {
     const { sql, config, log, nodeUuid } = options;
+    const limits = { ...LIMITS, ...options.limits };
     this.#options = options;
-    this.#couriers = { mqtt: new MqttCourier(options), webhook: new WebhookCourier(options) };
-    this.#dispatcher = new Dispatcher({ sql, config: config.delivery, log, nodeUuid, couriers: this.#couriers });
-    this.#trimming.start(config.delivery.look_seconds * 1000);
+    this.#limits = limits;
+    this.#couriers = {
+      mqtt: new MqttCourier({ ...options, limits }),
+      webhook: new WebhookCourier({ ...options, limits }),
+    };
+    this.#dispatcher = new Dispatcher({
+      ...{ sql, config: config.delivery, limits, log, nodeUuid, couriers: this.#couriers },
+    });
+    this.#trimming.start(limits.lookMs);
   }
 
   static async open(options: OutboxOptions): Promise<Outbox> {
@@ -134,13 +146,14 @@ export class Outbox {
 
   async #trimUsers(): Promise<number> {
     const { sql, config, log } = this.#options;
-    const { queued_per_key: count, queued_bytes_per_key: bytes, body_bytes: bodyBytes, look_seconds } = config.delivery;
+    const { queued_per_key: count, queued_bytes_per_key: bytes } = config.delivery;
+    const { bodyBytes, lookMs } = this.#limits;
     try {
       this.#noteTrimmed(await trimUsers(sql, { count, bytes, bodyBytes }));
     } catch (error) {
       log.warn({ err: error }, "queues of users not trimmed; retrying");
     }
-    return look_seconds * 1000;
+    return lookMs;
   }
 
   #noteTrimmed(trimmed: readonly Trimmed[]): void {
@@ -151,7 +164,7 @@ export class Outbox {
   }
 
   #isTooLarge({ body }: Pick<Delivery, "body">): boolean {
-    const { body_bytes } = this.#options.config.delivery;
-    return body.length > body_bytes || Buffer.byteLength(body) > body_bytes;
+    const { bodyBytes } = this.#limits;
+    return body.length > bodyBytes || Buffer.byteLength(body) > bodyBytes;
   }
 }

@@ -9,6 +9,7 @@ import type { Config } from "../../schemas/config.ts";
 import { explainConnectionError } from "../net/explain.ts";
 import { guardAddress, lookupOnly } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
+import type { DeliveryLimits } from "./courier.ts";
 
 /** Why there was no response. Names only host and port of the receiver. */
 export class PostError extends Error {
@@ -37,7 +38,7 @@ export interface Receiver {
 export interface PostOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly config: Config["delivery"];
+  readonly limits: DeliveryLimits;
   readonly agent: Agent;
   readonly signal: AbortSignal;
   readonly authorities?: string | undefined;
@@ -95,8 +96,8 @@ const READ_MS = 2_000;
 
 function postOnce(receiver: Receiver, options: PostOptions): Promise<PostResponse> {
   const { origin, isSecure, host, port, path, addresses } = receiver;
-  const { headers, body, config, agent, signal, authorities } = options;
-  const { connect_seconds, answer_seconds } = config;
+  const { headers, body, limits, agent, signal, authorities } = options;
+  const { connectSeconds, answerSeconds } = limits;
   return new Promise((resolve, reject) => {
     let request: ClientRequest | null = null;
     let isSettled = false;
@@ -112,8 +113,8 @@ function postOnce(receiver: Receiver, options: PostOptions): Promise<PostRespons
       request?.destroy();
     };
     const abort = (): void => fail("it was aborted");
-    const late = setTimeout(() => fail(`it did not answer within ${answer_seconds} s`), answer_seconds * 1000);
-    const unconnected = setTimeout(() => fail(`no connection within ${connect_seconds} s`), connect_seconds * 1000);
+    const late = setTimeout(() => fail(`it did not answer within ${answerSeconds} s`), answerSeconds * 1000);
+    const unconnected = setTimeout(() => fail(`no connection within ${connectSeconds} s`), connectSeconds * 1000);
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
     try {
@@ -140,7 +141,7 @@ function postOnce(receiver: Receiver, options: PostOptions): Promise<PostRespons
     sent.once("close", () => fail("it closed the connection without an answer"));
     sent.on("response", (response) => {
       clearTimeout(late);
-      readBody(response, config.answer_bytes, (answer, isComplete) => {
+      readBody(response, limits.answerBytes, (answer, isComplete) => {
         if (isSettled) return;
         settle();
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer, isComplete });

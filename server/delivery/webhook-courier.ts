@@ -34,13 +34,13 @@ export class WebhookCourier implements Courier {
     { signal, isOver, onDelivered }: SendOptions,
   ): Promise<DeliveryFailure | null> {
     if (target.kind !== "webhook") throw new Error(`${target.kind} is not a webhook`);
-    const { config, authorities } = this.#options;
+    const { config, limits, authorities } = this.#options;
     let agent: Agent | null = null;
     try {
       const receiver = await findReceiver(target.url, config.network);
       // One connection for all of them, and none that outlives the check of the address.
       agent = new (receiver.isSecure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: 1 });
-      const options = { config: config.delivery, agent, signal, authorities };
+      const options = { limits, agent, signal, authorities };
       for (const delivery of deliveries) {
         const response = await this.#deliver(target, receiver, delivery, options);
         const failure = checkResponse(receiver, response);
@@ -165,7 +165,7 @@ class Logins {
   }
 
   async #request(authUrl: string, network: Config["network"], signal: AbortSignal): Promise<Token> {
-    const { config, softwareVersion, authorities } = this.#options;
+    const { limits, softwareVersion, authorities } = this.#options;
     const receiver = await findReceiver(authUrl, network);
     const { origin, authorization } = receiver;
     const headers = {
@@ -174,7 +174,7 @@ class Logins {
       ...(authorization !== null && { authorization }),
     };
     const agent = receiver.isSecure ? new SecureAgent() : new Agent();
-    const options = { config: config.delivery, agent, signal, authorities };
+    const options = { limits, agent, signal, authorities };
     const { status, body, isComplete } = await post(receiver, { headers, body: "", ...options });
     if (status < 200 || status > 299) throw new PostError(`${origin}: it answered ${status}`);
     if (!isComplete) throw new PostError(`${origin}: its response is too long, or does not end`);

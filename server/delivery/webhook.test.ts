@@ -34,11 +34,8 @@ let outbox: Outbox;
 before(async () => {
   database = await testDatabase();
   user = await addUser(database.sql);
-  outbox = await makeOutbox(database.sql, {
-    DELIVERY_CONNECT_SECONDS: "2",
-    DELIVERY_ANSWER_SECONDS: "2",
-    DELIVERY_WEBHOOK_SECONDS: "0.5",
-  });
+  const limits = { connectSeconds: 2, answerSeconds: 2 };
+  outbox = await makeOutbox(database.sql, { DELIVERY_WEBHOOK_SECONDS: "0.5" }, { limits });
 });
 after(async () => {
   await outbox.close();
@@ -288,7 +285,7 @@ test("connects by TLS only to receivers with a valid certificate for the name", 
   );
   const pems = { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
   const receiver = await openReceiver({ "/hook": status(200) }, pems);
-  const trusting = await openOutbox(database.sql, { DELIVERY_LOOK_SECONDS: "60" }, { authorities: pems.cert });
+  const trusting = await openOutbox(database.sql, {}, { authorities: pems.cert, limits: { lookMs: 60_000 } });
   const attempt = (by: Outbox, url: string) =>
     by.attempt({ uuid: "x", userUuid: user, target: webhookTarget(url) }, { id: "x", body: "{}" });
   const named = `${receiver.url.replace("127.0.0.1", "localhost")}/hook`;

@@ -31,14 +31,12 @@ function open(first: string, then: string): ClipPublisher {
     });
     process.send({ type: "hello", protocol: ${CLIP_PROTOCOL} });`,
   );
-  const config = {
-    ...{ clip: null, prepare_seconds: 60, start_seconds: 60 },
-    ...{ restart_first_seconds: 0.01, restart_most_seconds: 0.01 },
-  };
+  const config = { clip: null };
   const publisher = new ClipPublisher({
     ...{ config, log: pino({ level: "silent" }), entry: pathToFileURL(entry), path: "someone/demo" },
     media: { issueToken: () => ({ url: "rtsp://127.0.0.1/someone/demo", token: "", revoke() {} }) },
     isWanted: async () => true,
+    restart: { firstMs: 10, maxMs: 10 },
   });
   after(() => publisher.close());
   return publisher;

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { ClipStage } from "../../schemas/clip.ts";
 import type { Config } from "../../schemas/config.ts";
-import { backoff, sleep } from "../async/timing.ts";
+import { type BackoffRule, backoff, sleep } from "../async/timing.ts";
 import type { Media } from "../media/media-hub.ts";
 import { ClipProcess } from "./clip-process.ts";
 
@@ -14,6 +14,8 @@ export interface ClipPublisherParts {
   readonly path: string;
   /** Asked before every time but the first. Rejects while that cannot be found out. */
   isWanted(): Promise<boolean>;
+  /** Delays before it is published again; set in tests. */
+  readonly restart?: BackoffRule;
 }
 
 /** `restarting`: it was published, or should be, and will be again. `over`: it is not any more, for good. */
@@ -21,6 +23,9 @@ export type PublisherStage = "starting" | ClipStage | "restarting" | "over";
 
 /** One that was published for so long was well. */
 const WELL_MS = 30_000;
+/** Time limit for fetching and converting the clip on first use. */
+const PREPARE_MS = 900_000;
+const RESTART = { firstMs: 500, maxMs: 30_000 };
 
 export class ClipPublisher {
   stage: PublisherStage = "starting";
@@ -76,8 +81,7 @@ export class ClipPublisher {
   }
 
   async #work(): Promise<void> {
-    const { config, log, path } = this.#parts;
-    const rule = { firstMs: config.restart_first_seconds * 1000, maxMs: config.restart_most_seconds * 1000 };
+    const { log, path, restart = RESTART } = this.#parts;
     const { signal } = this.#ending;
     let failures = 0;
     do {
@@ -87,7 +91,7 @@ export class ClipPublisher {
       failures = performance.now() - startedMs > WELL_MS ? 1 : failures + 1;
       log.warn({ path, why, failures }, "the clip of the demo is not published any more; it will be again");
       this.#enter("restarting", why);
-      await sleep(backoff(failures, rule), signal);
+      await sleep(backoff(failures, restart), signal);
     } while (await this.#isWanted());
     this.#enter("over", this.trouble);
   }
@@ -100,7 +104,7 @@ export class ClipPublisher {
     const token = media.issueToken("publish", path);
     try {
       this.#process = new ClipProcess({
-        ...{ entry, log, prepareMs: config.prepare_seconds * 1000 },
+        ...{ entry, log, prepareMs: PREPARE_MS },
         request: { type: "publish", url: token.url, file: config.clip },
         onStage: (stage) => {
           this.#hasClip ||= stage === "connecting";

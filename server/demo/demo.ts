@@ -42,6 +42,8 @@ const GRAPH = "detect";
 const PASSING = ["source_not_live", "pipeline_failed", "rate_limited", "media_unavailable"];
 const RETRY = { firstMs: 500, maxMs: 5_000 };
 const LOOK_MS = 50;
+/** Time limit for the start of the demo's process. */
+const START_MS = 60_000;
 
 export class Demo {
   readonly #parts: DemoParts;
@@ -157,7 +159,7 @@ export class Demo {
 
   /** Resolves when it can be played. */
   async #publish(user: User, path: string): Promise<void> {
-    const { media, config } = this.#parts;
+    const { media } = this.#parts;
     let publisher = this.#publishers.get(user.uuid);
     // One that has failed just now is asked again at once: somebody waits.
     if (publisher?.stage === "restarting" || publisher?.stage === "over") {
@@ -169,12 +171,12 @@ export class Demo {
     publisher ??= this.#openPublisher(user.uuid, path);
     this.#publishers.set(user.uuid, publisher);
     try {
-      await publisher.untilPublishing(config.demo.start_seconds * 1000);
+      await publisher.untilPublishing(START_MS);
     } catch (cause) {
       await this.#closePublisher(user.uuid);
       throw new ServiceError("demo_unavailable", { detail: (cause as Error).message, cause });
     }
-    const untilMs = performance.now() + config.demo.start_seconds * 1000;
+    const untilMs = performance.now() + START_MS;
     while (media.find(path) === null && publisher.stage === "publishing" && performance.now() < untilMs) {
       await sleep(LOOK_MS, this.#ending.signal);
       this.#expectOpen();
@@ -204,8 +206,8 @@ export class Demo {
   }
 
   async #startProcess(user: User, sourceUuid: string): Promise<string> {
-    const { processes, config, log } = this.#parts;
-    const untilMs = performance.now() + config.demo.start_seconds * 1000;
+    const { processes, log } = this.#parts;
+    const untilMs = performance.now() + START_MS;
     for (let attempt = 1; ; attempt++) {
       try {
         const { uuid } = await processes.start({ user, sourceUuid, graph: GRAPH, params: PARAMS });

@@ -23,9 +23,25 @@ import {
   writeEnhanced,
 } from "../store/enhancements.ts";
 
+/** An operator sets the others (`enhancement`). */
+export const LIMITS = {
+  /** Number of tracks that are enhanced and stored in one batch. */
+  batchTracks: 16,
+  /** Time limit for loading the enhancer. */
+  loadMs: 30_000,
+  /** Time limit for enhancing one track. */
+  trackMs: 30_000,
+  /** Number of consecutive crashes without progress after which an enhancement fails. */
+  restarts: 3,
+  /** Delays before restarts of the crashed enhancer. */
+  restart: { firstMs: 500, maxMs: 15_000 },
+};
+export type EnhancementLimits = Readonly<typeof LIMITS>;
+
 interface JobDeps {
   readonly sql: Sql;
   readonly config: Config["enhancement"];
+  readonly limits: EnhancementLimits;
   readonly log: Logger;
   readonly entry: URL;
   readonly confinement: Confinement;
@@ -87,10 +103,10 @@ export class EnhancementJob {
 
   /** False: all tracks are done. */
   async #enhanceBatch(): Promise<boolean> {
-    const { sql, config } = this.#deps;
+    const { sql, limits } = this.#deps;
     const { row, signal } = this.#options;
     const tracks = await this.#retry(() =>
-      readTracksToEnhance(sql, row.processUuid, this.#lastTrackId, config.batch_tracks),
+      readTracksToEnhance(sql, row.processUuid, this.#lastTrackId, limits.batchTracks),
     );
     if (tracks.length === 0) {
       await this.#retry(() => endEnhancement(sql, row, null));
@@ -138,20 +154,20 @@ export class EnhancementJob {
 
   /** Resolves when it can be retried. */
   async #handleCrash(reason: string): Promise<void> {
-    const { sql, config } = this.#deps;
+    const { sql, limits } = this.#deps;
     const { row, signal } = this.#options;
     this.#log.error({ lines: this.#enhancer?.lastLines, reason }, "enhancer crashed");
     await this.#closeEnhancer("it failed");
     const crashes = await this.#retry(() => countCrash(sql, row));
     if (crashes === null) throw new JobOver();
-    if (this.#isAwaited || crashes > config.restarts) {
+    if (this.#isAwaited || crashes > limits.restarts) {
       const times = crashes === 1 ? "" : ` ${crashes} times in succession`;
       const fault = `the enhancer failed${times}, after track ${this.#lastTrackId}: ${reason}`;
       await this.#retry(() => endEnhancement(sql, row, fault));
       this.#resolveStarted(fault);
       throw new JobOver();
     }
-    await sleep(backoff(crashes, this.#backoffRule), signal);
+    await sleep(backoff(crashes, this.#deps.limits.restart), signal);
   }
 
   /** While the database is unavailable. */
@@ -163,14 +179,9 @@ export class EnhancementJob {
         return await act();
       } catch (error) {
         this.#log.warn({ err: error }, "enhancement cannot use the database; retrying");
-        await sleep(backoff(attempt, this.#backoffRule), signal);
+        await sleep(backoff(attempt, this.#deps.limits.restart), signal);
       }
     }
-  }
-
-  get #backoffRule() {
-    const { restart_first_seconds, restart_most_seconds } = this.#deps.config;
-    return { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
   }
 }
 
@@ -186,9 +197,9 @@ class Enhancer {
   readonly #trackMs: number;
   #onTrack: (track: EnhancedTrack) => void = () => {};
 
-  constructor({ entry, confinement, log, config }: JobDeps) {
-    const { load_seconds: loadSeconds, memory_bytes: memoryBytes } = config;
-    this.#trackMs = config.track_seconds * 1000;
+  constructor({ entry, confinement, log, config, limits }: JobDeps) {
+    const { memory_bytes: memoryBytes } = config;
+    this.#trackMs = limits.trackMs;
     let onReady = (): void => {};
     const ready = new Promise<void>((resolve) => {
       onReady = resolve;
@@ -199,7 +210,7 @@ class Enhancer {
       protocol: ENHANCE_PROTOCOL,
       receives: EnhanceMessage,
       log,
-      loadMs: loadSeconds * 1000,
+      loadMs: limits.loadMs,
       memoryBytes,
       onMessage: (message) => {
         if (message.type === "failed") child.kill(message.detail);
@@ -220,7 +231,7 @@ class Enhancer {
     });
     this.#ended.catch(() => {});
     void child.loaded.then(
-      () => child.expectWithin(loadSeconds * 1000, `it was not ready within ${loadSeconds} s`),
+      () => child.expectWithin(limits.loadMs, `it was not ready within ${limits.loadMs / 1000} s`),
       () => {},
     );
     this.ready = Promise.race([ready, this.#ended]);

@@ -25,16 +25,12 @@ let enhancements: Enhancements;
 let app: TestApp;
 const users = new Map<string, User>();
 
-const config = makeConfig({
-  ENHANCEMENT_BATCH_TRACKS: "4",
-  ENHANCEMENT_RESTART_FIRST_SECONDS: "0.1",
-  ENHANCEMENT_RESTART_MOST_SECONDS: "0.1",
-  ENHANCEMENT_RESTARTS: "1",
-});
+const config = makeConfig();
+const limits = { batchTracks: 4, restarts: 1, restart: { firstMs: 100, maxMs: 100 } };
 
 const confinement = await testConfinement();
 const open = (entry = ENTRY): Enhancements =>
-  new Enhancements({ sql, config, log: silentLog, nodeUuid: newUuid(), isAlone: true, entry, confinement });
+  new Enhancements({ sql, config, log: silentLog, nodeUuid: newUuid(), isAlone: true, entry, confinement, limits });
 
 /** Of the reported tracks of processes. */
 let flush = async (): Promise<void> => {};

@@ -14,13 +14,14 @@ import {
   releaseEnhancement,
   renewEnhancements,
 } from "../store/enhancements.ts";
+import { NODE_LEASE } from "../store/nodes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
-import { EnhancementJob } from "./enhancement-job.ts";
+import { EnhancementJob, type EnhancementLimits, LIMITS } from "./enhancement-job.ts";
 
 export interface EnhancementDeps {
   readonly sql: Sql;
-  readonly config: Pick<Config, "enhancement" | "node">;
+  readonly config: Pick<Config, "enhancement">;
   readonly log: Logger;
   readonly nodeUuid: string;
   /** There are no other machines. */
@@ -28,6 +29,8 @@ export interface EnhancementDeps {
   /** The program of the child. */
   readonly entry: URL;
   readonly confinement: Confinement;
+  /** For tests. */
+  readonly limits?: Partial<EnhancementLimits>;
 }
 
 interface Held {
@@ -47,7 +50,7 @@ export class Enhancements {
   constructor(deps: EnhancementDeps) {
     this.#deps = deps;
     this.#slots = new Semaphore(deps.config.enhancement.at_once);
-    this.#renewing.start(deps.config.node.renew_seconds * 1000);
+    this.#renewing.start(NODE_LEASE.renewMs);
   }
 
   /** A running one continues, and one that has ended starts again. Resolves when it runs or is queued. Rejects with `ServiceError`. */
@@ -56,7 +59,7 @@ export class Enhancements {
     this.#expectOpen();
     await expectMinutes(sql, user);
     const { row, isNew } = await insertEnhancement(sql, {
-      ...{ processUuid, userUuid: user.uuid, nodeUuid, leaseSeconds: config.node.lease_seconds },
+      ...{ processUuid, userUuid: user.uuid, nodeUuid, leaseSeconds: NODE_LEASE.leaseSeconds },
       limit: user.limits.processes,
     });
     if (!isNew) return;
@@ -71,7 +74,7 @@ export class Enhancements {
     const { sql, nodeUuid, config, isAlone } = this.#deps;
     const most = config.enhancement.at_once - this.#held.size;
     if (this.#isClosing || most <= 0) return 0;
-    const rows = await claimEnhancements(sql, nodeUuid, config.node.lease_seconds, { isAlone, most });
+    const rows = await claimEnhancements(sql, nodeUuid, NODE_LEASE.leaseSeconds, { isAlone, most });
     for (const row of rows) this.#hold(row, false);
     return rows.length;
   }
@@ -92,10 +95,10 @@ export class Enhancements {
   }
 
   #hold(row: EnhancementRow, isAwaited: boolean): Held {
-    const { sql, config, log, entry, confinement } = this.#deps;
+    const { sql, config, log, entry, confinement, limits } = this.#deps;
     const leaving = new AbortController();
     const job = new EnhancementJob(
-      { sql, log, entry, confinement, config: config.enhancement },
+      { sql, log, entry, confinement, config: config.enhancement, limits: { ...LIMITS, ...limits } },
       { row, isAwaited, signal: leaving.signal },
     );
     // After a lost lease was claimed again, the earlier job has to end first.
@@ -115,22 +118,22 @@ export class Enhancements {
   }
 
   async #renewAgain(): Promise<number> {
-    const { log, config } = this.#deps;
+    const { log } = this.#deps;
     try {
       await this.#renew();
       await this.takeUp();
     } catch (error) {
       log.warn({ err: error }, "enhancements could not be renewed; retrying");
     }
-    return config.node.renew_seconds * 1000;
+    return NODE_LEASE.renewMs;
   }
 
   async #renew(): Promise<void> {
-    const { sql, config } = this.#deps;
+    const { sql } = this.#deps;
     const held = [...this.#held.values()];
     if (held.length === 0) return;
     const rows = held.map(({ row }) => row);
-    const renewed = await renewEnhancements(sql, config.node.lease_seconds, rows);
+    const renewed = await renewEnhancements(sql, NODE_LEASE.leaseSeconds, rows);
     const owned = new Set(renewed.map(({ processUuid, fence }) => `${processUuid} ${fence}`));
     for (const { row, leaving } of held) if (!owned.has(`${row.processUuid} ${row.fence}`)) leaving.abort();
   }

@@ -9,20 +9,11 @@ import { ServiceError } from "../service-error.ts";
 import { loadTestKnowledge } from "./knowledge.fixture.ts";
 import { GraphLibrary } from "./library.ts";
 
-const LIMITS = {
-  graphs: {
-    compile_seconds: 20,
-    compile_bytes: 2 ** 27,
-    queued: 4,
-    queued_per_key: 4,
-    idle_seconds: 60,
-    try_seconds: 60,
-  },
-  runners: { load_seconds: 60 },
-} as Parameters<typeof GraphLibrary.open>[1];
+const CONFIG = { graphs: { compile_seconds: 20, queued_per_key: 4 } };
+const LIMITS = { loadMs: 60_000, bytes: 2 ** 27, queued: 4, idleMs: 60_000 };
 
 const knowledge = await loadTestKnowledge();
-const library = await GraphLibrary.open(knowledge, LIMITS);
+const library = await GraphLibrary.open(knowledge, CONFIG, undefined, LIMITS);
 after(() => library.close());
 
 /** Whose check takes for ever. */
@@ -144,7 +135,7 @@ chains: { main: [source, decode, videobalance: { contrast: $level }, fakesink] }
 `;
     write("base", base(0.5));
     write("variant", "graph: variant\nextends: base\n");
-    const own = await GraphLibrary.open(knowledge, LIMITS, pathToFileURL(`${folder}/`));
+    const own = await GraphLibrary.open(knowledge, CONFIG, pathToFileURL(`${folder}/`), LIMITS);
     try {
       const levelOf = async () => (await own.prepare({ graph: "variant", params: {}, sourceUri: CLIP })).params.level;
       assert.equal(await levelOf(), 0.5);
@@ -205,10 +196,8 @@ chains:
   });
 
   test("whose check never ends affects only itself", async () => {
-    const quick = await GraphLibrary.open(knowledge, {
-      ...LIMITS,
-      graphs: { ...LIMITS.graphs, compile_seconds: 2 },
-    });
+    const config = { graphs: { ...CONFIG.graphs, compile_seconds: 2 } };
+    const quick = await GraphLibrary.open(knowledge, config, undefined, LIMITS);
     try {
       const error = await refused(quick.validate(BOMB));
       assert.match(error.message, /takes too long or/);
@@ -220,10 +209,8 @@ chains:
   });
 
   test("of one user does not delay other users, and is dropped with its client", async () => {
-    const open = await GraphLibrary.open(knowledge, {
-      ...LIMITS,
-      graphs: { ...LIMITS.graphs, compile_seconds: 600, queued: 40 },
-    });
+    const config = { graphs: { ...CONFIG.graphs, compile_seconds: 600 } };
+    const open = await GraphLibrary.open(knowledge, config, undefined, { ...LIMITS, queued: 40 });
     try {
       await open.validate(GRAPH, { userUuid: "ada" });
       const [first, others] = [new AbortController(), new AbortController()];
@@ -251,7 +238,7 @@ chains:
   test("is queued, and rejected when the queue is full", async () => {
     const many = await Promise.allSettled(Array.from({ length: 30 }, () => library.validate(GRAPH)));
     const reasons = many.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
-    assert.ok(many.length - reasons.length >= LIMITS.graphs.queued);
+    assert.ok(many.length - reasons.length >= LIMITS.queued);
     assert.ok(reasons.length > 0);
     for (const reason of reasons) assert.equal((reason as ServiceError).code, "rate_limited");
   });

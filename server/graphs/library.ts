@@ -70,7 +70,18 @@ export interface PreparedOrder {
 
 const ALERTS = "alerts";
 
-type GraphLimits = Pick<Config, "graphs" | "runners">;
+/** An operator sets the others (`graphs`). */
+const LIMITS = {
+  /** Time limit for loading a compile thread, and for compiling an installed graph. */
+  loadMs: 30_000,
+  /** Maximum memory for compiling a graph. */
+  bytes: 128 * 2 ** 20,
+  /** Maximum number of graphs that wait for compilation. */
+  queued: 32,
+  /** Idle time after which the compiler for graphs of clients is unloaded. */
+  idleMs: 60_000,
+};
+type GraphLimits = Readonly<typeof LIMITS>;
 
 export class GraphLibrary {
   readonly elements: CompileInput["elements"];
@@ -80,10 +91,14 @@ export class GraphLibrary {
   readonly #installed: CompileThread;
   readonly #texts: CompileThread;
 
-  private constructor(knowledge: GraphKnowledge, registry: Registry, config: GraphLimits, folder: URL | null) {
+  private constructor(
+    knowledge: GraphKnowledge,
+    registry: Registry,
+    config: Config["graphs"],
+    folder: URL | null,
+    { loadMs, bytes, queued, idleMs }: GraphLimits,
+  ) {
     const factories = JSON.stringify(registry.list().map(({ name }) => registry.get(name)));
-    const loadMs = config.runners.load_seconds * 1000;
-    const { queued, queued_per_key: queuedPerKey, compile_seconds, compile_bytes: bytes, idle_seconds } = config.graphs;
     this.elements = knowledge.elements;
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
@@ -93,17 +108,23 @@ export class GraphLibrary {
     this.#installed = new CompileThread(given, forInstalled);
     this.#texts = new CompileThread(given, {
       loadMs,
-      compileMs: compile_seconds * 1000,
+      compileMs: config.compile_seconds * 1000,
       queued,
-      queuedPerKey,
+      queuedPerKey: config.queued_per_key,
       bytes,
-      idleMs: idle_seconds * 1000,
+      idleMs,
     });
   }
 
   /** `folder` of the installed graphs, with a slash at the end. Default: those of this checkout. */
-  static async open(knowledge: GraphKnowledge, config: GraphLimits, folder?: URL): Promise<GraphLibrary> {
-    const library = new GraphLibrary(knowledge, await knowledge.readRegistry(), config, folder ?? null);
+  static async open(
+    knowledge: GraphKnowledge,
+    config: Pick<Config, "graphs">,
+    folder?: URL,
+    limits: GraphLimits = LIMITS,
+  ): Promise<GraphLibrary> {
+    const registry = await knowledge.readRegistry();
+    const library = new GraphLibrary(knowledge, registry, config.graphs, folder ?? null, limits);
     // Loads the thread, so that the first start does not wait for it.
     await library.list();
     return library;

@@ -12,7 +12,7 @@ let service: MediaService;
 let ada: string;
 let eve: string;
 before(async () => {
-  service = await MediaService.open({ MEDIA_RECHECK_SECONDS: "0.2" });
+  service = await MediaService.open({}, { recheckMs: 200 });
   ada = await service.addUser("ada");
   eve = await service.addUser("eve");
 });

@@ -52,6 +52,8 @@ interface MediaHubDeps {
     /** Recordings whose files the next hub reports. */
     readonly unreported: readonly string[];
   };
+  /** For tests. */
+  readonly limits?: Partial<typeof LIMITS>;
 }
 
 /** What the rest of the server uses. */
@@ -60,6 +62,40 @@ export type Media = Pick<MediaHub, "rtspPort" | "rtmpPort" | "find" | "issueToke
 type HubChild = Child<HubRequest, HubMessage>;
 
 const NAME = "the media hub";
+/** Of its process. */
+export const LIMITS = {
+  /** Time limit for its start. */
+  loadMs: 20_000,
+  /** It sends statistics every second; without messages it is restarted after this time. */
+  silentMs: 10_000,
+  /** Grace period before a stopping hub is killed. */
+  stopMs: 5_000,
+  /** Delays before restarts of a crashed hub. */
+  restart: { firstMs: 100, maxMs: 10_000 },
+};
+/** Of its clients; an operator sets the others (`media`). */
+export const CLIENT_LIMITS = {
+  /** Time limit for the first request on a connection. */
+  helloMs: 10_000,
+  /** A publisher without a keyframe at its start or after packet loss is disconnected after this time. */
+  keylessMs: 30_000,
+  /** A player that reads no data is disconnected after this time. */
+  stalledMs: 10_000,
+  /** Maximum queue of a player; beyond it, pictures are dropped. */
+  readerBytes: 8 * 2 ** 20,
+  /** Maximum size of a coded picture. */
+  unitBytes: 8 * 2 ** 20,
+  /** Maximum cache per stream from its last keyframe on. */
+  cacheBytes: 32 * 2 ** 20,
+  /** HLS segmenting stops without requests after this time. */
+  hlsIdleMs: 30_000,
+  /** Maximum size of a stream's HLS segments in memory. */
+  hlsBytes: 64 * 2 ** 20,
+  /** Time limit for connecting a WebRTC viewer. */
+  connectMs: 5_000,
+  /** Time limit for authorizing a publisher or player: longer than the delay after wrong keys. */
+  verdictMs: 5_000,
+};
 /** After this time without a crash the next one counts as the first. */
 const STABLE_MS = 60_000;
 /** Ports of a predecessor that was killed a moment ago may still be in use. */
@@ -68,6 +104,7 @@ const FIRST_PAUSE_MS = 250;
 
 export class MediaHub {
   readonly #deps: MediaHubDeps;
+  readonly #limits: Readonly<typeof LIMITS>;
   readonly #streams = new LiveStreams();
   #child: HubChild | null = null;
   #ports: { readonly rtsp: number; readonly rtmp: number };
@@ -80,6 +117,7 @@ export class MediaHub {
 
   private constructor(deps: MediaHubDeps) {
     this.#deps = deps;
+    this.#limits = { ...LIMITS, ...deps.limits };
     this.#ports = { rtsp: deps.config.rtsp.port, rtmp: deps.config.rtmp.port };
   }
 
@@ -161,10 +199,10 @@ export class MediaHub {
   /** Resolves when its process has ended and its last messages are handled. */
   async close(): Promise<void> {
     this.#closing.abort();
-    const stopSeconds = this.#deps.config.media.stop_seconds;
+    const { stopMs } = this.#limits;
     if (this.#trouble !== null) this.#child?.kill("the server is shutting down");
     this.#trouble = "the media hub is shutting down";
-    this.#child?.expectWithin(stopSeconds * 1000, `it did not stop within ${stopSeconds} s`);
+    this.#child?.expectWithin(stopMs, `it did not stop within ${stopMs / 1000} s`);
     this.#child?.send({ type: "stop" });
     await this.#supervision;
   }
@@ -180,8 +218,8 @@ export class MediaHub {
 
   /** Rejects with `HubFault`, after the process has ended. */
   async #start(): Promise<HubChild> {
-    const { config, entry, log } = this.#deps;
-    const { load_seconds: loadSeconds, silent_seconds: silentSeconds } = config.media;
+    const { entry, log } = this.#deps;
+    const { loadMs, silentMs } = this.#limits;
     let report = (_: HubMessage): void => {};
     const ready = new Promise<HubMessage>((resolve) => {
       report = resolve;
@@ -193,7 +231,7 @@ export class MediaHub {
       protocol: HUB_PROTOCOL,
       receives: HubMessage,
       log,
-      loadMs: loadSeconds * 1000,
+      loadMs,
       onMessage: (message) => {
         if (message.type === "ready" || message.type === "failed") report(message);
         else this.#handle(child, message);
@@ -203,7 +241,7 @@ export class MediaHub {
     if (this.#closing.signal.aborted) child.kill("the server is shutting down");
     try {
       await child.loaded;
-      child.expectWithin(loadSeconds * 1000, `it did not listen within ${loadSeconds} s`);
+      child.expectWithin(loadMs, `it did not listen within ${loadMs / 1000} s`);
       child.send({ type: "start", settings: this.#settings });
       const gone = child.gone.then((exit): never => {
         throw new Error(describeExit(NAME, exit));
@@ -220,8 +258,7 @@ export class MediaHub {
       throw error instanceof HubFault ? error : new HubFault((error as Error).message, false);
     }
     // It sends `stats` once per second.
-    if (!this.#closing.signal.aborted)
-      child.expectWithin(silentSeconds * 1000, `it sent no statistics for ${silentSeconds} s`);
+    if (!this.#closing.signal.aborted) child.expectWithin(silentMs, `it sent no statistics for ${silentMs / 1000} s`);
     if (!this.#isRecordingAllowed) child.send({ type: "recording", allowed: false });
     this.#trouble = null;
     log.info({ pid: child.pid, rtsp: this.#ports.rtsp, rtmp: this.#ports.rtmp }, "media hub listening");
@@ -239,18 +276,14 @@ export class MediaHub {
 
   /** Restarts it until it is closed. Never rejects. */
   async #supervise(first: HubChild): Promise<void> {
-    const { log, config } = this.#deps;
-    const rule = {
-      firstMs: config.media.restart_first_seconds * 1000,
-      maxMs: config.media.restart_most_seconds * 1000,
-    };
+    const { log } = this.#deps;
     let child: HubChild | null = first;
     let startedMs = performance.now();
     while (!this.#closing.signal.aborted) {
       if (child !== null) this.#onExit(await child.gone, child.lastLines);
       if (performance.now() - startedMs > STABLE_MS) this.#crashes = 0;
       this.#crashes += 1;
-      await sleep(backoff(this.#crashes, rule), this.#closing.signal);
+      await sleep(backoff(this.#crashes, this.#limits.restart), this.#closing.signal);
       if (this.#closing.signal.aborted) return;
       startedMs = performance.now();
       child = await this.#start().catch((error: Error) => {
@@ -307,8 +340,6 @@ export class MediaHub {
 /** The hub stops recording a little below the free space at which the server starts to remove recordings. */
 const HUB_RESERVE = 0.9;
 
-const toMs = (seconds: number): number => Math.round(seconds * 1000);
-
 interface HubStart extends Pick<HubSettings, "httpSocket" | "recordingsFolder" | "untold"> {
   readonly rtspPort: number;
   readonly rtmpPort: number;
@@ -324,22 +355,13 @@ function hubSettings(config: Config, { rtspPort, rtmpPort, ...start }: HubStart)
     reserveBytes: Math.floor(recordings.reserve_bytes * HUB_RESERVE),
     webrtc: { addresses: webrtc.addresses, portFirst: webrtc.port_first, portLast: webrtc.port_last },
     limits: {
+      ...CLIENT_LIMITS,
       publishers: media.publishers,
       readersPerStream: media.readers_per_stream,
       connections: media.connections,
       connectionsPerAddress: media.connections_per_address,
-      helloMs: toMs(media.hello_seconds),
-      frozenMs: toMs(media.frozen_seconds),
-      keylessMs: toMs(media.keyless_seconds),
-      stalledMs: toMs(media.stalled_seconds),
-      readerBytes: media.reader_bytes,
-      unitBytes: media.unit_bytes,
-      cacheBytes: media.cache_bytes,
+      frozenMs: Math.round(media.frozen_seconds * 1000),
       keyBytes: media.bytes_per_key,
-      hlsIdleMs: toMs(media.hls_idle_seconds),
-      hlsBytes: media.hls_bytes,
-      connectMs: toMs(webrtc.connect_seconds),
-      verdictMs: toMs(media.verdict_seconds),
     },
   };
 }

@@ -19,7 +19,7 @@ import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
 import { renewNode } from "../store/nodes.ts";
 import { newUuid } from "../uuid.ts";
-import { type MediaServer, openMedia } from "./open-media.ts";
+import { type MediaServer, type MediaServerDeps, openMedia } from "./open-media.ts";
 import { spawnPublisher } from "./publisher.fixture.ts";
 
 export const KEY_ORDER: Omit<KeyOrder, "username"> = {
@@ -33,6 +33,9 @@ const PROBE_ENTRY = new URL("../../graphs/runtime/probe/probe.mjs", import.meta.
 /** Not a measure of anything: only so that a hang becomes a failure. */
 const LIMIT_MS = 60_000;
 const POLL_MS = 25;
+const STALL_MS = 10_000;
+
+type More = Pick<MediaServerDeps, "recheckMs">;
 
 /** A media-server source as it is kept. */
 export async function addSource(sql: Sql, username: string, path: string, streamType = "rtsp"): Promise<string> {
@@ -82,7 +85,7 @@ export class MediaService {
     this.#close = close;
   }
 
-  static async open(settings: Readonly<Record<string, string>> = {}): Promise<MediaService> {
+  static async open(settings: Readonly<Record<string, string>> = {}, more: More = {}): Promise<MediaService> {
     const dataDir = await mkdtemp(join(tmpdir(), "windhover-media-"));
     const defaults = { DATA_DIR: dataDir, RTSP_PORT: "0", RTMP_PORT: "0", RECORDINGS_RESERVE_BYTES: "0" };
     const config = makeConfig({ ...defaults, ...settings });
@@ -91,7 +94,7 @@ export class MediaService {
     const nodeUuid = newUuid();
     await renewNode(sql, nodeUuid);
     const needs = { sql, config, log: silentLog, nodeUuid };
-    const server = await openMedia({ ...needs, hubEntry: HUB_ENTRY });
+    const server = await openMedia({ ...needs, hubEntry: HUB_ENTRY, ...more });
     const { hub: media, signer } = server;
     const confinement = await testConfinement();
     const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, confinement, media, signer });
@@ -101,11 +104,8 @@ export class MediaService {
       [
         ...sourceEndpoints(sources),
         ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
-        ...mediaEndpoints(server, config),
-        ...recordingEndpoints({
-          ...{ recordings: server.recordings, signer },
-          stallMs: config.media.stalled_seconds * 1000,
-        }),
+        ...mediaEndpoints(server, { ...config, stallMs: STALL_MS }),
+        ...recordingEndpoints({ recordings: server.recordings, signer, stallMs: STALL_MS }),
       ],
       { config, authenticate, isSigned: (resource, token) => signer.isGood(resource, token) },
     );

@@ -24,6 +24,8 @@ export interface MediaServerDeps {
   readonly nodeUuid: string;
   /** The program of the hub. */
   readonly hubEntry: URL;
+  /** Interval for checking the authorization of connected clients; set in tests. */
+  readonly recheckMs?: number;
 }
 
 export interface MediaServer {
@@ -39,9 +41,17 @@ export interface MediaServer {
 }
 
 const PREFIX = "windhover-hub-";
+const RECHECK_MS = 10_000;
+/** Number of wrong keys from one address after which its responses are delayed. */
+const WRONG_KEYS = 5;
+/** Delay of responses after too many wrong keys. */
+export const WRONG_KEY_MS = 3_000;
+/** Timeout of HLS and WebRTC requests to the media hub. */
+const ANSWER_MS = 15_000;
 
 /** Resolves when the hub listens. Rejects with `HubFault`; then nothing is left running. */
-export async function openMedia({ sql, config, log, nodeUuid, hubEntry }: MediaServerDeps): Promise<MediaServer> {
+export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
+  const { sql, config, log, nodeUuid, hubEntry, recheckMs = RECHECK_MS } = deps;
   const { url_seconds: urlSeconds, watch_seconds: watchSeconds } = config.media;
   const signer = createSigner(await readSigningKey(sql), { urlSeconds, watchSeconds });
   let hub: MediaHub | null = null;
@@ -52,7 +62,7 @@ export async function openMedia({ sql, config, log, nodeUuid, hubEntry }: MediaS
   });
   const livePaths = () => hub?.livePaths ?? [];
   const rechecks = new KeyRechecks({
-    ...{ sql, log, livePaths, everyMs: config.media.recheck_seconds * 1000 },
+    ...{ sql, log, livePaths, everyMs: recheckMs },
     expel: (path, reason) => hub?.expel(path, reason),
   });
   const onKeyUsed = (path: string): void => rechecks.add(path);
@@ -65,11 +75,11 @@ export async function openMedia({ sql, config, log, nodeUuid, hubEntry }: MediaS
     await rm(folder, { recursive: true, force: true });
   };
   const tokens = new RunTokens();
-  const wrongKeys = new WrongKeys(config.media.wrong_keys);
+  const wrongKeys = new WrongKeys(WRONG_KEYS);
   const authorizer = new Authorizer({
     ...{ sql, log, tokens, wrongKeys, onKeyUsed, livePaths, maxPublished: config.media.publishers_per_key },
     keys: new Authenticator(findKeyIn(sql, config), wrongKeys),
-    sleep: () => wait(config.media.wrong_key_seconds * 1000),
+    sleep: () => wait(WRONG_KEY_MS),
     nameRecording: (subject) => recordings.name(subject),
   });
   try {
@@ -84,7 +94,7 @@ export async function openMedia({ sql, config, log, nodeUuid, hubEntry }: MediaS
   // It may have changed while the hub was starting.
   hub.allowRecording(recordings.trouble === null);
   recordings.connect(hub);
-  const ask = askHubAt(httpSocket, config.media.answer_seconds * 1000);
+  const ask = askHubAt(httpSocket, ANSWER_MS);
   return { hub, signer, recordings, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
 }
 

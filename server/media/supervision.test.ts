@@ -11,8 +11,9 @@ import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { RunTokens } from "./authorization.ts";
-import { MediaHub, type RecordingReport } from "./media-hub.ts";
+import { CLIENT_LIMITS, type LIMITS, MediaHub, type RecordingReport } from "./media-hub.ts";
 import { until } from "./media-service.fixture.ts";
+import { WRONG_KEY_MS } from "./open-media.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
 const HELLO = `process.send({ type: "hello", protocol: 1, pid: process.pid });`;
@@ -30,13 +31,13 @@ async function script(name: string, ...lines: readonly string[]): Promise<URL> {
   return pathToFileURL(file);
 }
 
-function open(entry: URL, settings: Readonly<Record<string, string>> = {}) {
+function open(entry: URL, limits: Partial<typeof LIMITS> = {}, settings: Readonly<Record<string, string>> = {}) {
   const reports: RecordingReport["type"][] = [];
   let losses = 0;
   const opening = MediaHub.open({
     config: makeConfig({ RTSP_PORT: "0", RTMP_PORT: "0", RECORDINGS_RESERVE_BYTES: "0", ...settings }),
     log: silentLog,
-    entry,
+    ...{ entry, limits },
     httpSocket: join(folder, `${Math.random()}`.slice(2, 12)),
     recordingsFolder: folder,
     tokens: new RunTokens(),
@@ -47,7 +48,7 @@ function open(entry: URL, settings: Readonly<Record<string, string>> = {}) {
 }
 
 test("restarts a hub that hangs, on the same ports", async () => {
-  const { opening, reports, losses } = open(REAL, { MEDIA_SILENT_SECONDS: "2" });
+  const { opening, reports, losses } = open(REAL, { silentMs: 2_000 });
   const hub = await opening;
   try {
     await until("it has repaired recordings", () => reports.includes("repaired"));
@@ -64,7 +65,7 @@ test("restarts a hub that hangs, on the same ports", async () => {
 
 test("keeps its hub after the server itself was stopped for longer than the silence limit", async () => {
   const silentMs = 2000;
-  const { opening, reports } = open(REAL, { MEDIA_SILENT_SECONDS: String(silentMs / 1000) });
+  const { opening, reports } = open(REAL, { silentMs });
   const hub = await opening;
   try {
     await until("it has repaired recordings", () => reports.includes("repaired"));
@@ -90,7 +91,7 @@ test("reports a port that is in use, and leaves nothing running", async () => {
   const port = await new Promise<number>((resolve) =>
     taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
   );
-  await assert.rejects(open(noting, { RTMP_PORT: String(port) }).opening, {
+  await assert.rejects(open(noting, {}, { RTMP_PORT: String(port) }).opening, {
     name: "HubFault",
     message: new RegExp(`127\\.0\\.0\\.1:${port} for RTMP: another process listens there`),
   });
@@ -114,7 +115,7 @@ test("rejects a hub of another version, one that sends invalid messages, and one
   );
   await assert.rejects(open(garbage).opening, /sent an invalid message/);
   const mute = await script("mute", HELLO, "setInterval(() => {}, 1e6);");
-  await assert.rejects(open(mute, { MEDIA_LOAD_SECONDS: "0.5" }).opening, /did not listen within 0\.5 s/);
+  await assert.rejects(open(mute, { loadMs: 500 }).opening, /did not listen within 0\.5 s/);
   const crash = await script("crash", "process.exit(3);");
   await assert.rejects(open(crash).opening, /ended with code 3/);
 });
@@ -129,7 +130,7 @@ test("restarts a hub that keeps crashing with growing delays, until it is closed
     note("born"),
     ...[HELLO, READY, `process.on("exit", () => { ${note("died")} });`, "setTimeout(() => process.exit(7), 200);"],
   );
-  const { opening, losses } = open(entry, { MEDIA_RESTART_FIRST_SECONDS: String(firstMs / 1000) });
+  const { opening, losses } = open(entry, { restart: { firstMs, maxMs: 10_000 } });
   const hub = await opening;
   await until("it has died four times", () => hub.numbers.restarts >= 4);
   assert.match(hub.trouble ?? (await until("it is gone", () => hub.trouble)), /ended with code 7/);
@@ -145,6 +146,9 @@ test("restarts a hub that keeps crashing with growing delays, until it is closed
   }
 });
 
+test("a delayed response to a wrong key is in time for the client", () =>
+  assert.ok(WRONG_KEY_MS < CLIENT_LIMITS.verdictMs));
+
 test("kills a hub that does not stop", async () => {
   const entry = await script(
     "stubborn",
@@ -153,7 +157,7 @@ test("kills a hub that does not stop", async () => {
     `process.on("disconnect", () => {});`,
     "setInterval(() => {}, 1e6);",
   );
-  const hub = await open(entry, { MEDIA_STOP_SECONDS: "0.3" }).opening;
+  const hub = await open(entry, { stopMs: 300 }).opening;
   const { pid = 0 } = hub;
   await hub.close();
   assert.ok(!isAlive(pid));

@@ -12,6 +12,9 @@ type NetworkConfig = Config["network"];
 /** Names that mean a cloud's own services wherever they lead to. */
 const REFUSED_NAMES = new Set(["metadata", "metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"]);
 
+/** Timeout of resolving a host name. */
+const RESOLVE_MS = 3_000;
+
 type IsBlocked = (address: string) => boolean;
 
 const known = new WeakMap<NetworkConfig, Map<string, IsBlocked>>();
@@ -38,7 +41,7 @@ export async function guardAddress(
   if (typeof authority === "string") throw refuse(authority);
   const { host } = authority;
   if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(`${host} is not for streams`);
-  const addresses = await resolveHost(host, network.resolve_seconds * 1000);
+  const addresses = await resolveHost(host, RESOLVE_MS);
   const isBlocked = policyOf(network, { isWeb: /^https?$/.test(authority.scheme), allowsGroups });
   const blocked = addresses.find(isBlocked);
   if (blocked === undefined) return addresses;

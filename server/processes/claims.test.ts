@@ -102,7 +102,7 @@ test("stops a start in progress on another node", async () => {
 
 test("a stored stop request survives writes of the owner, and the owner", async () => {
   // Renews too rarely to find out.
-  const first = await stage({ settings: { NODE_LEASE_SECONDS: "1200", NODE_RENEW_SECONDS: "600" } });
+  const first = await stage({ limits: { leaseSeconds: 1200, renewMs: 600_000 } });
   const { user, sourceUuid } = first;
   const uuid = await first.start();
   const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
@@ -189,7 +189,7 @@ test("resumes several in parallel and renews their claims meanwhile, without res
 
 test("gives up what cannot be renewed in time where other nodes exist, and resumes it when it is free", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
-  const on = await stage({ settings: { NODE_LEASE_SECONDS: "3" }, needs: { isAlone: false } }, breakable(faults));
+  const on = await stage({ limits: { leaseSeconds: 3 }, needs: { isAlone: false } }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
   faults.insteadOfLeases = () => Promise.reject(unreachable());
@@ -205,7 +205,7 @@ test("gives up what cannot be renewed in time where other nodes exist, and resum
 test("keeps running what cannot be renewed where no other node exists", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
   // Long enough for a start on a busy machine.
-  const on = await stage({ settings: { NODE_LEASE_SECONDS: "3" } }, breakable(faults));
+  const on = await stage({ limits: { leaseSeconds: 3 } }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
   faults.insteadOfLeases = () => Promise.reject(unreachable());

@@ -46,16 +46,16 @@ export class Claims {
   constructor(deps: ProcessDeps, registry: ProcessRegistry) {
     this.#deps = deps;
     this.#registry = registry;
-    this.#lease = deps.isAlone ? null : new Lease(deps.config.node.lease_seconds * 1000, () => this.#loseAll());
+    this.#lease = deps.isAlone ? null : new Lease(deps.limits.leaseSeconds * 1000, () => this.#loseAll());
   }
 
   /** Resumes what should run and no node runs, now and whenever it becomes free. Resolves with how many run. */
   async open(): Promise<number> {
-    const { config, isAlone } = this.#deps;
+    const { limits, isAlone } = this.#deps;
     this.#lease?.renew(performance.now());
     await this.#claimFree(isAlone);
     // Renewed meanwhile: resuming many takes long.
-    this.#renewing.start(config.node.renew_seconds * 1000);
+    this.#renewing.start(limits.renewMs);
     await this.#resumeAll();
     return this.#registry.all.length;
   }
@@ -110,16 +110,16 @@ export class Claims {
   }
 
   async #claimFree(isAlone: boolean): Promise<void> {
-    const { sql, nodeUuid, config } = this.#deps;
+    const { sql, nodeUuid, limits } = this.#deps;
     while (!this.#closing.signal.aborted) {
-      const rows = await claimFree(sql, nodeUuid, config.node.lease_seconds, isAlone);
+      const rows = await claimFree(sql, nodeUuid, limits.leaseSeconds, isAlone);
       for (const row of rows) this.#orphans.set(row.uuid, row);
       if (rows.length === 0) return;
     }
   }
 
   async #renewAll(): Promise<number> {
-    const { config, log } = this.#deps;
+    const { limits, log } = this.#deps;
     try {
       await this.#renew();
       await this.#removeFailedStarts();
@@ -129,17 +129,17 @@ export class Claims {
     } catch (error) {
       log.warn({ err: error }, "claims could not be renewed; retrying");
     }
-    return config.node.renew_seconds * 1000 * (0.75 + Math.random() / 4);
+    return limits.renewMs * (0.75 + Math.random() / 4);
   }
 
   async #renew(): Promise<void> {
-    const { sql, nodeUuid, config } = this.#deps;
+    const { sql, nodeUuid, limits } = this.#deps;
     // Listed before the query: what is claimed while it runs is not in its result.
     const processes = this.#registry.all;
     const orphans = [...this.#orphans.values()];
     const askedMs = performance.now();
     const claims: readonly Claim[] = [...processes.map(({ record }) => record.claim), ...orphans];
-    const result = await renewClaims(sql, nodeUuid, config.node.lease_seconds, claims);
+    const result = await renewClaims(sql, nodeUuid, limits.leaseSeconds, claims);
     this.#lease?.renew(askedMs);
     const renewed = new Map(result.map((claim) => [claim.uuid, claim]));
     for (const process of processes) {

@@ -38,7 +38,7 @@ for (const desired of ["running", "paused"] as const)
   });
 
 test("a stop does not wait for a runner that is loading", async () => {
-  const on = await stage({ settings: { RUNNERS_LOAD_SECONDS: "600" } });
+  const on = await stage({ limits: { loadMs: 600_000 } });
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
   const restarting = on.waitFor(uuid, ({ type }) => type === "restarting");
@@ -86,7 +86,7 @@ test("repairs an attach whose commit response was lost when it is retried", asyn
 });
 
 test("limits the number of waiting commands, and rejects others with a retry delay", async () => {
-  const { supervisor, user, start } = await stage({ settings: { RUNNERS_REPLY_SECONDS: "600" } });
+  const { supervisor, user, start } = await stage({ limits: { replyMs: 600_000 } });
   const uuid = await start({ ignoresPause: true });
   const paused = assert.rejects(supervisor.pause(user, uuid), rejectsWith("wrong_state"));
   const asked = Promise.allSettled(Array.from({ length: 100 }, () => supervisor.describe(user, uuid, "json")));

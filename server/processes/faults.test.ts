@@ -84,11 +84,14 @@ test("pauses a paused process again after its runner is killed", async () => {
 for (const [what, script, settings] of [
   ["exits by itself", { exitAt: 3 }, {}],
   ["sends an invalid message", { garbageAt: 3 }, {}],
-  ["hangs", { hangAt: 3 }, { RUNNERS_SILENT_SECONDS: "2" }],
+  ["hangs", { hangAt: 3 }, {}],
   ["exceeds its memory limit", { growsAt: 3 }, { RUNNERS_MEMORY_BYTES: String(2 ** 28) }],
 ] as const)
   test(`restarts a runner that ${what}, and fails the process when that happens too often`, async () => {
-    const { start, ended } = await stage({ settings: { RUNNERS_RESTARTS: "1", ...settings } });
+    const { start, ended } = await stage({
+      settings: { RUNNERS_RESTARTS: "1", ...settings },
+      limits: { silentMs: 2_000 },
+    });
     const failed = await ended(await start(script));
     assert.deepEqual([failed?.state, failed?.errorCode, failed?.restarts], ["failed", "pipeline_failed", 1]);
     assert.match(failed?.errorDetail ?? "", /crashed more than 1 times within 300 s; the last time: the runner/);
@@ -113,7 +116,8 @@ test("fails a process whose live source is given up, without showing its passwor
 
 test("stops, but does not pause, a process that waits for its restart", async () => {
   const on = await stage({
-    settings: { RUNNERS_RESTART_FIRST_SECONDS: "600", RUNNERS_RESTART_MOST_SECONDS: "600" },
+    settings: { RUNNERS_RESTART_MOST_SECONDS: "600" },
+    limits: { restartFirstMs: 600_000 },
   });
   const uuid = await on.start();
   const starting = on.waitFor(uuid, (notice) => notice.type === "restarting");
@@ -126,7 +130,7 @@ test("stops, but does not pause, a process that waits for its restart", async ()
 });
 
 test("replaces a runner that does not reply", async () => {
-  const on = await stage({ settings: { RUNNERS_REPLY_SECONDS: "1" } });
+  const on = await stage({ limits: { replyMs: 1_000 } });
   const uuid = await on.start({ ignoresPause: true });
   const states = statesUntil(on, uuid, "running");
   await assert.rejects(on.supervisor.pause(on.user, uuid), rejectsWith("pipeline_failed"));
@@ -155,7 +159,7 @@ test("a restarted server resumes what should run, as it was", async () => {
 
 test("resumes the processes of a server that does not renew its lease, which loses them for good", async () => {
   // The first one does not renew, as if its machine hung.
-  const first = await stage({ settings: { NODE_LEASE_SECONDS: "1200", NODE_RENEW_SECONDS: "600" } });
+  const first = await stage({ limits: { leaseSeconds: 1200, renewMs: 600_000 } });
   const { user, sourceUuid } = first;
   const uuid = await first.start();
   const track = await highestTrack(first, uuid);
@@ -251,8 +255,8 @@ test("waits for a live source that is offline when its process is resumed", asyn
 test("finds a lost source whose name resolves to another address, without counting a crash", async () => {
   const [here, there] = ["rtsp://192.0.2.1/", "rtsp://192.0.2.2/"];
   let place = here;
-  const settings = { RECONNECT_LOOKUP_SECONDS: "0.1" };
-  const { supervisor, start, inside, waitFor, row } = await stage({ settings, locate: async () => place });
+  const limits = { lookupMs: 100 };
+  const { supervisor, start, inside, waitFor, row } = await stage({ limits, locate: async () => place });
   const uuid = await start({ reconnectAt: 1, reconnectFrom: here });
   const isLost = () => supervisor.view(uuid)?.reconnecting;
   await waitFor(uuid, () => isLost() === true);

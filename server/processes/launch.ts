@@ -4,6 +4,7 @@ import type { RunnerJob } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
 import type { Semaphore } from "../async/semaphore.ts";
 import { TIMED_OUT, unlessAborted, withTimeout } from "../async/timing.ts";
+import { NODE_LEASE } from "../store/nodes.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import type { Feed } from "./feed.ts";
 import type { ProcessBranches, ProcessOutputs } from "./outputs.ts";
@@ -15,23 +16,41 @@ import type { Runner, RunnerLink, RunnerListener, SuppliedProperties } from "./r
 import type { RunnerPool } from "./runner-pool.ts";
 import type { StateMachine } from "./state-machine.ts";
 
-/** Of the configuration, in milliseconds. */
-export const readLimits = ({ runners, reconnect, database }: Config) => ({
+/** An operator sets the others (`runners`, `reconnect`). */
+export const LIMITS = {
+  ...NODE_LEASE,
+  /** Time limit for loading a runner. */
+  loadMs: 30_000,
+  /** Grace period before a stopping runner is killed. */
+  stopMs: 5_000,
+  /** Timeout of requests to a runner. */
+  replyMs: 10_000,
+  /** A running runner reports every second; without messages it is restarted after this time. */
+  silentMs: 15_000,
+  /** Number of processes that start concurrently; new processes before restarts. */
+  parallel: 2,
+  /** Time window for `runners.restarts`. */
+  restartWindowMs: 300_000,
+  /** Delay before the first restart of a crashed runner; doubles with every restart. */
+  restartFirstMs: 500,
+  /** Interval of name lookups for lost sources and failing outputs. */
+  lookupMs: 10_000,
+  /** Interval for storing the used minutes. */
+  usageMs: 5_000,
+};
+export type FixedLimits = Readonly<typeof LIMITS>;
+
+/** All of them, also those of the configuration. */
+export const readLimits = ({ runners, reconnect, database }: Config, fixed: FixedLimits) => ({
+  ...fixed,
   startMs: runners.start_seconds * 1000,
-  loadMs: runners.load_seconds * 1000,
-  stopMs: runners.stop_seconds * 1000,
-  replyMs: runners.reply_seconds * 1000,
-  /** A running runner reports every second. */
-  silentMs: runners.silent_seconds * 1000,
   saveMs: database.statement_seconds * 1000,
   /** A live source that stays lost for longer ends its process. */
   giveUpMs: reconnect.give_up_seconds * 1000,
-  /** Interval of name lookups for lost sources and failing outputs. */
-  lookupMs: reconnect.lookup_seconds * 1000,
   restart: {
     restarts: runners.restarts,
-    windowMs: runners.restart_window_seconds * 1000,
-    firstMs: runners.restart_first_seconds * 1000,
+    windowMs: fixed.restartWindowMs,
+    firstMs: fixed.restartFirstMs,
     maxMs: runners.restart_most_seconds * 1000,
   },
 });

@@ -91,7 +91,7 @@ test("shows the status of outputs without secrets, and resets it with every runn
 });
 
 test("rejects an output at a denied address, and retries one whose name cannot be resolved", async () => {
-  const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" } });
+  const opened = await stage({ limits: { lookupMs: 100 } });
   const { supervisor, user, start, row, inside } = opened;
   const uuid = await start();
   const at = async (url: string): Promise<string> => {
@@ -119,7 +119,7 @@ test("attaches an output when its name is resolved, and again when its address c
       return failing?.params.address === address ? failing : { params: { url: "rtmp://x", address }, release() {} };
     },
   };
-  const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" }, needs: routes });
+  const opened = await stage({ limits: { lookupMs: 100 }, needs: routes });
   const { supervisor, user, start } = opened;
   const uuid = await start({ outputStatus: "retrying" });
   const output = await addOutput(database.sql, user, "rtmp");
@@ -146,7 +146,7 @@ test("records a process of a key with recording, one file per runner, while ther
     recordings,
     prepare: async ({ params }) => ({ params, offers: new Set<string>(), slots }),
   };
-  const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" }, needs });
+  const opened = await stage({ limits: { lookupMs: 100 }, needs });
   const { supervisor, user, sourceUuid, inside } = opened;
   const begin = async (hasRecording: boolean) =>
     (await supervisor.start({ user: { ...user, hasRecording }, sourceUuid, graph: "detect", params: {} })).uuid;

@@ -85,7 +85,7 @@ export class ProcessRegistry {
   }
 
   startMetering(): void {
-    this.#metering.start(this.#deps.config.usage.flush_seconds * 1000);
+    this.#metering.start(this.#deps.limits.usageMs);
   }
 
   stopMetering(): Promise<void> {
@@ -126,8 +126,8 @@ export class ProcessRegistry {
 
   /** Stores progress and usage, and stops the processes of users who may not run any. */
   async #meter(): Promise<number> {
-    const { config, log, limits } = this.#deps;
-    const maxMs = config.usage.flush_seconds * 1000;
+    const { log, limits } = this.#deps;
+    const maxMs = limits.usageMs;
     try {
       for (const process of this.all)
         if (process.state === "running" || process.state === "paused") void process.record.save();

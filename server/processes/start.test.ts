@@ -31,8 +31,9 @@ const LIMIT_SECONDS = 2;
 const MARGIN = 2;
 
 async function stage(options: StageOptions = {}): Promise<Stage> {
-  const settings = { RUNNERS_START_SECONDS: `${LIMIT_SECONDS}`, RUNNERS_LOAD_SECONDS: "600", ...options.settings };
-  const opened = await openStage(database.sql, { ...options, settings });
+  const settings = { RUNNERS_START_SECONDS: `${LIMIT_SECONDS}`, ...options.settings };
+  const limits = { loadMs: 600_000, ...options.limits };
+  const opened = await openStage(database.sql, { ...options, settings, limits });
   open.push(opened);
   return opened;
 }
@@ -87,7 +88,7 @@ test("counts the time before the start: rejects a request that waited for longer
 });
 
 test("starts beyond the parallel limit wait, under the same time limit", async () => {
-  const on = await stage({ settings: { RUNNERS_PARALLEL: "1" } });
+  const on = await stage({ limits: { parallel: 1 } });
   const [first, second] = await Promise.all([failStart(on, { plays: false }), failStart(on, { plays: false })]);
   assert.deepEqual([first.code, second.code], ["pipeline_failed", "pipeline_failed"]);
 });

@@ -88,7 +88,7 @@ export class Starter {
   }
 
   async #insert(order: StartOrder, checked: CheckedOrder, limit: StartLimit): Promise<ProcessRow> {
-    const { sql, nodeUuid, config } = this.#deps;
+    const { sql, nodeUuid, limits } = this.#deps;
     const { user, sourceUuid, graph, graphText = null, forSeconds } = order;
     const { input, params, alertNode = null } = checked;
     const uuid = newUuid();
@@ -99,7 +99,7 @@ export class Starter {
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid },
         takesAlerts: alertNode !== null,
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
-        leaseSeconds: config.node.lease_seconds,
+        leaseSeconds: limits.leaseSeconds,
       },
       user.limits.processes,
     );

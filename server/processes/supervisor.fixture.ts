@@ -12,19 +12,15 @@ import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import type { FixedLimits } from "./launch.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
 import { Supervisor, type SupervisorDeps } from "./supervisor.ts";
 
 export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);
 
 /** Short, so that tests of limits are quick; long enough that a busy machine causes no faults. */
-const SETTINGS = {
-  RUNNERS_SPARE: "0",
-  RUNNERS_RESTART_FIRST_SECONDS: "0.1",
-  RUNNERS_RESTART_MOST_SECONDS: "0.1",
-  USAGE_FLUSH_SECONDS: "0.2",
-  NODE_RENEW_SECONDS: "0.2",
-};
+const SETTINGS = { RUNNERS_SPARE: "0", RUNNERS_RESTART_MOST_SECONDS: "0.1" };
+const LIMITS = { restartFirstMs: 100, usageMs: 200, renewMs: 200 };
 
 export interface Stage {
   readonly supervisor: Supervisor;
@@ -46,6 +42,7 @@ export interface Stage {
 
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
+  readonly limits?: Partial<FixedLimits>;
   readonly isFile?: boolean;
   /** Its telemetry setting, read at each start. */
   telemetry?(): TelemetrySetting | null;
@@ -86,6 +83,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
       type === "rtmp" || type === "rtsp" ? { params: { url }, release() {} } : null,
     recordings: { isAllowed: () => false, segmentMs: 600_000, nextFile: async () => "/missing/0.mp4" },
     metrics: null,
+    limits: { ...LIMITS, ...options.limits },
     ...options.needs,
   });
   await supervisor.resumeAll();

@@ -84,7 +84,7 @@ for (const hello of ["crash", "garbage", "old", "never"])
   test(`reports a runner with a bad first message (${hello}) as pipeline_failed`, async () => {
     process.env.SCRIPTED_HELLO = hello;
     try {
-      const { start } = await stage({ settings: { RUNNERS_LOAD_SECONDS: "1" } });
+      const { start } = await stage({ limits: { loadMs: 1_000 } });
       await assert.rejects(start(), rejectsWith("pipeline_failed"));
     } finally {
       delete process.env.SCRIPTED_HELLO;
@@ -185,7 +185,7 @@ test("finishes a process at the end of its file", async () => {
 });
 
 test("kills a runner that does not stop", async () => {
-  const { supervisor, user, start, inside } = await stage({ settings: { RUNNERS_STOP_SECONDS: "0.5" } });
+  const { supervisor, user, start, inside } = await stage({ limits: { stopMs: 500 } });
   const uuid = await start({ ignoresStop: true });
   const { pid } = await inside(uuid);
   await supervisor.stop(user, uuid);

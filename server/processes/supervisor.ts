@@ -12,7 +12,7 @@ import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
 import { Claims } from "./claims.ts";
 import { notFound, notHere, wrongState } from "./errors.ts";
-import { type ProcessLimits, readLimits } from "./launch.ts";
+import { type FixedLimits, LIMITS, type ProcessLimits, readLimits } from "./launch.ts";
 import type { Process } from "./process.ts";
 import type {
   BranchList,
@@ -36,6 +36,8 @@ export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool" | "
   readonly folders: RunnerFolders | null;
   /** The module that runners run. */
   readonly runnerEntry: URL;
+  /** For tests. */
+  readonly limits?: Partial<FixedLimits>;
 }
 
 /** Interval of checks whether another node has stopped a process. */
@@ -52,13 +54,13 @@ export class Supervisor implements Processes {
   private constructor(deps: SupervisorDeps) {
     const { config, log, runnerEntry: entry, confinement, folders } = deps;
     const { spare: count, memory_bytes: memoryBytes, writable: writes } = config.runners;
-    const limits = readLimits(config);
+    const limits = readLimits(config, { ...LIMITS, ...deps.limits });
     this.#deps = deps;
     this.#limits = limits;
     this.#pool = new RunnerPool({
       ...{ entry, confinement, folders, log, count, memoryBytes, writes, ...limits, ...limits.restart },
     });
-    const slots = new Semaphore(config.runners.parallel);
+    const slots = new Semaphore(limits.parallel);
     const processDeps = { ...deps, limits, pool: this.#pool, slots };
     this.#registry = new ProcessRegistry(processDeps);
     this.#claims = new Claims(processDeps, this.#registry);
@@ -246,8 +248,8 @@ export class Supervisor implements Processes {
 
   /** Stops what other nodes run, or none yet. Resolves with those that have ended. */
   async #stopUnheld(userUuid: string, uuid: string | null): Promise<readonly string[]> {
-    const { stopMs, saveMs } = this.#limits;
-    const untilMs = performance.now() + this.#deps.config.node.renew_seconds * 1000 + stopMs + saveMs;
+    const { stopMs, saveMs, renewMs } = this.#limits;
+    const untilMs = performance.now() + renewMs + stopMs + saveMs;
     const stopped = new Set<string>();
     for (;;) {
       const claims = await this.#claims.stopUnheld(userUuid, uuid);

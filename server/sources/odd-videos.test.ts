@@ -16,21 +16,14 @@ import { VideoProbe } from "./probe.ts";
 import { PROBE_ENTRY } from "./sources.fixture.ts";
 
 const run = promisify(execFile);
-const LIMITS = {
-  at_once: 4,
-  probe_seconds: 60,
-  probe_memory_bytes: 2 ** 30,
-  probes_at_once: 2,
-  least_bytes: 65_536,
-  step_bytes: 65_536,
-};
+const CONFIG = { probe_seconds: 60 };
 
 let folder: string;
 let probe: VideoProbe;
 let film: Buffer;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "windhover-odd-"));
-  probe = new VideoProbe(PROBE_ENTRY, await testConfinement(), LIMITS, silentLog);
+  probe = new VideoProbe(PROBE_ENTRY, await testConfinement(), CONFIG, silentLog);
   film = await encode("film.mp4", ["-movflags", "+faststart"]);
 });
 after(() => rm(folder, { recursive: true }));

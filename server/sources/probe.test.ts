@@ -11,27 +11,17 @@ import { silentLog } from "../store/database.fixture.ts";
 import { VideoProbe } from "./probe.ts";
 import { PROBE_ENTRY } from "./sources.fixture.ts";
 
-const LIMITS = {
-  at_once: 4,
-  probe_seconds: 30,
-  probe_memory_bytes: 2 ** 30,
-  probes_at_once: 2,
-  least_bytes: 65_536,
-  step_bytes: 65_536,
-};
+const CONFIG = { probe_seconds: 30 };
 
 const confinement = await testConfinement();
 const never = new AbortController().signal;
 
 /** The outcome when the probe is this program. */
-const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
+const examineWith = (program: string, config = CONFIG, limits?: { memoryBytes: number; atOnce: number }) =>
   withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
     await writeFile(entry, program);
-    return new VideoProbe(pathToFileURL(entry), confinement, { ...LIMITS, ...limits }, silentLog).examine(
-      "file.mp4",
-      never,
-    );
+    return new VideoProbe(pathToFileURL(entry), confinement, config, silentLog, limits).examine("file.mp4", never);
   });
 
 const refusal = (message: RegExp) => ({ name: "ServiceError", code: "video_invalid", message });
@@ -40,7 +30,7 @@ test("examines several videos at once", async () => {
   await withFolder(async (folder) => {
     const file = join(folder, "film.mp4");
     await makeFilm(file, 10, false);
-    const probe = new VideoProbe(PROBE_ENTRY, confinement, LIMITS, silentLog);
+    const probe = new VideoProbe(PROBE_ENTRY, confinement, CONFIG, silentLog);
     const found = await Promise.all([1, 2, 3].map(() => probe.examine(file, never)));
     for (const { codec, width, height } of found) assert.deepEqual([codec, width, height], ["video/x-h264", 64, 48]);
   });
@@ -55,7 +45,8 @@ test("kills a probe that does not end", async () => {
 
 test("kills a probe that uses too much memory", async () => {
   const program = "const all = []; setInterval(() => all.push(Buffer.alloc(2 ** 24, 1)), 1)";
-  await assert.rejects(examineWith(program, { probe_memory_bytes: 2 ** 28 }), refusal(/used \d+ MiB; the limit is/));
+  const limits = { memoryBytes: 2 ** 28, atOnce: 1 };
+  await assert.rejects(examineWith(program, CONFIG, limits), refusal(/used \d+ MiB; the limit is/));
 });
 
 test("rejects the file if the probe crashes or returns nothing or invalid output", async () => {
@@ -85,8 +76,8 @@ test("an aborted request leaves the queue at once, and its probe is killed", asy
       entry,
       `import { connect } from "node:net"; connect(${port}, "127.0.0.1").write(process.argv[2]); setInterval(() => {}, 1000);`,
     );
-    const limits = { ...LIMITS, probe_seconds: 600, probes_at_once: 1 };
-    const probe = new VideoProbe(pathToFileURL(entry), confinement, limits, silentLog);
+    const limits = { memoryBytes: 2 ** 30, atOnce: 1 };
+    const probe = new VideoProbe(pathToFileURL(entry), confinement, { probe_seconds: 600 }, silentLog, limits);
     const clients = ["first", "second"].map((name) => ({ file: join(folder, name), gone: new AbortController() }));
     const [first, second] = clients.map(({ file, gone }) => probe.examine(file, gone.signal));
     first?.catch(() => {});

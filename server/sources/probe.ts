@@ -9,22 +9,31 @@ import { ServiceError } from "../service-error.ts";
 import { checkBy } from "../validation.ts";
 
 const MAX_OUTPUT_BYTES = 65_536;
+/** An operator sets the others (`uploads`). */
+const LIMITS = {
+  /** Maximum memory of a probe. */
+  memoryBytes: 2 ** 30,
+  /** Maximum number of concurrent probes; others wait. */
+  atOnce: 2,
+};
 
 const check = checkBy(ProbeResult);
 
 export class VideoProbe {
   readonly #entry: URL;
   readonly #confinement: Confinement;
-  readonly #limits: Config["uploads"];
+  readonly #config: Config["uploads"];
+  readonly #memoryBytes: number;
   readonly #log: Logger;
   readonly #slots: Semaphore;
 
-  constructor(entry: URL, confinement: Confinement, limits: Config["uploads"], log: Logger) {
+  constructor(entry: URL, confinement: Confinement, config: Config["uploads"], log: Logger, limits = LIMITS) {
     this.#entry = entry;
     this.#confinement = confinement;
-    this.#limits = limits;
+    this.#config = config;
+    this.#memoryBytes = limits.memoryBytes;
     this.#log = log;
-    this.#slots = new Semaphore(limits.probes_at_once);
+    this.#slots = new Semaphore(limits.atOnce);
   }
 
   /** Rejects with `video_invalid` and the reason; with `malformed_request` when the signal is aborted. */
@@ -46,7 +55,8 @@ export class VideoProbe {
   }
 
   #run(file: string, signal: AbortSignal): Promise<{ output: string; errors: string; end: string }> {
-    const { probe_seconds: seconds, probe_memory_bytes: memoryBytes } = this.#limits;
+    const { probe_seconds: seconds } = this.#config;
+    const memoryBytes = this.#memoryBytes;
     const child = this.#confinement.spawn({ entry: this.#entry, args: [file], memoryBytes, reads: [file] });
     let end = "";
     const kill = (reason: string) => {

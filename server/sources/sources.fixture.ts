@@ -14,6 +14,7 @@ import { renewNode } from "../store/nodes.ts";
 import type { User, UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { Sources } from "./sources.ts";
+import type { UploadLimits } from "./uploads.ts";
 
 export const PROBE_ENTRY = new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url);
 
@@ -49,7 +50,10 @@ export interface SourcesService {
 
 export const GENEROUS = { sources: 100, outputsRegistered: 100, videoBytes: 500 * 2 ** 20, storageBytes: 10 * 2 ** 30 };
 
-export async function openSourcesService(settings: Readonly<Record<string, string>> = {}): Promise<SourcesService> {
+export async function openSourcesService(
+  settings: Readonly<Record<string, string>> = {},
+  limits: Partial<UploadLimits> = {},
+): Promise<SourcesService> {
   const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
   const config = makeConfig({ DATA_DIR: dataDir, DISK_RESERVE_BYTES: "0", ...settings });
   const database = await testDatabase();
@@ -60,7 +64,7 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   const media = new StillMedia();
   const signer = testSigner();
   const needs = { sql, config, log: silentLog, nodeUuid, media, signer, confinement: await testConfinement() };
-  const open = () => Sources.open({ ...needs, probeEntry: PROBE_ENTRY });
+  const open = () => Sources.open({ ...needs, probeEntry: PROBE_ENTRY, limits });
   const sources = await open();
   const app = await openApp(
     [

@@ -25,7 +25,7 @@ import { type Locate, locateStream } from "./locate-stream.ts";
 import { VideoProbe } from "./probe.ts";
 import { changeSource, registerStream } from "./registration.ts";
 import { maskTelemetry } from "./telemetry-cfg.ts";
-import { type UploadCall, Uploads } from "./uploads.ts";
+import { type UploadCall, type UploadLimits, Uploads } from "./uploads.ts";
 import { Settling, VideoFolder } from "./video-files.ts";
 
 interface SourcesDeps {
@@ -38,6 +38,8 @@ interface SourcesDeps {
   readonly confinement: Confinement;
   readonly media: Media;
   readonly signer: Signer;
+  /** For tests. */
+  readonly limits?: Partial<UploadLimits>;
 }
 
 /** The input of a process. */

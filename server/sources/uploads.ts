@@ -6,7 +6,6 @@ import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import { Alias } from "../../schemas/api/sources.ts";
-import type { Config } from "../../schemas/config.ts";
 import type { VideoFacts } from "../../schemas/probe.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -32,9 +31,20 @@ import {
 } from "./upload-form.ts";
 import { diskFull, type VideoFolder } from "./video-files.ts";
 
+/** An operator sets the others (`limits`). */
+const LIMITS = {
+  /** Maximum number of concurrent uploads per key. */
+  atOnce: 4,
+  /** Minimum progress of an upload in this time. */
+  idleMs: 60_000,
+  leastBytes: 65_536,
+  /** Step in which storage is reserved for an upload of unknown length. */
+  stepBytes: 8 * 2 ** 20,
+};
+export type UploadLimits = Readonly<typeof LIMITS>;
+
 interface UploadDeps {
   readonly sql: Sql;
-  readonly config: Config;
   readonly log: Logger;
   readonly folder: VideoFolder;
   readonly nodeUuid: string;
@@ -42,6 +52,8 @@ interface UploadDeps {
   examine(file: string, signal: AbortSignal): Promise<VideoFacts>;
   /** Keeps or removes a partial file once its source is known to exist or not. Never rejects. */
   settle(fileName: string): Promise<void>;
+  /** For tests. */
+  readonly limits?: Partial<UploadLimits>;
 }
 
 export interface UploadCall {
@@ -64,6 +76,7 @@ const checkAlias = checkBy(Alias);
 
 export class Uploads {
   readonly #deps: UploadDeps;
+  readonly #limits: UploadLimits;
   /** By user. */
   readonly #active = new Map<string, number>();
   /** Reservations that could not be released while the database was unavailable. */
@@ -71,12 +84,13 @@ export class Uploads {
 
   constructor(deps: UploadDeps) {
     this.#deps = deps;
+    this.#limits = { ...LIMITS, ...deps.limits };
   }
 
   async receive(call: UploadCall): Promise<Registered> {
     const { user } = call;
     const active = this.#active.get(user.uuid) ?? 0;
-    const max = this.#deps.config.uploads.at_once;
+    const max = this.#limits.atOnce;
     if (active >= max) {
       const detail = `Upload limit reached: ${active} uploads of this key are in progress, the limit is ${max}; wait for one to end`;
       throw new ServiceError("rate_limited", { detail, retryAfterSeconds: 5 });
@@ -96,7 +110,8 @@ export class Uploads {
     const uuid = newUuid();
     const parser = createParser(raw);
     const length = raw.headers["content-length"];
-    const reservation = new Reservation(this.#deps, uuid, user, length === undefined ? null : Number(length));
+    const declared = length === undefined ? null : Number(length);
+    const reservation = new Reservation(this.#deps, this.#limits, uuid, user, declared);
     const file = new PartialFile((bytes) => reservation.expect(bytes));
     try {
       await this.#release();
@@ -114,11 +129,11 @@ export class Uploads {
   }
 
   async #save(uuid: string, raw: IncomingMessage, parser: FormParser, file: PartialFile): Promise<ReceivedVideo> {
-    const { folder, config } = this.#deps;
+    const { folder } = this.#deps;
+    const { idleMs, leastBytes } = this.#limits;
     const names: VideoName[] = [];
     const { alias } = await readForm(raw, parser, {
-      idleMs: config.http.idle_seconds * 1000,
-      leastBytes: config.uploads.least_bytes,
+      ...{ idleMs, leastBytes },
       savedBytes: () => file.bytes,
       save: async (stream, given) => {
         const name = readVideoName(given);
@@ -181,7 +196,8 @@ const fileNameOf = (uuid: string, { extension }: VideoName): string => `${uuid}.
 
 /** Storage of the user and disk space that an upload may use, reserved as it grows. */
 class Reservation {
-  readonly #deps: Pick<UploadDeps, "sql" | "config" | "folder" | "nodeUuid">;
+  readonly #deps: Pick<UploadDeps, "sql" | "folder" | "nodeUuid">;
+  readonly #stepBytes: number;
   readonly #uuid: string;
   readonly #user: User;
   readonly #declared: number | null;
@@ -189,8 +205,9 @@ class Reservation {
   #isGranted = true;
 
   /** @param declared length of the whole form, if known */
-  constructor(deps: UploadDeps, uuid: string, user: User, declared: number | null) {
+  constructor(deps: UploadDeps, { stepBytes }: UploadLimits, uuid: string, user: User, declared: number | null) {
     this.#deps = deps;
+    this.#stepBytes = stepBytes;
     this.#uuid = uuid;
     this.#user = user;
     this.#declared = declared;
@@ -217,7 +234,7 @@ class Reservation {
     if (bytes > videoBytes) throw tooLarge(videoBytes);
     if (bytes <= this.#granted) return;
     if (!this.#isGranted) throw storageFull(storageBytes);
-    await this.#grow(bytes, Math.min(videoBytes, bytes + this.#deps.config.uploads.step_bytes));
+    await this.#grow(bytes, Math.min(videoBytes, bytes + this.#stepBytes));
   }
 
   async #grow(bytes: number, wanted: number): Promise<void> {

@@ -14,7 +14,7 @@ import { childCommand } from "../../test/child.fixture.ts";
 import { findFreePort } from "../../test/ports.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { connectClient, DatabaseFault } from "./client.ts";
-import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
+import { DATABASE_LIMITS, PATIENT, silentLog, testPostgres } from "./database.fixture.ts";
 import { openDatabase, readDatabaseUrl } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { TEST_SECRETS, testKeyring } from "./sealing/test-key.fixture.ts";
@@ -77,7 +77,7 @@ test("a killed server leaves no PostgreSQL running, and the next one finds what 
     server.kill("SIGKILL");
     await once(server, "exit");
     // At once: PostgreSQL may still be shutting down, and is waited for.
-    const database = await openDatabase(configure(dataDir), silentLog);
+    const database = await openDatabase(configure(dataDir), silentLog, PATIENT);
     await waitForEnd(pid);
     assert.equal((await database.sql`select from birds`).length, round);
     await database.close();
@@ -113,7 +113,7 @@ test("a full disk leaves no incomplete database", async () => {
   const said = await readAll(server.stderr);
   assert.match(said, /A database could not be created in/);
   assert.deepEqual((await readdir(join(dataDir, "postgres"))).sort(), ["socket"]);
-  const database = await openDatabase(configure(dataDir), silentLog);
+  const database = await openDatabase(configure(dataDir), silentLog, PATIENT);
   await database.close();
 });
 
@@ -135,7 +135,7 @@ test("a user other than root runs it as itself", {
   await once(server, "exit");
   await waitForEnd(pid);
   await assert.rejects(
-    openDatabase(configure(dataDir), silentLog),
+    openDatabase(configure(dataDir), silentLog, PATIENT),
     (error) => error instanceof DatabaseFault && /Start Windhover as the same user as before/.test(error.message),
   );
 });
@@ -151,11 +151,11 @@ test("connects to a database URL over TCP, and does not reveal a wrong password"
   );
   await admin`select pg_reload_conf()`;
   const url = (password: string) => `postgres://falcon:${password}@127.0.0.1:${port}/postgres`;
-  const database = await openDatabase(configure("/nowhere", url("w1ngs")), silentLog);
+  const database = await openDatabase(configure("/nowhere", url("w1ngs")), silentLog, PATIENT);
   assert.equal((await database.sql`select from users`).length, 0);
   await database.close();
   await assert.rejects(
-    openDatabase(configure("/nowhere", url("feathers")), silentLog),
+    openDatabase(configure("/nowhere", url("feathers")), silentLog, PATIENT),
     (error) =>
       error instanceof DatabaseFault && /rejects user falcon/.test(error.message) && !/feathers/.test(error.message),
   );

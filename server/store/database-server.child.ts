@@ -8,7 +8,7 @@
  */
 
 import { DatabaseFault } from "./client.ts";
-import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
+import { DATABASE_LIMITS, PATIENT, silentLog } from "./database.fixture.ts";
 import { openDatabase } from "./database.ts";
 import { TEST_SECRETS } from "./sealing/test-key.fixture.ts";
 
@@ -17,6 +17,7 @@ try {
   const database = await openDatabase(
     { data_dir: dataDir, database: DATABASE_LIMITS, secrets: TEST_SECRETS },
     silentLog,
+    PATIENT,
   );
   const [row] = await database.sql<{ pid: string }[]>`
     select split_part(pg_read_file('postmaster.pid'), E'\n', 1) as pid`;

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { openDatabase } from "./database.ts";
+import { type DatabaseLimits, openDatabase } from "./database.ts";
 import { readMigrations } from "./migrate.ts";
 import { findPrograms } from "./postgres-setup.ts";
 
@@ -20,16 +20,8 @@ const run = promisify(execFile);
 const TEMPLATES = fileURLToPath(new URL("../../build/test-database/", import.meta.url));
 const INITIALISE = new URL("./postgres-setup.ts", import.meta.url);
 /** Long enough for a machine that is busy with other tests. */
-const LIMITS: Config["database"] = {
-  url: null,
-  connections: 2,
-  start_seconds: 120,
-  stop_seconds: 120,
-  statement_seconds: 120,
-  wait_seconds: 120,
-  restart_first_seconds: 1,
-  restart_most_seconds: 1,
-};
+const CONFIG: Config["database"] = { url: null, connections: 2, start_seconds: 120, statement_seconds: 120 };
+const LIMITS: DatabaseLimits = { stopSeconds: 120, waitMs: 120_000, restart: { firstMs: 1_000, maxMs: 1_000 } };
 
 /** Puts a ready database into this data directory, so that a server does not have to create one. */
 export async function copyDatabase(dataDir: string): Promise<void> {
@@ -74,8 +66,9 @@ async function makeTemplate(template: string): Promise<void> {
   const fresh = `${template}.${process.pid}`;
   try {
     const database = await openDatabase(
-      { data_dir: begun, database: LIMITS, secrets: { key: null, key_file: null } },
+      { data_dir: begun, database: CONFIG, secrets: { key: null, key_file: null } },
       pino({ level: "silent" }),
+      LIMITS,
     );
     await database.close();
     await mkdir(TEMPLATES, { recursive: true });

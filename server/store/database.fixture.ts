@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Clients, connectClient, type Sql } from "./client.ts";
-import { readDatabaseUrl } from "./database.ts";
+import { type DatabaseLimits, readDatabaseUrl } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { guardSql } from "./guard.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
@@ -20,12 +20,10 @@ export const DATABASE_LIMITS: Config["database"] = {
   url: null,
   connections: 10,
   start_seconds: 60,
-  stop_seconds: 20,
   statement_seconds: 20,
-  wait_seconds: 20,
-  restart_first_seconds: 0.02,
-  restart_most_seconds: 1,
 };
+/** Long enough for a busy machine; restarts are quick. */
+export const PATIENT: DatabaseLimits = { stopSeconds: 20, waitMs: 20_000, restart: { firstMs: 20, maxMs: 1_000 } };
 
 export const silentLog: Logger = pino({ level: "silent" });
 
@@ -52,7 +50,7 @@ export async function testPostgres(settings: Readonly<Record<string, string>> = 
       dataDir,
       connections: 50,
       startSeconds: DATABASE_LIMITS.start_seconds,
-      stopSeconds: DATABASE_LIMITS.stop_seconds,
+      stopSeconds: PATIENT.stopSeconds,
       settings,
       isTemporary: true,
       log: silentLog,

@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { DatabaseFault } from "./client.ts";
-import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
+import { DATABASE_LIMITS, PATIENT, silentLog } from "./database.fixture.ts";
 import { borrowDatabase, type Database, openDatabase } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { TEST_SECRETS } from "./sealing/test-key.fixture.ts";
@@ -27,9 +27,9 @@ async function filledDataDir(): Promise<string> {
   return folder;
 }
 
-const configure = (dataDir: string, changes: Partial<typeof DATABASE_LIMITS> = {}) => ({
+const configure = (dataDir: string) => ({
   data_dir: dataDir,
-  database: { ...DATABASE_LIMITS, ...changes },
+  database: DATABASE_LIMITS,
   secrets: TEST_SECRETS,
 });
 
@@ -41,7 +41,7 @@ const isFault = (words: RegExp) => (error: unknown) => error instanceof Database
 test("a private database is closed to others, is shared with commands, and leaves nothing running", async () => {
   const dataDir = await emptyDataDir();
   const config = configure(dataDir);
-  const database = await openDatabase(config, silentLog);
+  const database = await openDatabase(config, silentLog, PATIENT);
   const pid = await readPid(dataDir);
   assert.equal((await stat(join(dataDir, "postgres"))).mode & 0o777, 0o700);
   const [settings] = await database.sql`
@@ -51,7 +51,7 @@ test("a private database is closed to others, is shared with commands, and leave
   assert.equal(await database.health(), null);
 
   await assert.rejects(
-    openDatabase(config, silentLog),
+    openDatabase(config, silentLog, PATIENT),
     isFault(new RegExp(`Another Windhover \\(pid ${process.pid}\\)`)),
   );
   assert.ok(isAlive(pid), "the refused one did not harm the first");
@@ -71,7 +71,7 @@ test("a private database is closed to others, is shared with commands, and leave
 
 test("keeps what was committed when PostgreSQL is killed repeatedly", async () => {
   const dataDir = await filledDataDir();
-  const database = await openDatabase(configure(dataDir), silentLog);
+  const database = await openDatabase(configure(dataDir), silentLog, PATIENT);
   await database.sql`create table birds (n int primary key)`;
   const confirmed: number[] = [];
   const failures: unknown[] = [];
@@ -108,7 +108,7 @@ test("keeps what was committed when PostgreSQL is killed repeatedly", async () =
 
 test("while it cannot be restarted, queries are rejected in time and health gives the reason", async () => {
   const dataDir = await filledDataDir();
-  const database = await openDatabase(configure(dataDir, { wait_seconds: 0.1 }), silentLog);
+  const database = await openDatabase(configure(dataDir), silentLog, { ...PATIENT, waitMs: 100 });
   const version = join(dataDir, "postgres/data/PG_VERSION");
   await writeFile(version, "9\n");
   process.kill(await readPid(dataDir), "SIGKILL");
@@ -129,8 +129,8 @@ test("while it cannot be restarted, queries are rejected in time and health give
 
 test("close ends the restart attempts", async () => {
   const dataDir = await filledDataDir();
-  const config = configure(dataDir, { restart_first_seconds: 600, restart_most_seconds: 600 });
-  const database = await openDatabase(config, silentLog);
+  const never = { firstMs: 600_000, maxMs: 600_000 };
+  const database = await openDatabase(configure(dataDir), silentLog, { ...PATIENT, restart: never });
   process.kill(await readPid(dataDir), "SIGKILL");
   while ((await database.health()) === null) await wait(10);
   await database.close();
@@ -138,11 +138,11 @@ test("close ends the restart attempts", async () => {
 
 test("ignores a stale lock file, even if its pid was reused", async () => {
   const dataDir = await filledDataDir();
-  await (await openDatabase(configure(dataDir), silentLog)).close();
+  await (await openDatabase(configure(dataDir), silentLog, PATIENT)).close();
   const data = join(dataDir, "postgres/data");
   const lines = [process.pid, data, 1, 5432, join(dataDir, "postgres/socket"), "", "", "ready", ""];
   await writeFile(join(data, "postmaster.pid"), lines.join("\n"));
-  const database = await openDatabase(configure(dataDir), silentLog);
+  const database = await openDatabase(configure(dataDir), silentLog, PATIENT);
   assert.notEqual(await readPid(dataDir), process.pid);
   await database.close();
 });
@@ -153,13 +153,13 @@ test("reports data of another PostgreSQL version, or a folder that is not a data
   await mkdir(data, { recursive: true });
   await writeFile(join(data, "PG_VERSION"), "9\n");
   await assert.rejects(
-    openDatabase(configure(dataDir), silentLog),
+    openDatabase(configure(dataDir), silentLog, PATIENT),
     isFault(/created by PostgreSQL 9; installed: \d+.*Install postgresql-9/),
   );
   await rm(join(data, "PG_VERSION"));
   await writeFile(join(data, "notes.txt"), "mine");
   await assert.rejects(
-    openDatabase(configure(dataDir), silentLog),
+    openDatabase(configure(dataDir), silentLog, PATIENT),
     isFault(/is not a PostgreSQL database. Move it away/),
   );
   assert.deepEqual(await readdir(data), ["notes.txt"]);
@@ -167,7 +167,7 @@ test("reports data of another PostgreSQL version, or a folder that is not a data
 
 test("places the socket elsewhere for a data directory with a long path", async () => {
   const dataDir = join(await emptyDataDir(), ..."ab".split("").map((letter) => letter.repeat(100)));
-  const database = await openDatabase(configure(dataDir), silentLog);
+  const database = await openDatabase(configure(dataDir), silentLog, PATIENT);
   assert.equal(await database.health(), null);
   const borrowed = await borrowDatabase(configure(dataDir), silentLog);
   await borrowed.close();
@@ -186,7 +186,7 @@ test("places the database elsewhere for a data directory that user postgres may 
   await chmod(dataDir, 0o700);
   const warnings: string[] = [];
   const log = Object.assign(Object.create(silentLog), { warn: (_: object, text: string) => warnings.push(text) });
-  let database: Database = await openDatabase(configure(dataDir), log);
+  let database: Database = await openDatabase(configure(dataDir), log, PATIENT);
   const [, outside = ""] = /the database is in (\/var\/lib\/windhover\/\w+)/.exec(warnings.join("\n")) ?? [];
   folders.push(outside);
   assert.equal((await stat(outside)).mode & 0o777, 0o700);
@@ -194,7 +194,7 @@ test("places the database elsewhere for a data directory that user postgres may 
   await database.close();
   // It stays there, though the folder could be entered now.
   await chmod(dataDir, 0o755);
-  database = await openDatabase(configure(dataDir), silentLog);
+  database = await openDatabase(configure(dataDir), silentLog, PATIENT);
   assert.equal((await database.sql`select from birds`).length, 0);
   await database.close();
   assert.deepEqual(await readdir(dataDir), []);

@@ -24,6 +24,17 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** An operator sets the others (`database`). */
+export const LIMITS = {
+  /** Grace period before each signal to the private database, and for running statements. */
+  stopSeconds: 5,
+  /** Time that a statement waits while the database restarts. */
+  waitMs: 5_000,
+  /** Delays between restarts of the crashed private database. */
+  restart: { firstMs: 100, maxMs: 10_000 },
+};
+export type DatabaseLimits = Readonly<typeof LIMITS>;
+
 const RETRY_MS = 100;
 const OLDEST_VERSION = 130_000;
 
@@ -31,22 +42,31 @@ const OLDEST_VERSION = 130_000;
  * Opens the configured database, or else a private one, and migrates it. Rejects with `DatabaseFault`; then nothing is left
  * running.
  */
-export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
-  return open(config, log, await loadKeyring(config));
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  limits: DatabaseLimits = LIMITS,
+): Promise<Database> {
+  return open(config, log, await loadKeyring(config), limits);
 }
 
 /** Without keys, secrets can be neither read nor written. */
-async function open(config: DatabaseConfig, log: Logger, keys: LoadedKeyring | null): Promise<Database> {
+async function open(
+  config: DatabaseConfig,
+  log: Logger,
+  keys: LoadedKeyring | null,
+  limits: DatabaseLimits = LIMITS,
+): Promise<Database> {
   const { url } = config.database;
-  if (url !== null) return openAt(readDatabaseUrl(url), null, config, log, keys);
-  const { connections, start_seconds, stop_seconds } = config.database;
+  if (url !== null) return openAt(readDatabaseUrl(url), null, config, log, keys, limits);
+  const { connections, start_seconds } = config.database;
   const options = { dataDir: resolve(config.data_dir), connections, log };
   const postgres = await SupervisedPostgres.start(
-    { ...options, startSeconds: start_seconds, stopSeconds: stop_seconds },
-    config.database,
+    { ...options, startSeconds: start_seconds, stopSeconds: limits.stopSeconds },
+    limits.restart,
   );
   try {
-    return await openAt(postgres.address, postgres, config, log, keys);
+    return await openAt(postgres.address, postgres, config, log, keys, limits);
   } catch (error) {
     await postgres.close();
     throw error;
@@ -70,8 +90,9 @@ async function openAt(
   config: DatabaseConfig,
   log: Logger,
   keys: LoadedKeyring | null,
+  limits: DatabaseLimits = LIMITS,
 ): Promise<Database> {
-  const { statement_seconds, wait_seconds, start_seconds, stop_seconds } = config.database;
+  const { statement_seconds, start_seconds } = config.database;
   const limitMs = (statement_seconds + 1) * 1000;
   const clients = new Clients(() => connectClient(address, config.database, log, keys?.keyring ?? CLOSED), 3 * limitMs);
   try {
@@ -86,7 +107,7 @@ async function openAt(
   }
   const guard: Guard = {
     whenUp: postgres && (() => postgres.whenUp()),
-    waitMs: wait_seconds * 1000,
+    waitMs: limits.waitMs,
     limitMs,
   };
   const { sql, settle } = guardSql(clients, guard);
@@ -101,7 +122,7 @@ async function openAt(
       );
     },
     close: () => {
-      closing ??= settle(stop_seconds * 1000)
+      closing ??= settle(limits.stopSeconds * 1000)
         .then(() => clients.end())
         .then(() => postgres?.close());
       return closing;

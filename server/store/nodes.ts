@@ -2,7 +2,6 @@
 
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { newUuid } from "../uuid.ts";
 import type { Fragment, Queries, Sql } from "./client.ts";
@@ -13,20 +12,29 @@ export interface Node {
   leave(): Promise<void>;
 }
 
+/** Of what a machine holds in the database: its own row, processes and enhancements. */
+export const NODE_LEASE = {
+  /** Without a renewal, other machines take over afterwards. */
+  leaseSeconds: 15,
+  /** Interval of renewals: less than half of the lease, so that one may fail. */
+  renewMs: 4_000,
+};
+export type NodeLease = Readonly<typeof NODE_LEASE>;
+
 /** Registers this machine and renews its row. */
-export async function joinNodes(sql: Sql, limits: Config["node"], log: Logger): Promise<Node> {
+export async function joinNodes(sql: Sql, log: Logger, limits: NodeLease = NODE_LEASE): Promise<Node> {
   const uuid = newUuid();
   await renewNode(sql, uuid);
   const renewing = new Poller(async () => {
     try {
       await renewNode(sql, uuid);
-      await expireNodes(sql, limits.lease_seconds);
+      await expireNodes(sql, limits.leaseSeconds);
     } catch (error) {
       log.warn({ err: error }, "node could not be renewed in the database; retrying");
     }
-    return limits.renew_seconds * 1000;
+    return limits.renewMs;
   });
-  renewing.start(limits.renew_seconds * 1000);
+  renewing.start(limits.renewMs);
   return {
     uuid,
     leave: async () => {

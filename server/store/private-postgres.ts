@@ -9,8 +9,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
-import { backoff, sleep, withTimeout } from "../async/timing.ts";
+import { type BackoffRule, backoff, sleep, withTimeout } from "../async/timing.ts";
 import { type Address, DatabaseFault } from "./client.ts";
 import { findAccount, findPrograms, initialise, preparePlace, programEnvironment } from "./postgres-setup.ts";
 import { claimDataFolder, ownerSetting, readLock } from "./postmaster.ts";
@@ -195,24 +194,22 @@ function logLine(line: string, log: Logger): void {
   log[LEVELS[severity] ?? "debug"]({ postgres: severity || "output" }, message);
 }
 
-type Restart = Pick<Config["database"], "restart_first_seconds" | "restart_most_seconds">;
-
 /** The private PostgreSQL, restarted whenever it ends unexpectedly. */
 export class SupervisedPostgres {
   readonly address: Address;
   readonly #options: PrivatePostgresOptions;
-  readonly #restart: Restart;
+  readonly #restart: BackoffRule;
   readonly #closing = new AbortController();
   readonly #watching: Promise<void>;
   #run: PrivatePostgres | null;
   #down: string | null = null;
   #up: Promise<void> = Promise.resolve();
 
-  static async start(options: PrivatePostgresOptions, restart: Restart): Promise<SupervisedPostgres> {
+  static async start(options: PrivatePostgresOptions, restart: BackoffRule): Promise<SupervisedPostgres> {
     return new SupervisedPostgres(await startPrivatePostgres(options), options, restart);
   }
 
-  private constructor(run: PrivatePostgres, options: PrivatePostgresOptions, restart: Restart) {
+  private constructor(run: PrivatePostgres, options: PrivatePostgresOptions, restart: BackoffRule) {
     this.address = run.address;
     this.#run = run;
     this.#options = options;
@@ -250,7 +247,7 @@ export class SupervisedPostgres {
       if (this.#closing.signal.aborted) return;
       const raise = this.#lower("it ended unexpectedly and is being restarted");
       log.error({ output }, "private PostgreSQL ended unexpectedly");
-      if (performance.now() - startedMs > this.#restart.restart_most_seconds * 1000) attempt = 0;
+      if (performance.now() - startedMs > this.#restart.maxMs) attempt = 0;
       const next = await this.#startAgain(attempt);
       if (next === null) return;
       ({ run, attempt } = next);
@@ -275,9 +272,7 @@ export class SupervisedPostgres {
   /** Null if it was closed meanwhile. */
   async #startAgain(first: number): Promise<{ run: PrivatePostgres; attempt: number } | null> {
     for (let attempt = first + 1; ; attempt++) {
-      const { restart_first_seconds, restart_most_seconds } = this.#restart;
-      const rule = { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
-      await sleep(backoff(attempt, rule), this.#closing.signal);
+      await sleep(backoff(attempt, this.#restart), this.#closing.signal);
       if (this.#closing.signal.aborted) return null;
       try {
         return { run: await startPrivatePostgres(this.#options), attempt };

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { newUuid } from "../uuid.ts";
 import type { Sql } from "./client.ts";
 import { type TestDatabase, testDatabase } from "./database.fixture.ts";
-import { expireNodes, joinNodes, listNodes, renewNode } from "./nodes.ts";
+import { expireNodes, joinNodes, listNodes, NODE_LEASE, renewNode } from "./nodes.ts";
 import { listChildSubscriptions, readRemainingMs, readSubscription, writeUsage } from "./users.ts";
 
 let database: TestDatabase;
@@ -93,7 +93,7 @@ test("removes a node that was not renewed within its lease, with its upload rese
   const silent = newUuid();
   await renewNode(sql, silent);
   await sql`update nodes set seen_at = now() - interval '1 minute' where uuid = ${silent}`;
-  const node = await joinNodes(sql, { lease_seconds: 15, renew_seconds: 5 }, log);
+  const node = await joinNodes(sql, log);
   for (const nodeUuid of [silent, node.uuid]) {
     await sql`insert into upload_reservations ${sql({ uuid: newUuid(), userUuid: user, nodeUuid, bytes: 5 })}`;
   }
@@ -109,8 +109,11 @@ test("removes a node that was not renewed within its lease, with its upload rese
   assert.equal((await sql`select from upload_reservations`).length, 0);
 });
 
+test("a node can miss a renewal without losing its lease", () =>
+  assert.ok(NODE_LEASE.renewMs * 2 <= NODE_LEASE.leaseSeconds * 1000));
+
 test("a node renews itself, and registers again after it expired", async () => {
-  const node = await joinNodes(sql, { lease_seconds: 15, renew_seconds: 0.02 }, pino({ level: "silent" }));
+  const node = await joinNodes(sql, pino({ level: "silent" }), { ...NODE_LEASE, renewMs: 20 });
   await sql`delete from nodes`;
   while ((await listNodes(sql)).length === 0) await new Promise(setImmediate);
   assert.deepEqual(

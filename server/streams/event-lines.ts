@@ -1,11 +1,11 @@
 /** Server-sent events of a process, for one viewer. */
 import type { StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
-import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { describeCrash } from "../processes/view.ts";
 import { type Chunks, Wake } from "./body.ts";
 import { MessageQueue, type QueuedMessage, serialise } from "./message-queue.ts";
+import type { StreamLimits } from "./socket-client.ts";
 
 type EventName = "detections" | "drone" | "state" | "stats" | "telemetry" | "alert";
 
@@ -49,15 +49,15 @@ export class EventLines implements Chunks {
   #status: Status | null = null;
 
   /** `isOperator`: includes where in the sources an element threw. */
-  constructor(processUuid: string, isOperator: boolean, config: Config["streams"], leave: () => void) {
+  constructor(processUuid: string, isOperator: boolean, limits: StreamLimits, leave: () => void) {
     this.#processUuid = processUuid;
     this.#isOperator = isOperator;
-    this.#queue = new MessageQueue({ messages: config.queued_messages, bytes: config.queued_bytes });
+    this.#queue = new MessageQueue({ messages: limits.queuedMessages, bytes: limits.queuedBytes });
     this.#leave = leave;
     this.#timer = setInterval(() => {
       this.#isDue = true;
       this.#wake.ring();
-    }, config.ping_seconds * 1000);
+    }, limits.pingSeconds * 1000);
   }
 
   handle(notice: ProcessNotice): void {

@@ -85,7 +85,7 @@ describe("events of a process", () => {
   let stage: Stage;
   before(async () => {
     // A viewer is slow here for as long as the machine takes: it must not be let go for it.
-    stage = await openStage({ queued_messages: 10, feed_stall_seconds: 120 });
+    stage = await openStage({ queuedMessages: 10, stallMs: 120_000 });
   });
   after(() => stage.close());
 
@@ -202,7 +202,7 @@ describe("events of a process", () => {
 });
 
 test("comments keep a connection without events alive", async () => {
-  const stage = await openStage({ ping_seconds: 0.1 });
+  const stage = await openStage({ pingSeconds: 0.1 });
   try {
     const process = stage.start();
     let comments = 0;

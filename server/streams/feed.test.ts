@@ -64,7 +64,7 @@ async function* readParts(answer: IncomingMessage): AsyncGenerator<Part> {
 describe("the feed", () => {
   let stage: Stage;
   before(async () => {
-    stage = await openStage({ viewers: 3, viewers_per_key: 4 });
+    stage = await openStage({}, { STREAMS_VIEWERS: "3", STREAMS_VIEWERS_PER_KEY: "4" });
   });
   after(() => stage.close());
 
@@ -187,7 +187,7 @@ describe("the feed", () => {
 describe("a feed with a stalled viewer", () => {
   let stage: Stage;
   before(async () => {
-    stage = await openStage({ feed_stall_seconds: 0.5 });
+    stage = await openStage({ stallMs: 500 });
   });
   after(() => stage.close());
 

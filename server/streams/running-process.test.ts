@@ -20,7 +20,8 @@ before(async () => {
   stage = await openStage(database.sql, {
     allocatedMs: 3_600_000,
     // One ready for the next test, and time to start on a machine that is busy.
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "30", RUNNERS_LOAD_SECONDS: "60" },
+    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "30" },
+    limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),
       prepare: async ({ params }) => ({ params, offers: new Set(["print"]), slots: { feed: {} } }),

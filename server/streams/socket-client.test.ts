@@ -25,7 +25,7 @@ test("accepts messages up to the limit per second, drops more, and pauses readin
 describe("a websocket client that does not keep up", () => {
   let stage: Stage;
   before(async () => {
-    stage = await openStage({ queued_messages: 10, close_seconds: 0.5 });
+    stage = await openStage({ queuedMessages: 10, closeMs: 500 });
   });
   after(() => stage.close());
 
@@ -76,7 +76,7 @@ describe("a websocket client that does not keep up", () => {
 });
 
 test("pongs that are not read do not queue up", async () => {
-  const stage = await openStage({ ping_seconds: 600, received_per_second: 100_000_000 });
+  const stage = await openStage({ pingSeconds: 600, receivedPerSecond: 100_000_000 });
   const { pong } = WebSocket.prototype;
   let mostBytes = 0;
   WebSocket.prototype.pong = function (this: WebSocket, ...given: Parameters<typeof pong>) {

@@ -1,7 +1,25 @@
 /** One websocket client: its queue of messages, pings, and the rate of its own messages. */
 import { WebSocket } from "ws";
-import type { Config } from "../../schemas/config.ts";
 import { MessageQueue, type QueuedMessage } from "./message-queue.ts";
+
+/** Of every client of a stream; an operator sets the others (`streams`). */
+export const LIMITS = {
+  /** Ping interval of websockets and event streams. */
+  pingSeconds: 20,
+  /** Maximum queue of a client in messages; the oldest are dropped. */
+  queuedMessages: 256,
+  /** Maximum queue of a client in bytes. */
+  queuedBytes: 4 * 2 ** 20,
+  /** Maximum size of a telemetry message from a websocket client. */
+  telemetryBytes: 65_536,
+  /** Maximum number of messages per second from a websocket client. */
+  receivedPerSecond: 200,
+  /** Grace period for the closing handshake of a websocket. */
+  closeMs: 2_000,
+  /** A viewer that reads no data is disconnected after this time. */
+  stallMs: 10_000,
+};
+export type StreamLimits = Readonly<typeof LIMITS>;
 
 /** Buffered by the connection at most. The rest stays in the queue, where it can be dropped. */
 const BUFFERED_BYTES = 65_536;
@@ -16,7 +34,7 @@ export type Received =
   | { readonly type: "excess" };
 
 export class SocketClient {
-  readonly #config: Config["streams"];
+  readonly #limits: StreamLimits;
   readonly #queue: MessageQueue<QueuedMessage>;
   readonly #pace: Pace;
   readonly #receive: (received: Received) => void;
@@ -25,10 +43,10 @@ export class SocketClient {
   #excessSentMs = Number.NEGATIVE_INFINITY;
   #ending: string | null = null;
 
-  constructor(config: Config["streams"], receive: (received: Received) => void) {
-    this.#config = config;
-    this.#queue = new MessageQueue({ messages: config.queued_messages, bytes: config.queued_bytes });
-    this.#pace = new Pace(config.received_per_second);
+  constructor(limits: StreamLimits, receive: (received: Received) => void) {
+    this.#limits = limits;
+    this.#queue = new MessageQueue({ messages: limits.queuedMessages, bytes: limits.queuedBytes });
+    this.#pace = new Pace(limits.receivedPerSecond);
     this.#receive = receive;
   }
 
@@ -43,7 +61,7 @@ export class SocketClient {
     });
     // `close` follows.
     socket.on("error", () => {});
-    const timer = setInterval(() => this.#ping(socket), this.#config.ping_seconds * 1000);
+    const timer = setInterval(() => this.#ping(socket), this.#limits.pingSeconds * 1000);
     socket.once("close", () => {
       clearInterval(timer);
       this.#queue.clear();
@@ -116,7 +134,7 @@ export class SocketClient {
   }
 }
 
-/** If the client does not respond within `streams.close_seconds`, the connection is closed. */
+/** If the client does not respond within `LIMITS.closeMs`, the connection is closed. */
 export function closeSocket(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, cutBytes(reason, REASON_BYTES));
 }

@@ -252,7 +252,7 @@ describe("websockets of a process", () => {
 });
 
 test("disconnects clients that answer no pings, and keeps the others", async () => {
-  const stage = await openStage({ ping_seconds: 0.1 });
+  const stage = await openStage({ pingSeconds: 0.1 });
   try {
     const [lively, dead] = [stage.start(), stage.start()];
     const listener = await Listener.open(stage, lively, "detection_data");
@@ -270,7 +270,7 @@ test("disconnects clients that answer no pings, and keeps the others", async () 
 });
 
 test("a revoked key closes its sockets with 1008 and ends its feeds and events", async () => {
-  const stage = await openStage({ ping_seconds: 0.1 });
+  const stage = await openStage({ pingSeconds: 0.1 });
   try {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "detection_data");
@@ -286,7 +286,7 @@ test("a revoked key closes its sockets with 1008 and ends its feeds and events",
 });
 
 test("a shutdown closes every client with 1001, also those that do not respond", async () => {
-  const stage = await openStage({ close_seconds: 0.2 });
+  const stage = await openStage({ closeMs: 200 });
   const [first, second] = [stage.start(), stage.start()];
   const listener = await Listener.open(stage, first, "detection_data");
   const silent = await openRaw(stage.port, `/process/${second.uuid}/telemetry?api_key=ada`);

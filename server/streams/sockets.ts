@@ -8,7 +8,6 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
 import type { TelemetryRefusal } from "../../schemas/api/telemetry.ts";
-import type { Config } from "../../schemas/config.ts";
 import { ERRORS } from "../../schemas/errors.ts";
 import { TelemetryFault } from "../../telemetry/format.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
@@ -18,7 +17,7 @@ import type { Processes, ProcessNotice } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { serialise } from "./message-queue.ts";
-import { closeSocket, type Received, SocketClient } from "./socket-client.ts";
+import { closeSocket, type Received, SocketClient, type StreamLimits } from "./socket-client.ts";
 import {
   type Channel,
   checkHandshake,
@@ -31,7 +30,7 @@ import {
 } from "./upgrade.ts";
 
 interface SocketDeps {
-  readonly config: Config["streams"];
+  readonly limits: StreamLimits;
   readonly processes: Pick<Processes, "follow" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
@@ -53,8 +52,8 @@ export class Sockets {
       noServer: true,
       // Clients are usually local; compression costs 300 kB per client and time for every message.
       perMessageDeflate: false,
-      maxPayload: deps.config.telemetry_bytes,
-      closeTimeout: deps.config.close_seconds * 1000,
+      maxPayload: deps.limits.telemetryBytes,
+      closeTimeout: deps.limits.closeMs,
       // Answered by `SocketClient`: pongs that are not read would queue up here.
       autoPong: false,
     };
@@ -114,7 +113,7 @@ export class Sockets {
       const socket = this.#accept(request, connection, head);
       this.#slots.take(name, socket);
       const { apiKey } = target;
-      const unwatch = watchKey(authenticate, { apiKey, address }, this.#deps.config.ping_seconds, () =>
+      const unwatch = watchKey(authenticate, { apiKey, address }, this.#deps.limits.pingSeconds, () =>
         closeSocket(socket, 1008, "The API key is no longer valid."),
       );
       socket.once("close", (code) => {
@@ -155,15 +154,15 @@ export class Sockets {
   async #createClient(user: User, { channel, processUuid }: Target): Promise<SocketClient> {
     if (channel !== "telemetry") {
       // Messages of clients that keep the connection alive this way are ignored.
-      return new SocketClient(this.#deps.config, () => {});
+      return new SocketClient(this.#deps.limits, () => {});
     }
-    const { config, processes } = this.#deps;
+    const { limits, processes } = this.#deps;
     const receive = await processes.openTelemetry(user, processUuid);
     const intake = new TelemetryIntake({
-      ...{ config, receive },
+      ...{ limits, receive },
       answer: (refusal) => client.send(serialise(refusal)),
     });
-    const client: SocketClient = new SocketClient(config, (received) => intake.handle(received));
+    const client: SocketClient = new SocketClient(limits, (received) => intake.handle(received));
     return client;
   }
 }
@@ -202,7 +201,7 @@ class SocketSlots {
 }
 
 interface IntakeDeps {
-  readonly config: { readonly received_per_second: number };
+  readonly limits: StreamLimits;
   readonly receive: Awaited<ReturnType<Processes["openTelemetry"]>>;
   answer(refusal: TelemetryRefusal): void;
 }
@@ -220,13 +219,13 @@ class TelemetryIntake {
   }
 
   handle(received: Received): void {
-    const { config, receive } = this.#deps;
+    const { limits, receive } = this.#deps;
     if (received.type === "text") receive({ payload: received.text, refuse: (error) => this.#refuse(error) });
     else if (received.type === "binary") {
       const detail = "Expected one JSON object in each text frame; this frame is binary.";
       this.#refuse(new ServiceError("malformed_json", { detail }));
     } else {
-      const detail = `Expected at most ${config.received_per_second} messages per second; the others are dropped.`;
+      const detail = `Expected at most ${limits.receivedPerSecond} messages per second; the others are dropped.`;
       this.#refuse(new ServiceError("rate_limited", { detail }));
     }
   }

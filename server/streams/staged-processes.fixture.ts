@@ -4,13 +4,14 @@ import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import type { Picture, PictureSlot, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { IncomingMessage } from "../telemetry/channels.ts";
+import type { IncomingMessage, TelemetryLimits } from "../telemetry/channels.ts";
 import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 
 export interface StagedParts {
   readonly config: Config;
+  readonly telemetryLimits?: Partial<TelemetryLimits>;
   readonly offers?: readonly string[];
   /** How its telemetry comes: to the socket, unless the test says otherwise. */
   readonly setting?: TelemetrySetting | null;
@@ -33,10 +34,13 @@ export class StagedProcess {
   /** What `deliver` waits for. */
   gate: () => Promise<void> = async () => {};
 
-  constructor(user: User, { offers = ["detections", "feed"], config, setting = SOCKET }: StagedParts) {
+  constructor(
+    user: User,
+    { offers = ["detections", "feed"], config, telemetryLimits = {}, setting = SOCKET }: StagedParts,
+  ) {
     this.user = user;
     this.offers = offers;
-    this.telemetry = setting === null ? refuseTelemetry() : this.#openTelemetry(setting, config);
+    this.telemetry = setting === null ? refuseTelemetry() : this.#openTelemetry(setting, config, telemetryLimits);
   }
 
   get receiver(): (message: IncomingMessage) => void {
@@ -76,9 +80,9 @@ export class StagedProcess {
     if (this.telemetry instanceof ProcessTelemetry) this.telemetry.close();
   }
 
-  #openTelemetry(setting: TelemetrySetting, config: Config): ProcessTelemetry {
+  #openTelemetry(setting: TelemetrySetting, config: Config, limits: Partial<TelemetryLimits>): ProcessTelemetry {
     const telemetry = new ProcessTelemetry({
-      ...{ setting, config, graph: "staged" },
+      ...{ setting, config, limits, graph: "staged" },
       deliver: async (sample) => {
         this.delivered.push(sample);
         await this.gate();

@@ -12,18 +12,20 @@ import { createApp } from "../api/app.ts";
 import { streamEndpoints } from "../api/streams.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { TelemetryLimits } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
 import { checkBy } from "../validation.ts";
+import type { StreamLimits } from "./socket-client.ts";
 import { StagedProcess, StagedProcesses } from "./staged-processes.fixture.ts";
 import { Streams } from "./streams.ts";
 
-/** Keys are the names of users. `section`: settings of `streams`; `more`: others, as the environment has them. */
+/** Keys are the names of users. `settings`: as the environment has them. */
 export async function openStage(
-  section: Readonly<Record<string, number>> = {},
-  more: Readonly<Record<string, string>> = {},
+  limits: Partial<StreamLimits> = {},
+  settings: Readonly<Record<string, string>> = {},
+  telemetryLimits: Partial<TelemetryLimits> = {},
 ) {
-  const settings = Object.entries(section).map(([name, value]) => [`STREAMS_${name.toUpperCase()}`, String(value)]);
-  const config = makeConfig({ ...Object.fromEntries(settings), ...more });
+  const config = makeConfig(settings);
   const users = { ada: makeUser("ada"), bob: makeUser("bob") };
   /** Addresses that wrong keys came from. */
   const failures: string[] = [];
@@ -35,7 +37,7 @@ export async function openStage(
     throw new ServiceError(key === null ? "api_key_missing" : "api_key_invalid", { detail: "Send a valid key." });
   };
   const processes = new StagedProcesses();
-  const streams = new Streams({ config: config.streams, processes, authenticate });
+  const streams = new Streams({ config: config.streams, limits, processes, authenticate });
   const app = createApp({
     config,
     endpoints: streamEndpoints(streams.watching, config.streams.viewers),
@@ -55,7 +57,7 @@ export async function openStage(
     start: (offers?: readonly string[], setting?: TelemetrySetting | null): StagedProcess =>
       processes.add(
         new StagedProcess(users.ada, {
-          config,
+          ...{ config, telemetryLimits },
           ...(offers !== undefined && { offers }),
           ...(setting !== undefined && { setting }),
         }),

@@ -6,11 +6,13 @@ import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { FeedChunks, streamBody } from "./body.ts";
 import { EventLines } from "./event-lines.ts";
+import { LIMITS, type StreamLimits } from "./socket-client.ts";
 import { Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
 
 interface WatchingDeps {
   readonly config: Config["streams"];
+  readonly limits: StreamLimits;
   readonly processes: Pick<Processes, "follow" | "watch" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
@@ -73,7 +75,7 @@ export class Watching {
     const { user, processUuid } = viewing;
     await this.expectProcess(viewing);
     const stops = this.#enter(viewing);
-    const lines = new EventLines(processUuid, user.isOperator, this.#deps.config, stops.run);
+    const lines = new EventLines(processUuid, user.isOperator, this.#deps.limits, stops.run);
     return this.#open(viewing, stops, lines, async () => {
       stops.add(await this.#deps.processes.follow(user, processUuid, (notice) => lines.handle(notice)));
     });
@@ -96,14 +98,14 @@ export class Watching {
     this.#ends.add(end);
     stops.add(() => this.#ends.delete(end));
     stops.add(end);
-    stops.add(watchKey(this.#deps.authenticate, viewing.holder, this.#deps.config.ping_seconds, end));
+    stops.add(watchKey(this.#deps.authenticate, viewing.holder, this.#deps.limits.pingSeconds, end));
     try {
       await begin();
     } catch (error) {
       chunks.leave();
       throw error;
     }
-    return streamBody(chunks, { afterMs: this.#deps.config.feed_stall_seconds * 1000, drop: viewing.drop });
+    return streamBody(chunks, { afterMs: this.#deps.limits.stallMs, drop: viewing.drop });
   }
 }
 
@@ -165,6 +167,8 @@ export class Viewers {
 
 interface StreamsDeps {
   readonly config: Config["streams"];
+  /** For tests. */
+  readonly limits?: Partial<StreamLimits>;
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
@@ -175,12 +179,13 @@ export class Streams {
   readonly #sockets: Sockets;
 
   constructor(deps: StreamsDeps) {
-    this.#sockets = new Sockets(deps);
-    this.watching = new Watching(deps);
+    const limits = { ...LIMITS, ...deps.limits };
+    this.#sockets = new Sockets({ ...deps, limits });
+    this.watching = new Watching({ ...deps, limits });
     this.upgrade = this.#sockets.upgrade;
   }
 
-  /** Closes every stream within `streams.close_seconds`. Called before the processes are closed. */
+  /** Closes every stream within `LIMITS.closeMs`. Called before the processes are closed. */
   async close(): Promise<void> {
     this.watching.close();
     await this.#sockets.close();

@@ -55,7 +55,7 @@ test("passes valid messages to the process in order, and answers the others", as
 });
 
 test("limits a flood, and reports it once per second", async () => {
-  const stage = await openStage({ received_per_second: 5 });
+  const stage = await openStage({ receivedPerSecond: 5 });
   try {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "telemetry");
@@ -72,7 +72,7 @@ test("limits a flood, and reports it once per second", async () => {
 });
 
 test("uses the newest of messages above the rate, and reports it to the client", async () => {
-  const stage = await openStage({ received_per_second: 1000 }, { TELEMETRY_MESSAGES_PER_SECOND: "4" });
+  const stage = await openStage({ receivedPerSecond: 1000 }, {}, { messagesPerSecond: 4 });
   try {
     const process = stage.start();
     const listener = await Listener.open(stage, process, "telemetry");

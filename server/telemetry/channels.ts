@@ -18,9 +18,25 @@ export interface IncomingMessage {
   refuse?(error: Error): void;
 }
 
+/** An operator sets the others (`telemetry`). */
+export const LIMITS = {
+  /** Maximum number of messages per second and process; the newest are used. */
+  messagesPerSecond: 50,
+  /** Maximum size of a telemetry message from a broker. */
+  messageBytes: 65_536,
+  /** Timeout of connecting to a broker. */
+  connectSeconds: 10,
+  /** MQTT keep-alive interval. */
+  keepaliveSeconds: 15,
+  /** Delays between attempts to reach a broker. */
+  retry: { firstMs: 500, maxMs: 15_000 },
+};
+export type TelemetryLimits = Readonly<typeof LIMITS>;
+
 export interface ChannelOptions {
   readonly setting: TelemetrySetting;
-  readonly config: Pick<Config, "telemetry" | "network">;
+  readonly config: Pick<Config, "network">;
+  readonly limits: TelemetryLimits;
   /** Never throws, and buffers a bounded amount, however fast messages arrive. */
   onMessage(message: IncomingMessage): void;
   /** A message was dropped unread. */
@@ -70,8 +86,8 @@ function openWebsocket({ onMessage }: ChannelOptions): TelemetryChannel {
 
 /** A topic of a broker, MQTT 3.1.1 or 5, without TLS. Reconnects until the process ends. */
 function openMqtt(options: ChannelOptions): TelemetryChannel {
-  const { setting, config, onMessage, onDropped, onTrouble } = options;
-  const { message_bytes: maxBytes, keepalive_seconds, connect_seconds } = config.telemetry;
+  const { setting, config, limits, onMessage, onDropped, onTrouble } = options;
+  const { messageBytes: maxBytes, keepaliveSeconds, connectSeconds, retry } = limits;
   const { username, password } = setting.parameters;
   const url = brokerUrl(setting) ?? "";
   const topic = String(setting.parameters.topic);
@@ -82,7 +98,7 @@ function openMqtt(options: ChannelOptions): TelemetryChannel {
     { url, username: textOf(username), password: textOf(password) },
     {
       ...{ network: config.network, path: "/telemetry_cfg/parameters/ip", signal, onOversized },
-      ...{ keepaliveSeconds: keepalive_seconds, connectSeconds: connect_seconds },
+      ...{ keepaliveSeconds, connectSeconds },
       maxPacketBytes: maxBytes + OVERHEAD_BYTES,
     },
   );
@@ -108,8 +124,6 @@ function openMqtt(options: ChannelOptions): TelemetryChannel {
   };
 
   const keepSubscribed = async (): Promise<void> => {
-    const { retry_first_seconds, retry_most_seconds } = config.telemetry;
-    const rule = { firstMs: retry_first_seconds * 1000, maxMs: retry_most_seconds * 1000 };
     for (let attempt = 1; !signal.aborted; attempt++) {
       let openedMs = Number.POSITIVE_INFINITY;
       const reason = await subscribe(() => {
@@ -119,8 +133,8 @@ function openMqtt(options: ChannelOptions): TelemetryChannel {
       if (signal.aborted) return;
       onTrouble(`${reason}; retrying`);
       // A connection that is lost at once counts as a failed attempt.
-      if (performance.now() - openedMs > rule.maxMs) attempt = 1;
-      await sleep(backoff(attempt, rule), signal);
+      if (performance.now() - openedMs > retry.maxMs) attempt = 1;
+      await sleep(backoff(attempt, retry), signal);
     }
   };
 

@@ -171,7 +171,7 @@ test("drops oversized messages, retained ones included, and keeps the connection
   const client = await broker.connect();
   const huge = Buffer.alloc(20 * 2 ** 20, 0x20);
   await client.publishAsync("drone/7", huge, { qos: 1, retain: true });
-  const recorded = recordTelemetry(mqttSetting(broker.port), { TELEMETRY_MESSAGE_BYTES: "1024" });
+  const recorded = recordTelemetry(mqttSetting(broker.port), {}, { messageBytes: 1024 });
   await eventually(() => recorded.telemetry.info.messages_refused === 1, "the huge one is dropped");
   assert.match(recorded.telemetry.info.detail ?? "", /the limit is 1024/);
   await publish(client, [`${text(FULL)}${" ".repeat(2048)}`, text(FULL)]);
@@ -183,7 +183,7 @@ test("drops oversized messages, retained ones included, and keeps the connection
 
 test("throttles a flood to the newest messages within the limit, and counts the rest", async () => {
   const broker = await openMosquitto();
-  const recorded = recordTelemetry(mqttSetting(broker.port), { TELEMETRY_MESSAGES_PER_SECOND: "20" });
+  const recorded = recordTelemetry(mqttSetting(broker.port), {}, { messagesPerSecond: 20 });
   await isOpen(recorded);
   const client = await broker.connect();
   const count = 10_000;
@@ -265,17 +265,14 @@ test("times out and retries when the broker accepts the connection and never ans
   });
   const address = mute.address();
   assert.ok(typeof address === "object" && address !== null);
-  const recorded = recordTelemetry(mqttSetting(address.port), { TELEMETRY_CONNECT_SECONDS: "0.1" });
+  const recorded = recordTelemetry(mqttSetting(address.port), {}, { connectSeconds: 0.1 });
   await eventually(() => calls >= 2, "it retries");
   assert.match(recorded.telemetry.info.detail ?? "", /does not answer/);
 });
 
 test("detects a frozen broker, and reconnects when it responds again", async () => {
   const broker = await openMosquitto();
-  const recorded = recordTelemetry(mqttSetting(broker.port), {
-    TELEMETRY_KEEPALIVE_SECONDS: "1",
-    TELEMETRY_CONNECT_SECONDS: "0.5",
-  });
+  const recorded = recordTelemetry(mqttSetting(broker.port), {}, { keepaliveSeconds: 1, connectSeconds: 0.5 });
   await isOpen(recorded);
   broker.freeze();
   await eventually(() => stateOf(recorded) === "connecting", "that is detected");

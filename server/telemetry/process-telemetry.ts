@@ -10,7 +10,7 @@ import { type Reading, TelemetryFault, type TelemetryFormat } from "../../teleme
 import { createFormat } from "../../telemetry/formats.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import { type IncomingMessage, openChannel, type TelemetryChannel } from "./channels.ts";
+import { type IncomingMessage, LIMITS, openChannel, type TelemetryChannel, type TelemetryLimits } from "./channels.ts";
 import { RunnerQueue } from "./runner-queue.ts";
 import { ChangeNotifier, type TelemetryNumbers, TelemetryStatus } from "./status.ts";
 import { Throttle } from "./throttle.ts";
@@ -20,6 +20,8 @@ export interface ProcessTelemetryOptions {
   /** The name of the graph, for messages. */
   readonly graph: string;
   readonly config: Pick<Config, "telemetry" | "network">;
+  /** For tests. */
+  readonly limits?: Partial<TelemetryLimits>;
   /** Sends a sample to the elements of the runner. Resolves with the number of elements that received it. */
   deliver(sample: TelemetrySample): Promise<unknown>;
   /** Sends a message to the subscribers of `drone_data`. */
@@ -29,6 +31,7 @@ export interface ProcessTelemetryOptions {
 
 export class ProcessTelemetry {
   readonly #options: ProcessTelemetryOptions;
+  readonly #limits: TelemetryLimits;
   readonly #format: TelemetryFormat;
   readonly #channel: TelemetryChannel;
   readonly #throttle: Throttle<IncomingMessage>;
@@ -43,9 +46,10 @@ export class ProcessTelemetry {
   /** Opens the channel, which connects in the background. */
   constructor(options: ProcessTelemetryOptions) {
     const { setting, config, graph } = options;
-    const { messages_per_second: perSecond, stale_seconds } = config.telemetry;
-    const staleMs = stale_seconds * 1000;
+    const limits = { ...LIMITS, ...options.limits };
+    const staleMs = config.telemetry.stale_seconds * 1000;
     this.#options = options;
+    this.#limits = limits;
     this.#format = createFormat(setting.format, setting.parameters);
     const status = new TelemetryStatus({ isStatic: setting.type === "static", staleMs, graph });
     this.#status = status;
@@ -57,14 +61,14 @@ export class ProcessTelemetry {
       },
     });
     this.#throttle = new Throttle({
-      perSecond,
+      perSecond: limits.messagesPerSecond,
       pass: (message) => this.#use(message),
       drop: (message) => this.#drop(message),
     });
     // One millisecond later, so that it is stale by then.
     this.#staleTimer = setTimeout(() => this.#notifier?.check(), staleMs + 1);
     this.#channel = openChannel({
-      ...{ setting, config },
+      ...{ setting, config, limits },
       onMessage: (message) => this.#receive(message),
       onDropped: (reason) => {
         if (this.#isClosed) return;
@@ -159,8 +163,8 @@ export class ProcessTelemetry {
 
   #drop(message: IncomingMessage): void {
     this.#status.thinned += 1;
-    const { messages_per_second: limit } = this.#options.config.telemetry;
-    const detail = `Message dropped: more than ${limit} messages/s; only the newest are used.`;
+    const { messagesPerSecond } = this.#limits;
+    const detail = `Message dropped: more than ${messagesPerSecond} messages/s; only the newest are used.`;
     message.refuse?.(new ServiceError("rate_limited", { detail }));
   }
 

@@ -37,13 +37,8 @@ let app: TestApp;
 before(async () => {
   database = await testDatabase();
   stage = await openStage(database.sql, {
-    settings: {
-      RUNNERS_SPARE: "1",
-      RUNNERS_START_SECONDS: "30",
-      RUNNERS_LOAD_SECONDS: "60",
-      TELEMETRY_RETRY_FIRST_SECONDS: "0.1",
-      TELEMETRY_RETRY_MOST_SECONDS: "0.2",
-    },
+    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "30" },
+    limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),
       prepare: async ({ params }) => ({ params, offers: new Set(["print"]), slots: {} }),

@@ -5,10 +5,11 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { TelemetryLimits } from "./channels.ts";
 import { ProcessTelemetry } from "./process-telemetry.ts";
 
 /** Short, so that tests need not wait. */
-const SETTINGS = { TELEMETRY_RETRY_FIRST_SECONDS: "0.1", TELEMETRY_RETRY_MOST_SECONDS: "0.2" };
+const LIMITS = { retry: { firstMs: 100, maxMs: 200 } };
 
 export const REDUCED = { timestamp: 1_760_000_000, sensor_hfov: 60, sensor_vfov: 34 };
 export const FULL = {
@@ -36,12 +37,13 @@ export interface RecordedTelemetry {
 export function recordTelemetry(
   setting: TelemetrySetting,
   settings: Readonly<Record<string, string>> = {},
+  limits: Partial<TelemetryLimits> = {},
 ): RecordedTelemetry {
   const delivered: TelemetrySample[] = [];
   const published: JsonRecord[] = [];
   const announced: TelemetryInfo[] = [];
   const telemetry = new ProcessTelemetry({
-    ...{ setting, config: makeConfig({ ...SETTINGS, ...settings }), graph: "detect" },
+    ...{ setting, config: makeConfig(settings), limits: { ...LIMITS, ...limits }, graph: "detect" },
     deliver: async (sample) => {
       delivered.push(sample);
       return recorded.gate();

@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Config } from "../../schemas/config.ts";
 import { MOST_REPORTED_TRACKS } from "../../schemas/track-report.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { readPoints, readTracks } from "../store/tracks.ts";
 import { newUuid } from "../uuid.ts";
-import { TrackLog } from "./track-log.ts";
+import { type TrackLimits, TrackLog } from "./track-log.ts";
 import { insertProcess, pointOf, reported, START_MS, TestProcess } from "./tracks.fixture.ts";
 
-const SETTINGS: Config["report"] = {
-  ...{ flush_seconds: 3600, queued_tracks: 1000, queued_points: 1000, batch_points: 10, window_minutes: 5 },
-  queued_patch_bytes: 1_000_000,
-  ...{ retry_first_seconds: 0.01, retry_most_seconds: 0.05, retention_days: 7, sweep_seconds: 1e6 },
+const LIMITS: TrackLimits = {
+  ...{ flushMs: 3_600_000, queuedTracks: 1000, queuedPoints: 1000, batchPoints: 10, queuedPatchBytes: 1_000_000 },
+  ...{ retry: { firstMs: 10, maxMs: 50 }, sweepMs: 1e9 },
 };
 
 let database: TestDatabase;
@@ -23,8 +21,9 @@ before(async () => {
 });
 after(() => database.close());
 
-function openLog(change: Partial<Config["report"]> = {}) {
-  const log = new TrackLog({ sql, config: { ...SETTINGS, ...change }, log: silentLog });
+function openLog(change: Partial<TrackLimits> = {}) {
+  const config = { retention_days: 7, window_minutes: 5 };
+  const log = new TrackLog({ sql, config, limits: { ...LIMITS, ...change }, log: silentLog });
   after(() => log.close().catch(() => {}));
   return log;
 }
@@ -110,7 +109,7 @@ test("tracks of an ended runner are not live; those of the next one are", async 
 });
 
 test("queues and merges updates while the database rejects them", async () => {
-  const log = openLog({ flush_seconds: 0.02 });
+  const log = openLog({ flushMs: 20 });
   const process = await logged(log);
   await sql`alter table tracks rename to tracks_away`;
   try {
@@ -130,7 +129,7 @@ test("queues and merges updates while the database rejects them", async () => {
 });
 
 test("stores the other tracks when one cannot be stored", async () => {
-  const log = openLog({ batch_points: 100 });
+  const log = openLog({ batchPoints: 100 });
   const process = await logged(log);
   await sql`alter table tracks add constraint odd check (class_name <> 'odd')`;
   try {
@@ -168,7 +167,7 @@ test("stores the last reports on close", async () => {
 });
 
 test("removes old points, also of a live track, and tracks not seen since", async () => {
-  const log = openLog({ batch_points: 2 });
+  const log = openLog({ batchPoints: 2 });
   const process = await logged(log);
   const day = 86_400;
   const path = [0, 1, 2, 3, 4, 8 * day].map((second) => pointOf(second));

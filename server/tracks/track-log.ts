@@ -24,7 +24,28 @@ interface TrackLogDeps {
   readonly sql: Sql;
   readonly config: Config["report"];
   readonly log: Logger;
+  /** For tests. */
+  readonly limits?: Partial<TrackLimits>;
 }
+
+/** An operator sets the others (`report`). */
+const LIMITS = {
+  /** Interval for storing tracks. */
+  flushMs: 1_000,
+  /** Maximum queue for the database in tracks; the oldest are dropped. */
+  queuedTracks: 20_000,
+  /** Maximum queue for the database in track points. */
+  queuedPoints: 100_000,
+  /** Maximum queue in bytes of track images; the oldest are dropped. */
+  queuedPatchBytes: 64 * 2 ** 20,
+  /** Maximum number of points and tracks that are stored or removed in one batch. */
+  batchPoints: 5_000,
+  /** Interval for removing expired tracks. */
+  sweepMs: 600_000,
+  /** While the database is unavailable. */
+  retry: { firstMs: 200, maxMs: 5_000 },
+};
+export type TrackLimits = Readonly<typeof LIMITS>;
 
 /** The part of a process that is used here. */
 export interface LoggedProcess {
@@ -42,6 +63,7 @@ const check = checkBy(TrackReport);
 
 export class TrackLog {
   readonly #deps: TrackLogDeps;
+  readonly #limits: TrackLimits;
   readonly #queue: TrackQueue;
   /** Their runners have ended: no track is live. */
   #ended = new Map<string, EndedTracks>();
@@ -52,14 +74,15 @@ export class TrackLog {
   #failures = 0;
 
   constructor(deps: TrackLogDeps) {
-    const { queued_tracks, queued_points, queued_patch_bytes, flush_seconds, sweep_seconds } = deps.config;
+    const limits = { ...LIMITS, ...deps.limits };
     this.#deps = deps;
+    this.#limits = limits;
     this.#queue = new TrackQueue({
-      ...{ tracks: queued_tracks, points: queued_points },
-      patchBytes: queued_patch_bytes,
+      ...{ tracks: limits.queuedTracks, points: limits.queuedPoints },
+      patchBytes: limits.queuedPatchBytes,
     });
-    this.#writing.start(flush_seconds * 1000);
-    this.#sweeping.start(sweep_seconds * 1000 * Math.random());
+    this.#writing.start(limits.flushMs);
+    this.#sweeping.start(limits.sweepMs * Math.random());
   }
 
   follow(process: LoggedProcess): void {
@@ -90,7 +113,7 @@ export class TrackLog {
     const before = new Date(nowMs - config.retention_days * DAY_MS);
     let removed = 0;
     for (let some = 1; some > 0 && !this.#isClosed; removed += some)
-      some = await removeOldTracks(sql, before, config.batch_points);
+      some = await removeOldTracks(sql, before, this.#limits.batchPoints);
     if (removed > 0) log.info({ removed }, "old tracks and points removed");
   }
 
@@ -114,7 +137,7 @@ export class TrackLog {
   }
 
   async #writeAgain(): Promise<number> {
-    const { config, log } = this.#deps;
+    const { log } = this.#deps;
     try {
       await this.flush();
       this.#failures = 0;
@@ -124,20 +147,18 @@ export class TrackLog {
     }
     const lost = this.#queue.takeLosses();
     if (lost.tracks + lost.points + lost.patches > 0) log.error(lost, "tracks, points or images lost: queue full");
-    if (this.#failures === 0) return config.flush_seconds * 1000;
-    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
-    return backoff(this.#failures, rule);
+    return this.#failures === 0 ? this.#limits.flushMs : backoff(this.#failures, this.#limits.retry);
   }
 
   async #sweepAgain(): Promise<number> {
-    const { config, log } = this.#deps;
+    const { log } = this.#deps;
     await this.sweep().catch((error: unknown) => log.warn({ err: error }, "old tracks could not be removed; retrying"));
-    return config.sweep_seconds * 1000 * (0.75 + Math.random() / 2);
+    return this.#limits.sweepMs * (0.75 + Math.random() / 2);
   }
 
   async #write(): Promise<void> {
     while (!this.#queue.isEmpty) {
-      const taken = this.#queue.take(this.#deps.config.batch_points);
+      const taken = this.#queue.take(this.#limits.batchPoints);
       try {
         await this.#writeBatch(taken);
       } catch (error) {

@@ -1,9 +1,8 @@
 /**
- * Stores the drafts of subscriptions as deliveries: as soon as there are any, at most every `gather_seconds`, and with
+ * Stores the drafts of subscriptions as deliveries: as soon as there are any, at most every `gatherMs`, and with
  * retries. Not by a BatchWriter: drafts become due at a time, and each attempt makes them again from what was collected.
  */
 import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
 import { writeSome } from "../async/batch-writer.ts";
 import { backoff } from "../async/timing.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -20,9 +19,14 @@ import type { Draft, Outcome, ProcessSubscriptions } from "./process-subscriptio
 export interface NotificationWriterDeps {
   readonly sql: Sql;
   readonly delivery: Pick<Outbox, "enqueue" | "amend" | "wake">;
-  readonly config: Pick<Config, "webhooks">;
   readonly log: Logger;
+  /** Minimum interval for storing the events of subscriptions; set in tests. */
+  readonly gatherMs?: number;
 }
+
+const GATHER_MS = 100;
+/** While the database is unavailable. */
+const RETRY = { firstMs: 200, maxMs: 5_000 };
 
 /** Subscriptions in one transaction, which locks their rows. */
 const BATCH = 100;
@@ -95,8 +99,7 @@ export class NotificationWriter {
   async #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timerMs = Number.POSITIVE_INFINITY;
-    const { log } = this.#deps;
-    const config = this.#deps.config.webhooks;
+    const { log, gatherMs = GATHER_MS } = this.#deps;
     let hasFailed = false;
     for (const subscriptions of this.#processes)
       await this.#writeProcess(subscriptions).catch((error: unknown) => {
@@ -104,8 +107,7 @@ export class NotificationWriter {
         log.warn({ process: subscriptions.claim.uuid, err: error }, "notifications not stored; retrying");
       });
     this.#failures = hasFailed ? this.#failures + 1 : 0;
-    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
-    const waitMs = hasFailed ? backoff(this.#failures, rule) : config.gather_seconds * 1000;
+    const waitMs = hasFailed ? backoff(this.#failures, RETRY) : gatherMs;
     this.#notBeforeMs = performance.now() + waitMs;
   }
 

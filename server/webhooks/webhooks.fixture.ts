@@ -85,8 +85,8 @@ export class Stage {
   private constructor(sql: Sql, user: User, delivery: Delivery) {
     this.sql = sql;
     this.user = user;
-    const config = makeConfig({ WEBHOOKS_GATHER_SECONDS: "0.01", WEBHOOKS_SWEEP_SECONDS: "100000" });
-    this.webhooks = new Webhooks({ sql, config, delivery, log: silentLog });
+    const limits = { gatherMs: 10, sweepMs: 1e8 };
+    this.webhooks = new Webhooks({ sql, config: makeConfig(), delivery, log: silentLog, ...limits });
   }
 
   static async open(

@@ -340,8 +340,7 @@ test("serves a thousand subscriptions to a process with one listener", async () 
 
 /** A server with the real supervisor. Collects all ids of tracks of its processes in `shown`. */
 async function serve(shown: number[], more: Parameters<typeof openSupervisor>[1] = {}) {
-  const config = makeConfig({ WEBHOOKS_GATHER_SECONDS: "0.01" });
-  const webhooks = new Webhooks({ sql, config, delivery: idleOutbox, log: silentLog });
+  const webhooks = new Webhooks({ sql, config: makeConfig(), delivery: idleOutbox, log: silentLog, gatherMs: 10 });
   const witness: ProcessListener = {
     follow: (process) =>
       void process.follow((notice) => {

@@ -21,7 +21,9 @@ import { ProcessSubscriptions } from "./process-subscriptions.ts";
 import { checkAddresses, destinationOf, prepareSubscription, selectSubscriptions } from "./subscriptions.ts";
 
 export interface WebhooksDeps extends NotificationWriterDeps {
-  readonly config: Pick<Config, "webhooks" | "network">;
+  readonly config: Pick<Config, "network">;
+  /** Interval for removing subscriptions of ended processes; set in tests. */
+  readonly sweepMs?: number;
 }
 
 export interface ObservedProcess {
@@ -36,17 +38,20 @@ const CLOSE_MS = 3_000;
 /** The node of a process cleans up when it ends; others only after this time. */
 const GRACE_SECONDS = 60;
 const SWEEP_BATCH = 100;
+const SWEEP_MS = 60_000;
 
 export class Webhooks {
   readonly #deps: WebhooksDeps;
+  readonly #sweepMs: number;
   readonly #writer: NotificationWriter;
   readonly #processes = new Map<string, ProcessSubscriptions>();
   readonly #sweeping = new Poller(() => this.#sweepOnce());
 
   constructor(deps: WebhooksDeps) {
     this.#deps = deps;
+    this.#sweepMs = deps.sweepMs ?? SWEEP_MS;
     this.#writer = new NotificationWriter(deps);
-    this.#sweeping.start(deps.config.webhooks.sweep_seconds * 1000 * Math.random());
+    this.#sweeping.start(this.#sweepMs * Math.random());
   }
 
   follow(process: ObservedProcess): void {
@@ -135,6 +140,6 @@ export class Webhooks {
     await this.sweep().catch((error: unknown) =>
       this.#deps.log.warn({ err: error }, "subscriptions of ended processes not closed; retrying"),
     );
-    return this.#deps.config.webhooks.sweep_seconds * 1000 * (0.75 + Math.random() / 2);
+    return this.#sweepMs * (0.75 + Math.random() / 2);
   }
 }

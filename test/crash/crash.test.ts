@@ -192,7 +192,6 @@ test("the service shows a crash while the process recovers, after recovery, and 
   service = await TestService.start({
     command,
     env: {
-      WINDHOVER_RUNNERS_RESTART_FIRST_SECONDS: "0.1",
       WINDHOVER_RUNNERS_RESTARTS: "1",
       BOOM_TARGETS: targetsFile,
       WINDHOVER_RUNNERS_MEMORY_BYTES: String(2 ** 30),

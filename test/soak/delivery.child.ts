@@ -11,15 +11,13 @@ const PAUSE_MS = 10;
 
 const config = makeConfig({
   DATABASE_URL: process.argv[2] ?? "",
-  DELIVERY_LEASE_SECONDS: "1",
-  DELIVERY_LOOK_SECONDS: "0.2",
-  DELIVERY_RETRY_FIRST_SECONDS: "0.1",
   DELIVERY_RETRY_MOST_SECONDS: "0.5",
 });
 const { sql } = await openDatabase(config, silentLog);
 const nodeUuid = newUuid();
 const outbox = await Outbox.open({
   ...{ sql, config, log: silentLog, nodeUuid, softwareVersion: "1.2.3", isAlone: false },
+  limits: { leaseSeconds: 1, lookMs: 200, retryFirstMs: 100 },
 });
 const destinations = await sql<{ uuid: string }[]>`select uuid from destinations order by uuid`;
 let isLoading = true;

@@ -52,7 +52,6 @@ test("every notice of the event stream arrives at broker and webhook in order, w
     openHook(posted, () => random.next()),
     TestService.start({
       env: {
-        WINDHOVER_DELIVERY_RETRY_FIRST_SECONDS: "0.1",
         WINDHOVER_DELIVERY_RETRY_MOST_SECONDS: "0.5",
         WINDHOVER_RUNNERS_RESTARTS: "1000",
         // No other process is started.

@@ -12,7 +12,7 @@ const HUB_ENTRY = new URL("../../../hub/hub.mjs", import.meta.url);
 let service: MediaService;
 let ada: string;
 before(async () => {
-  service = await MediaService.open({ RECORDINGS_SEGMENT_SECONDS: "1", RECORDINGS_DISK_SECONDS: "0.1" });
+  service = await MediaService.open({ RECORDINGS_SEGMENT_SECONDS: "1" });
   ada = await service.addUser("ada");
 });
 after(() => service?.close());

@@ -47,10 +47,10 @@ export class RecordingStage {
   async begin(settings: Readonly<Record<string, string>> = {}): Promise<Recordings> {
     const nodeUuid = newUuid();
     await renewNode(this.sql, nodeUuid);
-    const still = { RECORDINGS_SWEEP_SECONDS: "3600", RECORDINGS_RESERVE_BYTES: "0" };
+    const still = { RECORDINGS_RESERVE_BYTES: "0" };
     const config = makeConfig({ DATA_DIR: this.dataDir, ...still, ...this.settings, ...settings });
     return Recordings.open({
-      ...{ sql: this.sql, config, log: silentLog, nodeUuid },
+      ...{ sql: this.sql, config, log: silentLog, nodeUuid, sweepMs: 3_600_000 },
       otherFolders: [join(this.dataDir, "process-recordings")],
       onAllowed: (isAllowed) => void this.allowed.push(isAllowed),
     });

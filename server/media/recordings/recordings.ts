@@ -40,6 +40,8 @@ export interface RecordingsDeps {
   readonly otherFolders?: readonly string[];
   /** Whether recording is allowed has changed. */
   onAllowed(isAllowed: boolean): void;
+  /** Interval for removing expired recordings; set in tests. */
+  readonly sweepMs?: number;
 }
 
 /** One file, ready to be sent. */
@@ -58,6 +60,9 @@ interface Recorder {
 
 const DAY_MS = 86_400_000;
 const RETRY_MS = 10_000;
+const SWEEP_MS = 30_000;
+/** Interval for checking the free disk space. */
+const DISK_MS = 1_000;
 /** Per sweep, because of the quota. */
 const MAX_REMOVED = 200;
 /** Of recordings of one stream that fail in succession. */
@@ -77,14 +82,13 @@ export class Recordings {
   #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
 
   private constructor(deps: RecordingsDeps, folder: RecordingFolder) {
-    const { sql, config, log, nodeUuid, onAllowed } = deps;
-    const { sweep_seconds, disk_seconds, reserve_bytes } = config.recordings;
+    const { sql, config, log, nodeUuid, onAllowed, sweepMs = SWEEP_MS } = deps;
     this.folder = folder;
     this.#deps = deps;
     const onUnknown = (uuid: string, path: string | null) => this.#leaveUnknown(uuid, path);
     this.#writer = new RecordingWriter({ sql, log, nodeUuid, onUnknown });
     this.#disk = new DiskGuard({
-      reserveBytes: reserve_bytes,
+      reserveBytes: config.recordings.reserve_bytes,
       log,
       freeBytes: () => folder.freeBytes(),
       removeOldest: () => removeOldest(this.#onDisk),
@@ -94,19 +98,19 @@ export class Recordings {
         onAllowed(isAllowed);
       },
     });
-    this.#sweeping = new Poller(() => this.#attempt(() => this.sweep(), sweep_seconds * 1000));
-    this.#checking = new Poller(() => this.#attempt(() => this.#check(), disk_seconds * 1000));
+    this.#sweeping = new Poller(() => this.#attempt(() => this.sweep(), sweepMs));
+    this.#checking = new Poller(() => this.#attempt(() => this.#check(), DISK_MS));
   }
 
   /** Creates the folder, or matches its files with the database after a crash. */
   static async open(deps: RecordingsDeps): Promise<Recordings> {
-    const { config } = deps;
+    const { config, sweepMs = SWEEP_MS } = deps;
     const folder = new RecordingFolder(config.data_dir);
     await folder.prepare();
     const recordings = new Recordings(deps, folder);
     await recordings.#recover();
     await recordings.sweep();
-    recordings.#sweeping.start(config.recordings.sweep_seconds * 1000);
+    recordings.#sweeping.start(sweepMs);
     if (config.recordings.enabled) recordings.#checking.start(0);
     return recordings;
   }

@@ -13,10 +13,7 @@ export interface ReportSize {
   readonly patchBytes: number;
 }
 
-const LIMITS = {
-  ...{ url: null, connections: 2, start_seconds: 60, stop_seconds: 20, statement_seconds: 600, wait_seconds: 60 },
-  ...{ restart_first_seconds: 1, restart_most_seconds: 1 },
-};
+const LIMITS = { url: null, connections: 2, start_seconds: 60, statement_seconds: 600 };
 const DAY_SECONDS = 86_400;
 /** Yesterday: older data than `report.retention_days` would be deleted during the run. */
 const BEGAN_S = Math.floor(Date.now() / 1000) - DAY_SECONDS - 3600;
