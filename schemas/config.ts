@@ -277,9 +277,6 @@ export const Config = section({
   }),
   demo: section({
     clip: nullable("Video file for the demo instead of its street scene; played at 10 fps."),
-    prepare_seconds: seconds(900, "Time limit for fetching and converting the clip on first use", 1),
-    start_seconds: seconds(60, "Time limit for the start of the demo's process", 1),
-    ...restartDelays(0.5, 30, "of publishing the demo's clip"),
   }),
   webhooks: section({
     gather_seconds: seconds(0.1, "Minimum interval for storing the events of subscriptions", 0.01),
