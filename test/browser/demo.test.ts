@@ -42,7 +42,8 @@ const demo = await serving.event("demo");
 const until = (what: string, read: () => Promise<boolean>): Promise<boolean> =>
   poll(what, read, { describe: () => serving.errors });
 
-const untilPicture = (page: Page) => page.waitForSelector("canvas[data-timestamp]", { timeout: LIMIT_MS });
+let page: Page;
+const untilPicture = () => page.waitForSelector("canvas[data-timestamp]", { timeout: LIMIT_MS });
 
 test("`serve --demo` prints the console URL of the demo, and starting it again changes nothing", async () => {
   assert.equal((await serving.event("ready")).console, `${await serving.url()}/console`);
@@ -92,22 +93,34 @@ test("stopping the demo removes its source and process", async () => {
 });
 
 test("one click on the first screen starts the demo, and the first screen then shows it", async () => {
-  const page = await browser.show(`${await serving.url()}/console`, { width: 1280, height: 800 });
+  page = await browser.show(`${await serving.url()}/console`, { width: 1280, height: 800 });
   await page.fill("input[type=password]", MASTER_KEY);
   await page.keyboard.press("Enter");
   await page.click("text=Show me a demo");
-  await untilPicture(page);
+  await untilPicture();
   const { process_uuid } = await windhover.readDemo();
   assert.equal(new URL(page.url()).pathname, `/console/processes/${process_uuid}`);
   await page.click(".brand");
   await page.waitForSelector("h1:text('Live')");
-  await untilPicture(page);
+  await untilPicture();
   await page.click("nav >> text=Sources");
   await page.getByRole("link", { name: "Watch Demo: street" }).click();
   await page.waitForSelector("h1:text('Live')");
-  await untilPicture(page);
+  await untilPicture();
   assert.deepEqual(browser.complaints, []);
   await windhover.stopDemo();
+});
+
+test("uploads a video that is played in a loop", async () => {
+  await page.click("nav >> text=Sources");
+  await page.getByRole("button", { name: "Upload a video" }).click();
+  await page.getByLabel("File").setInputFiles(clip);
+  await page.getByLabel("Play in a loop").check();
+  await page.getByRole("button", { name: "Upload", exact: true }).click();
+  await page.getByRole("cell", { name: "File, looped" }).waitFor();
+  const [source] = (await windhover.listSources({})).sources;
+  assert.deepEqual([source?.alias, source?.loop], ["clip.avi", true]);
+  await windhover.deleteSource({ source_id: source?.uuid ?? "" });
 });
 
 test("reports a missing clip and leaves no source", async () => {
