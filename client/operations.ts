@@ -201,7 +201,7 @@ export type DeletedReport = {
 };
 
 export type DemoState = {
-  /** `fetching`: its clip is downloaded, on first use. `converting`: its clip is converted, on first use. `starting`: the clip is published and its process starts. `running`: the demo can be watched. */
+  /** `fetching`: its clip is downloaded, on first use. `converting`: its clip is converted, on first use. `starting`: its source is registered and its process starts. `running`: the demo can be watched. */
   readonly state: "off" | "fetching" | "converting" | "starting" | "running";
   readonly source_uuid: string | null;
   readonly process_uuid: string | null;
@@ -564,6 +564,8 @@ export type NewVideo = {
   readonly file: string;
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
+  /** Play the file as a live source: in real time, starting again at its end, like a camera. */
+  readonly loop?: boolean;
 };
 
 export type OldInformation = {
@@ -881,6 +883,8 @@ export type Source = {
   /** Credentials are shown as `***`. For a file, the name of the upload. */
   readonly input_url: string;
   readonly telemetry_cfg: TelemetryCfg | null;
+  /** True: a file that is played as a live source and starts again at its end. */
+  readonly loop: boolean;
   readonly status: "unknown" | "offline" | "streaming" | "processing";
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
@@ -1328,7 +1332,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/subscription/allocate", bodyType: "application/json" }, input, call);
   }
 
-  /** Upload a video file. A form with the file (mp4, mov or avi) in the part `file`, and an optional `alias`; the default alias is the file name. A part with another name is accepted if it contains the only file. If you already have a source with the same bytes, that source is returned and nothing is stored. */
+  /** Upload a video file. A form with the file (mp4, mov or avi) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored. */
   uploadVideo(input: { body: FormData }, call?: Call): Promise<Source> {
     return this.#send({ method: "POST", path: "/video", bodyType: "multipart/form-data" }, input, call);
   }
@@ -2051,7 +2055,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/demo" }, {}, call);
   }
 
-  /** Start the demo. Publishes a clip of a street in a loop to this service's media server, registers the source `Demo: street` for it, and starts a process with the graph `detect` on that source. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key. */
+  /** Start the demo. Registers a clip of a street as the source `Demo: street`, which is played in a loop like a camera, and starts a process with the graph `detect` on it. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key. */
   startDemo(call?: Call): Promise<RunningDemo> {
     return this.#send({ method: "POST", path: "/demo" }, {}, call);
   }

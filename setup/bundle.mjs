@@ -17,7 +17,6 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, "build/bundle");
 const ENTRIES = {
   cli: "cli/main.ts",
-  clip: "clips/main.ts",
   compiler: "graphs/compiler/worker/worker.ts",
   enhance: "enhance/main.ts",
   hub: "hub/main.ts",

@@ -53,8 +53,8 @@ export const TABLE: readonly Row[] = [
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },
-  // Real clips: download, convert, publish in a loop. A child process of the service; tests use the clips too.
-  { part: "clips", may: ["schemas", "models", "media", "ipc"] },
+  // Real clips for the demo and for tests: download and conversion.
+  { part: "clips", may: ["models"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "ipc"] },
   // Wire formats that the hub and the element `publish` share. Pure functions.
@@ -73,7 +73,7 @@ export const TABLE: readonly Row[] = [
     part: "cli",
     may: [
       ...["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
-      ...["vision", "enhance"],
+      ...["vision", "enhance", "clips"],
     ],
     lazily: ["tools"],
   },

@@ -22,7 +22,7 @@ export default {
     json: { type: "boolean", about: "Print the ready line as JSON, also on a terminal." },
   },
   notes:
-    "The first start on an empty database prints a master key. When the service is ready, it prints the addresses of the console, the API and the media server to standard output, as one line of JSON (`ready`) if that is not a terminal. The log goes to standard error.\nWith --demo, a street clip is downloaded once, published in a loop as a live source, and analysed. If the demo fails, the service keeps running.\nCtrl-C stops the service cleanly, a second Ctrl-C at once. Running processes are resumed at the next start.",
+    "The first start on an empty database prints a master key. When the service is ready, it prints the addresses of the console, the API and the media server to standard output, as one line of JSON (`ready`) if that is not a terminal. The log goes to standard error.\nWith --demo, a street clip is downloaded once, played in a loop as a live source, and analysed. If the demo fails, the service keeps running.\nCtrl-C stops the service cleanly, a second Ctrl-C at once. Running processes are resumed at the next start.",
   examples: ["serve", "serve --demo", "serve --config /etc/windhover.yaml", "serve --json 2>windhover.log"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "no arguments");

@@ -1,5 +1,6 @@
 /** What the server needs from elements, GStreamer and models, none of which it may import. */
 import { fileURLToPath } from "node:url";
+import { prepareClip } from "../../clips/prepare-clip.ts";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { loadElements } from "../../elements/index.ts";
 import { cacheFolder } from "../../models/cache.ts";
@@ -24,7 +25,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
     hubEntry: new URL("../../hub/hub.mjs", import.meta.url),
     consoleFolder: fileURLToPath(new URL("../../build/console/", import.meta.url)),
-    clipEntry: new URL("../../clips/clip.mjs", import.meta.url),
+    prepareClip,
     enhancerEntry: new URL("../../enhance/enhance.mjs", import.meta.url),
   };
 }

@@ -46,17 +46,18 @@ export function expandSource(
 }
 
 function expandFile({ path }: FileSource, pace: Pace, demuxer: string | undefined): Expansion {
-  const known: ExpandedNode[] =
-    demuxer === undefined ? [] : [{ suffix: "demux", factory: demuxer, properties: {}, onward: VIDEO_CAPS }];
   return {
     nodes: [
       { suffix: "file", factory: "filesrc", properties: { location: path } },
-      ...known,
+      ...expandDemuxer(demuxer),
       { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
       ...expandPace(pace),
     ],
   };
 }
+
+const expandDemuxer = (demuxer: string | undefined): readonly ExpandedNode[] =>
+  demuxer === undefined ? [] : [{ suffix: "demux", factory: demuxer, properties: {}, onward: VIDEO_CAPS }];
 
 function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expansion {
   checkPattern(picture.pattern, registry);
@@ -131,7 +132,7 @@ const PROTOCOLS = { tcp: "tcp", udp: "udp+udp-mcast", auto: "tcp+udp-mcast+udp" 
 export function expandIngest(source: LiveSource, options: IngestOptions): Expansion {
   return {
     nodes: [
-      ...PULLS[source.protocol](source.url, options),
+      ...PULLS[source.protocol](source, options),
       { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
       ...expandPace(source.protocol === "file" ? "realtime" : undefined),
       {
@@ -150,7 +151,9 @@ export function expandIngest(source: LiveSource, options: IngestOptions): Expans
   };
 }
 
-const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestOptions): readonly ExpandedNode[] => [
+type Pull = (source: LiveSource, options: IngestOptions) => readonly ExpandedNode[];
+
+const pullRtsp: Pull = ({ url: location }, { transport, latencyMs, connectMs }) => [
   {
     suffix: "pull",
     factory: "rtspsrc",
@@ -170,11 +173,12 @@ const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestO
   { suffix: "times", factory: "rtptimes", properties: {} },
 ];
 
-const pullFile = (location: string): readonly ExpandedNode[] => [
+const pullFile: Pull = ({ url: location, demuxer }) => [
   { suffix: "pull", factory: "filesrc", properties: { location } },
+  ...expandDemuxer(demuxer),
 ];
 
-const pullRtmp = (location: string, { connectMs, stallMs }: IngestOptions): readonly ExpandedNode[] => [
+const pullRtmp: Pull = ({ url: location }, { connectMs, stallMs }) => [
   {
     suffix: "pull",
     factory: "rtmp2src",

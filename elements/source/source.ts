@@ -105,10 +105,10 @@ function bind(own: Partial<SourceBinding>, started: SourceBinding | null): Sourc
 }
 
 /** A looped file is pulled like a camera: every pass is a connection of its own. */
-function describe({ uri, loop = false }: SourceBinding): SourceDescription {
+function describe({ uri, loop = false, demuxer }: SourceBinding): SourceDescription {
   const source = describeSource(uri);
   if (!loop) return source;
   if (source.kind !== "file")
     throw new ExpandFault("loop", `only files can be looped: remove loop from ${source.display}`);
-  return { kind: "live", protocol: "file", url: source.path, display: source.display };
+  return { kind: "live", protocol: "file", url: source.path, display: source.display, ...(demuxer && { demuxer }) };
 }

@@ -25,6 +25,8 @@ export interface LiveSource {
   /** Of a file: its path. */
   readonly url: string;
   readonly display: string;
+  /** Of a file whose container is known. */
+  readonly demuxer?: string;
 }
 
 const PROTOCOLS: Readonly<Record<string, LiveSource["protocol"]>> = {

@@ -55,9 +55,14 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
 function effectiveSource(step: PreparedStep, bound: SourceBinding): NonNullable<GraphPlan["source"]> {
   const uri = textOf(step, "uri") ?? bound.uri;
   const pace = textOf(step, "pace") ?? bound.pace;
-  const isLooped = textOf(step, "loop") === "true" || (textOf(step, "uri") === undefined && bound.loop === true);
-  const isLive = LIVE_URI.test(uri) || isLooped;
-  return { uri, pace: isLive || pace === "realtime" ? "realtime" : "fast" };
+  const started = textOf(step, "uri") === undefined ? bound : null;
+  const loop = (textOf(step, "loop") ?? String(started?.loop === true)) === "true";
+  const isLive = LIVE_URI.test(uri) || loop;
+  return {
+    uri,
+    pace: isLive || pace === "realtime" ? "realtime" : "fast",
+    ...(loop && { loop, ...(started?.demuxer !== undefined && { demuxer: started.demuxer }) }),
+  };
 }
 
 /** A GStreamer source: by its property `is-live`, else by its kind. */

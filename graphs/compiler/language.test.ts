@@ -284,6 +284,7 @@ describe("the source", () => {
     ["source", { uri: "RTMPS://cam/1", pace: "fast" }, { uri: "RTMPS://cam/1", pace: "realtime" }, true],
     ["{ source: { uri: 'test:ball' } }", { uri: "rtsp://cam/1" }, { uri: "test:ball", pace: "fast" }, false],
     ["{ source: { pace: realtime } }", { uri: "clip.mp4", pace: "fast" }, { uri: "clip.mp4", pace: "realtime" }, true],
+    ["source", { uri: "a.mp4", loop: true }, { uri: "a.mp4", pace: "realtime", loop: true }, true],
     ["videotestsrc", null, null, false],
     ["{ videotestsrc: { is-live: true } }", null, null, true],
   ];

@@ -1,4 +1,5 @@
 /** The plan that the compiler produces and the runtime runs: plain frozen data that can be compared and printed. */
+import type { SourceBinding } from "../../elements/element.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 
 /** A position in the author's text. `file` is null for launch lines; lines and columns count from 1. */
@@ -71,7 +72,7 @@ export interface GraphPlan {
   readonly fixedParams: Readonly<Record<string, string>>;
   /** Frames arrive in real time; late ones may be dropped. */
   readonly live: boolean;
-  readonly source: { readonly uri: string; readonly pace: "realtime" | "fast" } | null;
+  readonly source: (SourceBinding & { readonly pace: "realtime" | "fast" }) | null;
   readonly main: PlanSegment;
   /** Chains that start at a tee of main, in the order written. */
   readonly branches: readonly PlanSegment[];

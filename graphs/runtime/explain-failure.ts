@@ -23,7 +23,7 @@ export async function explainFailure(failure: GraphFailure, plan: GraphPlan): Pr
 
 /** `shown` is the address without credentials, for messages. */
 async function explainLive(shown: string, reason: string, url: string | null): Promise<string> {
-  const isSame = url !== null && maskCredentials(url) === shown;
+  const isSame = url !== null && URL.canParse(url) && maskCredentials(url) === shown;
   const isVague = /cannot be reached|could not (open|read|write)|internal data stream error/i.test(reason);
   const found = isVague && isSame ? await findReachFault(url) : null;
   const outage = /^no video for .*giving up; last: /.exec(reason)?.[0] ?? "";

@@ -1,4 +1,4 @@
-/** The demo: a live street scene that is analysed. */
+/** The demo: a street scene that is played in a loop and analysed. */
 import { type Static, Type } from "typebox";
 import { orNull, Uuid } from "./records.ts";
 
@@ -23,12 +23,12 @@ export const DemoState = Type.Object(
       ],
       {
         description:
-          "`fetching`: its clip is downloaded, on first use. `converting`: its clip is converted, on first use. `starting`: the clip is published and its process starts. `running`: the demo can be watched.",
+          "`fetching`: its clip is downloaded, on first use. `converting`: its clip is converted, on first use. `starting`: its source is registered and its process starts. `running`: the demo can be watched.",
       },
     ),
     source_uuid: orNull(Uuid),
     process_uuid: orNull(Uuid),
-    detail: orNull(Type.String({ description: "Why it does not run." })),
+    detail: orNull(Type.String({ description: "Why the last start failed." })),
   },
   { title: "DemoState" },
 );

@@ -124,6 +124,12 @@ export const NewVideo = Type.Object(
   {
     file: Type.String({ format: "binary", description: "An MP4, MOV or AVI file with the matching extension." }),
     alias: Type.Optional(Alias),
+    loop: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "Play the file as a live source: in real time, starting again at its end, like a camera.",
+      }),
+    ),
   },
   { title: "NewVideo" },
 );
@@ -146,6 +152,7 @@ export const SourceRecord = Type.Object(
     stream_type: orNull(Type.Enum(["rtsp", "rtmp"]), { description: "Null: a file." }),
     input_url: Type.String({ description: "Credentials are shown as `***`. For a file, the name of the upload." }),
     telemetry_cfg: orNull(TelemetryCfg),
+    loop: Type.Boolean({ description: "True: a file that is played as a live source and starts again at its end." }),
     status: Type.Enum(["unknown", "offline", "streaming", "processing"]),
     created_at: Timestamp,
     hls_url: Type.Optional(

@@ -77,18 +77,19 @@ export function demoEndpoints(demo: Pick<Demo, "start" | "stop" | "describe">): 
     define("POST", "/demo", "startDemo", {
       summary: "Start the demo",
       description:
-        "Publishes a clip of a street in a loop to this service's media server, registers the source `Demo: street` for it, and starts a process with the graph `detect` on that source. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key.",
+        "Registers a clip of a street as the source `Demo: street`, which is played in a loop like a camera, and starts a process with the graph `detect` on it. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key.",
       answers: {
         200: { description: "The demo was already running.", schema: RunningDemo },
         201: { description: "The demo has started.", schema: RunningDemo },
       },
       errors: [
-        ...(["operator_key_needed", "demo_unavailable", "sources_limit_reached", "path_in_use"] as const),
+        ...(["operator_key_needed", "demo_unavailable", "sources_limit_reached"] as const),
+        ...(["video_invalid", "video_too_large", "storage_limit_reached", "disk_full"] as const),
         ...START_ERRORS,
       ],
-      async handle({ user, publicUrl }) {
+      async handle({ user }) {
         expectOperator(user, reason);
-        const { isNew, ...running } = await demo.start(user, publicUrl);
+        const { isNew, ...running } = await demo.start(user);
         return { status: isNew ? 201 : 200, body: running };
       },
     }),

@@ -28,6 +28,7 @@ test("registers, lists, shows and deletes a stream", async () => {
     stream_type: "rtsp",
     input_url: "rtsp://192.0.2.1/main",
     telemetry_cfg: null,
+    loop: false,
     status: "unknown",
   });
   assert.deepEqual((await eve.call("GET", "/sources")).body, { sources: [made.body] });

@@ -23,7 +23,7 @@ export function sourceEndpoints(sources: SourceDeps): readonly AnyEndpoint[] {
     define("POST", "/video", "uploadVideo", {
       summary: "Upload a video file",
       description:
-        "A form with the file (mp4, mov or avi) in the part `file`, and an optional `alias`; the default alias is the file name. A part with another name is accepted if it contains the only file. If you already have a source with the same bytes, that source is returned and nothing is stored.",
+        "A form with the file (mp4, mov or avi) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored.",
       rawBody: { mediaType: "multipart/form-data", schema: NewVideo },
       answers: REGISTERED,
       errors: [

@@ -151,6 +151,23 @@ test("accepts fields in any order, ignores unknown ones, and uses the client's a
   );
 });
 
+test("a video with `loop` is a source of its own, and live", async () => {
+  const bytes = newClip();
+  const once = await ada.post("/video", form(bytes, "a.mp4", { loop: "false" }));
+  const behind = form(bytes, "a.mp4");
+  behind.append("loop", "true");
+  const looped = await ada.post("/video", behind);
+  assert.deepEqual([once.status, once.body.loop, looped.status, looped.body.loop], [201, false, 201, true]);
+  assert.equal(looped.body.type, "file");
+  const again = await ada.post("/video", form(bytes, "b.mp4", { loop: "true" }));
+  assert.deepEqual([again.status, again.body.uuid], [200, looped.body.uuid]);
+  const { isFile, loops } = await service.sources.resolveInput(ada.user.uuid, looped.body.uuid);
+  assert.deepEqual([isFile, loops], [false, true]);
+  const wrong = await ada.post("/video", form(bytes, "a.mp4", { loop: "yes" }));
+  assert.deepEqual([wrong.status, wrong.body.errors[0].path], [422, "loop"]);
+  await expectClean();
+});
+
 test("accepts the file in a part of any name", async () => {
   const data = new FormData();
   data.append("video", new Blob([newClip()]), "a.mp4");

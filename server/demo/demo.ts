@@ -1,247 +1,215 @@
 /**
- * The demo of a user: a clip that is published to our own media hub over and over, a source for it, and a process on that.
- * Kept in the store are only the source and the process, as any others; the publisher is ours, and ends with us.
+ * The demo of a user: a video of a street that is played in a loop, and a process on it. Both are stored like any other
+ * source and process, so that the next start of the service resumes them.
  */
 import type { Logger } from "pino";
 import type { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import type { Config } from "../../schemas/config.ts";
 import { backoff, sleep } from "../async/timing.ts";
-import type { Media } from "../media/media-hub.ts";
+import { readLimits } from "../keys/authenticate.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
-import { findDemoSource, listActiveOn, listDemosToKeep } from "../store/demos.ts";
-import { hubPath, isSourcePath } from "../store/hub-paths.ts";
+import { findDemoSource, listActiveOn } from "../store/demos.ts";
+import { listUsers, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
-import { ClipPublisher } from "./clip-publisher.ts";
 
-export interface DemoParts {
+export interface DemoDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;
-  readonly nodeUuid: string;
-  /** The program that publishes clips. */
-  readonly clipEntry: URL;
-  readonly media: Media;
-  readonly sources: Pick<Sources, "register" | "remove">;
+  /** Resolves with an mp4 file of the given video, or of a street scene. Rejects with the reason and a remedy. */
+  prepareClip(options: {
+    readonly file: string | null;
+    readonly signal: AbortSignal;
+    onStage(stage: Preparation): void;
+  }): Promise<string>;
+  readonly sources: Pick<Sources, "copy" | "remove">;
   readonly processes: Pick<Processes, "start" | "resume" | "stop">;
 }
 
-export interface StartedDemo extends RunningDemo {
-  /** False: all of it was there. */
+/** On first use. */
+type Preparation = "fetching" | "converting";
+
+interface StartedDemo extends RunningDemo {
+  /** False: it was already running. */
   readonly isNew: boolean;
 }
 
+/** A start or a stop in progress. */
+interface Work {
+  readonly kind: "start" | "stop";
+  readonly done: Promise<unknown>;
+  readonly abort: AbortController;
+}
+
 const ALIAS = "Demo: street";
-/** What a street has. A model that may say anything takes a jacket on the lawn for a frisbee, and that is no first look. */
-const PARAMS = { classes: ["person", "bicycle", "car", "motorcycle", "bus", "truck"] };
-const STREAM = "demo";
 const GRAPH = "detect";
-/** A machine that is busy, or a stream that has only just begun: another moment may do. */
-const PASSING = ["source_not_live", "pipeline_failed", "rate_limited", "media_unavailable"];
+/** Objects of a street: with all classes, the model takes a jacket on the lawn for a frisbee. */
+const PARAMS = { classes: ["person", "bicycle", "car", "motorcycle", "bus", "truck"] };
+/** A busy machine: a retry may succeed. */
+const TRANSIENT = ["source_not_live", "pipeline_failed", "rate_limited"];
 const RETRY = { firstMs: 500, maxMs: 5_000 };
-const LOOK_MS = 50;
 /** Time limit for the start of the demo's process. */
 const START_MS = 60_000;
 
 export class Demo {
-  readonly #parts: DemoParts;
-  readonly #ending = new AbortController();
+  readonly #deps: DemoDeps;
+  readonly #closing = new AbortController();
   /** By user. */
-  readonly #publishers = new Map<string, ClipPublisher>();
-  /** By user. A stop takes the place of a start, which it ends. */
-  readonly #work = new Map<string, { readonly kind: "start" | "stop"; readonly done: Promise<unknown> }>();
+  readonly #work = new Map<string, Work>();
+  /** By user, while the clip is prepared. */
+  readonly #preparations = new Map<string, Preparation>();
+  /** By user: why the last start failed. */
+  readonly #failures = new Map<string, string>();
 
-  constructor(parts: DemoParts) {
-    this.#parts = parts;
+  constructor(deps: DemoDeps) {
+    this.#deps = deps;
   }
 
-  /** Those whose processes were taken up again: without their clip these wait in vain. Resolves with how many. */
-  async takeUp(): Promise<number> {
-    const { sql, nodeUuid } = this.#parts;
-    const kept = await listDemosToKeep(sql, nodeUuid, { alias: ALIAS, pathEnd: `/${STREAM}` });
-    for (const { userUuid, path } of kept)
-      if (!this.#publishers.has(userUuid)) this.#publishers.set(userUuid, this.#openPublisher(userUuid, path));
-    return this.#publishers.size;
-  }
-
-  /** Whatever of it is missing. Asked twice at once it is done once. Goes on when whoever asked has gone. */
-  async start(user: User, publicUrl: string): Promise<StartedDemo> {
+  /** Starts what is missing, once for concurrent calls. Continues when the client disconnects. */
+  async start(user: User): Promise<StartedDemo> {
     for (let work = this.#work.get(user.uuid); work !== undefined; work = this.#work.get(user.uuid)) {
       if (work.kind === "start") return work.done as Promise<StartedDemo>;
       await work.done.catch(() => {});
     }
-    return this.#do(user, "start", () => this.#start(user, publicUrl));
+    return this.#run(user, "start", (signal) => this.#start(user, signal));
   }
 
-  /** Process, publisher and source; resolves with the uuid of that. Asked twice at once it is done once. Rejects with `demo_not_found`. */
+  /** The demo of `serve --demo`: that of the oldest master key. Rejects with `ServiceError`. */
+  async startFirst(): Promise<RunningDemo> {
+    const { sql, config } = this.#deps;
+    const first = (await listUsers(sql)).find(
+      ({ masterUuid, revokedAt, expiresAt }) =>
+        masterUuid === null && revokedAt === null && (expiresAt === null || expiresAt.getTime() > Date.now()),
+    );
+    if (first === undefined)
+      throw unavailable("there is no valid master key; create one with `windhover keys create NAME --operator`");
+    const { source_uuid, process_uuid } = await this.start(toUser(first, readLimits(config)));
+    return { source_uuid, process_uuid };
+  }
+
+  /** Removes process and source, once for concurrent calls; a start in progress is aborted. Resolves with the uuid of the source. */
   async stop(user: User): Promise<string> {
     const work = this.#work.get(user.uuid);
     if (work?.kind === "stop") return work.done as Promise<string>;
-    return this.#do(user, "stop", () => this.#stop(user, work?.done ?? Promise.resolve()));
+    work?.abort.abort(unavailable("the demo was stopped during its start"));
+    return this.#run(user, "stop", async () => {
+      await work?.done.catch(() => {});
+      const sourceUuid = await findDemoSource(this.#deps.sql, user.uuid, ALIAS);
+      if (sourceUuid === null)
+        throw new ServiceError("demo_not_found", { detail: "there is no demo to stop; POST /demo starts one" });
+      await this.#remove(user, sourceUuid);
+      return sourceUuid;
+    });
   }
 
-  async describe(user: User): Promise<DemoState> {
-    const sourceUuid = await this.#findSource(user);
-    const active = sourceUuid === null ? [] : await listActiveOn(this.#parts.sql, sourceUuid);
-    const process = active.find(({ graph }) => graph === GRAPH);
-    const publisher = this.#publishers.get(user.uuid);
+  async describe({ uuid }: User): Promise<DemoState> {
+    const { sql } = this.#deps;
+    const sourceUuid = await findDemoSource(sql, uuid, ALIAS);
+    const process = sourceUuid === null ? undefined : await findProcess(sql, sourceUuid);
+    const work = this.#work.get(uuid);
+    const idle = process === undefined ? "off" : "running";
     return {
-      state: stateOf(publisher, this.#work.get(user.uuid)?.kind === "start", process !== undefined),
+      state: work?.kind === "start" ? (this.#preparations.get(uuid) ?? "starting") : idle,
       source_uuid: sourceUuid,
       process_uuid: process?.uuid ?? null,
-      detail: publisher?.trouble ?? null,
+      detail: this.#failures.get(uuid) ?? null,
     };
   }
 
+  /** Aborts starts. */
   async close(): Promise<void> {
-    this.#ending.abort();
-    await Promise.all([...this.#publishers.values()].map((publisher) => publisher.close()));
+    this.#closing.abort(
+      new ServiceError("shutting_down", { detail: "the service is shutting down; the demo was not started" }),
+    );
     await Promise.all([...this.#work.values()].map(({ done }) => done.catch(() => {})));
   }
 
-  async #do<T>(user: User, kind: "start" | "stop", act: () => Promise<T>): Promise<T> {
-    const done = act();
-    const work = { kind, done };
-    this.#work.set(user.uuid, work);
+  /** @param act rejects when the signal is aborted */
+  async #run<T>({ uuid }: User, kind: Work["kind"], act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, this.#closing.signal]);
+    const done = act(signal).catch((error: Error) => {
+      if (signal.aborted) throw signal.reason;
+      if (kind === "start") this.#failures.set(uuid, error.message);
+      throw error;
+    });
+    const work = { kind, done, abort };
+    this.#work.set(uuid, work);
+    this.#failures.delete(uuid);
     try {
       return await done;
     } finally {
-      if (this.#work.get(user.uuid) === work) this.#work.delete(user.uuid);
+      if (this.#work.get(uuid) === work) this.#work.delete(uuid);
     }
   }
 
-  async #stop(user: User, starting: Promise<unknown>): Promise<string> {
-    const before = await this.#findSource(user);
-    // One that is being started is not waited for: without its publisher it fails, and takes itself back.
-    await this.#closePublisher(user.uuid);
-    await starting.catch(() => {});
-    await this.#closePublisher(user.uuid);
-    const left = await this.#findSource(user);
-    if (left !== null) await this.#remove(user, left);
-    const uuid = left ?? before;
-    if (uuid !== null) return uuid;
-    throw new ServiceError("demo_not_found", { detail: "there is no demo to stop; POST /demo starts one" });
-  }
-
-  async #start(user: User, publicUrl: string): Promise<StartedDemo> {
-    const path = hubPath(user.username, STREAM);
-    const found = await this.#findSource(user);
-    const sourceUuid = found ?? (await this.#register(user, path, publicUrl));
+  async #start(user: User, signal: AbortSignal): Promise<StartedDemo> {
+    const { sql, processes, log } = this.#deps;
+    const found = await findDemoSource(sql, user.uuid, ALIAS);
+    const source_uuid = found ?? (await this.#addSource(user, signal));
     try {
-      await this.#publish(user, path);
-      const process = await this.#run(user, sourceUuid);
-      return { source_uuid: sourceUuid, process_uuid: process.uuid, isNew: process.isNew };
+      const process = await findProcess(sql, source_uuid);
+      if (process?.state === "paused") await processes.resume(user, process.uuid);
+      if (process !== undefined) return { source_uuid, process_uuid: process.uuid, isNew: false };
+      return { source_uuid, process_uuid: await this.#startProcess(user, source_uuid, signal), isNew: true };
     } catch (error) {
-      // Nothing is left of a demo that did not come about.
-      if (found === null && !this.#ending.signal.aborted) {
-        await this.#closePublisher(user.uuid);
-        await this.#remove(user, sourceUuid).catch((err: unknown) =>
-          this.#parts.log.warn({ err, sourceUuid }, "the source of a demo that failed could not be removed"),
+      // A failed start leaves nothing.
+      if (found === null)
+        await this.#remove(user, source_uuid).catch((err: unknown) =>
+          log.warn({ err, source_uuid }, "source of a failed demo could not be removed"),
         );
-      }
       throw error;
     }
   }
 
-  #findSource({ uuid, username }: User): Promise<string | null> {
-    const place = { userUuid: uuid, path: hubPath(username, STREAM), alias: ALIAS };
-    return findDemoSource(this.#parts.sql, place);
-  }
-
-  async #register(user: User, path: string, publicUrl: string): Promise<string> {
-    const { media, sources } = this.#parts;
-    const input_url = `rtsp://${new URL(publicUrl).hostname}:${media.rtspPort}/${path}`;
-    const { source } = await sources.register(user, { alias: ALIAS, input_url, stream_type: "rtsp" }, publicUrl);
+  async #addSource(user: User, signal: AbortSignal): Promise<string> {
+    const path = await this.#prepareClip(user, signal);
+    const { source } = await this.#deps.sources.copy({
+      ...{ user, path, name: "demo.mp4", alias: ALIAS, loop: true, signal },
+    });
     return source.uuid;
   }
 
-  /** Resolves when it can be played. */
-  async #publish(user: User, path: string): Promise<void> {
-    const { media } = this.#parts;
-    let publisher = this.#publishers.get(user.uuid);
-    // One that has failed just now is asked again at once: somebody waits.
-    if (publisher?.stage === "restarting" || publisher?.stage === "over") {
-      await this.#closePublisher(user.uuid);
-      publisher = undefined;
-    }
-    this.#expectOpen();
-    this.#expectWanted(user);
-    publisher ??= this.#openPublisher(user.uuid, path);
-    this.#publishers.set(user.uuid, publisher);
+  async #prepareClip({ uuid }: User, signal: AbortSignal): Promise<string> {
+    const { config, prepareClip } = this.#deps;
     try {
-      await publisher.untilPublishing(START_MS);
+      const onStage = (stage: Preparation) => this.#preparations.set(uuid, stage);
+      return await prepareClip({ file: config.demo.clip, signal, onStage });
     } catch (cause) {
-      await this.#closePublisher(user.uuid);
-      throw new ServiceError("demo_unavailable", { detail: (cause as Error).message, cause });
-    }
-    const untilMs = performance.now() + START_MS;
-    while (media.find(path) === null && publisher.stage === "publishing" && performance.now() < untilMs) {
-      await sleep(LOOK_MS, this.#ending.signal);
-      this.#expectOpen();
+      throw unavailable((cause as Error).message, cause);
+    } finally {
+      this.#preparations.delete(uuid);
     }
   }
 
-  #openPublisher(userUuid: string, path: string): ClipPublisher {
-    const { config, log, clipEntry, media, sql } = this.#parts;
-    return new ClipPublisher({
-      ...{ config: config.demo, log, entry: clipEntry, media, path },
-      isWanted: () => isSourcePath(sql, userUuid, path),
-    });
-  }
-
-  async #closePublisher(userUuid: string): Promise<void> {
-    const publisher = this.#publishers.get(userUuid);
-    this.#publishers.delete(userUuid);
-    await publisher?.close();
-  }
-
-  async #run(user: User, sourceUuid: string): Promise<{ readonly uuid: string; readonly isNew: boolean }> {
-    const { sql, processes } = this.#parts;
-    const active = (await listActiveOn(sql, sourceUuid)).find(({ graph }) => graph === GRAPH);
-    if (active === undefined) return { uuid: await this.#startProcess(user, sourceUuid), isNew: true };
-    if (active.state === "paused") await processes.resume(user, active.uuid);
-    return { uuid: active.uuid, isNew: false };
-  }
-
-  async #startProcess(user: User, sourceUuid: string): Promise<string> {
-    const { processes, log } = this.#parts;
+  async #startProcess(user: User, sourceUuid: string, signal: AbortSignal): Promise<string> {
+    const { processes, log } = this.#deps;
     const untilMs = performance.now() + START_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        const { uuid } = await processes.start({ user, sourceUuid, graph: GRAPH, params: PARAMS });
+        const { uuid } = await processes.start({ user, sourceUuid, graph: GRAPH, params: PARAMS, signal });
         return uuid;
       } catch (error) {
-        const isPassing = error instanceof ServiceError && PASSING.includes(error.code);
-        if (!isPassing || performance.now() > untilMs || !this.#publishers.has(user.uuid)) throw error;
-        log.info({ why: error.message, attempt }, "the process of the demo could not be started; it is tried again");
+        const isTransient = error instanceof ServiceError && TRANSIENT.includes(error.code);
+        if (!isTransient || signal.aborted || performance.now() > untilMs) throw error;
+        log.info({ reason: error.message, attempt }, "demo start retried");
       }
-      await sleep(backoff(attempt, RETRY), this.#ending.signal);
-      this.#expectOpen();
+      await sleep(backoff(attempt, RETRY), signal);
     }
   }
 
   async #remove(user: User, sourceUuid: string): Promise<void> {
-    const { sql, processes, sources } = this.#parts;
+    const { sql, processes, sources } = this.#deps;
     for (const { uuid } of await listActiveOn(sql, sourceUuid)) await processes.stop(user, uuid);
     await sources.remove(user, sourceUuid);
   }
-
-  #expectWanted({ uuid }: User): void {
-    if (this.#work.get(uuid)?.kind === "stop")
-      throw new ServiceError("demo_unavailable", { detail: "it was told to stop" });
-  }
-
-  #expectOpen(): void {
-    if (this.#ending.signal.aborted)
-      throw new ServiceError("shutting_down", { detail: "the service is being shut down; the demo was not started" });
-  }
 }
 
-function stateOf(publisher: ClipPublisher | undefined, isStarting: boolean, hasProcess: boolean): DemoState["state"] {
-  if (publisher === undefined || publisher.stage === "over") return isStarting ? "starting" : "off";
-  if (publisher.stage === "fetching" || publisher.stage === "converting") return publisher.stage;
-  if (publisher.stage === "publishing" && hasProcess && !isStarting) return "running";
-  return isStarting || hasProcess ? "starting" : "off";
-}
+const findProcess = async (sql: Sql, sourceUuid: string) =>
+  (await listActiveOn(sql, sourceUuid)).find(({ graph }) => graph === GRAPH);
+
+const unavailable = (detail: string, cause?: unknown): ServiceError =>
+  new ServiceError("demo_unavailable", { detail, cause });

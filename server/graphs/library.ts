@@ -47,6 +47,8 @@ export interface GraphOrder extends TextOwner {
   readonly attach?: { readonly slot: string; readonly params: JsonRecord };
   /** The path of a file or the URL of a stream. Secret. */
   readonly sourceUri: string;
+  /** The source is a file that starts again at its end. */
+  readonly sourceLoops?: boolean;
 }
 
 /** Where alert rules are evaluated. */
@@ -150,13 +152,13 @@ export class GraphLibrary {
 
   /** Rejects with `graph_not_found`, or with `invalid_input` and an entry for each fault. */
   async prepare(order: GraphOrder): Promise<PreparedOrder> {
-    const { graph, graphText = null, params, given, attach, sourceUri } = order;
+    const { graph, graphText = null, params, given, attach, sourceUri, sourceLoops = false } = order;
     const models = await this.#modelNames();
     const thread = graphText === null ? this.#installed : this.#texts;
     const answer = await this.#ask(
       thread,
       {
-        ...{ type: "prepare", graph, text: graphText, params, sourceUri, models },
+        ...{ type: "prepare", graph, text: graphText, params, sourceUri, sourceLoops, models },
         given: given ?? params,
         attach: attach ?? null,
       },

@@ -220,7 +220,7 @@ export class Claims {
         slots,
         alertNode = null,
       } = await this.#deps.prepare({
-        ...{ ...row, sourceUri: input.uri, given: {} },
+        ...{ ...row, sourceUri: input.uri, sourceLoops: input.loops ?? false, given: {} },
       });
       const hasRecording = await findHasRecording(sql, userUuid);
       const outputs = await listAttached(sql, uuid);

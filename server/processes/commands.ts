@@ -236,7 +236,8 @@ export class Commands {
   /** Rejects with `invalid_input` when the graph, with the params that it has, does not accept them. */
   async #checkValues(order: Partial<GraphOrder>): Promise<void> {
     const { row, record, input } = this.#deps;
-    await this.#deps.prepare({ ...row, params: record.params, sourceUri: input.uri, ...order });
+    const source = { sourceUri: input.uri, sourceLoops: input.loops ?? false };
+    await this.#deps.prepare({ ...row, params: record.params, ...source, ...order });
   }
 
   /** Rejects with `rate_limited` when too many commands wait, or one waits too long. */

@@ -157,6 +157,19 @@ test("a restarted server resumes what should run, as it was", async () => {
   assert.equal((await second.row(stopped))?.state, "finished");
 });
 
+test("a looped file is played from its start after a restart, and loses no frames", async () => {
+  const on = await stage({ loops: true });
+  const uuid = await on.start();
+  await highestTrack(on, uuid);
+  const states = statesUntil(on, uuid, "running");
+  const { pid } = await on.inside(uuid);
+  process.kill(pid, "SIGKILL");
+  assert.deepEqual(await states, ["running", "restarting", "running"]);
+  const { job } = await on.inside(uuid);
+  assert.deepEqual([job.sourceLoops, job.positionNs], [true, "0"]);
+  assert.equal((await on.row(uuid))?.framesLost, null);
+});
+
 test("resumes the processes of a server that does not renew its lease, which loses them for good", async () => {
   // The first one does not renew, as if its machine hung.
   const first = await stage({ limits: { leaseSeconds: 1200, renewMs: 600_000 } });

@@ -190,6 +190,7 @@ export class Launcher {
     return {
       ...{ uuid, graph, graphText, params: record.params, sourceUri, sourceLabel: sourceUrl },
       ...(sourceAddresses.length > 0 && { sourceAddresses: [...sourceAddresses] }),
+      ...(input.loops === true && { sourceLoops: true }),
       positionNs: String(input.isFile ? record.positionNs : 0),
       ...(record.startedAt !== null && { epochMs: record.startedAt.getTime() }),
       firstTrackId: record.trackIds.next,

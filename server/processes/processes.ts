@@ -101,7 +101,10 @@ export interface BranchList {
 export interface ProcessInput {
   /** With credentials. */
   readonly uri: string;
+  /** Played once, from a position; a looped file is live. */
   readonly isFile: boolean;
+  /** A file that starts again at its end. */
+  readonly loops?: boolean;
   /** Resolves with its current address, checked against `network.deny`. Rejects when it cannot be resolved. */
   readonly locate: () => Promise<string>;
   /** What its host name resolved to in `locate`, where the address keeps the name. */

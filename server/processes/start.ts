@@ -82,7 +82,8 @@ export class Starter {
     const input = await this.#deps.resolveInput(user.uuid, sourceUuid);
     const owner = { userUuid: user.uuid, ...(signal !== undefined && { signal }) };
     const prepared = await this.#deps.prepare({
-      ...{ graph, graphText: graphText ?? null, params, sourceUri: input.uri, ...owner },
+      ...{ graph, graphText: graphText ?? null, params, sourceUri: input.uri, sourceLoops: input.loops ?? false },
+      ...owner,
     });
     return { ...prepared, input };
   }

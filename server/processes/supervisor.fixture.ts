@@ -44,6 +44,7 @@ export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly limits?: Partial<FixedLimits>;
   readonly isFile?: boolean;
+  readonly loops?: boolean;
   /** Its telemetry setting, read at each start. */
   telemetry?(): TelemetrySetting | null;
   /** The address of the source. */
@@ -57,7 +58,7 @@ export interface StageOptions {
 export async function openStage(sql: Sql, options: StageOptions = {}): Promise<Stage> {
   const user = options.user ?? (await addUser(sql, options.allocatedMs ?? null));
   const sourceUuid = options.sourceUuid ?? (await addSource(sql, user));
-  const isFile = options.isFile ?? false;
+  const { isFile = false, loops = false } = options;
   const supervisor = await Supervisor.open({
     sql,
     config: makeConfig({ ...SETTINGS, ...options.settings }),
@@ -77,7 +78,8 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
       if (found.length === 0) throw new ServiceError("source_not_found", { detail: uuid });
       const uri = "rtsp://ada:secret@camera/";
       const telemetry = options.telemetry?.() ?? null;
-      return { uri, isFile, label: "rtsp://***@camera/", telemetry, locate: options.locate ?? (async () => uri) };
+      const locate = options.locate ?? (async () => uri);
+      return { uri, isFile, loops, label: "rtsp://***@camera/", telemetry, locate };
     },
     routeOutput: async ({ type, url }) =>
       type === "rtmp" || type === "rtsp" ? { params: { url }, release() {} } : null,

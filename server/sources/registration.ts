@@ -64,6 +64,7 @@ export async function registerStream(
     fileName: null,
     fileBytes: null,
     durationMs: null,
+    loop: false,
   } as const;
   return sql.begin((transaction) => registerSource(transaction, user.uuid, source, user.limits.sources));
 }

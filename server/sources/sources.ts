@@ -25,7 +25,7 @@ import { type Locate, locateStream } from "./locate-stream.ts";
 import { VideoProbe } from "./probe.ts";
 import { changeSource, registerStream } from "./registration.ts";
 import { maskTelemetry } from "./telemetry-cfg.ts";
-import { type UploadCall, type UploadLimits, Uploads } from "./uploads.ts";
+import { type UploadCall, type UploadLimits, Uploads, type VideoCopy } from "./uploads.ts";
 import { Settling, VideoFolder } from "./video-files.ts";
 
 interface SourcesDeps {
@@ -46,7 +46,10 @@ interface SourcesDeps {
 interface SourceInput {
   /** The path of a file, or the URL of a stream with its credentials. */
   readonly uri: string;
+  /** Played once; a looped file is live. */
   readonly isFile: boolean;
+  /** A file that starts again at its end. */
+  readonly loops?: boolean;
   /** Shown to clients: without secrets. */
   readonly label: string;
   readonly telemetry: TelemetrySetting | null;
@@ -95,6 +98,11 @@ export class Sources {
     return this.#uploads.receive(call);
   }
 
+  /** Registers a video file of this machine. */
+  copy(video: VideoCopy): Promise<Registered> {
+    return this.#uploads.copy(video);
+  }
+
   /** @param publicUrl base URL of this server as the client sees it: its host is one of ours */
   register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
     const { sql, config, media } = this.#deps;
@@ -105,7 +113,7 @@ export class Sources {
 
   /** As clients see it: without secrets. */
   describe(source: SourceRow, publicUrl: string): SourceRecord {
-    const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, createdAt } = source;
+    const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, loop, createdAt } = source;
     return {
       uuid,
       source_uuid: uuid,
@@ -114,6 +122,7 @@ export class Sources {
       stream_type: streamType,
       input_url: type === "file" ? inputUrl : maskCredentials(inputUrl),
       telemetry_cfg: maskTelemetry(telemetryCfg),
+      loop,
       status: this.#statusOf(source),
       created_at: createdAt,
       ...(hubPath !== null && watchUrls(this.#deps.signer, publicUrl, "source", uuid)),
@@ -154,7 +163,8 @@ export class Sources {
    */
   async resolveInput(userUuid: string, uuid: string, { isResumed = false } = {}): Promise<SourceInput> {
     const { sql, config, media } = this.#deps;
-    const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry } = await findSource(sql, userUuid, uuid);
+    const source = await findSource(sql, userUuid, uuid);
+    const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry, loop: loops } = source;
     if (hubPath !== null) return { ...pullFromHub(media, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
       const addresses = isResumed ? null : await guardAddress(inputUrl, config.network, "source_uuid");
@@ -163,7 +173,7 @@ export class Sources {
     }
     if (fileName !== null && (await this.#folder.has(fileName))) {
       const uri = this.#folder.keptPath(fileName);
-      return { uri, isFile: true, label: inputUrl, telemetry, locate: async () => uri };
+      return { uri, isFile: !loops, loops, label: inputUrl, telemetry, locate: async () => uri };
     }
     throw new ServiceError("source_file_missing", {
       detail: `the file of source ${uuid} is missing on this machine; delete the source and upload it again`,

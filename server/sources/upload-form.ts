@@ -24,14 +24,16 @@ interface FormOptions {
 
 export type FormParser = BusboyInstance;
 
+interface FormFields {
+  readonly alias: string | null;
+  readonly loop: boolean;
+}
+
 /** Rejects with the first fault; after that nothing is read from the client and `save` is not called. */
-export function readForm(
-  raw: IncomingMessage,
-  parser: FormParser,
-  options: FormOptions,
-): Promise<{ readonly alias: string | null }> {
+export function readForm(raw: IncomingMessage, parser: FormParser, options: FormOptions): Promise<FormFields> {
   return new Promise((resolve, reject) => {
     let alias: string | null = null;
+    let loop = false;
     let file: Readable | null = null;
     let saving: Promise<void> = Promise.resolve();
     let received = 0;
@@ -42,7 +44,7 @@ export function readForm(
       clearTimeout(timer);
       raw.unpipe(parser);
       raw.off("data", count).off("close", onClose);
-      if (error === null) return resolve({ alias });
+      if (error === null) return resolve({ alias, loop });
       raw.pause();
       file?.destroy(error);
       parser.destroy();
@@ -75,9 +77,13 @@ export function readForm(
       saving.catch(finish);
     });
     parser.on("field", (field, value, _, isCut) => {
-      if (field !== "alias") return;
-      if (isCut) finish(invalid("alias", "is longer than 255 characters"));
-      else alias = value;
+      if (field === "alias") {
+        if (isCut) finish(invalid("alias", "is longer than 255 characters"));
+        else alias = value;
+      }
+      if (field !== "loop") return;
+      if (value === "true" || value === "false") loop = value === "true";
+      else finish(invalid("loop", `is ${JSON.stringify(value.slice(0, 100))}; expected true or false`));
     });
     for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) parser.on(limit, () => finish(tooMuch()));
     parser.on("error", (error) => finish(malformed(error instanceof Error ? error.message : String(error))));

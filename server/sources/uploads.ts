@@ -1,5 +1,6 @@
-/** `POST /video`, from the first byte to the registered source. A failed upload leaves nothing. */
+/** Videos that are uploaded (`POST /video`) or copied, from the first byte to the registered source. A failure leaves nothing. */
 import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
@@ -65,8 +66,20 @@ export interface UploadCall {
   letContinue(): void;
 }
 
+/** A video file of this machine. */
+export interface VideoCopy {
+  readonly user: User;
+  readonly path: string;
+  /** Shown as the name of the file; its extension is that of the format. */
+  readonly name: string;
+  readonly alias: string;
+  readonly loop: boolean;
+  readonly signal: AbortSignal;
+}
+
 interface ReceivedVideo {
   readonly alias: string;
+  readonly loop: boolean;
   readonly name: VideoName;
   readonly bytes: number;
   readonly digest: Buffer;
@@ -105,20 +118,39 @@ export class Uploads {
     }
   }
 
-  async #receive(call: UploadCall): Promise<Registered> {
-    const { user, raw } = call;
-    const uuid = newUuid();
+  /** Rejects like an upload. */
+  copy({ user, path, name: given, alias, loop, signal }: VideoCopy): Promise<Registered> {
+    const name = readVideoName(given);
+    return this.#store({ user, signal }, null, async (uuid, file) => {
+      await file.save(createReadStream(path), this.#deps.folder.partialPath(fileNameOf(uuid, name)));
+      return { alias, loop, name, bytes: file.bytes, digest: file.digest() };
+    });
+  }
+
+  #receive(call: UploadCall): Promise<Registered> {
+    const { raw } = call;
     const parser = createParser(raw);
     const length = raw.headers["content-length"];
-    const declared = length === undefined ? null : Number(length);
-    const reservation = new Reservation(this.#deps, this.#limits, uuid, user, declared);
+    return this.#store(call, length === undefined ? null : Number(length), (uuid, file) => {
+      call.letContinue();
+      return this.#save(uuid, raw, parser, file);
+    });
+  }
+
+  /** @param declared length of the whole form, if known */
+  async #store(
+    owner: Pick<UploadCall, "user" | "signal">,
+    declared: number | null,
+    save: (uuid: string, file: PartialFile) => Promise<ReceivedVideo>,
+  ): Promise<Registered> {
+    const uuid = newUuid();
+    const reservation = new Reservation(this.#deps, this.#limits, uuid, owner.user, declared);
     const file = new PartialFile((bytes) => reservation.expect(bytes));
     try {
       await this.#release();
       await reservation.begin();
-      call.letContinue();
-      const video = await this.#save(uuid, raw, parser, file);
-      return await this.#register(call, uuid, video, reservation);
+      const video = await save(uuid, file);
+      return await this.#register(owner, uuid, video, reservation);
     } finally {
       if (file.path !== null) await this.#deps.settle(basename(file.path));
       this.#unreleased.add(uuid);
@@ -132,7 +164,7 @@ export class Uploads {
     const { folder } = this.#deps;
     const { idleMs, leastBytes } = this.#limits;
     const names: VideoName[] = [];
-    const { alias } = await readForm(raw, parser, {
+    const { alias, loop } = await readForm(raw, parser, {
       ...{ idleMs, leastBytes },
       savedBytes: () => file.bytes,
       save: async (stream, given) => {
@@ -146,18 +178,20 @@ export class Uploads {
     const label = alias === null || alias.trim() === "" ? name.shown : alias;
     const [fault] = checkAlias(label);
     if (fault !== undefined) throw invalid("alias", fault.message);
-    return { alias: label, name, bytes: file.bytes, digest: file.digest() };
+    return { alias: label, loop, name, bytes: file.bytes, digest: file.digest() };
   }
 
   /** The row first, then the rename: the next start completes what a crash interrupts between the two. */
   async #register(
-    { user, signal }: UploadCall,
+    { user, signal }: Pick<UploadCall, "user" | "signal">,
     uuid: string,
-    { alias, name, bytes, digest }: ReceivedVideo,
+    { alias, loop, name, bytes, digest }: ReceivedVideo,
     reservation: Reservation,
   ): Promise<Registered> {
     const { sql, folder } = this.#deps;
-    const identical = await findIdentical(sql, user.uuid, digest);
+    // The same video is another source if it loops.
+    const identity = loop ? createHash("sha256").update(digest).update("loop").digest() : digest;
+    const identical = await findIdentical(sql, user.uuid, identity);
     if (identical !== null) return { source: identical, isNew: false };
     if (!reservation.isGranted) throw storageFull(user.limits.storageBytes);
     const fileName = fileNameOf(uuid, name);
@@ -170,10 +204,11 @@ export class Uploads {
       inputUrl: name.shown,
       telemetryCfg: null,
       hubPath: null,
-      identity: digest,
+      identity,
       fileName,
       fileBytes: bytes,
       durationMs: facts.duration_ms,
+      loop,
     } as const;
     const registered = await sql.begin(async (transaction) => {
       const made = await registerSource(transaction, user.uuid, source, user.limits.sources);

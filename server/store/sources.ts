@@ -27,6 +27,8 @@ export interface SourceRow {
   readonly fileName: string | null;
   readonly fileBytes: number | null;
   readonly durationMs: number | null;
+  /** A file that is played as a live source: it starts again at its end. */
+  readonly loop: boolean;
   readonly createdAt: string;
   /** A process that has not ended uses it. */
   readonly isProcessing: boolean;
@@ -46,7 +48,7 @@ export interface Registered {
 }
 
 const columns = (sql: Queries) => sql`
-  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms,
+  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, loop,
   ${isoTime(sql, sql`created_at`)} as created_at,
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
@@ -94,14 +96,16 @@ export async function registerSource(
     });
   }
   const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, identity } = source;
-  const { fileName, fileBytes, durationMs } = source;
+  const { fileName, fileBytes, durationMs, loop } = source;
   if (hubPath !== null && (await isOutputPath(sql, userUuid, hubPath))) throw pathInUse(hubPath, "an rtsp output");
   const [row] = await sql<SourceRow[]>`
     insert into sources
-      (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms, created_at)
+      (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms,
+       loop, created_at)
     values
       (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${sql.typed.sealed(inputUrl)},
-       ${sql.typed.sealed(telemetryCfg)}, ${hubPath}, ${sealIdentity(sql, identity)}, ${fileName}, ${fileBytes}, ${durationMs}, clock_timestamp())
+       ${sql.typed.sealed(telemetryCfg)}, ${hubPath}, ${sealIdentity(sql, identity)}, ${fileName}, ${fileBytes}, ${durationMs},
+       ${loop}, clock_timestamp())
     returning ${columns(sql)}`;
   if (row === undefined) throw new Error("the source was not written");
   return { source: row, isNew: true };

@@ -36,9 +36,10 @@ const NoProcesses = () => html`
 
 /** One process as live video, the others as stills: browsers allow few connections to a service. */
 function Wall({ processes, nameOf }: { processes: readonly Process[]; nameOf: NameOf }) {
-  const chosen = route.value.query.get("process");
+  const { query } = route.value;
   const large =
-    processes.find(({ uuid }) => uuid === chosen) ??
+    processes.find(({ uuid }) => uuid === query.get("process")) ??
+    processes.find(({ source_uuid }) => source_uuid === query.get("source")) ??
     processes.find(({ state }) => state === "running") ??
     (processes[0] as Process);
   const others = processes.filter(({ uuid }) => uuid !== large.uuid);

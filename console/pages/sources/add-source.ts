@@ -22,7 +22,7 @@ export function UploadVideo({ onClose, onDone }: AddProps) {
   const { error, isBusy, submit } = useSubmit(async (form) => {
     if (file === null) return;
     setProgress(0);
-    upload.current = startUpload(file, String(form.get("alias")).trim(), setProgress);
+    upload.current = startUpload(file, form, setProgress);
     const source = await upload.current.done;
     showToast(`${source.alias} added`);
     onDone();
@@ -41,6 +41,7 @@ export function UploadVideo({ onClose, onDone }: AddProps) {
           </label>
           <p class="hint">mp4, mov or avi${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
           <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
+          <label class="check"><input name="loop" type="checkbox" disabled=${isBusy} /> Play in a loop, as a live source</label>
           ${isBusy && html`<${Progress} value=${progress} />`}
           ${error !== null && html`<${Failed} error=${error} />`}
         </div>
@@ -68,10 +69,12 @@ interface Upload {
 }
 
 /** By `XMLHttpRequest`: `fetch` does not report the progress of uploads. */
-function startUpload(file: File, alias: string, onProgress: (fraction: number) => void): Upload {
+function startUpload(file: File, given: FormData, onProgress: (fraction: number) => void): Upload {
   const request = new XMLHttpRequest();
   const form = new FormData();
+  const alias = String(given.get("alias")).trim();
   if (alias !== "") form.set("alias", alias);
+  if (given.has("loop")) form.set("loop", "true");
   form.set("file", file);
   const done = new Promise<Source>((resolve, reject) => {
     const fail = (detail: string) => reject(new ApiError(0, { code: "no_answer", detail }));

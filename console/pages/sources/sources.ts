@@ -32,7 +32,12 @@ export function Sources() {
   };
   const actions = (source: Source) => html`<div class="row actions">
     <a class="button primary" aria-label=${`Start on ${source.alias}`} href=${`${linkTo("processes", "new")}?source=${source.uuid}`}>Start</a>
-    ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => setOpen(source)}>Watch</button>`}
+    ${
+      source.webrtc_url !== undefined
+        ? html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => setOpen(source)}>Watch</button>`
+        : source.status === "processing" &&
+          html`<a class="button" aria-label=${`Watch ${source.alias}`} href=${`${linkTo("live")}?source=${source.uuid}`}>Watch</a>`
+    }
     <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => void remove(source)}>Delete</button>
   </div>`;
   return html`
@@ -57,7 +62,7 @@ const formatStatus = ({ status, type }: Source): string =>
 
 const COLUMNS: readonly Column<Source>[] = [
   ["Name", ({ alias }) => html`<strong>${alias}</strong>`],
-  ["Type", ({ stream_type }) => stream_type?.toUpperCase() ?? "File"],
+  ["Type", ({ stream_type, loop }) => stream_type?.toUpperCase() ?? (loop ? "File, looped" : "File")],
   ["Address", ({ input_url }) => html`<code>${input_url}</code>`],
   ["Status", (source) => html`<span class="state ${source.status}">${formatStatus(source)}</span>`],
   ["Added", ({ created_at }) => formatTime(created_at)],

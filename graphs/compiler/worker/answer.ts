@@ -107,8 +107,9 @@ const joinFaults = (
 ];
 
 /** Compiles with the real values and the real source. */
-function run(graph: GraphText, { text, params, sourceUri, attach }: PrepareRequest, deps: CompilerDeps): CompileAnswer {
-  const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime" } as const);
+function run(graph: GraphText, request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
+  const { text, params, sourceUri, sourceLoops: loop, attach } = request;
+  const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime", loop } as const);
   const { plan, faults, slot } = compile(graph, {
     ...inputOf(deps),
     params,

@@ -27,6 +27,8 @@ export interface PrepareRequest {
   readonly attach: { readonly slot: string; readonly params: JsonRecord } | null;
   /** Null: the source is not known yet. */
   readonly sourceUri: string | null;
+  /** The source is a file that starts again at its end. */
+  readonly sourceLoops: boolean;
   readonly models: readonly string[];
 }
 

@@ -42,7 +42,10 @@ export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValue
     ...knowledge,
     load,
     params: job.params as JsonRecord,
-    source: { uri: job.sourceUri, pace: "realtime", ...findDemuxer(job.sourceUri) },
+    source: {
+      ...{ uri: job.sourceUri, pace: "realtime", ...findDemuxer(job.sourceUri) },
+      ...(job.sourceLoops === true && { loop: true }),
+    },
   });
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);
   return compiled;

@@ -59,6 +59,29 @@ test("the graph `detect` sends detections in the published form", async () => {
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
 
+test("plays a looped file as a live source: past its end, in order, without frames to lose", async () => {
+  const clip = await makeClip(folder, 40, "width=64&height=48");
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: clip, sourceLoops: true });
+  await runner.watch.until("100 frames of a file of 40", () => runner.messages.length >= 100);
+  const captured = runner.messages.map(({ message }) => Date.parse(JSON.parse(String(message.line)).time));
+  assert.ok(captured.every((ms, index) => index === 0 || ms > (captured[index - 1] ?? 0)));
+  assert.deepEqual([runner.states, runner.of("reconnecting")], [["starting", "running"], []]);
+  const { framesLost, framesLeft } = await runner.until("progress", ({ stats }) => stats.latency_ms.p50 > 0);
+  assert.deepEqual([framesLost, framesLeft], [0, undefined]);
+  await runner.ask({ type: "stop" });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+});
+
+test("explains a looped file that is not a video", async () => {
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: SELF, sourceLoops: true }).catch(() => {});
+  await runner.exited;
+  const { failure } = runner.of("state").at(-1) ?? {};
+  assert.equal(failure?.kind, "source");
+  assert.match(failure?.detail ?? "", /^cannot play the video: /);
+});
+
 test("a file starts at its position, without earlier frames and without gaps", async () => {
   const clip = await makeClip(folder, 40, "width=64&height=48");
   const runner = new ForkedRunner();

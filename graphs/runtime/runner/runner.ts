@@ -190,7 +190,7 @@ export class Runner implements RequestHandler {
         onBuilt: (pipeline, segments, origins) => {
           this.#statistics.onBuilt(pipeline, segments, origins);
           this.#attachments.onBuilt(pipeline, segments);
-          if (isPath(job.sourceUri)) this.#frames.onBuilt(pipeline, fromNs);
+          if (isPath(job.sourceUri) && !isLive(job)) this.#frames.onBuilt(pipeline, fromNs);
           onFirstFrame(pipeline, origins, (frame) => this.#onFirstFrame(frame));
         },
         onClosing: () => this.#read(),
@@ -310,11 +310,7 @@ export class Runner implements RequestHandler {
 
   /** Frames of a live source that arrive during a pause are not reported. */
   get #isSilent(): boolean {
-    return this.#state === "paused" && this.#isLive;
-  }
-
-  get #isLive(): boolean {
-    return /^rt[ms]ps?:/i.test(this.#running?.job.sourceUri ?? "");
+    return this.#state === "paused" && this.#running !== null && isLive(this.#running.job);
   }
 
   #progress(): void {
@@ -331,7 +327,7 @@ export class Runner implements RequestHandler {
       positionNs: String(positionNs ?? BigInt(job.positionNs)),
       ...this.#frames.leftAt(positionNs ?? BigInt(job.positionNs)),
       nextTrackId: graph.nextTrackId,
-      stats: this.#statistics.read(this.#isLive ? graph.latencyMs : null),
+      stats: this.#statistics.read(isLive(job) ? graph.latencyMs : null),
     };
   }
 
@@ -377,6 +373,9 @@ export class Runner implements RequestHandler {
 
 /** As named by the compiler. */
 const segmentOf = (slot: string, id: string): string => `${slot}:${id}`;
+
+const isLive = ({ sourceUri, sourceLoops = false }: RunnerJob): boolean =>
+  sourceLoops || /^rt[ms]ps?:/i.test(sourceUri);
 
 /** Without credentials, and without the folder of a file. */
 const labelOf = (uri: string): string => (isPath(uri) ? basename(uri) : maskCredentials(uri));
