@@ -63,7 +63,7 @@ export interface FactoryInfo {
 }
 
 /** A factory without the data of its class: listing all factories is cheap, describing one loads its plugin. */
-export type FactorySummary = Omit<FactoryInfo, "properties" | "bases" | "liveSource">;
+export type FactorySummary = Pick<FactoryInfo, "name" | "longName" | "about" | "klass" | "plugin" | "rank">;
 
 export interface Registry {
   list(): readonly FactorySummary[];

@@ -1,28 +1,22 @@
 /** GStreamer's registry as data. A short-lived child process reads it, so that the server never loads the addon. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { RegistryFile } from "../../graphs/compiler/registry-file.ts";
 import { cacheFolder } from "../../models/cache.ts";
-import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
 
 const PROGRAM = fileURLToPath(new URL("registry-program.mjs", import.meta.url));
 /** A cold machine with slow disks needs seconds. */
 const LIMIT_MS = 60_000;
 
-export async function readRegistry(): Promise<Registry> {
+export async function readRegistry(): Promise<RegistryFile> {
   const known = registryFile();
   const file = known !== null && existsSync(known) ? known : await describe();
-  const factories = (await readFile(file, "utf8"))
-    .split("\n")
-    .filter((line) => line !== "" && line !== "null")
-    .map((line) => JSON.parse(line) as FactoryInfo);
-  const byName = new Map(factories.map((factory) => [factory.name, factory]));
-  return { list: () => factories, get: (name) => byName.get(name) };
+  return new RegistryFile(openSync(file, "r"));
 }
 
 async function describe(): Promise<string> {

@@ -69,12 +69,14 @@ export function chooseHardwareEncoder(
   const candidates = registry
     .list()
     .filter(({ klass }) => ["Encoder", "Video", "Hardware"].every((part) => klass.split("/").includes(part)))
-    .filter(({ pads }) => pads.some(({ direction, caps }) => direction === "src" && caps.includes(`video/x-${codec}`)))
     .sort((a, b) => b.rank - a.rank || a.name.localeCompare(b.name));
   for (const { name } of candidates) {
     const properties = HARDWARE.find(({ family }) => family.test(name))?.properties(settings);
     const factory = registry.get(name);
-    if (properties && factory && supports(factory, properties)) return { factory: name, properties };
+    const encodes = factory?.pads.some(
+      ({ direction, caps }) => direction === "src" && caps.includes(`video/x-${codec}`),
+    );
+    if (properties && factory && encodes && supports(factory, properties)) return { factory: name, properties };
   }
   return null;
 }

@@ -1,6 +1,6 @@
 /** What the command line gives to the server, for tests: the elements, GStreamer and models of this machine. */
+import { readRegistry } from "../../cli/serve/registry.ts";
 import { loadElements } from "../../elements/index.ts";
-import { loadRegistry } from "../../graphs/runtime/registry.ts";
 import { listCardFiles } from "../../models/find-card.ts";
 import type { GraphKnowledge } from "./library.ts";
 
@@ -8,7 +8,7 @@ export async function loadTestKnowledge(): Promise<GraphKnowledge> {
   const elements = await loadElements();
   return {
     elements,
-    readRegistry: async () => loadRegistry(),
+    readRegistry,
     modelNames: async () => listCardFiles().map(({ name }) => name),
   };
 }

@@ -2,6 +2,7 @@
 import type { CompileInput } from "../../graphs/compiler/compile.ts";
 import type { Fault } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
+import type { RegistryFile } from "../../graphs/compiler/registry-file.ts";
 import type {
   CompileAnswer,
   CompileRequest,
@@ -22,7 +23,7 @@ import { CompileAbandoned, CompileQueueFull, CompileThread, CompileTimeout } fro
 /** Passed in: the server itself loads neither elements nor GStreamer. */
 export interface GraphKnowledge {
   readonly elements: CompileInput["elements"];
-  readRegistry(): Promise<Registry>;
+  readRegistry(): Promise<RegistryFile>;
   /** Names of the installed models. */
   modelNames(): Promise<readonly string[]>;
 }
@@ -95,16 +96,15 @@ export class GraphLibrary {
 
   private constructor(
     knowledge: GraphKnowledge,
-    registry: Registry,
+    registry: RegistryFile,
     config: Config["graphs"],
     folder: URL | null,
     { loadMs, bytes, queued, idleMs }: GraphLimits,
   ) {
-    const factories = JSON.stringify(registry.list().map(({ name }) => registry.get(name)));
     this.elements = knowledge.elements;
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
-    const given = { factories, folder: folder?.href ?? null };
+    const given = { registryFd: registry.fd, folder: folder?.href ?? null };
     // The operator knows the cost of installed graphs.
     const forInstalled = { loadMs, compileMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
     this.#installed = new CompileThread(given, forInstalled);

@@ -1,18 +1,15 @@
 /** Requests of the server to the compiler's worker thread, and its answers. Plain data, copied between threads. */
 import type { JsonRecord } from "../../../schemas/json.ts";
-import type { FactoryInfo } from "../../../schemas/registry.ts";
 import type { Fault } from "../fault.ts";
 import type { GraphPlan } from "../plan.ts";
 
 /** `workerData` of the thread. */
 export interface CompilerKnowledge {
-  /** JSON of `FactoryInfo[]`: the whole registry. Text is faster to copy than objects. */
-  readonly factories: string;
+  /** Of `RegistryFile`. */
+  readonly registryFd: number;
   /** `file:` URL of the installed graphs; null: those of this checkout. */
   readonly folder: string | null;
 }
-
-export type Factories = readonly FactoryInfo[];
 
 export interface PrepareRequest {
   readonly type: "prepare";

@@ -4,25 +4,20 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { loadElements } from "../../../elements/index.ts";
-import type { Registry } from "../../../schemas/registry.ts";
+import { RegistryFile } from "../registry-file.ts";
 import { answer, type CompilerDeps } from "./answer.ts";
 import { CheckCache, InstalledGraphs } from "./installed.ts";
-import type { CompileRequest, CompilerKnowledge, Factories } from "./messages.ts";
+import type { CompileRequest, CompilerKnowledge } from "./messages.ts";
 
-const { factories, folder } = workerData as CompilerKnowledge;
+const { registryFd, folder } = workerData as CompilerKnowledge;
 
 const installed = new InstalledGraphs(new URL(folder ?? "../../", folder === null ? import.meta.url : undefined));
 const deps: CompilerDeps = {
   elements: await loadElements(),
-  registry: readRegistry(JSON.parse(factories)),
+  registry: new RegistryFile(registryFd),
   installed,
   cache: new CheckCache(installed),
 };
-
-function readRegistry(list: Factories): Registry {
-  const byName = new Map(list.map((factory) => [factory.name, factory]));
-  return { list: () => list, get: (name) => byName.get(name) };
-}
 
 parentPort?.on("message", (request: CompileRequest) => parentPort?.postMessage(answer(request, deps)));
 parentPort?.postMessage("ready");
