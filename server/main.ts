@@ -3,6 +3,7 @@
  * what could not be opened takes what was opened along.
  */
 import type { Logger } from "pino";
+import { freeStartMemory } from "../ipc/start-memory.ts";
 import type { AlertTypeDefinition } from "../schemas/alerts.ts";
 import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
@@ -234,6 +235,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   signal.throwIfAborted();
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
+  freeStartMemory();
   const url = config.public_url?.replace(/(?<!\/)\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
   const { hostname } = new URL(url);
   return {
