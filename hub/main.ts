@@ -1,5 +1,5 @@
 /** The media hub's process: connects to the server that forked it, listens on its request, and never outlives it. */
-import { connectToParent, exitWhenWritten } from "../ipc/parent.ts";
+import { connectToParent, exitWhenWritten, sayHello } from "../ipc/parent.ts";
 import { HUB_PROTOCOL, type HubMessage, HubRequest, type HubSettings } from "../schemas/hub.ts";
 import { logUncaught } from "./errors.ts";
 import { type Hub, openHub } from "./hub.ts";
@@ -22,25 +22,23 @@ logUncaught(log);
 
 let opening: Promise<Hub> | null = null;
 
-channel.send({ type: "hello", protocol: HUB_PROTOCOL, pid: process.pid });
+sayHello(HUB_PROTOCOL);
 
 function handle(request: HubRequest): void {
   if (request.type === "start") void start(request.settings);
-  else if (request.type === "verdict") whenOpen((hub) => hub.handleVerdict(request));
   else if (request.type === "expel") whenOpen((hub) => hub.expel(request.path, request.reason));
   else if (request.type === "recording") whenOpen((hub) => hub.allowRecording(request.allowed));
   else if (request.type === "record") whenOpen((hub) => hub.record(request.path, request.recording));
   else void stop();
 }
 
-/** One port opens before the other, and its clients already ask for authorization. */
 function whenOpen(act: (hub: Hub) => void): void {
   void opening?.then(act, () => {});
 }
 
 async function start(settings: HubSettings): Promise<void> {
   if (opening !== null) return log("error", "hub already started");
-  opening = openHub(settings, { send: (message) => channel.send(message), log });
+  opening = openHub(settings, { server: channel, log });
   try {
     const { rtspPort, rtmpPort } = await opening;
     channel.send({ type: "ready", rtspPort, rtmpPort });

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Deadline } from "./deadline.ts";
+import { Deadline } from "./channel.ts";
 
 /** Long for a program that says something every 50 ms, on a machine that is busy with others. */
 const LIMIT_MS = 1000;

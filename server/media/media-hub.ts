@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { Child, type ChildExit, describeExit, forkChild } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import {
+  type Authorization,
   type AuthorizeRequest,
   HUB_PROTOCOL,
   HubMessage,
@@ -13,7 +14,7 @@ import {
 } from "../../schemas/hub.ts";
 import { backoff, sleep } from "../async/timing.ts";
 import { WITHOUT_SECRETS } from "../config/keys.ts";
-import type { Action, Authorization, RunTokens } from "./authorization.ts";
+import type { Action, RunTokens } from "./authorization.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
 
 export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
@@ -198,6 +199,7 @@ export class MediaHub {
         if (message.type === "ready" || message.type === "failed") report(message);
         else this.#handle(child, message);
       },
+      onRequest: async (request) => request.type === "authorize" && this.#deps.authorize(request),
     });
     this.#child = child;
     if (this.#closing.signal.aborted) child.kill("the server is shutting down");
@@ -279,8 +281,7 @@ export class MediaHub {
   }
 
   #handle(child: HubChild, message: HubMessage): void {
-    if (message.type === "authorize") void this.#authorize(child, message);
-    else if (message.type === "published") this.#streams.add(message.stream);
+    if (message.type === "published") this.#streams.add(message.stream);
     else if (message.type === "unpublished") this.#streams.remove(message.path);
     else if (message.type === "log") this.#log(message);
     else if (message.type === "stats") {
@@ -288,11 +289,6 @@ export class MediaHub {
       this.#streams.measure(message);
     } else if (message.type === "segment" || message.type === "recorded" || message.type === "repaired")
       this.#deps.recordings.handle(message);
-  }
-
-  async #authorize(child: HubChild, request: AuthorizeRequest): Promise<void> {
-    const authorization = await this.#deps.authorize(request);
-    child.send({ type: "verdict", id: request.id, ...authorization });
   }
 
   #log({ level, message, fields = {} }: HubMessage & { readonly type: "log" }): void {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { Deadline } from "../../ipc/deadline.ts";
+import { Deadline } from "../../ipc/channel.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
@@ -15,7 +15,7 @@ import { MediaHub, type RecordingReport } from "./media-hub.ts";
 import { until } from "./media-service.fixture.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
-const HELLO = `process.send({ type: "hello", protocol: 1, pid: process.pid });`;
+const HELLO = `process.send({ type: "hello", protocol: 2, pid: process.pid });`;
 const READY = `process.on("message", (said) => said.type === "start" && process.send({ type: "ready", rtspPort: 5, rtmpPort: 6 }));`;
 
 let folder: string;

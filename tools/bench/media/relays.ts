@@ -29,9 +29,10 @@ export async function startHub(folder: string): Promise<(protocol: "rtsp" | "rtm
   const exited = once(child, "exit");
   const ports = await new Promise<{ rtsp: number; rtmp: number }>((resolve, reject) => {
     const timer = setTimeout(() => reject(new CommandFailure("the hub did not start in time")), START_LIMIT_MS);
-    child.on("message", (message: HubMessage) => {
+    child.on("message", (message: HubMessage | { readonly type: "hello" }) => {
       if (message.type === "hello") child.send({ type: "start", settings: makeSettings(folder) });
-      if (message.type === "authorize") child.send({ type: "verdict", id: message.id, refusal: null, recording: null });
+      if (message.type === "authorize")
+        child.send({ type: "reply", id: message.id, error: null, result: { refusal: null, recording: null } });
       if (message.type === "failed") reject(new CommandFailure(message.detail));
       if (message.type !== "ready") return;
       clearTimeout(timer);
