@@ -196,7 +196,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
-    ...streamEndpoints(streams.watching, config.streams.viewers),
+    ...streamEndpoints(streams, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints({ processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs }),

@@ -9,9 +9,9 @@ import { EventLines } from "./event-lines.ts";
 import { Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
 
-interface WatchingDeps {
+interface StreamsDeps {
   readonly config: Config["streams"];
-  readonly processes: Pick<Processes, "follow" | "watch" | "expectOffer">;
+  readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
 
@@ -28,22 +28,27 @@ export interface Viewing {
 
 type Stop = () => unknown;
 
-export class Watching {
-  readonly #deps: WatchingDeps;
+export class Streams {
+  readonly upgrade: UpgradeHook;
+  readonly #deps: StreamsDeps;
+  readonly #sockets: Sockets;
   readonly #viewers: Viewers;
   /** Functions that end the open streams. */
   readonly #ends = new Set<() => void>();
   #isClosing = false;
 
-  constructor(deps: WatchingDeps) {
+  constructor(deps: StreamsDeps) {
     this.#deps = deps;
+    this.#sockets = new Sockets(deps);
+    this.upgrade = this.#sockets.upgrade;
     this.#viewers = new Viewers(deps.config.viewers, deps.config.viewers_per_key);
   }
 
-  /** Ends every stream after its current chunk. */
-  close(): void {
+  /** Ends every stream, within `streams.close_seconds`. Called before the processes are closed. */
+  async close(): Promise<void> {
     this.#isClosing = true;
     for (const end of this.#ends) end();
+    await this.#sockets.close();
   }
 
   async expectFeed({ user, processUuid }: Pick<Viewing, "user" | "processUuid">, slot: PictureSlot): Promise<void> {
@@ -160,29 +165,5 @@ export class Viewers {
     const count = (this.#counts.get(uuid) ?? 0) + change;
     if (count === 0) this.#counts.delete(uuid);
     else this.#counts.set(uuid, count);
-  }
-}
-
-interface StreamsDeps {
-  readonly config: Config["streams"];
-  readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
-  readonly authenticate: Authenticate;
-}
-
-export class Streams {
-  readonly upgrade: UpgradeHook;
-  readonly watching: Watching;
-  readonly #sockets: Sockets;
-
-  constructor(deps: StreamsDeps) {
-    this.#sockets = new Sockets(deps);
-    this.watching = new Watching(deps);
-    this.upgrade = this.#sockets.upgrade;
-  }
-
-  /** Closes every stream within `streams.close_seconds`. Called before the processes are closed. */
-  async close(): Promise<void> {
-    this.watching.close();
-    await this.#sockets.close();
   }
 }
