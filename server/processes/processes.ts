@@ -1,6 +1,7 @@
-/** What the rest of the server can do with running processes, and the types that describe them. `Supervisor` implements it. */
+/** What the rest of the server can do with running processes, and the types and limits of processes. `Supervisor` implements it. */
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
@@ -115,6 +116,28 @@ export interface FirstInput extends ProcessInput {
   readonly label: string;
   readonly telemetry: TelemetrySetting | null;
 }
+
+/** Of the configuration, in milliseconds. */
+export const readLimits = ({ runners, reconnect, database }: Config) => ({
+  startMs: runners.start_seconds * 1000,
+  loadMs: runners.load_seconds * 1000,
+  stopMs: runners.stop_seconds * 1000,
+  replyMs: runners.reply_seconds * 1000,
+  /** A running runner reports every second. */
+  silentMs: runners.silent_seconds * 1000,
+  saveMs: database.statement_seconds * 1000,
+  /** A live source that stays lost for longer ends its process. */
+  giveUpMs: reconnect.give_up_seconds * 1000,
+  /** Interval of name lookups for lost sources and failing outputs. */
+  lookupMs: reconnect.lookup_seconds * 1000,
+  restart: {
+    restarts: runners.restarts,
+    windowMs: runners.restart_window_seconds * 1000,
+    firstMs: runners.restart_first_seconds * 1000,
+    maxMs: runners.restart_most_seconds * 1000,
+  },
+});
+export type ProcessLimits = ReturnType<typeof readLimits>;
 
 /** What the graph of a process provides. */
 export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> & Partial<Pick<PreparedOrder, "alertNode">>;

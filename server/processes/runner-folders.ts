@@ -13,7 +13,7 @@ import { processRecordingsFolder } from "../media/recordings/recording-files.ts"
 import { makeSocketFolder } from "../socket-folder.ts";
 import { videoFolder } from "../sources/video-files.ts";
 
-type RunnerCommand = RequestOf<RunnerRequest>;
+export type RunnerCommand = RequestOf<RunnerRequest>;
 
 /** The slot of process recordings. */
 export const RECORDING = "recording";
