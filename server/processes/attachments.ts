@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import { type LiveValues, mergeLive } from "../../schemas/live-values.ts";
-import type { RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
+import type { RunnerJob } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
 import type { AttachedOutput, BranchRow } from "../store/outputs.ts";
@@ -15,7 +15,7 @@ import type { StateMachine } from "./lifecycle.ts";
 import { ProcessBranches, ProcessOutputs } from "./outputs.ts";
 import type { Picture, PictureSlot, ProcessOffers } from "./processes.ts";
 import { Recorder, type RecordingPlace, type RecordingState } from "./recorder.ts";
-import type { Attachment, RunnerLink } from "./runner.ts";
+import type { Attachment, AttachmentReport, RunnerLink } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
 
 export interface AttachmentsOptions extends Pick<ProcessOffers, "slots"> {
@@ -78,8 +78,7 @@ export class Attachments {
     };
   }
 
-  handle(report: RunnerMessage): void {
-    if (report.type !== "attachment") return;
+  handle(report: AttachmentReport): void {
     this.outputs.handle(report);
     this.branches.handle(report);
     this.#recorder?.handle(report);

@@ -11,7 +11,7 @@ import { SerialQueue } from "../async/serial-queue.ts";
 import { type RequestLimit, sleep, unlessAborted } from "../async/timing.ts";
 import type { AlertNode, GraphOrder } from "../graphs/library.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
-import { SourceLocator } from "../sources/locate-stream.ts";
+import { SourceLocator } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { Attachments, type AttachmentsOptions, type SuppliedValues } from "./attachments.ts";
@@ -266,7 +266,7 @@ export class Process {
       listener: {
         onReport: (report) => {
           this.record.handle(report);
-          this.attachments.handle(report);
+          if (report.type === "attachment") this.attachments.handle(report);
           if (report.type === "reconnecting") this.#locator.setLost(report.reconnecting);
         },
         onPicture: (slot, picture) => this.attachments.feed.show(slot, picture),

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
-import { locateStream, SourceLocator } from "./locate-stream.ts";
+import { locateStream } from "./locate-stream.ts";
+import { SourceLocator } from "./sources.ts";
 
 const network = makeConfig({ NETWORK_DENY: "127.0.0.2" }).network;
 

@@ -1,11 +1,7 @@
-/**
- * The current address of a source. The host of a stream is resolved to a permitted address, so that a runner never connects by
- * a name that could change.
- */
+/** Resolves the host of a stream to a permitted address, so that a runner never connects by a name that could change. */
 import { connect } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import { Poller } from "../async/poller.ts";
 import { guardAddress, pinAddress } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
@@ -74,45 +70,3 @@ async function findReachable(addresses: readonly string[], port: number): Promis
 
 const notLive = (url: string, reason: string): ServiceError =>
   new ServiceError("source_not_live", { detail: `cannot play ${maskCredentials(url)}: ${reason}` });
-
-/**
- * Where the source of a process is now. Runners get a numeric address: while one has lost its source, the name is looked up
- * again and again, and the process is restarted when it resolves to another address.
- */
-export class SourceLocator {
-  readonly #locate: Locate;
-  readonly #everyMs: number;
-  readonly #onMoved: () => void;
-  #uri: string | null = null;
-  #lookups: Poller | null = null;
-
-  constructor(locate: Locate, everyMs: number, onMoved: () => void) {
-    this.#locate = locate;
-    this.#everyMs = everyMs;
-    this.#onMoved = onMoved;
-  }
-
-  /** For a new runner. Rejects when the source cannot be located. */
-  async find(): Promise<string> {
-    this.setLost(false);
-    this.#uri = await this.#locate();
-    return this.#uri;
-  }
-
-  setLost(isLost: boolean): void {
-    if (isLost === (this.#lookups !== null)) return;
-    void this.#lookups?.close();
-    this.#lookups = isLost ? new Poller(() => this.#lookUp()) : null;
-    this.#lookups?.start(this.#everyMs);
-  }
-
-  async #lookUp(): Promise<number> {
-    const lookups = this.#lookups;
-    const uri = await this.#locate().catch(() => null);
-    if (lookups === this.#lookups && uri !== null && uri !== this.#uri) {
-      this.setLost(false);
-      this.#onMoved();
-    }
-    return this.#everyMs * (0.75 + Math.random() / 2);
-  }
-}
