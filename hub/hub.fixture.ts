@@ -7,16 +7,18 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Static, Type } from "typebox";
+import { Reply } from "../ipc/channel.ts";
 import { Hello } from "../ipc/parent.ts";
 import {
   type Authorization,
   type AuthorizeRequest,
   HubMessage,
+  type HubPorts,
   type HubRequest,
   type HubSettings,
 } from "../schemas/hub.ts";
 
-const Sent = Type.Union([Hello, HubMessage]);
+const Sent = Type.Union([Hello, Reply, HubMessage]);
 type Sent = Static<typeof Sent>;
 type Of<T extends Sent["type"]> = Extract<Sent, { type: T }>;
 
@@ -78,7 +80,11 @@ export class ForkedHub {
     const child = fork(fileURLToPath(new URL("hub.mjs", import.meta.url)), [], { serialization: "json", execArgv: [] });
     const hub = new ForkedHub(folder, child, decide);
     await hub.next("hello");
-    hub.send({ type: "start", settings: { ...makeSettings(folder), ...settings, limits: { ...LIMITS, ...limits } } });
+    hub.send({
+      type: "start",
+      id: 1,
+      settings: { ...makeSettings(folder), ...settings, limits: { ...LIMITS, ...limits } },
+    });
     return hub;
   }
 
@@ -110,12 +116,19 @@ export class ForkedHub {
     }
   }
 
+  /** When it listens. Rejects with the reason if it cannot. */
+  async ports(): Promise<HubPorts> {
+    const { error, result } = await this.next("reply");
+    if (error !== null) throw new Error(error.detail);
+    return result as HubPorts;
+  }
+
   async rtsp(path: string): Promise<string> {
-    return `rtsp://127.0.0.1:${(await this.next("ready")).rtspPort}/${path}`;
+    return `rtsp://127.0.0.1:${(await this.ports()).rtspPort}/${path}`;
   }
 
   async rtmp(path: string): Promise<string> {
-    return `rtmp://127.0.0.1:${(await this.next("ready")).rtmpPort}/${path}`;
+    return `rtmp://127.0.0.1:${(await this.ports()).rtmpPort}/${path}`;
   }
 
   /** Kills it if it still runs, and removes its files. */

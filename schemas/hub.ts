@@ -65,7 +65,8 @@ export const HubSettings = Type.Object({
 export type HubSettings = Static<typeof HubSettings>;
 
 export const HubRequest = Type.Union([
-  Type.Object({ type: Type.Literal("start"), settings: HubSettings }),
+  /** Answered with `HubPorts` when the hub listens. It exits when it cannot. */
+  Type.Object({ type: Type.Literal("start"), id: Count, settings: HubSettings }),
   /** Disconnects the publisher and readers of this path: its source, output or key was removed. */
   Type.Object({ type: Type.Literal("expel"), path: Type.String(), reason: Type.String() }),
   /** Stops or allows recording, depending on the free disk space. */
@@ -76,6 +77,12 @@ export const HubRequest = Type.Union([
   Type.Object({ type: Type.Literal("stop") }),
 ]);
 export type HubRequest = Static<typeof HubRequest>;
+
+/** The reply to `start`. */
+export interface HubPorts {
+  readonly rtspPort: number;
+  readonly rtmpPort: number;
+}
 
 /** Answered with an `Authorization`. */
 export const AuthorizeRequest = Type.Object({
@@ -130,10 +137,6 @@ export const RecordedSegment = Type.Object({
 export type RecordedSegment = Static<typeof RecordedSegment>;
 
 export const HubMessage = Type.Union([
-  /** The hub listens on these ports. */
-  Type.Object({ type: Type.Literal("ready"), rtspPort: Port, rtmpPort: Port }),
-  /** The hub cannot listen, and exits. */
-  Type.Object({ type: Type.Literal("failed"), detail: Type.String() }),
   AuthorizeRequest,
   /** The first keyframe has arrived: the stream can be played. */
   Type.Object({ type: Type.Literal("published"), stream: StreamInfo }),

@@ -1,6 +1,7 @@
 /** The media hub: a child process that accepts and serves streams. It is restarted on the same ports when it ends. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
+import { RequestRejected } from "../../ipc/channel.ts";
 import { Child, type ChildExit, describeExit, forkChild } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import {
@@ -8,18 +9,19 @@ import {
   type AuthorizeRequest,
   HUB_PROTOCOL,
   HubMessage,
+  type HubPorts,
   type HubRequest,
   type HubSettings,
   type StreamInfo,
 } from "../../schemas/hub.ts";
-import { backoff, sleep } from "../async/timing.ts";
+import { backoff, MAX_TIMER_MS, sleep } from "../async/timing.ts";
 import { WITHOUT_SECRETS } from "../config/keys.ts";
 import type { Action, RunTokens } from "./authorization.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
 
 export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
 
-/** The hub does not listen. `isReported`: it sent `failed` itself. */
+/** The hub does not listen. `isReported`: it gave the reason itself. */
 export class HubFault extends Error {
   override readonly name = "HubFault";
   readonly isReported: boolean;
@@ -183,10 +185,6 @@ export class MediaHub {
   async #start(): Promise<HubChild> {
     const { config, entry, log } = this.#deps;
     const { load_seconds: loadSeconds, silent_seconds: silentSeconds } = config.media;
-    let report = (_: HubMessage): void => {};
-    const ready = new Promise<HubMessage>((resolve) => {
-      report = resolve;
-    });
     const child: HubChild = new Child<HubRequest, HubMessage>({
       name: NAME,
       // It accepts connections from anyone and needs none of the secrets.
@@ -195,10 +193,7 @@ export class MediaHub {
       receives: HubMessage,
       log,
       loadMs: loadSeconds * 1000,
-      onMessage: (message) => {
-        if (message.type === "ready" || message.type === "failed") report(message);
-        else this.#handle(child, message);
-      },
+      onMessage: (message) => this.#handle(child, message),
       onRequest: async (request) => request.type === "authorize" && this.#deps.authorize(request),
     });
     this.#child = child;
@@ -206,20 +201,17 @@ export class MediaHub {
     try {
       await child.loaded;
       child.expectWithin(loadSeconds * 1000, `it did not listen within ${loadSeconds} s`);
-      child.send({ type: "start", settings: this.#settings });
-      const gone = child.gone.then((exit): never => {
-        throw new Error(describeExit(NAME, exit));
-      });
-      const message = await Promise.race([ready, gone]);
-      gone.catch(() => {});
-      if (message.type !== "ready") throw new HubFault(message.type === "failed" ? message.detail : "", true);
-      this.#ports = { rtsp: message.rtspPort, rtmp: message.rtmpPort };
+      const started = await child.request({ type: "start", settings: this.#settings }, MAX_TIMER_MS);
+      const { rtspPort, rtmpPort } = started as HubPorts;
+      this.#ports = { rtsp: rtspPort, rtmp: rtmpPort };
     } catch (error) {
-      child.kill("it does not listen");
-      await child.gone;
+      const isReported = error instanceof RequestRejected;
+      // Without a reply it has ended, or is killed for it.
+      if (isReported) child.kill("it does not listen");
+      const exit = await child.gone;
       // One port listens before the other: a stream may have been published already.
       this.#forgetStreams();
-      throw error instanceof HubFault ? error : new HubFault((error as Error).message, false);
+      throw new HubFault(isReported ? error.message : describeExit(NAME, exit), isReported);
     }
     // It sends `stats` once per second.
     if (!this.#closing.signal.aborted)

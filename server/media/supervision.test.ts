@@ -16,7 +16,9 @@ import { until } from "./media-service.fixture.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
 const HELLO = `process.send({ type: "hello", protocol: 2, pid: process.pid });`;
-const READY = `process.on("message", (said) => said.type === "start" && process.send({ type: "ready", rtspPort: 5, rtmpPort: 6 }));`;
+const READY = `process.on("message", ({ type, id }) => {
+  if (type === "start") process.send({ type: "reply", id, error: null, result: { rtspPort: 5, rtmpPort: 6 } });
+});`;
 
 let folder: string;
 before(async () => {
@@ -109,7 +111,7 @@ test("rejects a hub of another version, one that sends invalid messages, and one
   await assert.rejects(open(old).opening, /version 0 of its messages/);
   const garbage = await script(
     "garbage",
-    `process.send({ type: "ready", rtspPort: "x" });`,
+    `process.send({ type: "published", stream: "x" });`,
     "setInterval(() => {}, 1e6);",
   );
   await assert.rejects(open(garbage).opening, /sent an invalid message/);
