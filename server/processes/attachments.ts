@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
-import { type LiveValues, mergeLive } from "../../schemas/live-values.ts";
+import type { LiveValues } from "../../schemas/live-values.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
@@ -199,35 +199,27 @@ export interface SuppliedValues {
   readonly live: LiveValues;
 }
 
-/** All of one process: every runner begins with them and is updated when they change. */
+/** Every runner begins with them and is updated when they change. */
 class SuppliedProperties {
-  readonly #suppliers: SuppliedValues[] = [];
+  values: SuppliedValues | null = null;
   /** What the current runner has. */
   #sent: LiveValues = {};
 
-  add(supplier: SuppliedValues): void {
-    this.#suppliers.push(supplier);
-  }
-
   async prepare(): Promise<void> {
-    await Promise.all(this.#suppliers.map((supplier) => supplier.prepare()));
+    await this.values?.prepare();
   }
 
   /** For the job of a new runner. */
   beginRun(): LiveValues {
-    this.#sent = this.#live;
+    this.#sent = this.values?.live ?? {};
     return this.#sent;
   }
 
   /** Rejects when the runner does; the next change retries it. */
   async sync(link: RunnerLink): Promise<void> {
-    const live = this.#live;
+    const live = this.values?.live ?? {};
     if (isDeepStrictEqual(live, this.#sent)) return;
     await link.request({ type: "set", nodes: live });
     this.#sent = live;
-  }
-
-  get #live(): LiveValues {
-    return this.#suppliers.reduce((all, { live }) => mergeLive(all, live), {} as LiveValues);
   }
 }

@@ -68,6 +68,8 @@ export class Process {
   /** Resolves when no runner is left and the end is stored, or never will be. Never rejects. */
   readonly ended: Promise<void>;
   readonly #input: ProcessInput;
+  /** In texts for clients. */
+  readonly #source: { readonly url: string; readonly isFile: boolean };
   readonly #deps: ProcessDeps;
   readonly #log: Logger;
   readonly #machine: StateMachine;
@@ -96,6 +98,7 @@ export class Process {
     this.row = row;
     this.alertNode = options.alertNode ?? null;
     this.#input = input;
+    this.#source = { url: row.sourceUrl, isFile: input.isFile };
     this.#deps = deps;
     this.#log = log;
     this.#machine = machine;
@@ -214,9 +217,9 @@ export class Process {
     this.record.notify(notice);
   }
 
-  /** Adds properties that every runner has from its first frame on. Clients do not set these. */
+  /** Properties that every runner has from its first frame on. Clients do not set these. */
   supplyLive(values: SuppliedValues): void {
-    this.attachments.supplied.add(values);
+    this.attachments.supplied.values = values;
   }
 
   /** They have changed. Resolves when the runner has them; at once while there is none, which begins with them. */
@@ -301,10 +304,6 @@ export class Process {
     const { loadMs, startMs } = this.#deps.limits;
     const waitMs = Math.max(startMs, this.#policy.sourceWaitMs(performance.now()));
     return { graphMs: loadMs, sourceMs: this.#input.isFile ? loadMs : waitMs };
-  }
-
-  get #source(): { readonly url: string; readonly isFile: boolean } {
-    return { url: this.row.sourceUrl, isFile: this.#input.isFile };
   }
 
   /** Frames flow: sets the runner to the state that the process should have. */
