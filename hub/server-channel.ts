@@ -1,5 +1,5 @@
 /** Requests to the server for authorization. */
-import { type Channel, RequestRejected } from "../ipc/channel.ts";
+import { type Channel, NoReply } from "../ipc/channel.ts";
 import type { Authorization, AuthorizeRequest, HubMessage, HubRequest } from "../schemas/hub.ts";
 import { StreamRejected } from "./errors.ts";
 
@@ -20,7 +20,8 @@ export class AccessClient {
   async authorize(request: AccessRequest): Promise<Admission> {
     const reply = this.#server.request({ type: "authorize", ...request }, this.#limitMs);
     const { refusal, ...admission } = (await reply.catch((error: Error) => {
-      const reason = error instanceof RequestRejected ? error.message : "the server did not answer in time";
+      // Clients do not get texts of the server's own errors.
+      const reason = error instanceof NoReply ? "the server did not answer in time" : "the server could not handle it";
       throw new StreamRejected("unavailable", `the media server cannot authorize clients now: ${reason}`);
     })) as Authorization;
     if (refusal !== null) throw new StreamRejected(refusal.kind, refusal.detail);
