@@ -1,6 +1,6 @@
 /** Main of the child process: loads the networks, reports readiness, enhances tracks in order, and exits with the server. */
 import { setPriority } from "node:os";
-import { connectToParent } from "../ipc/parent.ts";
+import { connectToParent, sayHello } from "../ipc/parent.ts";
 import { ENHANCE_PROTOCOL, type EnhanceMessage, EnhanceRequest, type TrackToEnhance } from "../schemas/enhancement.ts";
 import { enhanceTrack, type Readers } from "./enhance-track.ts";
 import { openPlateReader } from "./plate/plate-reader.ts";
@@ -18,7 +18,7 @@ const channel = connectToParent<EnhanceMessage, EnhanceRequest>({
 });
 setPriority(NICE);
 
-channel.send({ type: "hello", protocol: ENHANCE_PROTOCOL, pid: process.pid });
+sayHello(ENHANCE_PROTOCOL);
 try {
   const { readers, lacks } = await openReaders();
   work = Promise.resolve(readers);

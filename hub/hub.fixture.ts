@@ -6,16 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { type Static, Type } from "typebox";
+import { Reply } from "../ipc/channel.ts";
+import { Hello } from "../ipc/parent.ts";
 import {
+  type Authorization,
   type AuthorizeRequest,
   HubMessage,
+  type HubPorts,
   type HubRequest,
   type HubSettings,
-  type HubVerdict,
 } from "../schemas/hub.ts";
 
-type Of<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
-type Verdict = Pick<HubVerdict, "refusal" | "recording">;
+const Sent = Type.Union([Hello, Reply, HubMessage]);
+type Sent = Static<typeof Sent>;
+type Of<T extends Sent["type"]> = Extract<Sent, { type: T }>;
 
 export const LIMITS: HubSettings["limits"] = {
   publishers: 16,
@@ -37,7 +42,7 @@ export const LIMITS: HubSettings["limits"] = {
 };
 
 const PATIENCE_MS = 120_000;
-const isMessage = new Ajv2020({ strict: false }).compile<HubMessage>(HubMessage);
+const isMessage = new Ajv2020({ strict: false }).compile<Sent>(Sent);
 
 export interface HubOptions {
   readonly limits?: Partial<HubSettings["limits"]>;
@@ -45,17 +50,17 @@ export interface HubOptions {
   /** Of a hub that was here before. */
   readonly folder?: string;
   /** Lets everybody in where it is not given. */
-  readonly decide?: (request: AuthorizeRequest) => Verdict;
+  readonly decide?: (request: AuthorizeRequest) => Authorization;
 }
 
 export class ForkedHub {
   readonly folder: string;
-  readonly messages: HubMessage[] = [];
+  readonly messages: Sent[] = [];
   readonly child: ChildProcess;
   readonly exited: Promise<number | string>;
   #waiting: (() => void)[] = [];
 
-  private constructor(folder: string, child: ChildProcess, decide: (request: AuthorizeRequest) => Verdict) {
+  private constructor(folder: string, child: ChildProcess, decide: (request: AuthorizeRequest) => Authorization) {
     this.folder = folder;
     this.child = child;
     this.exited = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
@@ -65,7 +70,7 @@ export class ForkedHub {
       if (!isMessage(said)) throw new Error(`the hub says what it cannot mean: ${JSON.stringify(said)}`);
       const message = said;
       this.messages.push(message);
-      if (message.type === "authorize") this.send({ type: "verdict", id: message.id, ...decide(message) });
+      if (message.type === "authorize") this.#reply(message.id, decide(message));
       this.#wake();
     });
   }
@@ -75,7 +80,11 @@ export class ForkedHub {
     const child = fork(fileURLToPath(new URL("hub.mjs", import.meta.url)), [], { serialization: "json", execArgv: [] });
     const hub = new ForkedHub(folder, child, decide);
     await hub.next("hello");
-    hub.send({ type: "start", settings: { ...makeSettings(folder), ...settings, limits: { ...LIMITS, ...limits } } });
+    hub.send({
+      type: "start",
+      id: 1,
+      settings: { ...makeSettings(folder), ...settings, limits: { ...LIMITS, ...limits } },
+    });
     return hub;
   }
 
@@ -83,12 +92,16 @@ export class ForkedHub {
     if (this.child.connected) this.child.send(request);
   }
 
-  all<T extends HubMessage["type"]>(type: T): Of<T>[] {
+  #reply(id: number, result: Authorization): void {
+    if (this.child.connected) this.child.send({ type: "reply", id, error: null, result });
+  }
+
+  all<T extends Sent["type"]>(type: T): Of<T>[] {
     return this.messages.filter((message): message is Of<T> => message.type === type);
   }
 
   /** The first of that kind that is so, now or later. */
-  async next<T extends HubMessage["type"]>(type: T, isSo: (message: Of<T>) => boolean = () => true): Promise<Of<T>> {
+  async next<T extends Sent["type"]>(type: T, isSo: (message: Of<T>) => boolean = () => true): Promise<Of<T>> {
     const until = performance.now() + PATIENCE_MS;
     for (;;) {
       const found = this.all(type).find(isSo);
@@ -103,12 +116,19 @@ export class ForkedHub {
     }
   }
 
+  /** When it listens. Rejects with the reason if it cannot. */
+  async ports(): Promise<HubPorts> {
+    const { error, result } = await this.next("reply");
+    if (error !== null) throw new Error(error.detail);
+    return result as HubPorts;
+  }
+
   async rtsp(path: string): Promise<string> {
-    return `rtsp://127.0.0.1:${(await this.next("ready")).rtspPort}/${path}`;
+    return `rtsp://127.0.0.1:${(await this.ports()).rtspPort}/${path}`;
   }
 
   async rtmp(path: string): Promise<string> {
-    return `rtmp://127.0.0.1:${(await this.next("ready")).rtmpPort}/${path}`;
+    return `rtmp://127.0.0.1:${(await this.ports()).rtmpPort}/${path}`;
   }
 
   /** Kills it if it still runs, and removes its files. */
@@ -123,7 +143,7 @@ export class ForkedHub {
   }
 }
 
-export const LET_IN: Verdict = { refusal: null, recording: null };
+export const LET_IN: Authorization = { refusal: null, recording: null };
 
 export const makeSettings = (folder: string): HubSettings => ({
   rtsp: { host: "127.0.0.1", port: 0 },

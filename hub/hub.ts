@@ -1,5 +1,6 @@
 /** Assembles the media hub: publishers by RTSP and RTMP; readers by RTSP, HLS, WebRTC and recordings. */
-import type { HubMessage, HubSettings, HubVerdict } from "../schemas/hub.ts";
+import type { Channel } from "../ipc/channel.ts";
+import type { HubMessage, HubRequest, HubSettings } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
 import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
@@ -12,14 +13,13 @@ import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
 
 export interface HubDeps {
-  readonly send: (message: HubMessage) => void;
+  readonly server: Pick<Channel<HubMessage, HubRequest>, "send" | "request">;
   readonly log: Log;
 }
 
 export interface Hub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
-  handleVerdict(verdict: HubVerdict): void;
   /** Disconnects the publisher and the readers of this path. */
   expel(path: string, reason: string): void;
   allowRecording(isAllowed: boolean): void;
@@ -32,10 +32,11 @@ export interface Hub {
 const STATS_MS = 1000;
 
 /** Rejects, with a message for the operator, if it cannot listen; then nothing stays open. */
-export async function openHub(settings: HubSettings, { send, log }: HubDeps): Promise<Hub> {
+export async function openHub(settings: HubSettings, { server, log }: HubDeps): Promise<Hub> {
   const { limits } = settings;
+  const send = (message: HubMessage): void => server.send(message);
   const connections = new Connections(limits);
-  const access = new AccessClient(send, limits);
+  const access = new AccessClient(server, limits.verdictMs);
   const recordings = new Recordings({ settings, notify: send, log });
   const streams: Streams = new Streams(
     limits,
@@ -53,7 +54,6 @@ export async function openHub(settings: HubSettings, { send, log }: HubDeps): Pr
   const ports: { close(): Promise<void> }[] = [];
   /** First no client can connect, then the connected ones are closed. */
   const close = async (): Promise<void> => {
-    access.close();
     await Promise.all(ports.map((port) => port.close()));
     streams.close("the media server is shutting down");
     hls.close();
@@ -81,7 +81,6 @@ export async function openHub(settings: HubSettings, { send, log }: HubDeps): Pr
   return {
     rtspPort: rtsp.port,
     rtmpPort: rtmp.port,
-    handleVerdict: (verdict) => access.handleVerdict(verdict),
     expel: (path, reason) => streams.expel(path, reason),
     allowRecording: (isAllowed) => recordings.allow(isAllowed),
     record: (path, recording) => recordings.startLate(streams, path, recording),

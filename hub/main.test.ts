@@ -11,7 +11,7 @@ import { ForkedHub, type HubOptions, LET_IN } from "./hub.fixture.ts";
 async function open(t: TestContext, options: HubOptions = {}): Promise<ForkedHub> {
   const hub = await ForkedHub.open(options);
   t.after(() => hub.remove());
-  await hub.next("ready");
+  await hub.ports();
   return hub;
 }
 
@@ -68,7 +68,7 @@ test("after a kill, the next hub uses the same ports and finishes the recordings
   const killed = await open(t, { decide: () => ({ refusal: null, recording: "rec-1" }) });
   publish(t, await killed.rtmp("anna/drone"));
   await killed.next("segment", ({ segment }) => segment.durationMs > 900);
-  const { rtspPort, rtmpPort } = await killed.next("ready");
+  const { rtspPort, rtmpPort } = await killed.ports();
   killed.child.kill("SIGKILL");
   assert.equal(await killed.exited, "SIGKILL");
   const toldMs = killed.all("segment").at(-1)?.segment.durationMs ?? 0;
@@ -76,7 +76,7 @@ test("after a kill, the next hub uses the same ports and finishes the recordings
     folder: killed.folder,
     settings: { rtsp: { host: "127.0.0.1", port: rtspPort }, rtmp: { host: "127.0.0.1", port: rtmpPort } },
   });
-  const ready = await next.next("ready");
+  const ready = await next.ports();
   assert.deepEqual([ready.rtspPort, ready.rtmpPort], [rtspPort, rtmpPort]);
   const { detail, recording } = await next.next("recorded");
   assert.deepEqual([recording, detail], ["rec-1", "the media server was restarted"]);
@@ -148,8 +148,8 @@ test("reports a port that is in use, and exits", async (t) => {
   const { port } = server.address() as { port: number };
   const hub = await ForkedHub.open({ settings: { rtmp: { host: "127.0.0.1", port } } });
   t.after(() => hub.remove());
-  const { detail } = await hub.next("failed");
-  assert.equal(detail, `the media hub cannot listen on 127.0.0.1:${port} for RTMP: another process listens there`);
+  const message = `the media hub cannot listen on 127.0.0.1:${port} for RTMP: another process listens there`;
+  await assert.rejects(hub.ports(), { message });
   assert.equal(await hub.exited, 1);
 });
 
@@ -175,7 +175,7 @@ test("logs and ignores invalid messages from the server", async (t) => {
 
 test("closes connections beyond the limit immediately, and counts them", async (t) => {
   const hub = await open(t, { limits: { connections: 3 } });
-  const { rtspPort, rtmpPort } = await hub.next("ready");
+  const { rtspPort, rtmpPort } = await hub.ports();
   const sockets = [rtspPort, rtmpPort, rtspPort].map((port) => connect(port, "127.0.0.1"));
   t.after(() => {
     for (const socket of sockets) socket.destroy();

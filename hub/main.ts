@@ -1,6 +1,7 @@
 /** The media hub's process: connects to the server that forked it, listens on its request, and never outlives it. */
-import { connectToParent, exitWhenWritten } from "../ipc/parent.ts";
-import { HUB_PROTOCOL, type HubMessage, HubRequest, type HubSettings } from "../schemas/hub.ts";
+import { RequestRejected } from "../ipc/channel.ts";
+import { connectToParent, exitWhenWritten, sayHello } from "../ipc/parent.ts";
+import { HUB_PROTOCOL, type HubMessage, type HubPorts, HubRequest, type HubSettings } from "../schemas/hub.ts";
 import { logUncaught } from "./errors.ts";
 import { type Hub, openHub } from "./hub.ts";
 import { limitLog } from "./log.ts";
@@ -10,7 +11,8 @@ const channel = connectToParent<HubMessage, HubRequest>({
   receives: HubRequest,
   // The number of other messages is bounded by connections and streams.
   droppable: ["log", "stats"],
-  onMessage: (request) => handle(request),
+  onMessage: (message) => handle(message),
+  onRequest: async (request) => request.type === "start" && start(request.settings),
   onInvalid: (fault) => log("error", "invalid message from the server", { fault }),
   // Recordings are finished after the server has died.
   onOrphan: () => void stop(),
@@ -22,31 +24,28 @@ logUncaught(log);
 
 let opening: Promise<Hub> | null = null;
 
-channel.send({ type: "hello", protocol: HUB_PROTOCOL, pid: process.pid });
+sayHello(HUB_PROTOCOL);
 
-function handle(request: HubRequest): void {
-  if (request.type === "start") void start(request.settings);
-  else if (request.type === "verdict") whenOpen((hub) => hub.handleVerdict(request));
-  else if (request.type === "expel") whenOpen((hub) => hub.expel(request.path, request.reason));
-  else if (request.type === "recording") whenOpen((hub) => hub.allowRecording(request.allowed));
-  else if (request.type === "record") whenOpen((hub) => hub.record(request.path, request.recording));
+function handle(message: HubRequest): void {
+  if (message.type === "expel") whenOpen((hub) => hub.expel(message.path, message.reason));
+  else if (message.type === "recording") whenOpen((hub) => hub.allowRecording(message.allowed));
+  else if (message.type === "record") whenOpen((hub) => hub.record(message.path, message.recording));
   else void stop();
 }
 
-/** One port opens before the other, and its clients already ask for authorization. */
 function whenOpen(act: (hub: Hub) => void): void {
   void opening?.then(act, () => {});
 }
 
-async function start(settings: HubSettings): Promise<void> {
-  if (opening !== null) return log("error", "hub already started");
-  opening = openHub(settings, { send: (message) => channel.send(message), log });
+async function start(settings: HubSettings): Promise<HubPorts> {
+  if (opening !== null) throw new RequestRejected("wrong_state", "the hub is already started");
+  opening = openHub(settings, { server: channel, log });
   try {
     const { rtspPort, rtmpPort } = await opening;
-    channel.send({ type: "ready", rtspPort, rtmpPort });
+    return { rtspPort, rtmpPort };
   } catch (error) {
-    channel.send({ type: "failed", detail: error instanceof Error ? error.message : String(error) });
-    await exitWhenWritten(channel, 1);
+    void exitWhenWritten(channel, 1);
+    throw error;
   }
 }
 

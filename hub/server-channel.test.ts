@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuthorizeRequest } from "../schemas/hub.ts";
-import { StreamRejected } from "./errors.ts";
+import { NoReply, RequestRejected } from "../ipc/channel.ts";
+import type { Authorization } from "../schemas/hub.ts";
 import { limitLog } from "./log.ts";
 import { AccessClient, type AccessRequest } from "./server-channel.ts";
 
@@ -13,48 +13,34 @@ const QUESTION: AccessRequest = {
   address: "10.0.0.1",
 };
 
-function open(verdictMs = 60_000) {
-  const asked: AuthorizeRequest[] = [];
-  return { asked, access: new AccessClient((request) => asked.push(request), { verdictMs }) };
+/** Asks a server that replies as given. */
+function ask(reply: () => Authorization) {
+  const asked: unknown[] = [];
+  const request = async (message: unknown, limitMs: number) => {
+    asked.push(message, limitMs);
+    return reply();
+  };
+  return { asked, admission: new AccessClient({ request }, 60_000).authorize(QUESTION) };
 }
 
-const kindOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(
-    () => "let in",
-    (error: unknown) => (error instanceof StreamRejected ? error.kind : String(error)),
-  );
-
-test("matches verdicts to requests in any order", async () => {
-  const { asked, access } = open();
-  const [first, second] = [access.authorize(QUESTION), access.authorize({ ...QUESTION, action: "play" })];
-  const [a, b] = asked;
-  assert.ok(a && b && a.id !== b.id);
-  assert.deepEqual({ ...a, id: 0 }, { type: "authorize", id: 0, ...QUESTION });
-  access.handleVerdict({
-    type: "verdict",
-    id: b.id,
-    refusal: { kind: "forbidden", detail: "not yours" },
-    recording: null,
-  });
-  access.handleVerdict({ type: "verdict", id: a.id, refusal: null, recording: "r1" });
-  assert.deepEqual(await first, { recording: "r1", isOwn: false });
-  await assert.rejects(second, { kind: "forbidden", message: "not yours" });
+test("admits a client that the server authorizes", async () => {
+  const { asked, admission } = ask(() => ({ refusal: null, recording: "r1", isOwn: true }));
+  assert.deepEqual(await admission, { recording: "r1", isOwn: true });
+  assert.deepEqual(asked, [{ type: "authorize", ...QUESTION }, 60_000]);
 });
 
-test("rejects without a verdict in time, and ignores a late one", async () => {
-  const { asked, access } = open(5);
-  assert.equal(await kindOf(access.authorize(QUESTION)), "unavailable");
-  access.handleVerdict({ type: "verdict", id: asked[0]?.id ?? 0, refusal: null, recording: null });
-  access.handleVerdict({ type: "verdict", id: 999, refusal: null, recording: null });
+test("rejects a client with the reason of the server", async () => {
+  const { admission } = ask(() => ({ refusal: { kind: "forbidden", detail: "not yours" }, recording: null }));
+  await assert.rejects(admission, { kind: "forbidden", message: "not yours" });
 });
 
-test("closing rejects pending requests, and sends no new ones", async () => {
-  const { asked, access } = open();
-  const waiting = kindOf(access.authorize(QUESTION));
-  access.close();
-  assert.equal(await waiting, "unavailable");
-  assert.equal(await kindOf(access.authorize(QUESTION)), "unavailable");
-  assert.equal(asked.length, 1);
+test("rejects a client while the server does not reply, or rejects the request itself", async () => {
+  for (const error of [new NoReply("late"), new RequestRejected("busy", "10000 requests are open")]) {
+    const { admission } = ask(() => {
+      throw error;
+    });
+    await assert.rejects(admission, { kind: "unavailable", message: /cannot authorize clients now/ });
+  }
 });
 
 test("counts dropped log lines, and never drops errors because of others", (t) => {

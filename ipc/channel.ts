@@ -1,12 +1,12 @@
 /**
- * Typed messages between two processes. Either end sends messages and requests; every request
- * gets one reply. Both ends validate what they receive. A receiver that does not read costs the sender the oldest messages
- * of droppable types, which are counted; nothing ever waits for it.
+ * Typed messages between two processes. Either end sends messages and requests; every request gets one reply. Both ends
+ * validate what they receive. A receiver that does not read costs the sender the oldest messages of droppable types, which
+ * are counted; nothing ever waits for it.
  */
+import type { ChildProcess } from "node:child_process";
 import { type Static, type TSchema, Type } from "typebox";
 import { Checks, type InputFault } from "../schemas/bounded-check.ts";
 import { maskCredentials } from "../schemas/mask.ts";
-import { Deadline } from "./deadline.ts";
 
 export interface Message {
   readonly type: string;
@@ -21,6 +21,21 @@ export interface Port {
   send(message: object, done: () => void): void;
   onMessage(listener: (received: unknown) => void): void;
   onClose(listener: () => void): void;
+}
+
+/** `process` in a child that was started with an IPC channel, or that child in its parent. */
+export function processPort(end: ChildProcess | NodeJS.Process): Port {
+  return {
+    get isOpen() {
+      return end.connected === true;
+    },
+    send(message, done) {
+      if (end.connected) end.send?.(message, undefined, undefined, done);
+      else done();
+    },
+    onMessage: (listener) => void end.on("message", listener),
+    onClose: (listener) => void end.once("disconnect", listener),
+  };
 }
 
 /** The other end rejects the request. `kind` is for programs; of invalid input `faults` says what and where. */
@@ -41,7 +56,7 @@ export class NoReply extends Error {
   override readonly name = "NoReply";
 }
 
-const Reply = Type.Object({
+export const Reply = Type.Object({
   type: Type.Literal("reply"),
   id: Type.Integer(),
   error: Type.Union([
@@ -54,7 +69,7 @@ const Reply = Type.Object({
   ]),
   result: Type.Unknown(),
 });
-type Reply = Static<typeof Reply>;
+export type Reply = Static<typeof Reply>;
 
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 /** A message that is a request, without the id that the channel gives it. */
@@ -68,10 +83,7 @@ export interface ChannelOptions<Out extends Message, In extends Message> {
   /** Types that are dropped, oldest first, while the other end does not read. */
   readonly droppable?: readonly Out["type"][];
   onMessage?(message: In): void;
-  /**
-   * Rejects with `RequestRejected` for anything that is not a bug. Without it, messages with an id go to `onMessage` and
-   * get no reply.
-   */
+  /** Rejects with `RequestRejected` for anything that is not a bug. */
   onRequest?(request: In): Promise<unknown>;
   /** A message that does not fit its schema and expects no reply. */
   onInvalid(fault: string): void;
@@ -233,6 +245,31 @@ export class Channel<Out extends Message, In extends Message> {
       deadline.close();
       reject(new NoReply(`${this.#options.peer} has ended`));
     }
+  }
+}
+
+const GRACE_MS = 1_000;
+
+/** Calls `onMissed` unless it is refreshed in time or closed. */
+export class Deadline {
+  readonly #timer: NodeJS.Timeout;
+  #grace: NodeJS.Timeout | undefined;
+
+  constructor(limitMs: number, onMissed: () => void) {
+    this.#timer = setTimeout(() => {
+      // After this process itself stood still, due timers fire before messages that arrived meanwhile: read those first.
+      this.#grace = setTimeout(onMissed, GRACE_MS);
+    }, limitMs);
+  }
+
+  refresh(): void {
+    clearTimeout(this.#grace);
+    this.#timer.refresh();
+  }
+
+  close(): void {
+    clearTimeout(this.#grace);
+    clearTimeout(this.#timer);
   }
 }
 

@@ -10,10 +10,8 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { type TSchema, Type } from "typebox";
 import { maskCredentials } from "../schemas/mask.ts";
-import { Channel, type Message, NoReply, type RequestOf } from "./channel.ts";
-import { Deadline } from "./deadline.ts";
+import { Channel, Deadline, type Message, NoReply, processPort, type RequestOf } from "./channel.ts";
 import { Hello } from "./parent.ts";
-import { processPort } from "./ports.ts";
 
 export interface ChildExit {
   readonly code: number | null;
@@ -22,7 +20,7 @@ export interface ChildExit {
   readonly reason: string | null;
 }
 
-export interface ChildOptions<In extends Message> {
+interface ChildOptions<In extends Message> {
   /** In texts: `the media hub`. */
   readonly name: string;
   /** With an IPC channel, and pipes for its output. */
@@ -52,6 +50,8 @@ export class Child<Out extends Message, In extends Message> {
   /** Never rejects. */
   readonly gone: Promise<ChildExit>;
   readonly process: ChildProcess;
+  /** It has said `hello`. */
+  isLoaded = false;
   readonly #channel: Channel<Out, In>;
   readonly #output: OutputTail;
   #watchdog: Deadline;
@@ -84,7 +84,8 @@ export class Child<Out extends Message, In extends Message> {
         }
         const { protocol: spoken } = message as unknown as { readonly protocol: number };
         this.#watchdog.close();
-        if (spoken === protocol) greet();
+        this.isLoaded = spoken === protocol;
+        if (this.isLoaded) greet();
         else this.kill(`it uses version ${spoken} of its messages, the server version ${protocol}: reinstall both`);
       },
       ...(options.onRequest && { onRequest: options.onRequest }),

@@ -5,9 +5,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Deadline } from "./deadline.ts";
+import { Deadline } from "./channel.ts";
 
-/** Long for a program that says something every 50 ms, on a machine that is busy with others. */
+/** Long for a program that sends a message every 50 ms, even on a busy machine. */
 const LIMIT_MS = 1000;
 const MESSAGES = 30;
 
@@ -25,27 +25,27 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The whole program does nothing, as while it is stopped. */
+/** Blocks this process, as while it is stopped. */
 const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-test("one that talks is heard in time though we stood still for longer than that", async () => {
+test("is not missed by a program that sends in time while this process is blocked for longer than the limit", async () => {
   let isMissed = false;
   const deadline = new Deadline(LIMIT_MS, () => {
     isMissed = true;
   });
-  let heard = 0;
+  let received = 0;
   talker.on("message", () => {
-    heard++;
+    received++;
     deadline.refresh();
   });
   standStill(1.5 * LIMIT_MS);
-  while (heard < MESSAGES) await once(talker, "message");
+  while (received < MESSAGES) await once(talker, "message");
   deadline.close();
   talker.removeAllListeners("message");
   assert.equal(isMissed, false);
 });
 
-test("one that says nothing is missed, once, and not when nobody waits any more", async () => {
+test("is missed once without a refresh, and never after it is closed", async () => {
   let missed = 0;
   const closed = new Deadline(1, () => assert.fail("it was closed"));
   await new Promise<void>((resolve) => {

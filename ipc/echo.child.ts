@@ -1,9 +1,9 @@
 /** A child for the tests of this folder: does what it is asked for. */
 import { Type } from "typebox";
-import { connectToParent, exitWhenWritten } from "./parent.ts";
+import { connectToParent, exitWhenWritten, sayHello } from "./parent.ts";
 
 type In = { type: "echo"; id: number; value: unknown } | { type: "tell" } | { type: "leave"; code: number };
-type Out = { type: "hello"; protocol: number } | { type: "told"; count: number } | { type: "ask"; id: number };
+type Out = { type: "told"; count: number } | { type: "ask"; id: number };
 
 const [mode = "usual"] = process.argv.slice(2);
 let count = 0;
@@ -28,6 +28,6 @@ const channel = connectToParent<Out, In>({
     return request.value;
   },
 });
-if (mode !== "silent") channel.send({ type: "hello", protocol: mode === "old" ? 1 : 2 });
+if (mode !== "silent") sayHello(mode === "old" ? 1 : 2);
 if (mode === "large") globalThis.setInterval(() => Buffer.alloc(400 * 2 ** 20, 1).at(-1), 10);
 process.stderr.write("ready at rtsp://ada:secret@camera/\n");

@@ -1,12 +1,13 @@
 /** The child's end: how a program that the server starts as a process of its own connects to it. */
 import { Type } from "typebox";
-import { Channel, type ChannelOptions, type Message } from "./channel.ts";
-import { processPort } from "./ports.ts";
+import { Channel, type ChannelOptions, type Message, processPort } from "./channel.ts";
 
 /** The first message of every child: it is loaded, and which version of the messages it was built for. */
 export const Hello = Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer() });
 
-export interface ParentOptions<Out extends Message, In extends Message>
+export const sayHello = (protocol: number): void => void process.send?.({ type: "hello", protocol });
+
+interface ParentOptions<Out extends Message, In extends Message>
   extends Omit<ChannelOptions<Out, In>, "peer" | "onInvalid"> {
   /** `the media hub of Windhover: \`windhover serve\` starts it`. */
   readonly program: string;

@@ -70,7 +70,6 @@ export const EnhancedTrack = Type.Object({ id: TrackSummary.properties.id, data:
 export type EnhancedTrack = Static<typeof EnhancedTrack>;
 
 export const EnhanceMessage = Type.Union([
-  Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Type.Integer() }),
   /** Everything is loaded. `lacks`: unavailable features, for the log. */
   Type.Object({ type: Type.Literal("ready"), lacks: Type.Array(Type.String({ maxLength: 2000 })) }),
   Type.Object({ type: Type.Literal("failed"), detail: Type.String({ maxLength: 2000 }) }),

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const HUB_PROTOCOL = 1;
+export const HUB_PROTOCOL = 2;
 
 const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const Milliseconds = Type.Number({ minimum: 0 });
@@ -64,30 +64,9 @@ export const HubSettings = Type.Object({
 });
 export type HubSettings = Static<typeof HubSettings>;
 
-const Refusal = Type.Object({
-  /** `unauthorized`: missing or wrong key; `slow_down`: too many wrong keys; `forbidden`: not this path; `unknown`: no such path. */
-  kind: Type.Enum(["unauthorized", "slow_down", "forbidden", "unknown", "unavailable"]),
-  /** Shown to the client. */
-  detail: Type.String(),
-});
-
-export const HubVerdict = Type.Object({
-  type: Type.Literal("verdict"),
-  id: Count,
-  refusal: Type.Union([Refusal, Type.Null()]),
-  /** For a publisher: the name of its recording; null for none. */
-  recording: Type.Union([Type.String(), Type.Null()]),
-  /**
-   * For a publisher that is a runner of this server: it does not count against the limits, and it may pause its video as
-   * long as its connection responds.
-   */
-  isOwn: Type.Optional(Type.Boolean()),
-});
-export type HubVerdict = Static<typeof HubVerdict>;
-
 export const HubRequest = Type.Union([
-  Type.Object({ type: Type.Literal("start"), settings: HubSettings }),
-  HubVerdict,
+  /** Answered with `HubPorts` when the hub listens. It exits when it cannot. */
+  Type.Object({ type: Type.Literal("start"), id: Count, settings: HubSettings }),
   /** Disconnects the publisher and readers of this path: its source, output or key was removed. */
   Type.Object({ type: Type.Literal("expel"), path: Type.String(), reason: Type.String() }),
   /** Stops or allows recording, depending on the free disk space. */
@@ -99,6 +78,13 @@ export const HubRequest = Type.Union([
 ]);
 export type HubRequest = Static<typeof HubRequest>;
 
+/** The reply to `start`. */
+export interface HubPorts {
+  readonly rtspPort: number;
+  readonly rtmpPort: number;
+}
+
+/** Answered with an `Authorization`. */
 export const AuthorizeRequest = Type.Object({
   type: Type.Literal("authorize"),
   id: Count,
@@ -112,6 +98,23 @@ export const AuthorizeRequest = Type.Object({
   address: Type.String(),
 });
 export type AuthorizeRequest = Static<typeof AuthorizeRequest>;
+
+/** The reply to `authorize`. */
+export interface Authorization {
+  readonly refusal: {
+    /** `unauthorized`: missing or wrong key; `slow_down`: too many wrong keys; `forbidden`: not this path; `unknown`: no such path. */
+    readonly kind: "unauthorized" | "slow_down" | "forbidden" | "unknown" | "unavailable";
+    /** Shown to the client. */
+    readonly detail: string;
+  } | null;
+  /** For a publisher: the name of its recording; null for none. */
+  readonly recording: string | null;
+  /**
+   * For a publisher that is a runner of this server: it does not count against the limits, and it may pause its video as
+   * long as its connection responds.
+   */
+  readonly isOwn?: boolean;
+}
 
 export const StreamInfo = Type.Object({
   path: Type.String(),
@@ -134,11 +137,6 @@ export const RecordedSegment = Type.Object({
 export type RecordedSegment = Static<typeof RecordedSegment>;
 
 export const HubMessage = Type.Union([
-  Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Count }),
-  /** The hub listens on these ports. */
-  Type.Object({ type: Type.Literal("ready"), rtspPort: Port, rtmpPort: Port }),
-  /** The hub cannot listen, and exits. */
-  Type.Object({ type: Type.Literal("failed"), detail: Type.String() }),
   AuthorizeRequest,
   /** The first keyframe has arrived: the stream can be played. */
   Type.Object({ type: Type.Literal("published"), stream: StreamInfo }),

@@ -50,7 +50,8 @@ const request = <T extends string, P extends Parameters<typeof Type.Object>[0]>(
 
 /**
  * From the server. Each request with an `id` is answered by one `reply`, in order; `stop` aborts earlier requests. `start`
- * is answered when the graph is PLAYING, before `flowing`; `stop` when everything is closed.
+ * is answered when the graph is PLAYING, before `flowing`; `stop` when everything is closed. Kinds of errors: `source`,
+ * `graph`, `pipeline`, `wrong_state`, `graph_lacks`, `invalid`, `stopped`, `busy`, `failed`.
  */
 export const RunnerRequest = Type.Union([
   request("start", { job: RunnerJob }),
@@ -108,26 +109,9 @@ export type RunnerStats = Static<typeof RunnerStats>;
 /**
  * From the runner. The state `running` is sent with `flowing`; after `finished` or `failed` it answers open requests and
  * exits with 0. An exit without one of these is a crash. Messages that the server does not read in time are dropped, oldest
- * first, except `reply`, `state`, `flowing` and `reconnecting`.
+ * first, except `state`, `flowing` and `reconnecting`.
  */
 export const RunnerMessage = Type.Union([
-  /** The first message: the runner is loaded and waits for `start`. */
-  Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Type.Integer() }),
-  Type.Object({
-    type: Type.Literal("reply"),
-    id: Type.Integer(),
-    /** `kind`: `source`, `graph`, `pipeline`, `wrong_state`, `graph_lacks`, `invalid`, `stopped`, `busy` or `failed`. */
-    error: Type.Union([
-      Type.Object({
-        kind: Type.String(),
-        detail: Type.String(),
-        /** For `invalid`, if known: faults of the request by JSON pointer. */
-        faults: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
-      }),
-      Type.Null(),
-    ]),
-    result: Type.Unknown(),
-  }),
   /** The first frame of the source has been decoded: it is live. */
   Type.Object({ type: Type.Literal("flowing") }),
   Type.Object({

@@ -36,7 +36,7 @@ import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
-import { LIMITS as PROCESS_LIMITS } from "./processes/launch.ts";
+import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
@@ -196,7 +196,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
-    ...streamEndpoints(streams.watching, config.streams.viewers),
+    ...streamEndpoints(streams, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints({ processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs }),

@@ -124,7 +124,7 @@ test("reconnects to a hub that was killed and restarted on its port", async (t) 
   const first = await openHub(t);
   const published = await Published.start(await urlOf(first));
   await published.until("live");
-  const { rtspPort: port } = await first.next("ready");
+  const { rtspPort: port } = await first.ports();
   first.child.kill("SIGKILL");
   await published.until("retrying");
   const seen = published.reports.length;

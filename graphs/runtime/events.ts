@@ -1,6 +1,7 @@
 /** Events and failures of a running graph. */
 import type { ElementEvent } from "../../elements/element.ts";
 import { framesOf } from "../../elements/source-lines.ts";
+import type { BusMessage } from "../../native/addon.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { PlanChange } from "../compiler/plan.ts";
 
@@ -20,6 +21,9 @@ export type GraphEvent =
       readonly fields?: JsonRecord;
     };
 
+/** An error of GStreamer: a domain and a code of `gsterror.h`. */
+type GstError = Pick<Extract<BusMessage, { domain: string }>, "domain" | "code">;
+
 /** A failure of a running graph; `node` is the author's name. */
 export class GraphFailure extends Error {
   override readonly name = "GraphFailure";
@@ -28,11 +32,20 @@ export class GraphFailure extends Error {
   readonly debug: string;
   /** An element refused to start with a message of its own; the position in its source is irrelevant to users. */
   readonly isRefusal: boolean;
-  constructor(node: string | null, message: string, debug = "", isRefusal = false) {
+  /** Null for errors that GStreamer did not report. */
+  readonly gst: GstError | null;
+
+  constructor(
+    node: string | null,
+    message: string,
+    debug = "",
+    { isRefusal = false, gst = null }: { readonly isRefusal?: boolean; readonly gst?: GstError | null } = {},
+  ) {
     super(node === null || node === "" ? message : `${node}: ${message}`);
     this.node = node;
     this.debug = debug;
     this.isRefusal = isRefusal;
+    this.gst = gst;
   }
 
   /** Stack frames of a handler's error, innermost first: `at process (elements/x/x.ts:12:7)`. Empty for GStreamer errors. */

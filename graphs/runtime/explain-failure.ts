@@ -6,9 +6,32 @@ import type { GraphFailure } from "./events.ts";
 import { recogniseFile } from "./file-kind.ts";
 import { listSourceFiles } from "./sources.ts";
 
-/** GStreamer's messages for files that are not videos or cannot be played. */
-const NO_VIDEO =
-  /could not determine type|appears to be a text file|internal data (stream|flow) error|not-linked|no playable streams|could not demultiplex|stream contains no data|cannot be played|invalid or corrupt|missing a plug-in|missing plug-?in|no suitable plugins|can't typefind|doesn't contain enough data|delayed linking failed/i;
+/** Of `gsterror.h`; the texts of these errors depend on the language of the machine. */
+const STREAM_DOMAIN = "gst-stream-error-quark";
+const STREAM = { typeNotFound: 4, wrongType: 5, codecNotFound: 6, decode: 7, demux: 9 } as const;
+const CORE_DOMAIN = "gst-core-error-quark";
+const MISSING_PLUGIN = 12;
+/** `GST_FLOW_NOT_LINKED`. */
+const NOT_LINKED = -1;
+
+/** The flow return with which a source stopped, which GStreamer only writes to the debug text. */
+function flowOf({ debug }: GraphFailure): number | null {
+  const code = /streaming stopped, reason [a-z-]+ \((-\d+)\)/.exec(debug)?.[1];
+  return code === undefined ? null : Number(code);
+}
+
+/** It fails because of the content of the file, or because no plugin plays it. */
+function isFileFault(failure: GraphFailure, file: string): boolean {
+  const { domain, code } = failure.gst ?? { domain: "", code: 0 };
+  if (domain === CORE_DOMAIN) return code === MISSING_PLUGIN;
+  if (domain !== STREAM_DOMAIN) return false;
+  // Links of the graph that do not fit the stream are of the same type.
+  if (code === STREAM.wrongType) return recogniseFile(file) !== null;
+  return (
+    ([STREAM.typeNotFound, STREAM.codecNotFound, STREAM.decode, STREAM.demux] as number[]).includes(code) ||
+    flowOf(failure) !== null
+  );
+}
 
 export async function explainFailure(failure: GraphFailure, plan: GraphPlan): Promise<string> {
   const live = /cannot play (\S+): (.*)$/s.exec(failure.message);
@@ -16,7 +39,7 @@ export async function explainFailure(failure: GraphFailure, plan: GraphPlan): Pr
   const files = listSourceFiles(plan);
   const [file] = files;
   const isAtSource = failure.node === "source" || failure.node === "decode" || failure.node === plan.source?.uri;
-  if (file !== undefined && files.length === 1 && (isAtSource || NO_VIDEO.test(failure.message + failure.debug)))
+  if (file !== undefined && files.length === 1 && (isAtSource || isFileFault(failure, file)))
     return explainFile(file, failure);
   return maskCredentials(failure.message);
 }
@@ -33,11 +56,10 @@ async function explainLive(shown: string, reason: string, url: string | null): P
 function explainFile(file: string, failure: GraphFailure): string {
   const kind = recogniseFile(file);
   if (kind !== null) return `${file} is not a video but ${kind}`;
-  const text = `${failure.message} ${failure.debug}`;
-  if (/could not determine type|can't typefind/i.test(text))
+  if (failure.gst?.domain === STREAM_DOMAIN && failure.gst.code === STREAM.typeNotFound)
     return `${file} is not a video: its content is of an unknown type`;
-  if (/not-linked/i.test(text)) return `${file} has no video stream, or none that can be played`;
-  const missing = /missing (?:decoder|element|plugin):? ?([^\n(]+)/i.exec(text)?.[1];
+  if (flowOf(failure) === NOT_LINKED) return `${file} has no video stream, or none that can be played`;
+  const missing = /missing (?:decoder|element|plugin):? ?([^\n(]+)/i.exec(`${failure.message} ${failure.debug}`)?.[1];
   if (missing !== undefined) return `${file} cannot be played: no decoder for ${missing.trim()} is installed`;
   const reason = failure.node === null ? failure.message : failure.message.slice(`${failure.node}: `.length);
   return `${file} cannot be played: ${reason}`;

@@ -178,7 +178,7 @@ const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
 /** For an error that an element threw outside of a frame. */
 export function failureOf(node: string | null, thrown: unknown): GraphFailure {
   const isRefusal = thrown instanceof Error && !MISTAKES.some((mistake) => thrown instanceof mistake);
-  return new GraphFailure(node, describeThrown(thrown), thrown instanceof Error ? thrown.stack : "", isRefusal);
+  return new GraphFailure(node, describeThrown(thrown), thrown instanceof Error ? thrown.stack : "", { isRefusal });
 }
 
 export async function createHandler(element: AnyElement, node: PlanNode, services: Services): Promise<BoundHandler> {

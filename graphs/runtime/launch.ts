@@ -319,7 +319,10 @@ export class Launch {
   #onBusMessage(message: BusMessage): void {
     if (message.type === "eos") this.#finish();
     else if (message.type === "error")
-      this.#fail(message.node, new GraphFailure(this.#author(message.node), message.message, message.debug));
+      this.#fail(
+        message.node,
+        new GraphFailure(this.#author(message.node), message.message, message.debug, { gst: message }),
+      );
     else if (message.type === "warning")
       this.#log("warn", this.#author(message.node), message.message, { debug: message.debug });
   }

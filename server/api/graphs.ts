@@ -27,13 +27,12 @@ import { expectInside } from "../graphs/live-properties.ts";
 import { showElement, showElements, showFaults, showGraph, showSummary } from "../graphs/records.ts";
 import { describeState } from "../outputs/describe-output.ts";
 import type { BranchState, Processes } from "../processes/processes.ts";
-import { describeStarted } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
 import { checkBy } from "../validation.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
 import { type BodyLimits, expectSize, invalidInput, parseJson, readBytes } from "./input.ts";
-import { START_ERRORS } from "./processes.ts";
+import { describeStarted, START_ERRORS } from "./processes.ts";
 
 interface GraphDeps {
   readonly library: GraphLibrary;

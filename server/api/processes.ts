@@ -12,11 +12,13 @@ import {
 import { Deleted } from "../../schemas/api/records.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import type { Processes } from "../processes/processes.ts";
-import { describeProcess, describeStarted, type LiveProcess } from "../processes/view.ts";
+import { describeProcess, type LiveProcess } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
+import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
@@ -176,6 +178,37 @@ const withDeprecated = (endpoint: AnyEndpoint, path: string): readonly AnyEndpoi
     isDeprecated: true,
   },
 ];
+
+interface PublicAddress {
+  /** Scheme, host and port for clients. */
+  readonly publicUrl: string;
+  readonly apiKey: string;
+}
+
+/** The URLs of a started process. */
+export function describeStarted(
+  uuid: string,
+  telemetry: TelemetrySetting | null,
+  address: PublicAddress,
+): StartedProcess {
+  const { publicUrl, apiKey } = address;
+  const url = (base: string, path: string): string =>
+    `${base}/process/${uuid}/${path}?api_key=${encodeURIComponent(apiKey)}`;
+  // http becomes ws, https becomes wss.
+  const sockets = publicUrl.replace(/^http/, "ws");
+  return {
+    process_uuid: uuid,
+    feed_url: url(publicUrl, "feed"),
+    detection_data_url: url(sockets, "detection_data"),
+    telemetry_url: telemetry?.type === "websocket" ? url(sockets, "telemetry") : describeTelemetry(telemetry),
+  };
+}
+
+function describeTelemetry(telemetry: TelemetrySetting | null): string {
+  if (telemetry === null) return "Not configured";
+  const broker = brokerUrl(telemetry);
+  return broker === null ? telemetry.type : maskCredentials(`${broker}/${telemetry.parameters.topic}`);
+}
 
 /** A process of another user is reported as not found. */
 export async function expectProcess(sql: Sql, user: User, uuid: string): Promise<ProcessView> {

@@ -8,7 +8,7 @@ import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { FEED_TYPE } from "../streams/body.ts";
-import type { Viewing, Watching } from "../streams/streams.ts";
+import type { Streams, Viewing } from "../streams/streams.ts";
 import { HANDSHAKE_HEADERS, readKey } from "../streams/upgrade.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
@@ -20,7 +20,7 @@ const STREAM_HEADERS = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" 
 const define = defineEndpoints("Process");
 
 /** @param viewers maximum number of viewers of one process */
-export const streamEndpoints = (watching: Watching, viewers: number): readonly AnyEndpoint[] => [
+export const streamEndpoints = (streams: Streams, viewers: number): readonly AnyEndpoint[] => [
   define("GET", "/process/{process_uuid}/feed", "watchFeed", {
     summary: "Processed frames as a stream of JPEGs",
     description: `Each part has the header \`X-Timestamp\`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for 10 s is disconnected. Feed and events of one process share a limit of ${viewers} viewers. The stream ends with the process.`,
@@ -41,8 +41,8 @@ export const streamEndpoints = (watching: Watching, viewers: number): readonly A
       const viewing = toViewing(call);
       const slot = call.query.overlay === "none" ? "view" : "feed";
       const headers = { "Content-Type": FEED_TYPE, ...STREAM_HEADERS };
-      if (call.raw.method !== "HEAD") return new Response(await watching.openFeed(viewing, slot), { headers });
-      await watching.expectFeed(viewing, slot);
+      if (call.raw.method !== "HEAD") return new Response(await streams.openFeed(viewing, slot), { headers });
+      await streams.expectFeed(viewing, slot);
       return new Response(null, { headers });
     },
   }),
@@ -61,8 +61,8 @@ export const streamEndpoints = (watching: Watching, viewers: number): readonly A
     async handle(call) {
       const viewing = toViewing(call);
       const headers = { "Content-Type": EVENTS_TYPE, ...STREAM_HEADERS };
-      if (call.raw.method !== "HEAD") return new Response(await watching.openEvents(viewing), { headers });
-      await watching.expectProcess(viewing);
+      if (call.raw.method !== "HEAD") return new Response(await streams.openEvents(viewing), { headers });
+      await streams.expectProcess(viewing);
       return new Response(null, { headers });
     },
   }),

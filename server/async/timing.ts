@@ -52,3 +52,49 @@ export function backoff(failures: number, { firstMs, maxMs }: BackoffRule, rando
   const wholeMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
   return wholeMs * (0.5 + random / 2);
 }
+
+/** The time limit of a request, and whether its client still waits. */
+export class RequestLimit {
+  readonly limitMs: number;
+  readonly #startedMs: number;
+  readonly #late = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  /** Aborted when the time is over or the client has disconnected. */
+  readonly signal: AbortSignal;
+
+  constructor(startedMs: number, limitMs: number, client: AbortSignal | undefined) {
+    this.#startedMs = startedMs;
+    this.limitMs = limitMs;
+    this.#timer = setTimeout(() => this.#late.abort(), Math.max(0, this.#leftMs));
+    this.signal = client === undefined ? this.#late.signal : AbortSignal.any([client, this.#late.signal]);
+  }
+
+  /** For the last steps before the response must be sent. */
+  get responseMs(): number {
+    return Math.max(0, this.#leftMs + this.#reservedMs / 2);
+  }
+
+  get isLate(): boolean {
+    return this.#late.signal.aborted && this.signal.reason === this.#late.signal.reason;
+  }
+
+  /** Rejects with the signal's reason when that is aborted before the promise is settled. */
+  async race<T>(promise: Promise<T>): Promise<T> {
+    const value = await unlessAborted(promise, this.signal);
+    this.signal.throwIfAborted();
+    return value;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  get #leftMs(): number {
+    return this.#startedMs + this.limitMs - this.#reservedMs - performance.now();
+  }
+
+  /** The part of the limit that is reserved for the response. */
+  get #reservedMs(): number {
+    return Math.min(250, this.limitMs / 10);
+  }
+}

@@ -4,7 +4,6 @@ import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import { findLimit } from "../processes/usage.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -15,7 +14,7 @@ import {
   renewEnhancements,
 } from "../store/enhancements.ts";
 import { NODE_LEASE } from "../store/nodes.ts";
-import { readStandings } from "../store/standing.ts";
+import { findLimit, readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
 import { EnhancementJob, type EnhancementLimits, LIMITS } from "./enhancement-job.ts";
 

@@ -1,7 +1,7 @@
 /** Which clients may publish to and play from the media hub, and what is recorded. */
 import { createHash, randomBytes } from "node:crypto";
 import type { Logger } from "pino";
-import type { AuthorizeRequest, HubVerdict } from "../../schemas/hub.ts";
+import type { Authorization, AuthorizeRequest } from "../../schemas/hub.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import { networkOf } from "../keys/authenticate.ts";
 import { ServiceError } from "../service-error.ts";
@@ -9,8 +9,7 @@ import type { Sql } from "../store/client.ts";
 import { findPathNames, type NamingSource } from "../store/hub-paths.ts";
 import type { User } from "../user.ts";
 
-export type Authorization = Pick<HubVerdict, "refusal" | "recording" | "isOwn">;
-type RefusalKind = NonNullable<HubVerdict["refusal"]>["kind"];
+type RefusalKind = NonNullable<Authorization["refusal"]>["kind"];
 
 /** The stream that is recorded, and its owner. */
 export interface RecordingSubject {

@@ -1,24 +1,27 @@
 /** The media hub: a child process that accepts and serves streams. It is restarted on the same ports when it ends. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
+import { RequestRejected } from "../../ipc/channel.ts";
 import { Child, type ChildExit, describeExit, forkChild } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import {
+  type Authorization,
   type AuthorizeRequest,
   HUB_PROTOCOL,
   HubMessage,
+  type HubPorts,
   type HubRequest,
   type HubSettings,
   type StreamInfo,
 } from "../../schemas/hub.ts";
-import { backoff, sleep } from "../async/timing.ts";
+import { backoff, MAX_TIMER_MS, sleep } from "../async/timing.ts";
 import { WITHOUT_SECRETS } from "../config/keys.ts";
-import type { Action, Authorization, RunTokens } from "./authorization.ts";
+import type { Action, RunTokens } from "./authorization.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
 
 export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
 
-/** The hub does not listen. `isReported`: it sent `failed` itself. */
+/** The hub does not listen. `isReported`: it gave the reason itself. */
 export class HubFault extends Error {
   override readonly name = "HubFault";
   readonly isReported: boolean;
@@ -220,10 +223,6 @@ export class MediaHub {
   async #start(): Promise<HubChild> {
     const { entry, log } = this.#deps;
     const { loadMs, silentMs } = this.#limits;
-    let report = (_: HubMessage): void => {};
-    const ready = new Promise<HubMessage>((resolve) => {
-      report = resolve;
-    });
     const child: HubChild = new Child<HubRequest, HubMessage>({
       name: NAME,
       // It accepts connections from anyone and needs none of the secrets.
@@ -232,30 +231,25 @@ export class MediaHub {
       receives: HubMessage,
       log,
       loadMs,
-      onMessage: (message) => {
-        if (message.type === "ready" || message.type === "failed") report(message);
-        else this.#handle(child, message);
-      },
+      onMessage: (message) => this.#handle(child, message),
+      onRequest: async (request) => request.type === "authorize" && this.#deps.authorize(request),
     });
     this.#child = child;
     if (this.#closing.signal.aborted) child.kill("the server is shutting down");
     try {
       await child.loaded;
       child.expectWithin(loadMs, `it did not listen within ${loadMs / 1000} s`);
-      child.send({ type: "start", settings: this.#settings });
-      const gone = child.gone.then((exit): never => {
-        throw new Error(describeExit(NAME, exit));
-      });
-      const message = await Promise.race([ready, gone]);
-      gone.catch(() => {});
-      if (message.type !== "ready") throw new HubFault(message.type === "failed" ? message.detail : "", true);
-      this.#ports = { rtsp: message.rtspPort, rtmp: message.rtmpPort };
+      const started = await child.request({ type: "start", settings: this.#settings }, MAX_TIMER_MS);
+      const { rtspPort, rtmpPort } = started as HubPorts;
+      this.#ports = { rtsp: rtspPort, rtmp: rtmpPort };
     } catch (error) {
-      child.kill("it does not listen");
-      await child.gone;
+      const isReported = error instanceof RequestRejected;
+      // Without a reply it has ended, or is killed for it.
+      if (isReported) child.kill("it does not listen");
+      const exit = await child.gone;
       // One port listens before the other: a stream may have been published already.
       this.#forgetStreams();
-      throw error instanceof HubFault ? error : new HubFault((error as Error).message, false);
+      throw new HubFault(isReported ? error.message : describeExit(NAME, exit), isReported);
     }
     // It sends `stats` once per second.
     if (!this.#closing.signal.aborted) child.expectWithin(silentMs, `it sent no statistics for ${silentMs / 1000} s`);
@@ -312,8 +306,7 @@ export class MediaHub {
   }
 
   #handle(child: HubChild, message: HubMessage): void {
-    if (message.type === "authorize") void this.#authorize(child, message);
-    else if (message.type === "published") this.#streams.add(message.stream);
+    if (message.type === "published") this.#streams.add(message.stream);
     else if (message.type === "unpublished") this.#streams.remove(message.path);
     else if (message.type === "log") this.#log(message);
     else if (message.type === "stats") {
@@ -321,11 +314,6 @@ export class MediaHub {
       this.#streams.measure(message);
     } else if (message.type === "segment" || message.type === "recorded" || message.type === "repaired")
       this.#deps.recordings.handle(message);
-  }
-
-  async #authorize(child: HubChild, request: AuthorizeRequest): Promise<void> {
-    const authorization = await this.#deps.authorize(request);
-    child.send({ type: "verdict", id: request.id, ...authorization });
   }
 
   #log({ level, message, fields = {} }: HubMessage & { readonly type: "log" }): void {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { Deadline } from "../../ipc/deadline.ts";
+import { Deadline } from "../../ipc/channel.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
@@ -16,8 +16,10 @@ import { until } from "./media-service.fixture.ts";
 import { WRONG_KEY_MS } from "./open-media.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
-const HELLO = `process.send({ type: "hello", protocol: 1, pid: process.pid });`;
-const READY = `process.on("message", (said) => said.type === "start" && process.send({ type: "ready", rtspPort: 5, rtmpPort: 6 }));`;
+const HELLO = `process.send({ type: "hello", protocol: 2, pid: process.pid });`;
+const READY = `process.on("message", ({ type, id }) => {
+  if (type === "start") process.send({ type: "reply", id, error: null, result: { rtspPort: 5, rtmpPort: 6 } });
+});`;
 
 let folder: string;
 before(async () => {
@@ -110,7 +112,7 @@ test("rejects a hub of another version, one that sends invalid messages, and one
   await assert.rejects(open(old).opening, /version 0 of its messages/);
   const garbage = await script(
     "garbage",
-    `process.send({ type: "ready", rtspPort: "x" });`,
+    `process.send({ type: "published", stream: "x" });`,
     "setInterval(() => {}, 1e6);",
   );
   await assert.rejects(open(garbage).opening, /sent an invalid message/);

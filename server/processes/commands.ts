@@ -14,19 +14,30 @@ import {
   insertBranch,
   type NewBranch,
 } from "../store/outputs.ts";
-import type { LiveProperties } from "../store/processes.ts";
+import type { LiveProperties, ProcessRow } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import type { Attachments } from "./attachments.ts";
 import { graphLacks, rateLimited, wrongState } from "./errors.ts";
-import type { ProcessParts } from "./launch.ts";
-import type { BranchState, ProcessOffers, ProcessState } from "./processes.ts";
-import type { Attachment } from "./runner.ts";
+import type { StateMachine } from "./lifecycle.ts";
+import type { ProcessRecord } from "./process-record.ts";
+import type { BranchState, ProcessInput, ProcessOffers, ProcessState } from "./processes.ts";
+import type { RunnerLink } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
 
-export interface CommandsDeps extends ProcessParts, Pick<ProcessOffers, "offers" | "slots"> {
+interface CommandsOptions extends Pick<ProcessOffers, "offers" | "slots"> {
+  readonly row: ProcessRow;
+  readonly input: ProcessInput;
+}
+
+interface CommandsDeps {
   readonly sql: Sql;
   readonly log: Logger;
   readonly queue: SerialQueue;
+  readonly machine: StateMachine;
+  readonly record: ProcessRecord;
+  readonly link: RunnerLink;
+  readonly attachments: Attachments;
   /** A command must begin within this time. */
   readonly replyMs: number;
   /** Rejects with `invalid_input` when the graph does not accept the values. */
@@ -41,9 +52,11 @@ const MAX_WAITING = 32;
 const LIVE: readonly ProcessState[] = ["running", "paused"];
 
 export class Commands {
+  readonly #options: CommandsOptions;
   readonly #deps: CommandsDeps;
 
-  constructor(deps: CommandsDeps) {
+  constructor(options: CommandsOptions, deps: CommandsDeps) {
+    this.#options = options;
     this.#deps = deps;
   }
 
@@ -60,21 +73,23 @@ export class Commands {
   }
 
   resume(): Promise<void> {
-    const { machine, link, record, feed } = this.#deps;
+    const { machine, link, record, attachments } = this.#deps;
     return this.#enqueue(async () => {
       this.#expect(["paused"], "resumed");
       await link.request({ type: "resume" });
       this.#expect(["paused"], "resumed");
       record.desired = "running";
       machine.apply("play");
-      await feed.sync();
+      await attachments.feed.sync();
       await record.saveForClient();
     });
   }
 
   /** Runner and database agree in the end, however often it is retried. */
   attach(user: User, outputUuid: string): Promise<void> {
-    const { sql, row, outputs, log } = this.#deps;
+    const { sql, log, attachments } = this.#deps;
+    const { outputs } = attachments;
+    const { row } = this.#options;
     return this.#enqueue(async () => {
       this.#expect(LIVE, "given an output");
       const output = await attachOutput(sql, user, row.uuid, outputUuid);
@@ -82,7 +97,7 @@ export class Commands {
       try {
         await outputs.add(output, async (attachment) => {
           this.#expect(LIVE, "given an output");
-          await this.#attachOutput(attachment);
+          await attachments.attachOutput(attachment);
         });
       } catch (error) {
         await detachOutput(sql, row.uuid, outputUuid).catch((fault) =>
@@ -94,7 +109,9 @@ export class Commands {
   }
 
   detach(outputUuid: string): Promise<void> {
-    const { sql, row, outputs, link } = this.#deps;
+    const { sql, link, attachments } = this.#deps;
+    const { outputs } = attachments;
+    const { row } = this.#options;
     return this.#enqueue(async () => {
       if ((await findAttached(sql, row.uuid, outputUuid)) === null)
         throw new ServiceError("output_not_found", {
@@ -110,14 +127,15 @@ export class Commands {
   }
 
   attachBranch(user: User, { slot, params }: Pick<NewBranch, "slot" | "params">): Promise<BranchState> {
-    const { sql, row, branches, link } = this.#deps;
+    const { sql, link, attachments } = this.#deps;
+    const { row } = this.#options;
     return this.#enqueue(async () => {
       this.#expect(LIVE, "given a branch");
       this.#expectClientSlot(slot);
       await this.#checkValues({ given: {}, attach: { slot, params } });
       const branch = await insertBranch(sql, user, row.uuid, { uuid: newUuid(), slot, params });
       try {
-        return await branches.add(branch, async (attachment) => {
+        return await attachments.branches.add(branch, async (attachment) => {
           this.#expect(LIVE, "given a branch");
           await link.attach(attachment);
         });
@@ -129,7 +147,9 @@ export class Commands {
   }
 
   detachBranch(uuid: string): Promise<void> {
-    const { sql, row, branches, link } = this.#deps;
+    const { sql, link, attachments } = this.#deps;
+    const { branches } = attachments;
+    const { row } = this.#options;
     return this.#enqueue(async () => {
       const branch = branches.get(uuid);
       if (branch === undefined)
@@ -162,60 +182,19 @@ export class Commands {
     });
   }
 
-  /** Resolves when the runner has the supplied properties; at once while there is none, which begins with them. */
-  syncSupplied(): Promise<void> {
-    const { queue, machine, supplied, link } = this.#deps;
-    return queue.run(async () => {
-      if (machine.isLive) await supplied.sync(link);
-    });
-  }
-
-  /** Maintains what is attached: reroutes failing outputs, and records by the space there is. */
-  async tend(): Promise<void> {
-    const { outputs, recorder, machine, queue, link, log } = this.#deps;
-    // No frames flow while it is paused: its outputs are not at fault.
-    const isRunning = (): boolean => machine.state === "running";
-    const reroutes = isRunning() ? await outputs.findReroutes() : [];
-    return queue.run(async () => {
-      if (!machine.isLive) return;
-      await recorder.tend().catch((error) => log.warn({ err: error }, "recording could not be updated"));
-      if (isRunning()) await outputs.applyReroutes(reroutes, link, (attachment) => this.#attachOutput(attachment));
-    });
-  }
-
-  /** Sets a new runner, through which frames flow, to the state that the process should have. */
-  restore(): Promise<void> {
-    const { queue, machine, record, feed, supplied, link } = this.#deps;
-    return queue.run(async () => {
-      const { live, desired } = record;
-      if (Object.keys(live).length > 0) await link.request({ type: "set", nodes: live });
-      // They, and the viewers, may have changed since the job was made.
-      await supplied.sync(link);
-      if (desired === "paused") await link.request({ type: "pause" });
-      if (link.runner === null) return;
-      if (!machine.apply(desired === "paused" ? "pause" : "play")) return;
-      if (desired === "running") await feed.sync();
-    });
-  }
-
   /** Slots that clients can attach. */
   get clientSlots(): Readonly<Record<string, JsonRecord>> {
-    return Object.fromEntries(Object.entries(this.#deps.slots).filter(([slot]) => !SERVICE_SLOTS.includes(slot)));
+    return Object.fromEntries(Object.entries(this.#options.slots).filter(([slot]) => !SERVICE_SLOTS.includes(slot)));
   }
 
   expectOffer(offer: string): void {
-    const { row, offers, slots } = this.#deps;
+    const { row, offers, slots } = this.#options;
     const offered = new Set([...offers, ...Object.keys(slots)]);
     if (!offered.has(offer)) throw graphLacks(row.graph, offer, [...offered]);
   }
 
-  expectSlot(slot: string): void {
-    const { row, slots } = this.#deps;
-    if (!Object.hasOwn(slots, slot)) throw graphLacks(row.graph, slot, Object.keys(slots));
-  }
-
   #expectClientSlot(slot: string): void {
-    const { row, slots } = this.#deps;
+    const { row, slots } = this.#options;
     if (SERVICE_SLOTS.includes(slot)) {
       const message = `is attached by the service itself: for outputs with POST /process/${row.uuid}/{output_uuid}, for viewers and recordings when needed`;
       throw new ServiceError("invalid_input", { detail: `/slot ${message}.`, errors: [{ path: "/slot", message }] });
@@ -228,16 +207,11 @@ export class Commands {
     if (!states.includes(state as ProcessState)) throw wrongState(state, action, states);
   }
 
-  async #attachOutput(attachment: Attachment): Promise<void> {
-    this.expectSlot(attachment.slot);
-    await this.#deps.link.attach(attachment);
-  }
-
   /** Rejects with `invalid_input` when the graph, with the params that it has, does not accept them. */
   async #checkValues(order: Partial<GraphOrder>): Promise<void> {
-    const { row, record, input } = this.#deps;
+    const { row, input } = this.#options;
     const source = { sourceUri: input.uri, sourceLoops: input.loops ?? false };
-    await this.#deps.prepare({ ...row, params: record.params, ...source, ...order });
+    await this.#deps.prepare({ ...row, params: this.#deps.record.params, ...source, ...order });
   }
 
   /** Rejects with `rate_limited` when too many commands wait, or one waits too long. */

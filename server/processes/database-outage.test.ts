@@ -59,6 +59,6 @@ test("a stop during a database outage is stored afterwards", async () => {
     const [row] = await database.sql<{ ms: number }[]>`select running_ms as ms from usage where process_uuid = ${uuid}`;
     return row?.ms;
   };
-  assert.ok((held?.runningMs ?? 0) > 0);
-  while ((await used()) !== held?.runningMs) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok((held?.record.runningMs ?? 0) > 0);
+  while ((await used()) !== held?.record.runningMs) await new Promise((resolve) => setTimeout(resolve, 20));
 });

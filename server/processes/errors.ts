@@ -3,9 +3,8 @@ import { RequestRejected } from "../../ipc/channel.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { ServiceError } from "../service-error.ts";
+import { type LifecycleState, type RunEnd, storedState } from "./lifecycle.ts";
 import type { ProcessState } from "./processes.ts";
-import type { RunEnd } from "./restart-policy.ts";
-import { type LifecycleState, storedState } from "./state-machine.ts";
 
 const CODES: Readonly<Record<string, ErrorCode>> = {
   graph: "invalid_input",
@@ -66,6 +65,19 @@ export const tooBusy = (limitMs: number): ServiceError =>
     retryAfterSeconds: 5,
   });
 
+/** What did not happen in time. */
+export function describeLate(
+  phase: "runner" | "graph" | "source",
+  passedMs: number,
+  { url, isFile }: { readonly url: string; readonly isFile: boolean },
+): RunEnd {
+  const seconds = (passedMs / 1000).toFixed(1);
+  if (phase === "runner") return { kind: "crash", detail: `no runner was loaded within ${seconds} s` };
+  if (phase === "graph") return { kind: "crash", detail: `the graph did not play within ${seconds} s` };
+  const detail = `no frame arrived from ${url} within ${seconds} s; check that it is reachable and streams`;
+  return { kind: isFile ? "crash" : "source", detail };
+}
+
 export function startFailed(end: RunEnd, isFile: boolean): ServiceError {
   if (end.kind === "stopped" || end.kind === "finished")
     return new ServiceError("wrong_state", { detail: "the process was stopped before it had started" });
@@ -75,3 +87,9 @@ export function startFailed(end: RunEnd, isFile: boolean): ServiceError {
 
 export const shuttingDown = (): ServiceError =>
   new ServiceError("shutting_down", { detail: "the service is shutting down; try again in a moment" });
+
+export const stopsSlowly = (): ServiceError =>
+  new ServiceError("pipeline_failed", {
+    detail: "the process is stopping, which takes longer than expected; try again in a moment",
+    retryAfterSeconds: 1,
+  });

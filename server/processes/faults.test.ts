@@ -297,7 +297,7 @@ test("adds up the minutes of all runners of a process, none twice", async () => 
   process.kill((await first.inside(uuid)).pid, "SIGKILL");
   await restarted;
   await first.waitFor(uuid, ({ type }) => type === "stats");
-  const totalMs = () => supervisor.held(uuid)?.runningMs ?? 0;
+  const totalMs = () => supervisor.held(uuid)?.record.runningMs ?? 0;
   assert.ok(totalMs() > 0);
   const held = supervisor.held(uuid);
   await supervisor.close();
@@ -306,7 +306,7 @@ test("adds up the minutes of all runners of a process, none twice", async () => 
       select sum(running_ms)::bigint as ms, count(*) as claims from usage where user_uuid = ${user.uuid}`;
     return row;
   };
-  assert.deepEqual({ ...(await used()) }, { ms: held?.runningMs, claims: 1 });
+  assert.deepEqual({ ...(await used()) }, { ms: held?.record.runningMs, claims: 1 });
   const second = await stage({ user, sourceUuid });
   await second.reach(uuid, "running");
   await highestTrack(second, uuid);

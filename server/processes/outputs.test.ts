@@ -305,14 +305,37 @@ test("attaches a failing output again when there is another route", async () => 
   await tend();
   assert.deepEqual(orders.splice(0), ["detach a", "attach a two"]);
   assert.equal(outputs.states[0]?.status, "starting");
+  assert.equal(routes.open.size, 2, "the routes in use");
   outputs.handle(report("a", "retrying"));
   routes.next = new NoRoute("no such host");
   await tend();
   assert.deepEqual(orders.splice(0), ["detach a"]);
+  assert.equal(routes.open.size, 1, "the route of b");
   await tend();
   routes.next = "three";
   await tend();
   assert.deepEqual(orders, ["attach a three"]);
+});
+
+test("releases the routes of an output that can be neither detached nor attached", async () => {
+  for (const fails of ["detach", "attach"]) {
+    const routes = new Routes();
+    const outputs = new ProcessOutputs([output("a")], routes.find);
+    await outputs.prepare();
+    outputs.handle(report("a", "retrying"));
+    routes.next = "two";
+    const ask = async (what: string): Promise<void> => {
+      if (what === fails) throw new Error("the runner is busy");
+    };
+    const applied = outputs.applyReroutes(await outputs.findReroutes(), { detach: () => ask("detach") }, () =>
+      ask("attach"),
+    );
+    if (fails === "detach") await assert.rejects(applied, /busy/);
+    else await applied;
+    assert.equal(routes.open.size, fails === "detach" ? 1 : 0);
+    outputs.endRun();
+    assert.equal(routes.open.size, 0);
+  }
 });
 
 test("looks up names in parallel and skips outputs that have changed meanwhile", async () => {
@@ -342,6 +365,7 @@ test("looks up names in parallel and skips outputs that have changed meanwhile",
     async ({ id, params }) => void orders.push(`attach ${id} ${params.url}`),
   );
   assert.deepEqual(orders, ["detach b", "attach b two"]);
+  assert.equal(routes.open.size, 1, "the second route of b");
   outputs.endRun();
-  assert.equal(routes.open.size, 1, "the first route of b, which the runner has detached");
+  assert.equal(routes.open.size, 0);
 });

@@ -20,7 +20,7 @@ interface Entry {
 type RouteResult = OutputRoute | null | Error;
 
 /** The result of looking for another route for an output whose route fails. */
-export interface Reroute {
+interface Reroute {
   readonly entry: Entry;
   readonly from: OutputRoute | null;
   readonly result: RouteResult;
@@ -110,12 +110,17 @@ export class ProcessOutputs {
       }
       this.#use(entry, result);
       if (entry.route === from) continue;
-      if (from !== null) await link.detach(outputUuid);
+      try {
+        if (from !== null) await link.detach(outputUuid);
+      } finally {
+        from?.release();
+      }
       const attachment = attachmentOf(entry);
       if (attachment === null) continue;
       try {
         await attach(attachment);
       } catch (error) {
+        entry.route?.release();
         this.#fail(entry, "retrying", error as Error);
       }
     }

@@ -1,54 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { LatestWriter, TrackIds } from "./process-record.ts";
-
-/** A database that fails this many times, and then accepts everything but negative numbers. */
-function makeDatabase(failures: number) {
-  const written: number[] = [];
-  let lost = 0;
-  let left = failures;
-  const writer = new LatestWriter<number>({
-    write: async (value) => {
-      if (left-- > 0) throw new Error("unreachable");
-      if (value < 0) return false;
-      written.push(value);
-      return true;
-    },
-    onLost: () => {
-      lost++;
-    },
-    onRetry: () => {},
-  });
-  return { writer, written, lost: () => lost };
-}
-
-test("writes the latest value and skips those that waited meanwhile", async () => {
-  const { writer, written } = makeDatabase(0);
-  await Promise.all([1, 2, 3, 4].map((value) => writer.save(value)));
-  assert.deepEqual(written, [1, 4]);
-});
-
-test("keeps one value while the database is unreachable, and resolves all saves when it is written", async () => {
-  const { writer, written } = makeDatabase(2);
-  const saves = await Promise.all([1, 2, 3].map((value) => writer.save(value)));
-  assert.deepEqual([written, saves], [[3], [true, true, true]]);
-});
-
-test("stops writing when the claim is lost, and reports that once", async () => {
-  const { writer, written, lost } = makeDatabase(0);
-  assert.deepEqual(await Promise.all([writer.save(-1), writer.save(2)]), [false, false]);
-  assert.equal(await writer.save(3), false);
-  assert.deepEqual([written, lost()], [[], 1]);
-});
-
-test("resolves waiting saves with false when it is closed", async () => {
-  const { writer, written } = makeDatabase(Number.POSITIVE_INFINITY);
-  const saves = [writer.save(1), writer.save(2)];
-  writer.close();
-  assert.deepEqual(await Promise.all(saves), [false, false]);
-  assert.deepEqual(written, []);
-});
+import { pino } from "pino";
+import type { ProcessRow } from "../store/processes.ts";
+import { ProcessRecord, type ProcessRecordDeps, TrackIds } from "./process-record.ts";
 
 test("the stored id is above every id that clients received, at any moment", () => {
   fc.assert(
@@ -86,4 +41,17 @@ test("ids in a track report count as received", () => {
   const ids = new TrackIds(5);
   ids.noteMessage({ tracks: [{ id: 7 }, { id: 9 }, null, {}] });
   assert.equal(ids.next, 10);
+});
+
+test("logs a line of a runner once, with its level and without passwords", () => {
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const record = new ProcessRecord({ telemetryCfg: null, lastError: null } as ProcessRow, { log } as ProcessRecordDeps);
+  for (const level of ["debug", "info", "warn", "error"])
+    record.handle({ type: "log", level, node: "rtsp:a/publish", message: "rtsp://u:sesame@there is unreachable" });
+  assert.deepEqual(
+    lines.map((line) => line.match(/"level":[^,]+/g)),
+    [20, 30, 40, 50].map((level) => [`"level":${level}`]),
+  );
+  assert.doesNotMatch(lines.join(), /sesame/);
 });

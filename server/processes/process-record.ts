@@ -1,8 +1,19 @@
-/** The persistent state of a process: current here, stored in the background, enough to resume it on any node. */
+/**
+ * What is known about a process: its state, and what its runners report. Current here, published to the subscribers of the
+ * process, and stored in the background, enough to resume it on any node.
+ */
+import type { Logger } from "pino";
+import type { TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
-import { backoff, sleep, TIMED_OUT, withTimeout } from "../async/timing.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
+import type { RunnerMessage, RunnerStats } from "../../schemas/runner.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import { LatestWriter } from "../async/latest-writer.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
 import {
   type Claim,
@@ -12,21 +23,35 @@ import {
   releaseClaim,
   saveSnapshot,
 } from "../store/processes.ts";
-import type { CrashCounts, ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
+import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
+import { type LifecycleState, type RunFault, storedState } from "./lifecycle.ts";
+import type { CrashCounts, ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
+import type { RunnerLink } from "./runner.ts";
 
-export interface ProcessRecordOptions {
+export interface ProcessRecordDeps {
   readonly sql: Sql;
+  readonly log: Logger;
+  readonly config: Pick<Config, "telemetry" | "network">;
+  readonly link: RunnerLink;
   readonly isFile: boolean;
   /** What a client is promised must be stored within this time. */
   readonly saveMs: number;
   /** Another node owns the process. */
   onLost(): void;
-  onRetry(error: Error): void;
 }
+
+/** The channel of telemetry in native form. */
+const DRONE_DATA = "drone_data";
+
+type Listener = (notice: ProcessNotice) => void;
+type Report<T> = Extract<RunnerMessage, { type: T }>;
 
 export class ProcessRecord {
   readonly claim: Claim;
   readonly trackIds: TrackIds;
+  /** Null: its source has none. */
+  readonly telemetry: ProcessTelemetry | null;
+  /** As stored. */
   state: ProcessState = "starting";
   error: ProcessError | null = null;
   desired: ProcessRow["desired"];
@@ -39,10 +64,30 @@ export class ProcessRecord {
   framesLost: number | null;
   startedAt: Date | null;
   finishedAt: Date | null = null;
-  readonly #options: ProcessRecordOptions;
+  /** The last runner crashed, and no frame has come from the next one yet. */
+  hasCrashed = false;
+  /** The current runner has decoded a frame. */
+  hasFlowed = false;
+  reconnecting = false;
+  /** Null until the current runner has reported any. */
+  stats: RunnerStats | null = null;
+  /** Of `runningMs`, what was queued to be stored. */
+  meteredMs = 0;
+  readonly #deps: ProcessRecordDeps;
   readonly #writer: LatestWriter<ProcessSnapshot>;
+  readonly #listeners = new Set<{ readonly listener: Listener }>();
+  /** The current runner has lost its source. */
+  #isSourceLost = false;
+  /** Of the current runner. */
+  #framesLost = 0;
+  /** Frames of a file after the current position, as far as known. */
+  #framesLeft = 0;
+  /** Each runner counts from zero: of those that have ended, and of the current one. */
+  #endedMs = 0;
+  #currentMs = 0;
 
-  constructor(row: ProcessRow, options: ProcessRecordOptions) {
+  constructor(row: ProcessRow, deps: ProcessRecordDeps) {
+    const { sql, log, onLost } = deps;
     this.claim = { uuid: row.uuid, fence: row.fence };
     this.trackIds = new TrackIds(row.nextTrackId);
     this.desired = row.desired;
@@ -51,14 +96,15 @@ export class ProcessRecord {
     this.positionNs = row.positionNs;
     this.restarts = row.restarts;
     this.lastError = row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) };
-    this.framesLost = options.isFile ? (row.framesLost ?? 0) : null;
+    this.framesLost = deps.isFile ? (row.framesLost ?? 0) : null;
     this.startedAt = row.startedAt;
-    this.#options = options;
+    this.#deps = deps;
     this.#writer = new LatestWriter({
-      write: (snapshot) => saveSnapshot(options.sql, this.claim, snapshot),
-      onLost: options.onLost,
-      onRetry: options.onRetry,
+      write: (snapshot) => saveSnapshot(sql, this.claim, snapshot),
+      onLost,
+      onRetry: (error) => log.warn({ err: error }, "process state could not be stored"),
     });
+    this.telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, row.graph);
   }
 
   get isActive(): boolean {
@@ -71,12 +117,106 @@ export class ProcessRecord {
     return this.desired === "paused" ? "paused" : "running";
   }
 
-  get crashCounts(): CrashCounts {
-    return { restarts: this.restarts, frames_lost: this.framesLost };
+  /** How long it has run under this claim. Only grows. */
+  get runningMs(): number {
+    return Math.round(this.#endedMs + this.#currentMs);
   }
 
-  loseFrames(count: number): void {
-    if (this.framesLost !== null) this.framesLost += count;
+  /** The listener receives the current state first. Returns a function that unsubscribes. */
+  follow(listener: Listener): () => void {
+    const { shownState: state, error, lastError } = this;
+    listener({ type: "state", state, error, lastError });
+    if (this.hasCrashed) listener({ type: "restarting", crash: lastError });
+    if (this.reconnecting) listener({ type: "reconnecting", reconnecting: true });
+    const entry = { listener };
+    this.#listeners.add(entry);
+    if (this.telemetry !== null) {
+      const { info, lasting } = this.telemetry;
+      listener({ type: "telemetry", telemetry: info });
+      // Static telemetry is published once: later subscribers get it here.
+      if (lasting !== null) listener({ type: "message", channel: DRONE_DATA, message: lasting });
+    }
+    return () => void this.#listeners.delete(entry);
+  }
+
+  /** A listener that throws does not affect the others. */
+  notify(notice: ProcessNotice): void {
+    for (const { listener } of [...this.#listeners]) {
+      try {
+        listener(notice);
+      } catch (error) {
+        this.#deps.log.error({ err: error }, "process listener failed");
+      }
+    }
+    if (notice.type === "ended") this.#listeners.clear();
+  }
+
+  /** Records, publishes and stores a transition. */
+  enter(from: LifecycleState, to: LifecycleState): void {
+    const stored = storedState(to);
+    if (stored === null) return;
+    this.state = stored;
+    if (to === "withdrawn") return;
+    if (from !== to) {
+      const { error, lastError } = this;
+      this.#deps.log.info({ from, to, error }, "process state changed");
+      this.telemetry?.noteRunner(to === "running" || to === "paused" ? to : "gone");
+      if (to === "restarting") this.notify({ type: "restarting", crash: this.hasCrashed ? lastError : null });
+      else this.notify({ type: "state", state: stored, error, lastError });
+    }
+    void this.save();
+  }
+
+  beginRun(): void {
+    this.hasFlowed = false;
+    this.#isSourceLost = false;
+    this.stats = null;
+    this.#framesLost = 0;
+  }
+
+  endRun(): void {
+    this.#endedMs += this.#currentMs;
+    this.#currentMs = 0;
+  }
+
+  /** The runner is being set up. It may have lost its source again since its first frame. */
+  noteFlowing(): void {
+    this.hasCrashed = false;
+    this.setReconnecting(this.#isSourceLost);
+  }
+
+  noteCrash({ detail, node, trace = [] }: RunFault): void {
+    this.lastError = { at: new Date(), node: node ?? null, detail: maskCredentials(detail), trace };
+    this.#deps.log.warn({ node: this.lastError.node, detail: this.lastError.detail, trace }, "runner crashed");
+    this.hasCrashed = true;
+  }
+
+  /** Before its last transition: `error` is null when it has finished. */
+  noteEnd(error: ProcessError | null, hasFailed: boolean): void {
+    this.hasCrashed = false;
+    if (hasFailed) this.#loseFrames(this.#framesLeft);
+    this.error = error === null ? null : { ...error, detail: maskCredentials(error.detail) };
+    this.desired = "stopped";
+    this.finishedAt = new Date();
+    this.setReconnecting(false);
+  }
+
+  setReconnecting(reconnecting: boolean): void {
+    if (this.reconnecting === reconnecting) return;
+    this.reconnecting = reconnecting;
+    this.notify({ type: "reconnecting", reconnecting });
+  }
+
+  handle(report: RunnerMessage): void {
+    if (report.type === "flowing") this.hasFlowed = true;
+    else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
+    else if (report.type === "progress") this.#advance(report);
+    else if (report.type === "log") this.#log(report);
+    else if (report.type === "element") this.telemetry?.handleEvent(report.event as JsonRecord);
+    else if (report.type === "reconnecting") {
+      this.#isSourceLost = report.reconnecting;
+      this.setReconnecting(report.reconnecting);
+    }
   }
 
   /** `replaced`: properties that follow a param again. */
@@ -92,7 +232,7 @@ export class ProcessRecord {
 
   /** Before a client gets its response: rejects when storing takes too long or is impossible. */
   async saveForClient(): Promise<void> {
-    const isSaved = await withTimeout(this.#options.saveMs, this.save());
+    const isSaved = await withTimeout(this.#deps.saveMs, this.save());
     if (isSaved === false)
       throw new ServiceError("wrong_state", {
         detail:
@@ -106,14 +246,60 @@ export class ProcessRecord {
 
   /** Stores it for the next owner, who may take it over at once. */
   async release(): Promise<void> {
+    const { sql, log } = this.#deps;
     await this.#writer.save(this.#snapshot(this.trackIds.next));
     this.close();
-    await releaseClaim(this.#options.sql, this.claim).catch(this.#options.onRetry);
+    await releaseClaim(sql, this.claim).catch((error) => log.warn({ err: error }, "claim not released"));
   }
 
   /** Nothing is stored from now on. */
   close(): void {
     this.#writer.close();
+  }
+
+  #log({ level, node, message }: Report<"log">): void {
+    const known = level === "error" || level === "warn" || level === "debug" ? level : "info";
+    this.#deps.log[known]({ node }, maskCredentials(message));
+  }
+
+  #publish(channel: string, message: JsonRecord): void {
+    if (this.trackIds.noteMessage(message)) void this.save();
+    this.notify({ type: "message", channel, message });
+  }
+
+  #advance({ positionNs, nextTrackId, runningMs, stats, framesLost = 0, framesLeft }: Report<"progress">): void {
+    const position = Number(positionNs);
+    if (Number.isSafeInteger(position)) this.positionNs = position;
+    this.#currentMs = Math.max(this.#currentMs, runningMs);
+    this.stats = stats;
+    if (this.trackIds.advance(nextTrackId)) void this.save();
+    // Those of earlier runners are counted already.
+    this.#loseFrames(framesLost - this.#framesLost);
+    this.#framesLost = framesLost;
+    this.#framesLeft = framesLeft ?? this.#framesLeft;
+    const counts: CrashCounts = { restarts: this.restarts, frames_lost: this.framesLost };
+    this.notify({ type: "stats", stats: { ...stats, ...counts } });
+  }
+
+  #loseFrames(count: number): void {
+    if (this.framesLost !== null) this.framesLost += count;
+  }
+
+  #openTelemetry(setting: TelemetrySetting, graph: string): ProcessTelemetry {
+    const { config, link, log } = this.#deps;
+    let known: TelemetryInfo["state"] | null = null;
+    return new ProcessTelemetry({
+      ...{ setting, config, graph },
+      // Not by `link.request`: a runner that is slow with telemetry must not be killed for it.
+      deliver: async (message) => link.runner?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
+      publish: (message) => this.notify({ type: "message", channel: DRONE_DATA, message }),
+      announce: (info) => {
+        const { state, detail } = info;
+        if (state !== known) log.info({ state, detail }, "telemetry state changed");
+        known = state;
+        this.notify({ type: "telemetry", telemetry: info });
+      },
+    });
   }
 
   #snapshot(nextTrackId: number): ProcessSnapshot {
@@ -127,70 +313,6 @@ export class ProcessRecord {
   }
 }
 
-export interface LatestWriterOptions<T> {
-  /** False: another node owns it now. */
-  write(value: T): Promise<boolean>;
-  /** Nothing is written from now on. */
-  onLost(): void;
-  onRetry(error: Error): void;
-}
-
-const RETRY = { firstMs: 200, maxMs: 5_000 };
-
-/** Writes the latest value: while the database is unreachable one value waits, not a queue, and is retried. */
-export class LatestWriter<T> {
-  readonly #options: LatestWriterOptions<T>;
-  readonly #closing = new AbortController();
-  #next: { readonly value: T } | null = null;
-  #waiting: ((isWritten: boolean) => void)[] = [];
-  #isWriting = false;
-
-  constructor(options: LatestWriterOptions<T>) {
-    this.#options = options;
-  }
-
-  /** Resolves with true when this value, or a later one, is written, and with false when none ever will be. */
-  save(value: T): Promise<boolean> {
-    if (this.#closing.signal.aborted) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      this.#next = { value };
-      this.#waiting.push(resolve);
-      if (!this.#isWriting) void this.#write();
-    });
-  }
-
-  close(): void {
-    this.#closing.abort();
-  }
-
-  async #write(): Promise<void> {
-    const { write, onLost, onRetry } = this.#options;
-    const { signal } = this.#closing;
-    this.#isWriting = true;
-    for (let failures = 0; this.#next !== null && !signal.aborted; ) {
-      const current = this.#next;
-      const waiting = this.#waiting.splice(0);
-      this.#next = null;
-      try {
-        const isOurs = await write(current.value);
-        failures = 0;
-        for (const resolve of waiting) resolve(isOurs);
-        if (isOurs || signal.aborted) continue;
-        this.close();
-        onLost();
-      } catch (error) {
-        failures += 1;
-        this.#next ??= current;
-        this.#waiting.unshift(...waiting);
-        onRetry(error as Error);
-        await sleep(backoff(failures, RETRY), signal);
-      }
-    }
-    this.#isWriting = false;
-    for (const resolve of this.#waiting.splice(0)) resolve(false);
-  }
-}
-
 /** How far ahead of the ids in use the stored one is. */
 const RESERVE = 1000;
 
@@ -199,30 +321,22 @@ const RESERVE = 1000;
  * in use.
  */
 export class TrackIds {
-  #next: number;
-  #reserved: number;
+  /** The first that no client has received. */
+  next: number;
+  /** To be stored: after a crash of the server the next runner begins there. */
+  reserved: number;
 
   constructor(next: number) {
-    this.#next = next;
-    this.#reserved = next + RESERVE;
-  }
-
-  /** The first that no client has received. */
-  get next(): number {
-    return this.#next;
-  }
-
-  /** To be stored: after a crash of the server the next runner begins there. */
-  get reserved(): number {
-    return this.#reserved;
+    this.next = next;
+    this.reserved = next + RESERVE;
   }
 
   /** True when more had to be reserved, which must be stored. */
   advance(next: number): boolean {
-    if (next <= this.#next) return false;
-    this.#next = next;
-    if (next <= this.#reserved - RESERVE / 2) return false;
-    this.#reserved = next + RESERVE;
+    if (next <= this.next) return false;
+    this.next = next;
+    if (next <= this.reserved - RESERVE / 2) return false;
+    this.reserved = next + RESERVE;
     return true;
   }
 

@@ -1,49 +1,36 @@
 /**
  * A process on this node, from its launch to its end: one runner after the other until it finishes, fails, or is released
- * because the server shuts down or another node owns it. `state-machine.ts` lists its states.
+ * because the server shuts down or another node owns it. `lifecycle.ts` lists its states.
  */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { maskCredentials } from "../../schemas/mask.ts";
+import type { RunnerJob } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
-import type { Semaphore } from "../async/semaphore.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
-import { sleep } from "../async/timing.ts";
+import { type RequestLimit, sleep, unlessAborted } from "../async/timing.ts";
 import type { AlertNode, GraphOrder } from "../graphs/library.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
+import { SourceLocator } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
-import type { AttachedOutput, BranchRow } from "../store/outputs.ts";
 import type { ProcessRow } from "../store/processes.ts";
+import { Attachments, type AttachmentsOptions, type SuppliedValues } from "./attachments.ts";
 import { Commands } from "./commands.ts";
-import { startFailed, tooBusy } from "./errors.ts";
-import { Feed } from "./feed.ts";
-import {
-  type Launched,
-  Launcher,
-  type LaunchTimes,
-  type ProcessLimits,
-  SourceLocator,
-  type StartLimit,
-} from "./launch.ts";
-import { ProcessBranches, ProcessOutputs } from "./outputs.ts";
+import { describeLate, startFailed, tooBusy } from "./errors.ts";
+import { RestartPolicy, type RunEnd, StateMachine } from "./lifecycle.ts";
 import { ProcessRecord } from "./process-record.ts";
 import type {
   FirstInput,
   ProcessError,
   ProcessInput,
+  ProcessLimits,
   ProcessNotice,
   ProcessOffers,
   ProcessState,
 } from "./processes.ts";
-import { Recorder, type RecordingPlace } from "./recorder.ts";
-import { Reports } from "./reports.ts";
-import { RestartPolicy, type RunEnd, type RunFault } from "./restart-policy.ts";
-import { type Runner, RunnerLink, type RunnerReport, SuppliedProperties, type SuppliedValues } from "./runner.ts";
-import { RECORDING } from "./runner-folders.ts";
-import type { RunnerPool } from "./runner-pool.ts";
-import { type LifecycleState, StateMachine, storedState } from "./state-machine.ts";
-import { explainOutputs, type LiveProcess, zeroRates } from "./view.ts";
+import type { RecordingPlace } from "./recorder.ts";
+import { failLaunch, type Launched, type LaunchTimes, type Runner, RunnerLink, type RunnerPool } from "./runner.ts";
+import { type LiveProcess, viewProcess } from "./view.ts";
 
 /** What processes, their starts and their claims need of this node. */
 export interface ProcessDeps {
@@ -56,8 +43,6 @@ export interface ProcessDeps {
   readonly isAlone: boolean;
   readonly limits: ProcessLimits;
   readonly pool: RunnerPool;
-  /** Launches in parallel: many at once would slow each other down until all fail. */
-  readonly slots: Semaphore;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
   /** Rejects with `graph_not_found`, or with `invalid_input` when the graph does not accept the values. */
@@ -69,13 +54,8 @@ export interface ProcessDeps {
   resolveInput(userUuid: string, sourceUuid: string, options?: { readonly isResumed: boolean }): Promise<FirstInput>;
 }
 
-export interface ProcessOptions extends ProcessOffers {
-  readonly row: ProcessRow;
+export interface ProcessOptions extends ProcessOffers, AttachmentsOptions {
   readonly input: ProcessInput;
-  readonly outputs: readonly AttachedOutput[];
-  readonly branches: readonly BranchRow[];
-  /** Its key has process recording. */
-  readonly hasRecording: boolean;
 }
 
 export class Process {
@@ -83,22 +63,21 @@ export class Process {
   /** Where alert rules are evaluated; null where the graph does not. */
   readonly alertNode: AlertNode | null;
   readonly record: ProcessRecord;
-  readonly branches: ProcessBranches;
-  readonly feed: Feed;
+  readonly attachments: Attachments;
   readonly commands: Commands;
-  readonly reports: Reports;
   /** Resolves when no runner is left and the end is stored, or never will be. Never rejects. */
   readonly ended: Promise<void>;
   readonly #input: ProcessInput;
+  /** In texts for clients. */
+  readonly #source: { readonly url: string; readonly isFile: boolean };
+  readonly #deps: ProcessDeps;
   readonly #log: Logger;
   readonly #machine: StateMachine;
   readonly #policy: RestartPolicy;
-  readonly #launcher: Launcher;
   readonly #locator: SourceLocator;
   readonly #link: RunnerLink;
-  readonly #outputs: ProcessOutputs;
-  readonly #recorder: Recorder;
-  readonly #supplied = new SuppliedProperties();
+  /** Of everything that changes the runner. */
+  readonly #queue = new SerialQueue();
   readonly #tending: Poller;
   /** Aborts delays and launches. */
   readonly #interruption = new AbortController();
@@ -108,44 +87,32 @@ export class Process {
   #settle = (): void => {};
 
   constructor(options: ProcessOptions, deps: ProcessDeps) {
-    const { row, input, slots } = options;
-    const { limits, sql, recordings } = deps;
+    const { row, input } = options;
+    const { limits, sql, config, routeOutput, recordings } = deps;
     const log = deps.log.child({ process: row.uuid });
-    const queue = new SerialQueue();
     const machine = new StateMachine(row.startedAt === null ? "starting" : "restarting", (from, to) =>
-      this.#onTransition(from, to),
+      this.record.enter(from, to),
     );
     const link = new RunnerLink(machine);
-    const isRecorded = options.hasRecording && RECORDING in slots;
+    const queue = this.#queue;
     this.row = row;
     this.alertNode = options.alertNode ?? null;
     this.#input = input;
+    this.#source = { url: row.sourceUrl, isFile: input.isFile };
+    this.#deps = deps;
     this.#log = log;
     this.#machine = machine;
     this.#link = link;
     this.record = new ProcessRecord(row, {
-      ...{ sql, saveMs: limits.saveMs, isFile: input.isFile },
+      ...{ sql, log, config, link, isFile: input.isFile, saveMs: limits.saveMs },
       onLost: () => this.lose(),
-      onRetry: (error) => log.warn({ err: error }, "process state could not be stored"),
     });
-    this.reports = new Reports({ row, record: this.record, link, log, config: deps.config });
-    this.feed = new Feed({ link, queue, machine });
-    this.#outputs = new ProcessOutputs(options.outputs, deps.routeOutput);
-    this.branches = new ProcessBranches(options.branches, slots);
-    this.#recorder = new Recorder({ processUuid: row.uuid, log, isOffered: isRecorded, recordings, machine, link });
+    this.attachments = new Attachments(options, { link, machine, queue, log, routeOutput, recordings });
     this.#policy = new RestartPolicy(limits.restart, limits.giveUpMs);
     this.#locator = new SourceLocator(input.locate, limits.lookupMs, () => this.#move());
-    const attached = { outputs: this.#outputs, branches: this.branches, recorder: this.#recorder, feed: this.feed };
-    const parts = { ...attached, row, input, machine, link, record: this.record, supplied: this.#supplied };
-    this.#launcher = new Launcher({
-      ...{ ...parts, limits, pool: deps.pool, slots: deps.slots, policy: this.#policy, locator: this.#locator },
-      listener: {
-        onReport: (report) => this.#handle(report),
-        onPicture: (slot, picture) => this.feed.show(slot, picture),
-      },
-    });
-    this.commands = new Commands({
-      ...{ ...parts, sql, log, offers: options.offers, slots, queue, replyMs: limits.replyMs },
+    this.commands = new Commands(options, {
+      ...{ sql, log, queue, machine, link, record: this.record, attachments: this.attachments },
+      replyMs: limits.replyMs,
       prepare: (order) => deps.prepare(order),
     });
     this.ended = new Promise((resolve) => {
@@ -153,7 +120,7 @@ export class Process {
     });
     // What fails is retried, or fails because the runner ends.
     this.#tending = new Poller(async () => {
-      await this.commands.tend().catch(() => {});
+      await this.attachments.tend().catch(() => {});
       return limits.lookupMs * (0.75 + Math.random() / 2);
     });
     this.#tending.start(limits.lookupMs);
@@ -177,29 +144,13 @@ export class Process {
     return this.#link.runner?.pid;
   }
 
-  /** With all runners under this claim. */
-  get runningMs(): number {
-    return this.reports.meter.totalMs;
-  }
-
   /** Newer than the database. */
   get view(): LiveProcess {
-    const { shownState: state, error, lastError, restarts, framesLost, startedAt, finishedAt } = this.record;
-    const { reconnecting, stats } = this.reports;
-    const isFlowing = state === "running" && this.#link.runner !== null;
-    return {
-      ...{ state, error, lastError, restarts, framesLost, startedAt, finishedAt, reconnecting },
-      restarting: this.reports.hasCrashed,
-      outputs: explainOutputs(this.#outputs.states, state, reconnecting),
-      recording: this.#recorder.state,
-      telemetry: this.reports.telemetry?.info ?? null,
-      // A runner that is paused or has ended reports no new rates.
-      stats: stats === null || isFlowing ? stats : zeroRates(stats),
-    };
+    return viewProcess(this.record, this.attachments, this.#link.runner !== null);
   }
 
   /** The first start. Rejects within the limit; what is left then ends in the background. */
-  async start(limit: StartLimit): Promise<LaunchTimes> {
+  async start(limit: RequestLimit): Promise<LaunchTimes> {
     const signal = AbortSignal.any([this.#interruption.signal, limit.signal]);
     const launched = await this.#launch(true, signal);
     if ("end" in launched) {
@@ -208,7 +159,7 @@ export class Process {
       this.#withdraw(launched.gone);
       if (end.kind !== "stopped" || !limit.isLate) throw startFailed(end, this.#input.isFile);
       if (phase !== "source") throw tooBusy(limit.limitMs);
-      throw startFailed(this.#launcher.describeLate(phase, (limit.limitMs / 1000).toFixed(1)), this.#input.isFile);
+      throw startFailed(describeLate(phase, limit.limitMs, this.#source), this.#input.isFile);
     }
     this.record.startedAt = new Date();
     void this.#run(launched.runner);
@@ -258,27 +209,31 @@ export class Process {
 
   /** The listener receives the current state first. Returns a function that unsubscribes. */
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    return this.reports.follow(listener);
+    return this.record.follow(listener);
   }
 
   /** Publishes to all subscribers. */
   tell(notice: ProcessNotice): void {
-    this.reports.notify(notice);
+    this.record.notify(notice);
   }
 
-  /** Adds properties that every runner has from its first frame on. Clients do not set these. */
+  /** Properties that every runner has from its first frame on. Clients do not set these. */
   supplyLive(values: SuppliedValues): void {
-    this.#supplied.add(values);
+    this.attachments.supplied.values = values;
   }
 
-  /** They have changed. Resolves when the runner, if there is one, has them. */
+  /** They have changed. Resolves when the runner has them; at once while there is none, which begins with them. */
   syncSupply(): Promise<void> {
-    return this.commands.syncSupplied();
+    return this.#queue.run(async () => {
+      if (this.#machine.isLive) await this.attachments.supplied.sync(this.#link);
+    });
   }
 
   /** Runner after runner, until no other one follows. */
   async #run(first: Runner | null): Promise<void> {
-    this.#scheduleEnd();
+    const { endsAt } = this.row;
+    if (endsAt !== null)
+      this.#endTimer = setTimeout(() => void this.stop(), Math.max(0, endsAt.getTime() - Date.now()));
     let end = first === null ? null : await first.ended;
     for (;;) {
       this.#endRun();
@@ -297,18 +252,78 @@ export class Process {
     }
   }
 
-  #launch(isFirst: boolean, signal: AbortSignal): Promise<Launched> {
-    this.reports.beginRun();
-    return this.#launcher.launch(isFirst, signal);
+  /** Finds the source, then waits for a runner, its graph and the first frame. Never rejects. */
+  async #launch(isFirst: boolean, signal: AbortSignal): Promise<Launched> {
+    this.record.beginRun();
+    let sourceUri: string;
+    try {
+      const prepared = Promise.all([this.#locator.find(), this.attachments.prepare()]);
+      [sourceUri] = await unlessAborted(prepared, signal);
+    } catch (error) {
+      const { message: detail } = error as Error;
+      return failLaunch("source", signal.aborted ? { kind: "stopped" } : { kind: "source", detail });
+    }
+    // Not before: a name lookup must not keep other launches waiting.
+    const launched = await this.#deps.pool.launch({
+      ...{ isFirst, signal },
+      listener: {
+        onReport: (report) => {
+          this.record.handle(report);
+          if (report.type === "attachment") this.attachments.handle(report);
+          if (report.type === "reconnecting") this.#locator.setLost(report.reconnecting);
+        },
+        onPicture: (slot, picture) => this.attachments.feed.show(slot, picture),
+      },
+      begin: () => ({ job: this.#makeJob(sourceUri), ...(isFirst ? UNLIMITED : this.#retryLimits) }),
+      source: this.#source,
+    });
+    if ("end" in launched) return launched;
+    // In this tick: later interruptions find the runner in the link.
+    if (!signal.aborted) this.#link.runner = launched.runner;
+    else launched.runner.kill("the launch was aborted");
+    return signal.aborted ? failLaunch("source", { kind: "stopped" }, launched.runner.ended) : launched;
+  }
+
+  #makeJob(sourceUri: string): RunnerJob {
+    const { uuid, sourceUrl, graph, graphText } = this.row;
+    const { params, positionNs, startedAt, trackIds } = this.record;
+    const sourceAddresses = this.#input.addresses?.() ?? [];
+    return {
+      ...{ uuid, graph, graphText, params, sourceUri, sourceLabel: sourceUrl },
+      ...(sourceAddresses.length > 0 && { sourceAddresses: [...sourceAddresses] }),
+      ...(this.#input.loops === true && { sourceLoops: true }),
+      positionNs: String(this.#input.isFile ? positionNs : 0),
+      ...(startedAt !== null && { epochMs: startedAt.getTime() }),
+      firstTrackId: trackIds.next,
+      ...this.attachments.beginRun(),
+      giveUpSeconds: this.#deps.limits.giveUpMs / 1000,
+    };
+  }
+
+  /** Of a launch that no client waits for. A lost live source may take its time to return. */
+  get #retryLimits(): typeof UNLIMITED {
+    const { loadMs, startMs } = this.#deps.limits;
+    const waitMs = Math.max(startMs, this.#policy.sourceWaitMs(performance.now()));
+    return { graphMs: loadMs, sourceMs: this.#input.isFile ? loadMs : waitMs };
   }
 
   /** Frames flow: sets the runner to the state that the process should have. */
   #setUp(): Promise<void> {
     this.#policy.noteFlowing();
-    this.reports.hasCrashed = false;
-    this.reports.noteFlowing();
-    this.branches.noteFlowing();
-    return this.commands.restore();
+    this.record.noteFlowing();
+    const { supplied, branches, feed } = this.attachments;
+    branches.noteFlowing();
+    const link = this.#link;
+    return this.#queue.run(async () => {
+      const { live, desired } = this.record;
+      if (Object.keys(live).length > 0) await link.request({ type: "set", nodes: live });
+      // They, and the viewers, may have changed since the job was made.
+      await supplied.sync(link);
+      if (desired === "paused") await link.request({ type: "pause" });
+      if (link.runner === null) return;
+      if (!this.#machine.apply(desired === "paused" ? "pause" : "play")) return;
+      if (desired === "running") await feed.sync();
+    });
   }
 
   /** False when no runner follows. Otherwise the delay before the next one is over. */
@@ -321,18 +336,11 @@ export class Process {
   }
 
   async #decide(end: RunEnd): Promise<void> {
-    if (this.#hasMoved) {
-      this.#hasMoved = false;
-      this.reports.setReconnecting(true);
-      this.#machine.apply("restart");
-      return;
-    }
-    if (end.kind === "crash") this.#noteCrash(end);
-    const { isFile } = this.#input;
-    const { hasFlowed } = this.reports;
-    const decision = this.#policy.decide(end, {
-      ...{ isFile, hasFlowed, nowMs: performance.now(), random: Math.random() },
-    });
+    if (end.kind === "crash") this.record.noteCrash(end);
+    const { hasFlowed } = this.record;
+    const facts = { isFile: this.#input.isFile, hasFlowed, nowMs: performance.now(), random: Math.random() };
+    const decision = this.#hasMoved ? { waitMs: 0, isCrash: false } : this.#policy.decide(end, facts);
+    this.#hasMoved = false;
     if ("event" in decision) return this.#conclude(decision.event, decision.error);
     const { waitMs, isCrash } = decision;
     if (isCrash) this.#noteRestart(waitMs);
@@ -341,44 +349,17 @@ export class Process {
     await sleep(waitMs, this.#interruption.signal);
   }
 
-  #noteCrash({ detail, node, trace = [] }: RunFault): void {
-    const crash = { at: new Date(), node: node ?? null, detail: maskCredentials(detail), trace };
-    this.#log.warn({ node: crash.node, detail: crash.detail, trace }, "runner crashed");
-    this.record.lastError = crash;
-    this.reports.hasCrashed = true;
-  }
-
   #noteRestart(waitMs: number): void {
     this.#log.info({ waitMs: Math.round(waitMs) }, "runner restarts");
     this.record.restarts += 1;
     // A crash while restarting does not change the state: subscribers are notified here.
-    if (this.#machine.state === "restarting") this.reports.notify({ type: "restarting", crash: this.record.lastError });
+    if (this.#machine.state === "restarting") this.record.notify({ type: "restarting", crash: this.record.lastError });
   }
 
   /** Logged once, however often the source is retried. */
   #noteSourceLost(end: RunEnd): void {
-    if (!this.reports.reconnecting) this.#log.info({ end, source: this.row.sourceUrl }, "waiting for source");
-    this.reports.setReconnecting(true);
-  }
-
-  #onTransition(from: LifecycleState, to: LifecycleState): void {
-    const record = this.record;
-    const state = storedState(to);
-    if (state === null) return;
-    const isChange = from !== to;
-    record.state = state;
-    if (to === "withdrawn") return;
-    if (isChange) {
-      const { error, lastError } = record;
-      this.#log.info({ from, to, error }, "process state changed");
-      this.reports.telemetry?.noteRunner(to === "running" || to === "paused" ? to : "gone");
-      this.reports.notify(
-        to === "restarting"
-          ? { type: "restarting", crash: this.reports.hasCrashed ? lastError : null }
-          : { type: "state", state, error, lastError },
-      );
-    }
-    void record.save();
+    if (!this.record.reconnecting) this.#log.info({ end, source: this.row.sourceUrl }, "waiting for source");
+    this.record.setReconnecting(true);
   }
 
   /** Ends whatever is being waited for. */
@@ -397,10 +378,8 @@ export class Process {
   #endRun(): void {
     this.#link.runner = null;
     this.#locator.setLost(false);
-    this.#outputs.endRun();
-    this.branches.endRun();
-    this.#recorder.endRun();
-    this.reports.meter.endRun();
+    this.attachments.endRun();
+    this.record.endRun();
   }
 
   /** It ends, without storing it, as soon as no runner is left. */
@@ -415,16 +394,10 @@ export class Process {
   }
 
   async #conclude(event: "finish" | "fail", error: ProcessError | null): Promise<void> {
-    const record = this.record;
-    this.reports.hasCrashed = false;
-    if (event === "fail") record.loseFrames(this.reports.framesLeft);
-    record.error = error === null ? null : { ...error, detail: maskCredentials(error.detail) };
-    record.desired = "stopped";
-    record.finishedAt = new Date();
-    this.reports.setReconnecting(false);
+    this.record.noteEnd(error, event === "fail");
     this.#machine.apply(event);
     this.#close();
-    await record.save();
+    await this.record.save();
     this.#settle();
   }
 
@@ -438,24 +411,12 @@ export class Process {
 
   #close(): void {
     clearTimeout(this.#endTimer);
-    this.reports.telemetry?.close();
+    this.record.telemetry?.close();
     void this.#tending.close();
     this.#input.release?.();
-    this.reports.notify({ type: "ended" });
-  }
-
-  #scheduleEnd(): void {
-    const { endsAt } = this.row;
-    if (endsAt === null) return;
-    this.#endTimer = setTimeout(() => void this.stop(), Math.max(0, endsAt.getTime() - Date.now()));
-  }
-
-  #handle(report: RunnerReport): void {
-    this.reports.handle(report);
-    if (report.type === "reconnecting") this.#locator.setLost(report.reconnecting);
-    if (report.type !== "attachment") return;
-    this.#outputs.handle(report);
-    this.branches.handle(report);
-    this.#recorder.handle(report);
+    this.record.notify({ type: "ended" });
   }
 }
+
+/** A client waits, and its own limit applies. */
+const UNLIMITED = { graphMs: Number.POSITIVE_INFINITY, sourceMs: Number.POSITIVE_INFINITY };

@@ -1,11 +1,13 @@
-/** What the rest of the server can do with running processes, and the types that describe them. `Supervisor` implements it. */
+/** What the rest of the server can do with running processes, and the types and limits of processes. `Supervisor` implements it. */
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import { NODE_LEASE } from "../store/nodes.ts";
 import type { BranchRow, NewBranch } from "../store/outputs.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
@@ -118,6 +120,46 @@ export interface FirstInput extends ProcessInput {
   readonly label: string;
   readonly telemetry: TelemetrySetting | null;
 }
+
+/** An operator sets the others (`runners`, `reconnect`). */
+export const LIMITS = {
+  ...NODE_LEASE,
+  /** Time limit for loading a runner. */
+  loadMs: 30_000,
+  /** Grace period before a stopping runner is killed. */
+  stopMs: 5_000,
+  /** Timeout of requests to a runner. */
+  replyMs: 10_000,
+  /** A running runner reports every second; without messages it is restarted after this time. */
+  silentMs: 15_000,
+  /** Number of processes that start concurrently; new processes before restarts. */
+  parallel: 2,
+  /** Time window for `runners.restarts`. */
+  restartWindowMs: 300_000,
+  /** Delay before the first restart of a crashed runner; doubles with every restart. */
+  restartFirstMs: 500,
+  /** Interval of name lookups for lost sources and failing outputs. */
+  lookupMs: 10_000,
+  /** Interval for storing the used minutes. */
+  usageMs: 5_000,
+};
+export type FixedLimits = Readonly<typeof LIMITS>;
+
+/** All of them, also those of the configuration. */
+export const readLimits = ({ runners, reconnect, database }: Config, fixed: FixedLimits) => ({
+  ...fixed,
+  startMs: runners.start_seconds * 1000,
+  saveMs: database.statement_seconds * 1000,
+  /** A live source that stays lost for longer ends its process. */
+  giveUpMs: reconnect.give_up_seconds * 1000,
+  restart: {
+    restarts: runners.restarts,
+    windowMs: fixed.restartWindowMs,
+    firstMs: fixed.restartFirstMs,
+    maxMs: runners.restart_most_seconds * 1000,
+  },
+});
+export type ProcessLimits = ReturnType<typeof readLimits>;
 
 /** What the graph of a process provides. */
 export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> & Partial<Pick<PreparedOrder, "alertNode">>;

@@ -13,7 +13,7 @@ function open(segmentMs: number) {
     asked.push(order);
   };
   const recorder = new Recorder({
-    ...{ processUuid: "p", log: silentLog, isOffered: true },
+    ...{ processUuid: "p", log: silentLog },
     recordings: { isAllowed: () => wishes.hasSpace, segmentMs, nextFile: async () => `/${files++}.mp4` },
     machine: {
       get state() {
@@ -71,7 +71,7 @@ test("continues a file when the next one cannot begin, and ends later one that c
   recorder.beginRun();
   wishes.fails = "attach";
   await recorder.tend();
-  assert.deepEqual([asked, recorder.state?.isRecording], [[], true]);
+  assert.deepEqual([asked, recorder.state.isRecording], [[], true]);
   clock.nowMs += 5_000;
   wishes.fails = "detach";
   await assert.rejects(recorder.tend());
@@ -89,8 +89,8 @@ test("ends a file that cannot be written, shows why, and retries with growing de
   recorder.beginRun();
   for (let round = 0; round < 3; round++) {
     recorder.handle({ ...reported("recording", 2), status: "failed", detail: "No space left on the resource." });
-    assert.equal(recorder.state?.isRecording, false);
-    assert.match(recorder.state?.detail ?? "", /No space left.*retried/);
+    assert.equal(recorder.state.isRecording, false);
+    assert.match(recorder.state.detail ?? "", /No space left.*retried/);
     const sinceMs = clock.nowMs;
     const begun = asked.length;
     for (; asked.length < begun + 2; clock.nowMs += 500) await recorder.tend();

@@ -5,9 +5,9 @@
 import type { Logger } from "pino";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { backoff } from "../async/timing.ts";
+import type { StateMachine } from "./lifecycle.ts";
 import type { Attachment, AttachmentReport, RunnerLink } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
-import type { StateMachine } from "./state-machine.ts";
 
 /** The ids it is attached under, in alternation: the next file begins before the previous one ends. */
 const IDS = [RECORDING, `${RECORDING}-next`] as const;
@@ -22,11 +22,9 @@ export interface RecordingPlace {
   nextFile(processUuid: string): Promise<string>;
 }
 
-export interface RecorderDeps {
+interface RecorderDeps {
   readonly processUuid: string;
   readonly log: Logger;
-  /** Its key has recording and its graph has the slot. */
-  readonly isOffered: boolean;
   readonly recordings: RecordingPlace;
   /** No file begins while it is paused. */
   readonly machine: Pick<StateMachine, "state">;
@@ -67,9 +65,7 @@ export class Recorder {
     this.#now = deps.now ?? (() => performance.now());
   }
 
-  /** Null for a process that is not to be recorded. */
-  get state(): RecordingState | null {
-    if (!this.#deps.isOffered) return null;
+  get state(): RecordingState {
     const dropped = [...this.#dropped.values()].reduce((sum, count) => sum + count, this.#droppedBefore);
     const isRecording = this.#current !== null;
     return { isRecording, detail: isRecording ? null : this.#detail, framesDropped: dropped };
@@ -77,9 +73,9 @@ export class Recorder {
 
   /** Before a launch. Never rejects: a process that cannot be recorded runs all the same. */
   async prepare(): Promise<void> {
-    const { isOffered, recordings } = this.#deps;
+    const { recordings } = this.#deps;
     this.#prepared = null;
-    if (!isOffered || this.#now() < this.#notBeforeMs) return;
+    if (this.#now() < this.#notBeforeMs) return;
     if (recordings.isAllowed()) this.#prepared = await this.#newAttachment(RECORDING);
     else this.#detail = NO_SPACE;
   }
@@ -113,8 +109,7 @@ export class Recorder {
 
   /** Ends the recording when space runs out, begins it again when there is space, and begins the next file in time. */
   async tend(): Promise<void> {
-    const { isOffered, recordings, machine, log } = this.#deps;
-    if (!isOffered) return;
+    const { recordings, machine, log } = this.#deps;
     for (const id of [...this.#ending]) await this.#end(id);
     const current = this.#current;
     if (!recordings.isAllowed()) {

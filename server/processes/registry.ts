@@ -1,19 +1,39 @@
-/** The processes that this node runs: held from their start or resumption until they end, and metered. */
+/**
+ * The processes that this node runs: held from their start or resumption until they end, as long as it renews their claims
+ * in the database. Processes that no node runs are claimed and resumed; those whose claim was not renewed in time are given
+ * up.
+ */
+import { setTimeout as wait } from "node:timers/promises";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
-import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import { readStandings } from "../store/standing.ts";
+import { Semaphore } from "../async/semaphore.ts";
+import { ServiceError } from "../service-error.ts";
+import { listAttached, listBranches } from "../store/outputs.ts";
+import {
+  type Claim,
+  claimFree,
+  deleteProcess,
+  type ProcessRow,
+  type RenewedClaim,
+  releaseClaim,
+  renewClaims,
+  saveSnapshot,
+  stopUnheld,
+} from "../store/processes.ts";
+import { findHasRecording } from "../store/users.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
+import { stopsSlowly } from "./errors.ts";
 import { Process, type ProcessDeps, type ProcessOptions } from "./process.ts";
-import { findLimit, nextCheckMs, UsageWriter } from "./usage.ts";
-import { countProcesses, type EndState, isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
+import type { ProcessError } from "./processes.ts";
+import { Metering } from "./usage.ts";
+import { type EndState, isEnd, type LiveProcess } from "./view.ts";
 
 /** Follows every process of this node from its beginning: tracks, alerts, webhooks. */
 export interface ProcessListener {
   follow(process: Process): void;
 }
 
-export interface ProcessMetrics {
+interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
   observeTelemetry(uuid: string, numbers: TelemetryNumbers): void;
   forgetProcess(uuid: string): void;
@@ -25,24 +45,40 @@ export interface RegistryDeps extends ProcessDeps {
   readonly listeners?: readonly ProcessListener[] | undefined;
 }
 
-/** Minimum interval between checks of minutes that are nearly used up. */
-const MIN_CHECK_MS = 200;
+/** Resuming takes several queries and a compilation: all at once would slow down requests of clients. */
+const RESUMED_AT_ONCE = 4;
+
+/** Worth another attempt. */
+const TRANSIENT = new Set(["database_unavailable", "rate_limited", "shutting_down", "internal_error"]);
+
 /** Ended processes whose last numbers are kept. */
 const MAX_ENDED = 256;
 /** For the last writes at shutdown. */
 export const LAST_WRITE_MS = 2_000;
+/** Interval of checks whether another node has stopped a process. */
+const CHECK_MS = 200;
 
 export class ProcessRegistry {
+  readonly metering: Metering;
   readonly #deps: RegistryDeps;
-  readonly #usage: UsageWriter;
   readonly #processes = new Map<string, Process>();
   /** Oldest first. */
   readonly #ended = new Map<string, LiveProcess>();
-  readonly #metering = new Poller(() => this.#meter());
+  /** Claimed, and not resumed yet. */
+  readonly #orphans = new Map<string, ProcessRow>();
+  readonly #resuming = new Map<string, Promise<void>>();
+  readonly #slots = new Semaphore(RESUMED_AT_ONCE);
+  /** Failed starts that are still in the database, with their fences. */
+  readonly #failedStarts = new Map<string, number>();
+  readonly #renewing = new Poller(() => this.#renewAll());
+  /** Null when no other node could claim anything. */
+  readonly #lease: Lease | null;
+  readonly #closing = new AbortController();
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
-    this.#usage = new UsageWriter(deps.sql, deps.log);
+    this.metering = new Metering(deps, () => this.all);
+    this.#lease = deps.isAlone ? null : new Lease(deps.limits.leaseSeconds * 1000, () => this.#loseAll());
   }
 
   get all(): readonly Process[] {
@@ -62,10 +98,6 @@ export class ProcessRegistry {
     return this.#processes.get(uuid)?.view ?? this.#ended.get(uuid) ?? null;
   }
 
-  get numbers(): ProcessNumbers {
-    return countProcesses(this.all.map(({ view }) => view));
-  }
-
   /** The caller starts or resumes it. */
   hold(options: ProcessOptions): Process {
     const { metrics, listeners = [] } = this.#deps;
@@ -76,38 +108,12 @@ export class ProcessRegistry {
       process.follow((notice) => {
         if (notice.type !== "stats") return;
         metrics.observeProcess(uuid, notice.stats);
-        const { telemetry } = process.reports;
+        const { telemetry } = process.record;
         if (telemetry !== null) metrics.observeTelemetry(uuid, telemetry.numbers);
       });
     for (const listener of listeners) listener.follow(process);
     void process.ended.then(() => this.#remove(process));
     return process;
-  }
-
-  startMetering(): void {
-    this.#metering.start(this.#deps.limits.usageMs);
-  }
-
-  stopMetering(): Promise<void> {
-    return this.#metering.close();
-  }
-
-  /** Resolves when what was used so far is stored, or after the time limit. */
-  async flushUsage(limitMs: number): Promise<void> {
-    for (const process of this.all) this.#usage.add(usageOf(process));
-    await withTimeout(limitMs, this.#usage.idle());
-  }
-
-  /** Runners end; the processes stay wanted in the database. */
-  async haltAll(): Promise<void> {
-    await Promise.all(this.all.map((process) => process.halt()));
-  }
-
-  /** After `haltAll`. */
-  async close(): Promise<void> {
-    for (const process of this.all) process.record.close();
-    const isLate = (await withTimeout(LAST_WRITE_MS, this.#usage.close())) === TIMED_OUT;
-    if (isLate) this.#deps.log.warn("usage could not be stored before shutdown");
   }
 
   #remove(process: Process): void {
@@ -116,7 +122,7 @@ export class ProcessRegistry {
     const { view } = process;
     if (this.#processes.get(uuid) === process) this.#processes.delete(uuid);
     metrics?.forgetProcess(uuid);
-    this.#usage.addLast(usageOf(process));
+    this.metering.add(process);
     if (!isEnd(view.state)) return;
     metrics?.countEnd(view.state);
     this.#ended.set(uuid, { ...view, outputs: [] });
@@ -124,36 +130,250 @@ export class ProcessRegistry {
     if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  /** Stores progress and usage, and stops the processes of users who may not run any. */
-  async #meter(): Promise<number> {
-    const { log, limits } = this.#deps;
-    const maxMs = limits.usageMs;
-    try {
-      for (const process of this.all)
-        if (process.state === "running" || process.state === "paused") void process.record.save();
-      await this.flushUsage(limits.saveMs);
-      return await this.#stopSpent(maxMs);
-    } catch (error) {
-      log.warn({ err: error }, "usage limits could not be read; retrying");
-      return maxMs;
+  /** Resumes what should run and no node runs, now and whenever it becomes free. Resolves with how many run. */
+  async open(): Promise<number> {
+    const { limits, isAlone } = this.#deps;
+    this.metering.start();
+    this.#lease?.renew(performance.now());
+    await this.#claimFree(isAlone);
+    // Renewed meanwhile: resuming many takes long.
+    this.#renewing.start(limits.renewMs);
+    await this.#resumeAll();
+    return this.all.length;
+  }
+
+  /** Runners end; the processes stay wanted in the database. Resolves when they, and what was not resumed, are released. */
+  async release(): Promise<void> {
+    // Runners first: tasks that are still running may be waiting for an unreachable database.
+    const halted = this.#haltAll();
+    this.#closing.abort();
+    this.#lease?.close();
+    await Promise.all([this.metering.stop(), this.#renewing.close(), ...this.#resuming.values()]);
+    // Those that were resumed meanwhile, too.
+    await Promise.all([halted, this.#haltAll(), this.#releaseOrphans()]);
+  }
+
+  /** After `release`, or when that takes too long: nothing is stored from now on. */
+  async close(): Promise<void> {
+    for (const process of this.all) process.record.close();
+    await this.metering.close(LAST_WRITE_MS);
+  }
+
+  async #haltAll(): Promise<void> {
+    await Promise.all(this.all.map((process) => process.halt()));
+  }
+
+  /** Other nodes can claim at once what was not resumed. */
+  async #releaseOrphans(): Promise<void> {
+    const { sql, log } = this.#deps;
+    const rows = [...this.#orphans.values()];
+    this.#orphans.clear();
+    await Promise.all(
+      rows.map((row) => releaseClaim(sql, row).catch((error) => log.warn({ err: error }, "claim not released"))),
+    );
+  }
+
+  /**
+   * Stops one process, or all, of a user that this node does not run: those that no node runs end at once, and other nodes
+   * stop theirs with their next renewal. Resolves with those that have ended, when all have.
+   */
+  async stopElsewhere(userUuid: string, uuid: string | null): Promise<readonly string[]> {
+    const { sql, nodeUuid, limits } = this.#deps;
+    const untilMs = performance.now() + limits.renewMs + limits.stopMs + limits.saveMs;
+    const stopped = new Set<string>();
+    for (;;) {
+      const held = this.ofUser(userUuid).map(({ row }) => row.uuid);
+      const claims = await stopUnheld(sql, { userUuid, uuid, nodeUuid, held });
+      for (const claim of claims) {
+        stopped.add(claim.uuid);
+        if (!claim.isEnded) continue;
+        this.#orphans.delete(claim.uuid);
+        // Resumed while the query ran.
+        const process = this.get(claim.uuid);
+        if (process !== null && process.fence < claim.fence) process.lose();
+      }
+      if (claims.every(({ isEnded }) => isEnded)) return [...stopped];
+      if (performance.now() > untilMs) throw stopsSlowly();
+      await wait(CHECK_MS);
     }
   }
 
-  async #stopSpent(maxMs: number): Promise<number> {
-    const users = [...new Set(this.all.map(({ row }) => row.userUuid))];
-    const standings = await readStandings(this.#deps.sql, users);
-    for (const standing of standings) {
-      const error = findLimit(standing);
-      if (error !== null) for (const process of this.ofUser(standing.userUuid)) void process.stop(error);
+  /** A failed start leaves no row, as soon as the database is reachable. */
+  async removeFailedStart(uuid: string, fence: number): Promise<void> {
+    this.#failedStarts.set(uuid, fence);
+    await this.#removeFailedStarts().catch((error) =>
+      this.#deps.log.warn({ err: error }, "row of a failed start not deleted yet"),
+    );
+  }
+
+  async #removeFailedStarts(): Promise<void> {
+    for (const [uuid, fence] of [...this.#failedStarts]) {
+      await deleteProcess(this.#deps.sql, uuid, fence);
+      this.#failedStarts.delete(uuid);
     }
-    const consumptions = standings.map(({ userUuid, remainingMs }) => ({
-      remainingMs,
-      running: this.ofUser(userUuid).filter(({ state }) => state === "running").length,
-    }));
-    return nextCheckMs(consumptions, MIN_CHECK_MS, maxMs);
+  }
+
+  async #claimFree(isAlone: boolean): Promise<void> {
+    const { sql, nodeUuid, limits } = this.#deps;
+    while (!this.#closing.signal.aborted) {
+      const rows = await claimFree(sql, nodeUuid, limits.leaseSeconds, isAlone);
+      for (const row of rows) this.#orphans.set(row.uuid, row);
+      if (rows.length === 0) return;
+    }
+  }
+
+  async #renewAll(): Promise<number> {
+    const { limits, log } = this.#deps;
+    try {
+      await this.#renew();
+      await this.#removeFailedStarts();
+      await this.#claimFree(false);
+      // In the background: the next renewal must not be late.
+      void this.#resumeAll();
+    } catch (error) {
+      log.warn({ err: error }, "claims could not be renewed; retrying");
+    }
+    return limits.renewMs * (0.75 + Math.random() / 4);
+  }
+
+  async #renew(): Promise<void> {
+    const { sql, nodeUuid, limits } = this.#deps;
+    // Listed before the query: what is claimed while it runs is not in its result.
+    const processes = this.all;
+    const orphans = [...this.#orphans.values()];
+    const askedMs = performance.now();
+    const claims: readonly Claim[] = [...processes.map(({ record }) => record.claim), ...orphans];
+    const result = await renewClaims(sql, nodeUuid, limits.leaseSeconds, claims);
+    this.#lease?.renew(askedMs);
+    const renewed = new Map(result.map((claim) => [claim.uuid, claim]));
+    for (const process of processes) {
+      const claim = renewed.get(process.row.uuid);
+      if (claim === undefined) process.lose();
+      else if (claim.desired === "stopped") void process.stop();
+    }
+    for (const row of orphans) this.#updateOrphan(row, renewed.get(row.uuid));
+  }
+
+  #updateOrphan(row: ProcessRow, claim: RenewedClaim | undefined): void {
+    if (this.#orphans.get(row.uuid) !== row) return;
+    if (claim === undefined) this.#orphans.delete(row.uuid);
+    else if (claim.desired !== row.desired) this.#orphans.set(row.uuid, { ...row, desired: claim.desired });
+  }
+
+  /** The database was unreachable for so long that another node may have claimed them: they must not run twice. */
+  #loseAll(): void {
+    const { all } = this;
+    this.#deps.log.warn({ processes: all.length }, "lease expired; processes are given up");
+    for (const process of all) process.lose();
+    this.#orphans.clear();
+  }
+
+  /** Resolves when each has been tried; those that cannot be resumed yet stay. */
+  async #resumeAll(): Promise<void> {
+    await Promise.all(
+      [...this.#orphans.values()].map((row) => {
+        const resuming = this.#resuming.get(row.uuid) ?? this.#resume(row);
+        this.#resuming.set(row.uuid, resuming);
+        return resuming;
+      }),
+    );
+  }
+
+  async #resume(row: ProcessRow): Promise<void> {
+    const log = this.#deps.log.child({ process: row.uuid });
+    const isOurs = (): boolean => !this.#closing.signal.aborted && this.#orphans.get(row.uuid) === row;
+    const release = await this.#slots.acquire(this.#closing.signal);
+    try {
+      if (!isOurs()) return;
+      const options = await this.#readOptions(row);
+      // Stopped or lost meanwhile.
+      if (!isOurs()) return options?.input.release?.();
+      this.#orphans.delete(row.uuid);
+      if (options === null) return;
+      log.info("process resumed");
+      this.hold(options).resume();
+    } catch (error) {
+      log.warn({ err: error }, "process could not be resumed; retrying");
+    } finally {
+      release();
+      this.#resuming.delete(row.uuid);
+    }
+  }
+
+  /**
+   * Null when it need not run: a start without a response is deleted, a process that should have stopped has finished, and
+   * one that cannot run has failed. Rejects while the database is unreachable.
+   */
+  async #readOptions(row: ProcessRow): Promise<ProcessOptions | null> {
+    const { sql } = this.#deps;
+    const { uuid, userUuid, sourceUuid, endsAt } = row;
+    if (row.startedAt === null) {
+      await deleteProcess(sql, uuid, row.fence);
+      return null;
+    }
+    const isOver = endsAt !== null && endsAt.getTime() <= Date.now();
+    if (row.desired === "stopped" || isOver) {
+      const { errorCode: code, errorDetail: detail } = row;
+      await this.#end(row, "finished", code === null ? null : { code, detail: detail ?? "" });
+      return null;
+    }
+    try {
+      const input = await this.#deps.resolveInput(userUuid, sourceUuid, { isResumed: true });
+      const {
+        offers,
+        slots,
+        alertNode = null,
+      } = await this.#deps.prepare({
+        ...{ ...row, sourceUri: input.uri, sourceLoops: input.loops ?? false, given: {} },
+      });
+      const hasRecording = await findHasRecording(sql, userUuid);
+      const outputs = await listAttached(sql, uuid);
+      const branches = await listBranches(sql, uuid);
+      return { row, input, offers, slots, alertNode, outputs, branches, hasRecording };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || TRANSIENT.has(error.code)) throw error;
+      await this.#end(row, "failed", { code: error.code, detail: error.message });
+      return null;
+    }
+  }
+
+  async #end(row: ProcessRow, state: "finished" | "failed", error: ProcessError | null): Promise<void> {
+    await saveSnapshot(this.#deps.sql, row, {
+      ...{ ...row, desired: "stopped", state, finishedAt: new Date() },
+      errorCode: error?.code ?? null,
+      errorDetail: error?.detail ?? null,
+    });
   }
 }
 
-const usageOf = ({ row, record, runningMs }: Process) => ({
-  ...{ processUuid: row.uuid, fence: record.claim.fence, runningMs },
-});
+/** How long this node owns what it claimed without a reply from the database. Afterwards another node may have claimed it. */
+export class Lease {
+  readonly #ms: number;
+  readonly #onExpired: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(ms: number, onExpired: () => void) {
+    this.#ms = ms;
+    this.#onExpired = onExpired;
+  }
+
+  /** `askedMs`: when the renewal was sent, by `performance.now()`. */
+  renew(askedMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#onExpired();
+        // For what is claimed before the next renewal.
+        this.renew(performance.now());
+      },
+      Math.max(0, askedMs + this.#ms - performance.now()),
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+}

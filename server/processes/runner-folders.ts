@@ -13,7 +13,7 @@ import { processRecordingsFolder } from "../media/recordings/recording-files.ts"
 import { makeSocketFolder } from "../socket-folder.ts";
 import { videoFolder } from "../sources/video-files.ts";
 
-type RunnerCommand = RequestOf<RunnerRequest>;
+export type RunnerCommand = RequestOf<RunnerRequest>;
 
 /** The slot of process recordings. */
 export const RECORDING = "recording";
@@ -25,18 +25,18 @@ interface DataFolders {
   readonly recordings: string;
   /** The user that runners run as, if it is another one than ours. */
   readonly account: Account | null;
+  /** Hard links work there: otherwise runners can open the files of all processes. */
+  readonly areLinked: boolean;
 }
 
 /** The folders of all runners. */
 export class RunnerFolders {
   readonly #folder: string;
   readonly #data: DataFolders;
-  readonly #areLinked: boolean;
 
-  private constructor(folder: string, data: DataFolders, areLinked: boolean) {
+  private constructor(folder: string, data: DataFolders) {
     this.#folder = folder;
     this.#data = data;
-    this.#areLinked = areLinked;
   }
 
   static async open(dataDir: string, account: Account | null, log: Logger): Promise<RunnerFolders> {
@@ -48,11 +48,11 @@ export class RunnerFolders {
     const fault = tryLink(data, folder);
     if (fault !== null)
       log.warn(`runners can open videos and recordings of all processes: hard links below data_dir fail (${fault})`);
-    return new RunnerFolders(folder, data, fault === null);
+    return new RunnerFolders(folder, { ...data, areLinked: fault === null });
   }
 
   make(): RunnerFolder {
-    return new RunnerFolder(mkdtempSync(join(this.#folder, "runner-")), this.#data, this.#areLinked);
+    return new RunnerFolder(mkdtempSync(join(this.#folder, "runner-")), this.#data);
   }
 
   async close(): Promise<void> {
@@ -66,18 +66,16 @@ export class RunnerFolder {
   readonly writes: readonly string[];
   readonly #folder: string;
   readonly #data: DataFolders;
-  readonly #areLinked: boolean;
   /** Created for it; removed if they stay empty. */
   readonly #recordings: string[] = [];
 
-  constructor(folder: string, data: DataFolders, areLinked: boolean) {
+  constructor(folder: string, data: DataFolders) {
+    const { videos, recordings, account, areLinked } = data;
     this.#folder = folder;
     this.#data = data;
-    this.#areLinked = areLinked;
-    this.reads = [areLinked ? this.#in : data.videos];
-    this.writes = [areLinked ? this.#out : data.recordings];
+    this.reads = [areLinked ? this.#in : videos];
+    this.writes = [areLinked ? this.#out : recordings];
     for (const path of [this.#in, this.#out]) mkdirSync(path);
-    const { account } = data;
     if (account === null) return;
     chmodSync(folder, 0o711);
     // Files and folders of the service are private to its user.
@@ -131,7 +129,7 @@ export class RunnerFolder {
   }
 
   #link(path: string, folder: string): string {
-    if (!this.#areLinked) return path;
+    if (!this.#data.areLinked) return path;
     const link = join(folder, basename(path));
     linkSync(path, link);
     return link;
@@ -139,7 +137,7 @@ export class RunnerFolder {
 }
 
 /** The error message, or null. */
-function tryLink({ videos, recordings }: DataFolders, folder: string): string | null {
+function tryLink({ videos, recordings }: Omit<DataFolders, "areLinked">, folder: string): string | null {
   for (const target of [videos, recordings]) {
     const [file, link] = [join(target, `.${basename(folder)}`), join(folder, "test")];
     try {

@@ -1,33 +1,28 @@
 /**
- * A runner: the child process in which one process runs its graph, from `start` until it exits. Owner: the pool, then the
- * launcher that took it. A runner that stops reporting or exceeds its memory is killed, which counts as a crash.
+ * Runners: child processes in which processes run their graphs. Loaded in advance by the pool, launched with the job of one
+ * process, and ended with it. A runner that stops reporting or exceeds its memory is killed, which counts as a crash.
  */
 import type { Readable } from "node:stream";
-import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
-import { NoReply, type RequestOf, RequestRejected } from "../../ipc/channel.ts";
+import { NoReply, RequestRejected } from "../../ipc/channel.ts";
 import { Child, type ChildExit, describeExit } from "../../ipc/child.ts";
-import { type LiveValues, mergeLive } from "../../schemas/live-values.ts";
 import { PictureReader } from "../../schemas/picture-stream.ts";
 import { PICTURES, RUNNER_PROTOCOL, type RunnerJob, RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
-import { MAX_TIMER_MS } from "../async/timing.ts";
+import { Semaphore } from "../async/semaphore.ts";
+import { backoff, MAX_TIMER_MS, TIMED_OUT, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import { requestError, wrongState } from "./errors.ts";
+import { describeLate, requestError, wrongState } from "./errors.ts";
+import type { RunEnd, StateMachine } from "./lifecycle.ts";
 import type { Picture } from "./processes.ts";
-import type { RunEnd } from "./restart-policy.ts";
-import type { RunnerFolder, RunnerFolders } from "./runner-folders.ts";
-import type { StateMachine } from "./state-machine.ts";
+import type { RunnerCommand, RunnerFolder, RunnerFolders } from "./runner-folders.ts";
 
-export type RunnerCommand = RequestOf<RunnerRequest>;
-/** Everything that a runner sends by itself. */
-export type RunnerReport = Exclude<RunnerMessage, { type: "hello" | "reply" }>;
-export type AttachmentReport = Extract<RunnerReport, { type: "attachment" }>;
+export type AttachmentReport = Extract<RunnerMessage, { type: "attachment" }>;
 /** A slot that is attached under an id. */
 export type Attachment = RunnerJob["attach"][number];
 
 const NAME = "the runner";
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly entry: URL;
   readonly confinement: Confinement;
   /** It is killed beyond this. */
@@ -46,8 +41,8 @@ export interface RunnerOptions {
 }
 
 /** Receives what a started runner sends. */
-export interface RunnerListener {
-  onReport(report: RunnerReport): void;
+interface RunnerListener {
+  onReport(report: RunnerMessage): void;
   /** `attachment`: the id of the attached slot that encoded it. */
   onPicture(attachment: string, picture: Picture): void;
 }
@@ -59,7 +54,7 @@ export class Runner {
   readonly flowing: Promise<void>;
   /** Resolves when the graph plays, with or without input; stays pending when it never does. */
   readonly playing: Promise<void>;
-  readonly child: Child<RunnerRequest, RunnerReport>;
+  readonly child: Child<RunnerRequest, RunnerMessage>;
   readonly #folder: RunnerFolder | null;
   readonly #options: RunnerOptions;
   #listener: RunnerListener | null = null;
@@ -81,7 +76,7 @@ export class Runner {
     this.playing = new Promise((resolve) => {
       this.#play = resolve;
     });
-    this.child = new Child<RunnerRequest, RunnerReport>({
+    this.child = new Child<RunnerRequest, RunnerMessage>({
       ...{ name: NAME, protocol: RUNNER_PROTOCOL, receives: RunnerMessage, log, loadMs, memoryBytes },
       spawn: () =>
         confinement.spawn({
@@ -130,14 +125,14 @@ export class Runner {
     this.child.kill(reason);
   }
 
-  #receive(report: RunnerReport): void {
+  #receive(report: RunnerMessage): void {
     if (report.type === "flowing") this.#flow();
     else if (report.type === "state") this.#enter(report);
     else this.child.refresh();
     this.#listener?.onReport(report);
   }
 
-  #enter({ state, failure }: Extract<RunnerReport, { type: "state" }>): void {
+  #enter({ state, failure }: Extract<RunnerMessage, { type: "state" }>): void {
     const { silentMs } = this.#options;
     if (state === "running") this.child.expectWithin(silentMs, `it reported nothing for ${silentMs / 1000} s`);
     else this.child.unwatch();
@@ -213,42 +208,216 @@ export class RunnerLink {
   }
 }
 
-/** Properties that the service supplies, such as alert rules. */
-export interface SuppliedValues {
-  /** Before each launch, to read them. Never rejects, and is quick. */
-  prepare(): Promise<void>;
-  readonly live: LiveValues;
+interface RunnerPoolOptions extends RunnerOptions {
+  /** Idle runners to keep. */
+  readonly count: number;
+  /** Launches in parallel on this node: many at once would slow each other down until all fail. */
+  readonly parallel: number;
+  /** Delays before idle runners that ended are replaced. */
+  readonly firstMs: number;
+  readonly maxMs: number;
 }
 
-/** All of one process: every runner begins with them and is updated when they change. */
-export class SuppliedProperties {
-  readonly #suppliers: SuppliedValues[] = [];
-  /** What the current runner has. */
-  #sent: LiveValues = {};
+const CLOSING = "the server is shutting down";
+const STOPPED: RunEnd = { kind: "stopped" };
 
-  add(supplier: SuppliedValues): void {
-    this.#suppliers.push(supplier);
+/** What a launch waits for: a loaded runner, then its graph to play, then the first frame of the source. */
+type LaunchPhase = "runner" | "graph" | "source";
+
+/** Milliseconds that each took. */
+export type LaunchTimes = Readonly<Record<LaunchPhase, number>>;
+
+interface FailedLaunch {
+  /** `stopped` when the signal was aborted. */
+  readonly end: RunEnd;
+  readonly phase: LaunchPhase;
+  /** Resolves when no runner is left; never rejects. */
+  readonly gone: Promise<unknown>;
+}
+
+export type Launched = { readonly runner: Runner; readonly times: LaunchTimes } | FailedLaunch;
+
+interface LaunchOrder {
+  /** A client waits for it: it comes before others. */
+  readonly isFirst: boolean;
+  readonly signal: AbortSignal;
+  readonly listener: RunnerListener;
+  /** When the runner is loaded. `graphMs`: until its graph plays; `sourceMs`: from then until frames flow. */
+  begin(): { readonly job: RunnerJob; readonly graphMs: number; readonly sourceMs: number };
+  /** In texts for clients. */
+  readonly source: { readonly url: string; readonly isFile: boolean };
+}
+
+export const failLaunch = (
+  phase: LaunchPhase,
+  end: RunEnd,
+  gone: Promise<unknown> = Promise.resolve(),
+): FailedLaunch => ({
+  ...{ end, phase, gone },
+});
+
+/** Runners that are loaded in advance, so that a start need not wait for one. */
+export class RunnerPool {
+  readonly #options: RunnerPoolOptions;
+  readonly #slots: Semaphore;
+  /** Loading or idle. */
+  readonly #kept = new Set<Runner>();
+  /** Loading for a caller that waits, or being killed. */
+  readonly #reserved = new Set<Runner>();
+  #deaths = 0;
+  #refill: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: RunnerPoolOptions) {
+    this.#options = options;
+    this.#slots = new Semaphore(options.parallel);
   }
 
-  async prepare(): Promise<void> {
-    await Promise.all(this.#suppliers.map((supplier) => supplier.prepare()));
+  /** Loads what is missing. */
+  fill(): void {
+    if (this.#isClosed || this.#refill !== undefined) return;
+    while (this.#hasRoom) this.#load();
   }
 
-  /** For the job of a new runner. */
-  beginRun(): LiveValues {
-    this.#sent = this.#live;
-    return this.#sent;
+  /**
+   * Resolves with a loaded runner, which the caller owns from then on; `fill` replaces it. Rejects when none can be
+   * loaded, or when the signal is aborted: then the runner stays here, for the next caller.
+   */
+  async take(signal: AbortSignal): Promise<Runner> {
+    if (this.#isClosed) throw new Error(CLOSING);
+    signal.throwIfAborted();
+    // One that is loading is ready sooner than a new one.
+    const [runner = this.#load()] = [...this.#idle, ...this.#kept];
+    this.#kept.delete(runner);
+    this.#reserved.add(runner);
+    try {
+      await unlessAborted(runner.child.loaded, signal);
+      if (this.#isClosed) throw new Error(CLOSING);
+    } catch (error) {
+      this.#takeBack(runner);
+      throw error;
+    }
+    this.#reserved.delete(runner);
+    this.#deaths = 0;
+    return runner;
   }
 
-  /** Rejects when the runner does; the next change retries it. */
-  async sync(link: RunnerLink): Promise<void> {
-    const live = this.#live;
-    if (isDeepStrictEqual(live, this.#sent)) return;
-    await link.request({ type: "set", nodes: live });
-    this.#sent = live;
+  /** Resolves when frames flow, or with why they do not; at once when the signal is aborted. Never rejects. */
+  async launch(order: LaunchOrder): Promise<Launched> {
+    const release = await this.#slots.acquire(order.signal, order.isFirst);
+    try {
+      return await this.#launch(order, release);
+    } finally {
+      release();
+      // Not before: loading another runner would slow this launch down on a machine with few cores.
+      this.fill();
+    }
   }
 
-  get #live(): LiveValues {
-    return this.#suppliers.reduce((all, { live }) => mergeLive(all, live), {} as LiveValues);
+  async #launch({ signal, listener, begin, source }: LaunchOrder, onPlaying: () => void): Promise<Launched> {
+    const startedMs = performance.now();
+    let runner: Runner;
+    try {
+      runner = await this.take(signal);
+    } catch (error) {
+      const detail = `no runner is available: ${(error as Error).message}`;
+      return failLaunch("runner", signal.aborted ? STOPPED : { kind: "crash", detail });
+    }
+    const takenMs = performance.now();
+    let playingMs = takenMs;
+    const { job, graphMs, sourceMs } = begin();
+    runner.start(job, listener);
+    void runner.playing.then(() => {
+      playingMs = performance.now();
+      onPlaying();
+    });
+    const { phase, outcome } = await awaitFlow(runner, graphMs, sourceMs, signal);
+    if (outcome === "flowing") {
+      const source = Math.round(performance.now() - playingMs);
+      const times = { runner: Math.round(takenMs - startedMs), graph: Math.round(playingMs - takenMs), source };
+      return { runner, times };
+    }
+    if (typeof outcome === "object") return failLaunch(phase, outcome);
+    // It has processed no frame, so it has nothing to close properly.
+    runner.kill(outcome === TIMED_OUT ? `its ${phase} was late` : "the launch was aborted");
+    if (outcome !== TIMED_OUT) return failLaunch(phase, STOPPED, runner.ended);
+    const passedMs = performance.now() - takenMs;
+    const end = await runner.ended;
+    return failLaunch(phase, end.kind === "crash" ? describeLate(phase, passedMs, source) : end);
   }
+
+  get idlePids(): readonly number[] {
+    return this.#idle.flatMap(({ pid }) => pid ?? []);
+  }
+
+  /** Why no runner is available; null when all is well. */
+  get trouble(): string | null {
+    if (this.#idle.length > 0 || this.#deaths <= 2) return null;
+    return `the last ${this.#deaths} runners ended while loading or idle`;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#refill);
+    const runners = [...this.#kept, ...this.#reserved];
+    for (const runner of runners) runner.kill(CLOSING);
+    await Promise.all(runners.map(({ child }) => child.gone));
+  }
+
+  get #idle(): readonly Runner[] {
+    return [...this.#kept].filter(({ child }) => child.isLoaded);
+  }
+
+  get #hasRoom(): boolean {
+    return this.#kept.size < this.#options.count;
+  }
+
+  #takeBack(runner: Runner): void {
+    if (runner.child.isGone) return;
+    if (this.#isClosed || !this.#hasRoom) runner.kill("it is not needed");
+    else {
+      this.#reserved.delete(runner);
+      this.#kept.add(runner);
+    }
+  }
+
+  #load(): Runner {
+    const runner = new Runner(this.#options);
+    this.#kept.add(runner);
+    void runner.child.gone.then((exit) => {
+      const wasOurs = this.#kept.delete(runner);
+      this.#reserved.delete(runner);
+      if (!wasOurs || this.#isClosed) return;
+      this.#deaths += 1;
+      this.#options.log.warn({ exit, lines: runner.child.lastLines }, "idle runner ended");
+      this.#refill ??= setTimeout(
+        () => {
+          this.#refill = undefined;
+          this.fill();
+        },
+        backoff(this.#deaths, this.#options),
+      );
+    });
+    return runner;
+  }
+}
+
+interface Flow {
+  readonly phase: LaunchPhase;
+  readonly outcome: "flowing" | "aborted" | RunEnd | typeof TIMED_OUT;
+}
+
+async function awaitFlow(runner: Runner, graphMs: number, sourceMs: number, signal: AbortSignal): Promise<Flow> {
+  const flowing = runner.flowing.then(() => "flowing" as const);
+  const playing = runner.playing.then(() => "playing" as const);
+  const wait = async <T>(limitMs: number, ...events: readonly Promise<T>[]) => {
+    try {
+      return await unlessAborted(withTimeout(limitMs, Promise.race([flowing, ...events, runner.ended])), signal);
+    } catch {
+      return "aborted" as const;
+    }
+  };
+  const first = await wait(graphMs, playing);
+  if (first !== "playing") return { phase: "graph", outcome: first };
+  return { phase: "source", outcome: await wait<never>(sourceMs) };
 }

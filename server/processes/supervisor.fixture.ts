@@ -12,8 +12,7 @@ import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import type { FixedLimits } from "./launch.ts";
-import type { ProcessNotice, ProcessState } from "./processes.ts";
+import type { FixedLimits, ProcessNotice, ProcessState } from "./processes.ts";
 import { Supervisor, type SupervisorDeps } from "./supervisor.ts";
 
 export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);

@@ -1,36 +1,39 @@
-/** Runs the processes of users on this node, and lets users control them. */
-import { setTimeout as wait } from "node:timers/promises";
+/** The processes of this node, for the rest of the server: starts and stops them, and passes the commands of users on. */
 import type { JsonRecord } from "../../schemas/json.ts";
-import { Semaphore } from "../async/semaphore.ts";
-import { TIMED_OUT, withTimeout } from "../async/timing.ts";
+import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NewBranch } from "../store/outputs.ts";
-import { findProcess, type ProcessView } from "../store/processes.ts";
+import { findProcess, insertProcess, type ProcessRow, type ProcessView } from "../store/processes.ts";
+import { expectMinutes } from "../store/standing.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
-import { Claims } from "./claims.ts";
-import { notFound, notHere, wrongState } from "./errors.ts";
-import { type FixedLimits, LIMITS, type ProcessLimits, readLimits } from "./launch.ts";
+import { newUuid } from "../uuid.ts";
+import { notFound, notHere, shuttingDown, startFailed, stopsSlowly, tooBusy, wrongState } from "./errors.ts";
 import type { Process } from "./process.ts";
-import type {
-  BranchList,
-  BranchState,
-  Picture,
-  PictureSlot,
-  Processes,
-  ProcessNotice,
-  StartedProcess,
-  StartOrder,
+import {
+  type BranchList,
+  type BranchState,
+  type FirstInput,
+  type FixedLimits,
+  LIMITS,
+  type Picture,
+  type PictureSlot,
+  type Processes,
+  type ProcessLimits,
+  type ProcessNotice,
+  type ProcessOffers,
+  readLimits,
+  type StartedProcess,
+  type StartOrder,
 } from "./processes.ts";
 import { LAST_WRITE_MS, ProcessRegistry, type RegistryDeps } from "./registry.ts";
+import { RunnerPool } from "./runner.ts";
 import type { RunnerFolders } from "./runner-folders.ts";
-import { RunnerPool } from "./runner-pool.ts";
-import { Starter } from "./start.ts";
-import { isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
+import { countProcesses, isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
 
-export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool" | "slots"> {
+export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool"> {
   readonly confinement: Confinement;
   /** Null: runners can open no files of the data folder. */
   readonly folders: RunnerFolders | null;
@@ -40,16 +43,23 @@ export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool" | "
   readonly limits?: Partial<FixedLimits>;
 }
 
-/** Interval of checks whether another node has stopped a process. */
-const CHECK_MS = 200;
+/** An order that the graph and the source accept. */
+interface CheckedOrder extends ProcessOffers {
+  readonly input: FirstInput;
+  readonly params: JsonRecord;
+}
+
+/** Of a new row. */
+const FIRST_FENCE = 1;
 
 export class Supervisor implements Processes {
   readonly #deps: SupervisorDeps;
   readonly #limits: ProcessLimits;
   readonly #pool: RunnerPool;
   readonly #registry: ProcessRegistry;
-  readonly #claims: Claims;
-  readonly #starter: Starter;
+  /** Rows of failed starts that are being deleted. */
+  readonly #removals = new Set<Promise<unknown>>();
+  #isClosing = false;
 
   private constructor(deps: SupervisorDeps) {
     const { config, log, runnerEntry: entry, confinement, folders } = deps;
@@ -60,11 +70,7 @@ export class Supervisor implements Processes {
     this.#pool = new RunnerPool({
       ...{ entry, confinement, folders, log, count, memoryBytes, writes, ...limits, ...limits.restart },
     });
-    const slots = new Semaphore(limits.parallel);
-    const processDeps = { ...deps, limits, pool: this.#pool, slots };
-    this.#registry = new ProcessRegistry(processDeps);
-    this.#claims = new Claims(processDeps, this.#registry);
-    this.#starter = new Starter(processDeps, this.#registry, this.#claims);
+    this.#registry = new ProcessRegistry({ ...deps, limits, pool: this.#pool });
   }
 
   /** Begins to load idle runners. Nothing is resumed before `resumeAll`. */
@@ -76,22 +82,16 @@ export class Supervisor implements Processes {
 
   /** Resumes processes that should run and that no node runs. Resolves with how many run. */
   resumeAll(): Promise<number> {
-    this.#registry.startMetering();
-    return this.#claims.open();
+    return this.#registry.open();
   }
 
   /** Runners end; the processes stay wanted in the database, for the next server. */
   async close(): Promise<void> {
     const { stopMs, saveMs } = this.#limits;
-    this.#starter.refuse();
-    // Runners first: tasks that are still running may be waiting for an unreachable database.
-    const halted = this.#registry.haltAll();
-    const released = Promise.all([this.#claims.close(), this.#registry.stopMetering()]).then(() =>
-      Promise.all([this.#registry.haltAll(), this.#claims.releaseOrphans()]),
-    );
-    await withTimeout(stopMs + LAST_WRITE_MS, Promise.all([halted, released]));
+    this.#isClosing = true;
+    await withTimeout(stopMs + LAST_WRITE_MS, this.#registry.release());
     await this.#registry.close();
-    await withTimeout(saveMs, this.#starter.close());
+    await withTimeout(saveMs, Promise.all(this.#removals));
     await this.#pool.close();
   }
 
@@ -101,7 +101,7 @@ export class Supervisor implements Processes {
   }
 
   get numbers(): ProcessNumbers {
-    return this.#registry.numbers;
+    return countProcesses(this.#registry.all.map(({ view }) => view));
   }
 
   /** Of a process that this node runs, or ran recently: newer, and more, than what is stored. */
@@ -113,8 +113,82 @@ export class Supervisor implements Processes {
     return this.#registry.get(uuid);
   }
 
-  start(order: StartOrder): Promise<StartedProcess> {
-    return this.#starter.start(order);
+  /** Each start gets its response within the time limit, whatever is slow. */
+  async start(order: StartOrder): Promise<StartedProcess> {
+    const { requestedMs = performance.now(), signal } = order;
+    const limit = new RequestLimit(requestedMs, this.#limits.startMs, signal);
+    try {
+      return await this.#start(order, requestedMs, limit);
+    } catch (error) {
+      if (error !== limit.signal.reason) throw error;
+      throw limit.isLate ? tooBusy(limit.limitMs) : startFailed({ kind: "stopped" }, false);
+    } finally {
+      limit.close();
+    }
+  }
+
+  async #start(order: StartOrder, requestedMs: number, limit: RequestLimit): Promise<StartedProcess> {
+    const checked = await limit.race(this.#check(order));
+    const row = await this.#insert(order, checked, limit);
+    const checksMs = Math.round(performance.now() - requestedMs);
+    const { input } = checked;
+    const process = this.#registry.hold({
+      ...{ ...checked, row, outputs: [], branches: [], hasRecording: order.user.hasRecording },
+    });
+    try {
+      if (this.#isClosing) throw shuttingDown();
+      const times = { checks: checksMs, ...(await process.start(limit)) };
+      return { uuid: row.uuid, sourceUuid: row.sourceUuid, telemetry: input.telemetry, times };
+    } catch (error) {
+      process.abandon();
+      await this.#remove(row.uuid, row.fence, limit);
+      throw error;
+    }
+  }
+
+  async #check({ user, sourceUuid, graph, graphText, params, signal }: StartOrder): Promise<CheckedOrder> {
+    if (this.#isClosing) throw shuttingDown();
+    await expectMinutes(this.#deps.sql, user.uuid);
+    const input = await this.#deps.resolveInput(user.uuid, sourceUuid);
+    const owner = { userUuid: user.uuid, ...(signal !== undefined && { signal }) };
+    const prepared = await this.#deps.prepare({
+      ...{ graph, graphText: graphText ?? null, params, sourceUri: input.uri, sourceLoops: input.loops ?? false },
+      ...owner,
+    });
+    return { ...prepared, input };
+  }
+
+  async #insert(order: StartOrder, checked: CheckedOrder, limit: RequestLimit): Promise<ProcessRow> {
+    const { sql, nodeUuid } = this.#deps;
+    const { user, sourceUuid, graph, graphText = null, forSeconds } = order;
+    const { input, params, alertNode = null } = checked;
+    const uuid = newUuid();
+    const inserted = insertProcess(
+      sql,
+      {
+        ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, params },
+        ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid },
+        takesAlerts: alertNode !== null,
+        endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
+        leaseSeconds: this.#limits.leaseSeconds,
+      },
+      user.limits.processes,
+    );
+    try {
+      return await limit.race(inserted);
+    } catch (error) {
+      // It may be stored all the same: its commit may be pending, or only the response was lost.
+      if (!isRejection(error)) await this.#remove(uuid, FIRST_FENCE, limit, inserted);
+      throw error;
+    }
+  }
+
+  /** Waits for it, within the time limit, so that another start usually finds the process limit free. */
+  async #remove(uuid: string, fence: number, limit: RequestLimit, after: Promise<unknown> = Promise.resolve()) {
+    const removed = after.catch(() => {}).then(() => this.#registry.removeFailedStart(uuid, fence));
+    this.#removals.add(removed);
+    void removed.finally(() => this.#removals.delete(removed));
+    await withTimeout(limit.responseMs, removed);
   }
 
   async pause(user: User, uuid: string): Promise<void> {
@@ -128,7 +202,7 @@ export class Supervisor implements Processes {
   async stop(user: User, uuid: string): Promise<void> {
     if (this.#find(user, uuid) === null) {
       if (isEnd((await this.#expectRow(user, uuid)).state)) return;
-      await this.#stopUnheld(user.uuid, uuid);
+      await this.#registry.stopElsewhere(user.uuid, uuid);
     }
     // It may have been resumed here meanwhile.
     const process = this.#find(user, uuid);
@@ -140,7 +214,7 @@ export class Supervisor implements Processes {
   async stopAll(user: User): Promise<readonly string[]> {
     const processes = this.#registry.ofUser(user.uuid).filter(({ record }) => record.isActive);
     const [others] = await Promise.all([
-      this.#stopUnheld(user.uuid, null),
+      this.#registry.stopElsewhere(user.uuid, null),
       ...processes.map((process) => this.#stopHeld(process)),
     ]);
     return [...new Set([...processes.map(({ row }) => row.uuid), ...others])];
@@ -176,8 +250,8 @@ export class Supervisor implements Processes {
   }
 
   async listBranches(user: User, uuid: string): Promise<BranchList> {
-    const { branches, commands } = await this.#expectHeld(user, uuid);
-    return { branches: branches.states, slots: commands.clientSlots };
+    const { attachments, commands } = await this.#expectHeld(user, uuid);
+    return { branches: attachments.branches.states, slots: commands.clientSlots };
   }
 
   async describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
@@ -185,7 +259,7 @@ export class Supervisor implements Processes {
   }
 
   async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
-    const { telemetry } = (await this.#expectActive(user, uuid)).reports;
+    const { telemetry } = (await this.#expectActive(user, uuid)).record;
     if (telemetry === null) throw refuseTelemetry();
     return telemetry.expectReceiver();
   }
@@ -200,9 +274,9 @@ export class Supervisor implements Processes {
     slot: PictureSlot,
     listener: (picture: Picture) => void,
   ): Promise<() => Promise<void>> {
-    const { commands, feed } = await this.#expectActive(user, uuid);
-    commands.expectSlot(slot);
-    return feed.watch(slot, listener);
+    const { attachments } = await this.#expectActive(user, uuid);
+    attachments.expectSlot(slot);
+    return attachments.feed.watch(slot, listener);
   }
 
   #find(user: User, uuid: string): Process | null {
@@ -242,27 +316,10 @@ export class Supervisor implements Processes {
           })
         : stopsSlowly();
     // If its lease was lost while it stopped, another node runs it now.
-    await this.#stopUnheld(process.row.userUuid, process.row.uuid);
-    await this.#registry.flushUsage(saveMs);
-  }
-
-  /** Stops what other nodes run, or none yet. Resolves with those that have ended. */
-  async #stopUnheld(userUuid: string, uuid: string | null): Promise<readonly string[]> {
-    const { stopMs, saveMs, renewMs } = this.#limits;
-    const untilMs = performance.now() + renewMs + stopMs + saveMs;
-    const stopped = new Set<string>();
-    for (;;) {
-      const claims = await this.#claims.stopUnheld(userUuid, uuid);
-      for (const claim of claims) stopped.add(claim.uuid);
-      if (claims.every(({ isEnded }) => isEnded)) return [...stopped];
-      if (performance.now() > untilMs) throw stopsSlowly();
-      await wait(CHECK_MS);
-    }
+    await this.#registry.stopElsewhere(process.row.userUuid, process.row.uuid);
+    await this.#registry.metering.flush();
   }
 }
 
-const stopsSlowly = (): ServiceError =>
-  new ServiceError("pipeline_failed", {
-    detail: "the process is stopping, which takes longer than expected; try again in a moment",
-    retryAfterSeconds: 1,
-  });
+const isRejection = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code !== "database_unavailable" && error.code !== "internal_error";

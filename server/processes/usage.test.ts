@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sql } from "../store/client.ts";
 import { silentLog } from "../store/database.fixture.ts";
-import { findLimit, nextCheckMs, UsageWriter } from "./usage.ts";
+import { findLimit } from "../store/standing.ts";
+import type { Process, ProcessDeps } from "./process.ts";
+import { Metering, nextCheckMs } from "./usage.ts";
 
-/** Accepts everything, or nothing while it is unreachable. */
-function openWriter() {
+/** A database that accepts everything, or nothing while it is unreachable. */
+function openMetering() {
   const state = { isUnreachable: false, attempts: 0, onWrite: (): void => {} };
   const query = async () => {
     state.attempts += 1;
@@ -13,49 +15,45 @@ function openWriter() {
     if (state.isUnreachable) throw new Error("unreachable");
   };
   const sql = Object.assign(query, { json: (value: unknown) => value }) as unknown as Sql;
-  return { writer: new UsageWriter(sql, silentLog), state };
+  const process = {
+    row: { uuid: "p" },
+    record: { claim: { uuid: "p", fence: 1 }, runningMs: 0, meteredMs: 0 },
+  };
+  const deps = { sql, log: silentLog, limits: { saveMs: 60_000 } } as unknown as ProcessDeps;
+  const metering = new Metering(deps, () => [process as unknown as Process]);
+  return { metering, process, state };
 }
 
-const entry = (runningMs: number) => ({ processUuid: "p", fence: 1, runningMs });
-
-test("keeps nothing of a claim that has ended once its last total is written", async () => {
-  const { writer, state } = openWriter();
-  writer.add(entry(10));
-  await writer.idle();
-  assert.equal(writer.size, 1);
+test("writes a total once, and the latest when the database is reachable again", async () => {
+  const { metering, process, state } = openMetering();
+  process.record.runningMs = 10;
+  await metering.flush();
+  await metering.flush();
+  assert.equal(state.attempts, 1);
   state.isUnreachable = true;
+  process.record.runningMs = 20;
   const attempted = new Promise<void>((resolve) => {
     state.onWrite = resolve;
   });
-  writer.addLast(entry(20));
+  const flushed = metering.flush();
   await attempted;
-  await new Promise(setImmediate);
-  assert.equal(writer.size, 1, "what is not written is kept");
+  process.record.runningMs = 30;
+  metering.add(process as unknown as Process);
   state.isUnreachable = false;
-  await writer.idle();
-  assert.equal(writer.size, 0);
-});
-
-test("forgets a claim whose last total was written before it ended, and writes no total twice", async () => {
-  const { writer, state } = openWriter();
-  writer.add(entry(10));
-  await writer.idle();
-  writer.add(entry(10));
-  writer.addLast(entry(10));
-  await writer.idle();
-  assert.deepEqual([writer.size, state.attempts], [0, 1]);
+  await flushed;
+  await metering.flush();
+  assert.equal(state.attempts, 3, "one that failed, and one with the latest total");
 });
 
 test("tries once more when it is closed", async () => {
-  const { writer, state } = openWriter();
+  const { metering, process, state } = openMetering();
   state.isUnreachable = true;
-  writer.add(entry(10));
+  process.record.runningMs = 10;
+  metering.add(process as unknown as Process);
   await new Promise(setImmediate);
   state.isUnreachable = false;
-  await writer.close();
-  assert.deepEqual([writer.size, state.attempts], [1, 2]);
-  writer.addLast(entry(10));
-  assert.equal(writer.size, 0);
+  await metering.close(60_000);
+  assert.equal(state.attempts, 2);
 });
 
 test("finds why the processes of a user must stop", () => {

@@ -1,24 +1,31 @@
-/** Usage minutes: what processes used is written to the database, and users without minutes are found. */
-import type { Logger } from "pino";
+/** Usage minutes: what processes used is written to the database, and processes of users without minutes are stopped. */
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
-import { ServiceError } from "../service-error.ts";
-import type { Sql } from "../store/client.ts";
-import { readStandings, type Standing } from "../store/standing.ts";
+import { Poller } from "../async/poller.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
+import { findLimit, readStandings } from "../store/standing.ts";
 import { type UsageEntry, writeUsage } from "../store/users.ts";
-import type { ProcessError } from "./processes.ts";
+import type { Process, ProcessDeps } from "./process.ts";
 
+/** Minimum interval between checks of minutes that are nearly used up. */
+const MIN_CHECK_MS = 200;
 const RETRY = { firstMs: 500, maxMs: 5_000 };
 
-/** Writes the latest total of each claim; while the database is unreachable one entry per claim waits. */
-export class UsageWriter {
-  readonly #queue = new LatestEntries();
-  /** Totals that were queued so far, of claims that have not ended. */
-  readonly #queuedMs = new Map<string, number>();
-  readonly #writer: BatchWriter<UsageEntry>;
+type MeteringDeps = Pick<ProcessDeps, "sql" | "log" | "config" | "limits">;
 
-  constructor(sql: Sql, log: Logger) {
+/** Meters the processes of this node. */
+export class Metering {
+  readonly #deps: MeteringDeps;
+  readonly #list: () => readonly Process[];
+  readonly #totals = new LatestTotals();
+  readonly #writer: BatchWriter<UsageEntry>;
+  readonly #poller = new Poller(() => this.#meter());
+
+  constructor(deps: MeteringDeps, list: () => readonly Process[]) {
+    const { sql, log } = deps;
+    this.#deps = deps;
+    this.#list = list;
     this.#writer = new BatchWriter({
-      queue: this.#queue,
+      queue: this.#totals,
       retry: RETRY,
       write: (entries) => writeUsage(sql, entries),
       onRetry: (error) => log.warn({ err: error }, "usage could not be stored; retrying"),
@@ -26,75 +33,93 @@ export class UsageWriter {
     });
   }
 
-  /** Claims of which anything is remembered. */
-  get size(): number {
-    return new Set([...this.#queue.entries.keys(), ...this.#queuedMs.keys()]).size;
+  start(): void {
+    this.#poller.start(this.#deps.limits.usageMs);
   }
 
-  add(entry: UsageEntry): void {
-    const key = keyOf(entry);
-    if (entry.runningMs <= (this.#queuedMs.get(key) ?? 0)) return;
-    this.#queuedMs.set(key, entry.runningMs);
-    this.#queue.entries.set(key, entry);
+  /** What the process has used so far. */
+  add({ row, record }: Pick<Process, "row" | "record">): void {
+    const { runningMs, claim } = record;
+    if (runningMs <= record.meteredMs) return;
+    record.meteredMs = runningMs;
+    this.#totals.put({ processUuid: row.uuid, fence: claim.fence, runningMs });
     this.#writer.wake();
   }
 
-  /** The claim has ended. */
-  addLast(entry: UsageEntry): void {
-    this.add(entry);
-    this.#queuedMs.delete(keyOf(entry));
+  /** Resolves when what was used so far is stored, or after the time limit. */
+  async flush(): Promise<void> {
+    for (const process of this.#list()) this.add(process);
+    await withTimeout(this.#deps.limits.saveMs, this.#writer.idle());
   }
 
-  /** Resolves when all is written; not while the database is unreachable. */
-  idle(): Promise<void> {
-    return this.#writer.idle();
+  /** Nothing is metered afterwards; `close` follows. */
+  stop(): Promise<void> {
+    return this.#poller.close();
   }
 
   /** Tries once more to write what waits. */
-  close(): Promise<void> {
-    return this.#writer.close();
+  async close(limitMs: number): Promise<void> {
+    const isLate = (await withTimeout(limitMs, this.#writer.close())) === TIMED_OUT;
+    if (isLate) this.#deps.log.warn("usage could not be stored before shutdown");
+  }
+
+  /** Stores progress and usage, and stops the processes of users who may not run any. */
+  async #meter(): Promise<number> {
+    const { log, limits } = this.#deps;
+    const maxMs = limits.usageMs;
+    try {
+      for (const process of this.#list())
+        if (process.state === "running" || process.state === "paused") void process.record.save();
+      await this.flush();
+      return await this.#stopSpent(maxMs);
+    } catch (error) {
+      log.warn({ err: error }, "usage limits could not be read; retrying");
+      return maxMs;
+    }
+  }
+
+  async #stopSpent(maxMs: number): Promise<number> {
+    const ofUser = (uuid: string) => this.#list().filter(({ row }) => row.userUuid === uuid);
+    const users = [...new Set(this.#list().map(({ row }) => row.userUuid))];
+    const standings = await readStandings(this.#deps.sql, users);
+    for (const standing of standings) {
+      const error = findLimit(standing);
+      if (error !== null) for (const process of ofUser(standing.userUuid)) void process.stop(error);
+    }
+    const consumptions = standings.map(({ userUuid, remainingMs }) => ({
+      remainingMs,
+      running: ofUser(userUuid).filter(({ state }) => state === "running").length,
+    }));
+    return nextCheckMs(consumptions, MIN_CHECK_MS, maxMs);
   }
 }
 
-class LatestEntries implements BatchQueue<UsageEntry> {
-  readonly entries = new Map<string, UsageEntry>();
+/** The latest total of each claim: while the database is unreachable one entry per claim waits. */
+class LatestTotals implements BatchQueue<UsageEntry> {
+  readonly #entries = new Map<string, UsageEntry>();
 
   get isEmpty(): boolean {
-    return this.entries.size === 0;
+    return this.#entries.size === 0;
+  }
+
+  put(entry: UsageEntry): void {
+    this.#entries.set(`${entry.processUuid}/${entry.fence}`, entry);
   }
 
   take(): readonly UsageEntry[] {
-    const batch = [...this.entries.values()];
-    this.entries.clear();
+    const batch = [...this.#entries.values()];
+    this.#entries.clear();
     return batch;
   }
 
   /** Newer totals that were added meanwhile win. */
   putBack(batch: readonly UsageEntry[]): void {
-    for (const entry of batch) if (!this.entries.has(keyOf(entry))) this.entries.set(keyOf(entry), entry);
+    const newer = this.take();
+    for (const entry of [...batch, ...newer]) this.put(entry);
   }
 }
 
-const keyOf = ({ processUuid, fence }: UsageEntry): string => `${processUuid}/${fence}`;
-
-/** Why this user's processes must stop; null when they may run. */
-export function findLimit({ remainingMs, isExpired, isRevoked }: Omit<Standing, "userUuid">): ProcessError | null {
-  if (isRevoked) return { code: "api_key_invalid", detail: "the key was revoked" };
-  if (isExpired) return { code: "api_key_expired", detail: "the key has expired" };
-  if (remainingMs !== null && remainingMs <= 0)
-    return { code: "usage_limit_reached", detail: "the minutes of this key are used up" };
-  return null;
-}
-
-/** Rejects with `usage_limit_reached`. */
-export async function expectMinutes(sql: Sql, userUuid: string): Promise<void> {
-  const [standing] = await readStandings(sql, [userUuid]);
-  const error = standing === undefined ? null : findLimit(standing);
-  if (error?.code === "usage_limit_reached")
-    throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; GET /user_info shows its minutes` });
-}
-
-export interface Consumption {
+interface Consumption {
   readonly remainingMs: number | null;
   /** Processes of the user that use minutes now. */
   readonly running: number;

@@ -1,14 +1,9 @@
 /** Processes for clients and metrics. Pure. */
-import type {
-  ProcessRecord as ApiProcess,
-  StartedProcess as ApiStarted,
-  TelemetryInfo,
-} from "../../schemas/api/processes.ts";
-import { maskCredentials } from "../../schemas/mask.ts";
+import type { ProcessRecord as ApiProcess, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState, type OutputState } from "../outputs/describe-output.ts";
-import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { ProcessView } from "../store/processes.ts";
+import type { Attachments } from "./attachments.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { ProcessCrash, ProcessState } from "./processes.ts";
 import type { RecordingState } from "./recorder.ts";
@@ -89,6 +84,20 @@ const stored = (row: ProcessView): LiveProcess => ({
   ...{ reconnecting: false, restarting: false, stats: null, outputs: [], recording: null, telemetry: null },
 });
 
+export function viewProcess(record: ProcessRecord, attachments: Attachments, hasRunner: boolean): LiveProcess {
+  const { shownState: state, error, lastError, restarts, framesLost, startedAt, finishedAt } = record;
+  const { reconnecting, stats, hasCrashed: restarting, telemetry } = record;
+  const isFlowing = state === "running" && hasRunner;
+  return {
+    ...{ state, error, lastError, restarts, framesLost, startedAt, finishedAt, reconnecting, restarting },
+    outputs: explainOutputs(attachments.outputs.states, state, reconnecting),
+    recording: attachments.recording,
+    telemetry: telemetry?.info ?? null,
+    // A runner that is paused or has ended reports no new rates; counters stay.
+    stats: stats === null || isFlowing ? stats : { ...stats, fps_in: 0, fps_processed: 0, fps_out: 0 },
+  };
+}
+
 /** Outputs receive nothing while no frames flow, which is not their fault. */
 export function explainOutputs(
   outputs: readonly OutputState[],
@@ -102,36 +111,6 @@ export function explainOutputs(
     if (output.status === "failed") return output;
     return { ...output, status: output.status === "retrying" ? "starting" : output.status, detail };
   });
-}
-
-/** Counters stay. */
-export const zeroRates = (stats: RunnerStats): RunnerStats => ({ ...stats, fps_in: 0, fps_processed: 0, fps_out: 0 });
-
-export interface PublicAddress {
-  /** Scheme, host and port for clients. */
-  readonly publicUrl: string;
-  readonly apiKey: string;
-}
-
-/** The URLs of a started process. */
-export function describeStarted(uuid: string, telemetry: TelemetrySetting | null, address: PublicAddress): ApiStarted {
-  const { publicUrl, apiKey } = address;
-  const url = (base: string, path: string): string =>
-    `${base}/process/${uuid}/${path}?api_key=${encodeURIComponent(apiKey)}`;
-  // http becomes ws, https becomes wss.
-  const sockets = publicUrl.replace(/^http/, "ws");
-  return {
-    process_uuid: uuid,
-    feed_url: url(publicUrl, "feed"),
-    detection_data_url: url(sockets, "detection_data"),
-    telemetry_url: telemetry?.type === "websocket" ? url(sockets, "telemetry") : describeTelemetry(telemetry),
-  };
-}
-
-function describeTelemetry(telemetry: TelemetrySetting | null): string {
-  if (telemetry === null) return "Not configured";
-  const broker = brokerUrl(telemetry);
-  return broker === null ? telemetry.type : maskCredentials(`${broker}/${telemetry.parameters.topic}`);
 }
 
 export type EndState = "finished" | "failed";

@@ -1,4 +1,9 @@
-/** Examines video files in a confined child process with limits for time, memory and output. */
+/**
+ * Examines video files in a confined child process with limits for time, memory and output.
+ *
+ * Without `ipc/`: the program has one argument and prints one result; a channel would give a program that parses files of
+ * strangers more to send, and the server more to read.
+ */
 import type { Logger } from "pino";
 import { watchUsage } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";

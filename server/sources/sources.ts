@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { NewStream, SourceChange, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { Poller } from "../async/poller.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { type Signer, watchUrls } from "../keys/signed-urls.ts";
 import type { Media, RunToken } from "../media/media-hub.ts";
@@ -208,4 +209,46 @@ function pullFromHub(media: Media, path: string, label: string): Omit<SourceInpu
       token = null;
     },
   };
+}
+
+/**
+ * Where the source of a process is now. Runners get a numeric address: while one has lost its source, the name is looked up
+ * again and again, and the process is restarted when it resolves to another address.
+ */
+export class SourceLocator {
+  readonly #locate: Locate;
+  readonly #everyMs: number;
+  readonly #onMoved: () => void;
+  #uri: string | null = null;
+  #lookups: Poller | null = null;
+
+  constructor(locate: Locate, everyMs: number, onMoved: () => void) {
+    this.#locate = locate;
+    this.#everyMs = everyMs;
+    this.#onMoved = onMoved;
+  }
+
+  /** For a new runner. Rejects when the source cannot be located. */
+  async find(): Promise<string> {
+    this.setLost(false);
+    this.#uri = await this.#locate();
+    return this.#uri;
+  }
+
+  setLost(isLost: boolean): void {
+    if (isLost === (this.#lookups !== null)) return;
+    void this.#lookups?.close();
+    this.#lookups = isLost ? new Poller(() => this.#lookUp()) : null;
+    this.#lookups?.start(this.#everyMs);
+  }
+
+  async #lookUp(): Promise<number> {
+    const lookups = this.#lookups;
+    const uri = await this.#locate().catch(() => null);
+    if (lookups === this.#lookups && uri !== null && uri !== this.#uri) {
+      this.setLost(false);
+      this.#onMoved();
+    }
+    return this.#everyMs * (0.75 + Math.random() / 2);
+  }
 }

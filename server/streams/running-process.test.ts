@@ -34,7 +34,7 @@ before(async () => {
   const { limits } = makeUser("ada");
   const authenticate = async () => ({ ...stage.user, limits });
   streams = new Streams({ config: makeConfig().streams, processes: stage.supervisor, authenticate });
-  app = await openApp(streamEndpoints(streams.watching, makeConfig().streams.viewers), {
+  app = await openApp(streamEndpoints(streams, makeConfig().streams.viewers), {
     authenticate,
     onUpgrade: streams.upgrade,
   });

@@ -30,7 +30,7 @@ const REASON_BYTES = 123;
 export type Received =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "binary" }
-  /** Above the rate limit, and dropped. At most once per second. */
+  /** Above the rate limit, and dropped. */
   | { readonly type: "excess" };
 
 export class SocketClient {
@@ -40,7 +40,6 @@ export class SocketClient {
   readonly #receive: (received: Received) => void;
   #socket: WebSocket | null = null;
   #unanswered = 0;
-  #excessSentMs = Number.NEGATIVE_INFINITY;
   #ending: string | null = null;
 
   constructor(limits: StreamLimits, receive: (received: Received) => void) {
@@ -114,11 +113,7 @@ export class SocketClient {
       handle();
       return;
     }
-    const nowMs = performance.now();
-    if (nowMs - this.#excessSentMs >= 1000) {
-      this.#excessSentMs = nowMs;
-      this.#receive({ type: "excess" });
-    }
+    this.#receive({ type: "excess" });
     if (action === "pause") this.#pauseReading();
   }
 

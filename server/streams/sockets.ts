@@ -158,11 +158,10 @@ export class Sockets {
     }
     const { limits, processes } = this.#deps;
     const receive = await processes.openTelemetry(user, processUuid);
-    const intake = new TelemetryIntake({
-      ...{ limits, receive },
-      answer: (refusal) => client.send(serialise(refusal)),
-    });
-    const client: SocketClient = new SocketClient(limits, (received) => intake.handle(received));
+    const client: SocketClient = new SocketClient(
+      limits,
+      passTelemetry(receive, limits.receivedPerSecond, (refusal) => client.send(serialise(refusal))),
+    );
     return client;
   }
 }
@@ -200,48 +199,34 @@ class SocketSlots {
   }
 }
 
-interface IntakeDeps {
-  readonly limits: StreamLimits;
-  readonly receive: Awaited<ReturnType<Processes["openTelemetry"]>>;
-  answer(refusal: TelemetryRefusal): void;
-}
-
 /** Interval of responses to a client that sends too fast. */
 const EXCESS_MS = 1_000;
 
 /** Passes the messages of a client to the process. Only invalid ones are answered. */
-class TelemetryIntake {
-  readonly #deps: IntakeDeps;
-  #excessSentMs = Number.NEGATIVE_INFINITY;
-
-  constructor(deps: IntakeDeps) {
-    this.#deps = deps;
-  }
-
-  handle(received: Received): void {
-    const { limits, receive } = this.#deps;
-    if (received.type === "text") receive({ payload: received.text, refuse: (error) => this.#refuse(error) });
+function passTelemetry(
+  receive: Awaited<ReturnType<Processes["openTelemetry"]>>,
+  perSecond: number,
+  answer: (refusal: TelemetryRefusal) => void,
+): (received: Received) => void {
+  let excessSentMs = Number.NEGATIVE_INFINITY;
+  const refuse = (thrown: Error): void => {
+    const error = toRefused(thrown);
+    const nowMs = performance.now();
+    const isExcess = error.code === "rate_limited";
+    if (isExcess && nowMs - excessSentMs < EXCESS_MS) return;
+    if (isExcess) excessSentMs = nowMs;
+    answer(toRefusal(error));
+  };
+  return (received) => {
+    if (received.type === "text") receive({ payload: received.text, refuse });
     else if (received.type === "binary") {
       const detail = "Expected one JSON object in each text frame; this frame is binary.";
-      this.#refuse(new ServiceError("malformed_json", { detail }));
+      refuse(new ServiceError("malformed_json", { detail }));
     } else {
-      const detail = `Expected at most ${limits.receivedPerSecond} messages per second; the others are dropped.`;
-      this.#refuse(new ServiceError("rate_limited", { detail }));
+      const detail = `Expected at most ${perSecond} messages per second; the others are dropped.`;
+      refuse(new ServiceError("rate_limited", { detail }));
     }
-  }
-
-  #refuse(thrown: Error): void {
-    const error = toRefused(thrown);
-    if (error.code === "rate_limited" && !this.#maySendExcess()) return;
-    this.#deps.answer(toRefusal(error));
-  }
-
-  #maySendExcess(): boolean {
-    const nowMs = performance.now();
-    if (nowMs - this.#excessSentMs < EXCESS_MS) return false;
-    this.#excessSentMs = nowMs;
-    return true;
-  }
+  };
 }
 
 /** Text that is not JSON has no faults with paths. */

@@ -40,7 +40,7 @@ export async function openStage(
   const streams = new Streams({ config: config.streams, limits, processes, authenticate });
   const app = createApp({
     config,
-    endpoints: streamEndpoints(streams.watching, config.streams.viewers),
+    endpoints: streamEndpoints(streams, config.streams.viewers),
     authenticate,
     log: pino({ level: "silent" }),
     onUpgrade: streams.upgrade,

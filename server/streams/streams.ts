@@ -10,10 +10,11 @@ import { LIMITS, type StreamLimits } from "./socket-client.ts";
 import { Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
 
-interface WatchingDeps {
+interface StreamsDeps {
   readonly config: Config["streams"];
-  readonly limits: StreamLimits;
-  readonly processes: Pick<Processes, "follow" | "watch" | "expectOffer">;
+  /** For tests. */
+  readonly limits?: Partial<StreamLimits>;
+  readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
 
@@ -30,22 +31,29 @@ export interface Viewing {
 
 type Stop = () => unknown;
 
-export class Watching {
-  readonly #deps: WatchingDeps;
+export class Streams {
+  readonly upgrade: UpgradeHook;
+  readonly #deps: StreamsDeps;
+  readonly #limits: StreamLimits;
+  readonly #sockets: Sockets;
   readonly #viewers: Viewers;
   /** Functions that end the open streams. */
   readonly #ends = new Set<() => void>();
   #isClosing = false;
 
-  constructor(deps: WatchingDeps) {
+  constructor(deps: StreamsDeps) {
     this.#deps = deps;
+    this.#limits = { ...LIMITS, ...deps.limits };
+    this.#sockets = new Sockets({ ...deps, limits: this.#limits });
+    this.upgrade = this.#sockets.upgrade;
     this.#viewers = new Viewers(deps.config.viewers, deps.config.viewers_per_key);
   }
 
-  /** Ends every stream after its current chunk. */
-  close(): void {
+  /** Ends every stream, within `LIMITS.closeMs`. Called before the processes are closed. */
+  async close(): Promise<void> {
     this.#isClosing = true;
     for (const end of this.#ends) end();
+    await this.#sockets.close();
   }
 
   async expectFeed({ user, processUuid }: Pick<Viewing, "user" | "processUuid">, slot: PictureSlot): Promise<void> {
@@ -75,7 +83,7 @@ export class Watching {
     const { user, processUuid } = viewing;
     await this.expectProcess(viewing);
     const stops = this.#enter(viewing);
-    const lines = new EventLines(processUuid, user.isOperator, this.#deps.limits, stops.run);
+    const lines = new EventLines(processUuid, user.isOperator, this.#limits, stops.run);
     return this.#open(viewing, stops, lines, async () => {
       stops.add(await this.#deps.processes.follow(user, processUuid, (notice) => lines.handle(notice)));
     });
@@ -98,14 +106,14 @@ export class Watching {
     this.#ends.add(end);
     stops.add(() => this.#ends.delete(end));
     stops.add(end);
-    stops.add(watchKey(this.#deps.authenticate, viewing.holder, this.#deps.limits.pingSeconds, end));
+    stops.add(watchKey(this.#deps.authenticate, viewing.holder, this.#limits.pingSeconds, end));
     try {
       await begin();
     } catch (error) {
       chunks.leave();
       throw error;
     }
-    return streamBody(chunks, { afterMs: this.#deps.limits.stallMs, drop: viewing.drop });
+    return streamBody(chunks, { afterMs: this.#limits.stallMs, drop: viewing.drop });
   }
 }
 
@@ -162,32 +170,5 @@ export class Viewers {
     const count = (this.#counts.get(uuid) ?? 0) + change;
     if (count === 0) this.#counts.delete(uuid);
     else this.#counts.set(uuid, count);
-  }
-}
-
-interface StreamsDeps {
-  readonly config: Config["streams"];
-  /** For tests. */
-  readonly limits?: Partial<StreamLimits>;
-  readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
-  readonly authenticate: Authenticate;
-}
-
-export class Streams {
-  readonly upgrade: UpgradeHook;
-  readonly watching: Watching;
-  readonly #sockets: Sockets;
-
-  constructor(deps: StreamsDeps) {
-    const limits = { ...LIMITS, ...deps.limits };
-    this.#sockets = new Sockets({ ...deps, limits });
-    this.watching = new Watching({ ...deps, limits });
-    this.upgrade = this.#sockets.upgrade;
-  }
-
-  /** Closes every stream within `LIMITS.closeMs`. Called before the processes are closed. */
-  async close(): Promise<void> {
-    this.watching.close();
-    await this.#sockets.close();
   }
 }

@@ -1,18 +1,16 @@
 /** The process of a runner: loads elements, sends `hello`, handles requests, and ends with the server. */
 import { loadElements } from "../../../elements/index.ts";
-import { connectToParent, exitWhenWritten } from "../../../ipc/parent.ts";
+import { connectToParent, exitWhenWritten, sayHello } from "../../../ipc/parent.ts";
 import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
 import { RUNNER_PROTOCOL, type RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
 import { loadRegistry } from "../registry.ts";
 import { warmUp } from "./compile-job.ts";
-import { RequestQueue } from "./requests.ts";
 import { Runner } from "./runner.ts";
 
 /** For the report of a crash to be written before the exit. */
 const CRASH_MS = 1_000;
 
 let runner: Runner | undefined;
-let requests: RequestQueue | undefined;
 let hasCrashed = false;
 
 const channel = connectToParent<RunnerMessage, RunnerRequest>({
@@ -21,8 +19,8 @@ const channel = connectToParent<RunnerMessage, RunnerRequest>({
   droppable: ["message", "progress", "attachment", "element", "log"],
   onRequest: async (request) => {
     // The server waits for `hello`.
-    if (requests === undefined) throw new Error("the runner is not loaded yet");
-    return requests.add(request);
+    if (runner === undefined) throw new Error("the runner is not loaded yet");
+    return runner.request(request);
   },
   onInvalid: (fault) => channel.send({ type: "log", level: "warn", node: "", message: `ignored: ${fault}` }),
   onOrphan: () => {
@@ -52,8 +50,7 @@ runner = new Runner(
   (message) => channel.send(message),
   () => channel.dropped,
 );
-requests = new RequestQueue(runner);
-channel.send({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
+sayHello(RUNNER_PROTOCOL);
 
 await runner.over;
 await exitWhenWritten(channel, 0);

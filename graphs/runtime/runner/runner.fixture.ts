@@ -5,20 +5,24 @@ import { once } from "node:events";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { type Static, Type } from "typebox";
+import { Reply } from "../../../ipc/channel.ts";
+import { Hello } from "../../../ipc/parent.ts";
 import { type RunnerJob, RunnerMessage, type RunnerRequest } from "../../../schemas/runner.ts";
 import { Watch } from "../../../test/watch.fixture.ts";
 
 export const ENTRY = fileURLToPath(new URL("runner.mjs", import.meta.url));
-const isMessage = new Ajv2020({ strict: false }).compile<RunnerMessage>(RunnerMessage);
+const Sent = Type.Union([Hello, Reply, RunnerMessage]);
+type Sent = Static<typeof Sent>;
+const isMessage = new Ajv2020({ strict: false }).compile<Sent>(Sent);
 
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
-type Reply = RunnerMessage & { type: "reply" };
-type Received<T extends RunnerMessage["type"]> = Extract<RunnerMessage, { type: T }>;
+type Received<T extends Sent["type"]> = Extract<Sent, { type: T }>;
 
 export class ForkedRunner {
   readonly child: ChildProcess;
   /** All its messages, validated. */
-  readonly received: RunnerMessage[] = [];
+  readonly received: Sent[] = [];
   readonly watch = new Watch();
   readonly exited: Promise<readonly [code: number | null, signal: string | null]>;
   stderr = "";
@@ -43,7 +47,7 @@ export class ForkedRunner {
     after(() => this.child.kill("SIGKILL"));
   }
 
-  of<T extends RunnerMessage["type"]>(type: T): readonly Received<T>[] {
+  of<T extends Sent["type"]>(type: T): readonly Received<T>[] {
     return this.received.filter((message): message is Received<T> => message.type === type);
   }
 
@@ -56,7 +60,7 @@ export class ForkedRunner {
     return this.of("message");
   }
 
-  async until<T extends RunnerMessage["type"]>(type: T, fits: (message: Received<T>) => boolean = () => true) {
+  async until<T extends Sent["type"]>(type: T, fits: (message: Received<T>) => boolean = () => true) {
     await this.watch.until(type, () => this.of(type).some(fits) || this.child.exitCode !== null);
     const found = this.of(type).find(fits);
     assert.ok(found, `it ended without "${type}": ${JSON.stringify(this.received.slice(-5))} ${this.stderr}`);

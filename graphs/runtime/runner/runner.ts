@@ -22,7 +22,6 @@ import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFaults, patchPlan, setLive } from "./live-values.ts";
 import { PictureSocket } from "./picture-socket.ts";
-import type { RequestHandler } from "./requests.ts";
 import { FileFrames, onFirstFrame, RunningTime, Statistics } from "./statistics.ts";
 import { describeFailure, hideSource, isPath, toMessages } from "./to-server.ts";
 
@@ -52,7 +51,9 @@ function folderOf(frame: string): string {
   return parts[parts.findLastIndex((part) => /\.ts:\d/.test(part)) - 1] ?? "";
 }
 
-export class Runner implements RequestHandler {
+const MAX_PENDING = 64;
+
+export class Runner {
   readonly over: Promise<void>;
   readonly #knowledge: Knowledge;
   readonly #notify: (message: RunnerMessage) => void;
@@ -72,6 +73,9 @@ export class Runner implements RequestHandler {
   #timer: NodeJS.Timeout | undefined;
   #reading: Reading | null = null;
   readonly #frames = new FileFrames();
+  /** The last request received. */
+  #last: Promise<unknown> = Promise.resolve();
+  #pending = 0;
 
   /** `countLost`: the number of dropped messages. */
   constructor(knowledge: Knowledge, notify: (message: RunnerMessage) => void, countLost: () => number) {
@@ -84,11 +88,19 @@ export class Runner implements RequestHandler {
     });
   }
 
-  onArrival({ type }: RunnerRequest): void {
-    if (type === "stop") void this.stop();
+  /** One at a time in their order; a stop takes effect at once. Rejects with `RequestRejected` for expected errors. */
+  async request(request: RunnerRequest): Promise<unknown> {
+    if (this.#pending >= MAX_PENDING) throw new RequestRejected("busy", `request limit reached (${MAX_PENDING})`);
+    this.#pending += 1;
+    if (request.type === "stop") void this.stop();
+    const done = this.#last.then(() => this.#handle(request));
+    this.#last = done.catch(() => {});
+    return done.finally(() => {
+      this.#pending -= 1;
+    });
   }
 
-  async handle(request: RunnerRequest): Promise<unknown> {
+  async #handle(request: RunnerRequest): Promise<unknown> {
     switch (request.type) {
       case "start":
         return this.#start(request.job);

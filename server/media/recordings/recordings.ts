@@ -1,7 +1,6 @@
 /** Recordings of media-server sources: the hub writes the files, the server lists, serves and removes them. */
 import type { Logger } from "pino";
 import type { Config } from "../../../schemas/config.ts";
-import type { StreamInfo } from "../../../schemas/hub.ts";
 import { Poller } from "../../async/poller.ts";
 import { backoff } from "../../async/timing.ts";
 import { ServiceError } from "../../service-error.ts";
@@ -26,7 +25,7 @@ import {
 } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../authorization.ts";
-import type { RecordingReport } from "../media-hub.ts";
+import type { MediaHub, RecordingReport } from "../media-hub.ts";
 import { DiskGuard, removeOldest } from "./disk-space.ts";
 import { RecordingFolder, removeOldFiles } from "./recording-files.ts";
 import { RecordingWriter } from "./recording-writer.ts";
@@ -49,14 +48,7 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
   readonly path: string;
 }
 
-/** The media hub. */
-interface Recorder {
-  readonly livePaths: readonly string[];
-  /** A process of this server publishes there: that is not recorded. */
-  isOwn(path: string): boolean;
-  find(path: string): StreamInfo | null;
-  record(path: string, recording: string): void;
-}
+type Recorder = Pick<MediaHub, "livePaths" | "isOwn" | "find" | "record">;
 
 const DAY_MS = 86_400_000;
 const RETRY_MS = 10_000;
@@ -211,6 +203,7 @@ export class Recordings {
 
   /** Starts another recording of each live stream that is not recorded but should be. */
   async #recordLive(recorder: Recorder): Promise<void> {
+    // What a process of this server publishes is not recorded.
     const paths = new Set(recorder.livePaths.filter((path) => !recorder.isOwn(path)));
     for (const path of this.#attempts.keys()) if (!paths.has(path)) this.#attempts.delete(path);
     const nowMs = performance.now();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../../cli/command.ts";
-import type { HubMessage, HubSettings } from "../../../schemas/hub.ts";
+import type { HubMessage, HubPorts, HubSettings } from "../../../schemas/hub.ts";
 
 export interface Relay {
   readonly pid: number;
@@ -23,19 +23,27 @@ const NGINX = "/usr/sbin/nginx";
 const RTMP_MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so";
 const START_LIMIT_MS = 60_000;
 
+interface Reply {
+  readonly type: "reply";
+  readonly error: { readonly detail: string } | null;
+  readonly result: unknown;
+}
+
 /** `protocol` is that of the publishers; players use RTSP. */
 export async function startHub(folder: string): Promise<(protocol: "rtsp" | "rtmp") => Relay> {
   const child = fork(HUB, [], { execArgv: [], serialization: "json" });
   const exited = once(child, "exit");
   const ports = await new Promise<{ rtsp: number; rtmp: number }>((resolve, reject) => {
     const timer = setTimeout(() => reject(new CommandFailure("the hub did not start in time")), START_LIMIT_MS);
-    child.on("message", (message: HubMessage) => {
-      if (message.type === "hello") child.send({ type: "start", settings: makeSettings(folder) });
-      if (message.type === "authorize") child.send({ type: "verdict", id: message.id, refusal: null, recording: null });
-      if (message.type === "failed") reject(new CommandFailure(message.detail));
-      if (message.type !== "ready") return;
+    child.on("message", (message: HubMessage | Reply | { readonly type: "hello" }) => {
+      if (message.type === "hello") child.send({ type: "start", id: 1, settings: makeSettings(folder) });
+      if (message.type === "authorize")
+        child.send({ type: "reply", id: message.id, error: null, result: { refusal: null, recording: null } });
+      if (message.type !== "reply") return;
       clearTimeout(timer);
-      resolve({ rtsp: message.rtspPort, rtmp: message.rtmpPort });
+      if (message.error !== null) return reject(new CommandFailure(message.error.detail));
+      const { rtspPort, rtmpPort } = message.result as HubPorts;
+      resolve({ rtsp: rtspPort, rtmp: rtmpPort });
     });
   });
   return (protocol) => ({

@@ -3,8 +3,7 @@ import { afterEach, test } from "node:test";
 import { pino } from "pino";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { isAlive } from "../is-alive.ts";
-import type { Runner } from "./runner.ts";
-import { RunnerPool } from "./runner-pool.ts";
+import { type Runner, RunnerPool } from "./runner.ts";
 import { SCRIPTED } from "./supervisor.fixture.ts";
 
 const confinement = await testConfinement();
@@ -19,7 +18,7 @@ afterEach(async () => {
 function openPool(count: number, entry = SCRIPTED): RunnerPool {
   const log = pino({ level: "silent" });
   const pool = new RunnerPool({
-    ...{ entry, confinement, log, count, loadMs: 20_000, replyMs: 5000, firstMs: 20, maxMs: 100 },
+    ...{ entry, confinement, log, count, parallel: 1, loadMs: 20_000, replyMs: 5000, firstMs: 20, maxMs: 100 },
     ...{ memoryBytes: 2 ** 30, folders: null, writes: [], stopMs: 5000, silentMs: 5000 },
   });
   open.push(pool);
