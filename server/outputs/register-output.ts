@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { NewOutput, OutputTarget } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
-import { readCotTarget } from "../../schemas/cot-target.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { lowerHost, readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
@@ -12,6 +11,7 @@ import { hubPath } from "../store/hub-paths.ts";
 import { findIdenticalOutput, type OutputRow, registerOutput } from "../store/outputs.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import { OUTPUT_TYPE } from "./output-types.ts";
 import { guardTarget } from "./route-output.ts";
 
 /** Limit of the hub, which includes the owner's name. */
@@ -24,17 +24,17 @@ export async function registerNewOutput(
   body: NewOutput,
 ): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
   const { alias, type } = body;
+  const { target, checkUrl } = OUTPUT_TYPE[type];
   const { url, settings } = readTarget(body);
-  const isExternal = type === "rtmp" || type === "cot";
-  if (type === "rtsp") expectPathOnly(url ?? "");
-  if (isExternal) expectReadable(url ?? "");
-  const cotTarget = type === "cot" ? readCotTarget(url ?? "") : null;
-  if (typeof cotTarget === "string") throw invalid(cotTarget);
-  const path = type === "rtsp" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
+  if (target === "hub") expectPathOnly(url ?? "");
+  if (target === "remote") expectReadable(url ?? "");
+  const fault = checkUrl?.(url ?? "") ?? null;
+  if (fault !== null) throw invalid(fault);
+  const path = target === "hub" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
   const identity = identifyOutput(type, url, settings);
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
-  if (isExternal) await guardTarget(url ?? "", config.network);
+  if (target === "remote") await guardTarget(url ?? "", config.network);
   const output = { uuid: newUuid(), alias, type, url, settings, identity, hubPath: path };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }
@@ -45,11 +45,12 @@ const identifyOutput = (type: string, url: string | null, settings: string | nul
     .update(canonicalJson(["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings]))
     .digest();
 
-/** Data outputs have no target: a given one is ignored. */
+/** A URL or resolution that the type does not have is ignored. */
 function readTarget(body: NewOutput): Pick<OutputRow, "url" | "settings"> {
-  if (body.type === "detection_data" || body.type === "drone_data") return { url: null, settings: null };
+  const { target, hasVideo } = OUTPUT_TYPE[body.type];
+  if (target === "messages") return { url: null, settings: null };
   const { url, settings = null } = body as OutputTarget;
-  return { url, settings: body.type === "cot" ? null : settings };
+  return { url, settings: hasVideo ? settings : null };
 }
 
 /** The hub of this server serves it: a host in the URL would be read as a part of the path. */

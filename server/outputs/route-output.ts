@@ -1,10 +1,11 @@
-/** Where an output is sent, for one run of its process: rtsp to the media hub with a token, rtmp and cot to a checked address. */
+/** Where an output is sent, for one run of its process: to the media hub with a token, or to a checked address. */
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { guardAddress } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
 import { hubPath } from "../store/hub-paths.ts";
 import type { AttachedOutput } from "../store/outputs.ts";
+import { OUTPUT_TYPE } from "./output-types.ts";
 
 export interface OutputRoute {
   /** Params of the slot named like the output's type. Secret. */
@@ -30,8 +31,9 @@ interface RouteDeps {
 export const routeOutputs =
   ({ media, network }: RouteDeps): RouteOutput =>
   async (output, failing) => {
-    if (output.type === "rtsp") return failing ?? routeToHub(media, output);
-    return output.type === "rtmp" || output.type === "cot" ? routeToTarget(network, output, failing) : null;
+    const { target } = OUTPUT_TYPE[output.type];
+    if (target === "hub") return failing ?? routeToHub(media, output);
+    return target === "remote" ? routeToTarget(network, output, failing) : null;
   };
 
 function routeToHub(media: RouteDeps["media"], { url, username, settings }: AttachedOutput): OutputRoute {
@@ -55,7 +57,10 @@ async function routeToTarget(
     throw new NoRoute(`no host of the name ${typeof authority === "string" ? "" : authority.host} can be found`);
   }
   if (failing !== null && address === failing.params.address) return failing;
-  return { params: { url: target, address, ...(type === "rtmp" && { resolution: settings }) }, release() {} };
+  return {
+    params: { url: target, address, ...(OUTPUT_TYPE[type].hasVideo && { resolution: settings }) },
+    release() {},
+  };
 }
 
 /** As `guardAddress`. Only datagrams may be sent to a multicast group. */

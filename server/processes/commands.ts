@@ -4,6 +4,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { SetResult } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
 import type { GraphOrder } from "../graphs/library.ts";
+import { OUTPUT_SLOTS } from "../outputs/output-types.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -45,7 +46,7 @@ interface CommandsDeps {
 }
 
 /** Attached by the service: for outputs, for viewers, and as process recordings. */
-const SERVICE_SLOTS = ["feed", "view", "rtsp", "rtmp", "cot", RECORDING];
+export const SERVICE_SLOTS: readonly string[] = ["feed", "view", RECORDING, ...OUTPUT_SLOTS];
 
 const MAX_WAITING = 32;
 

@@ -1,6 +1,7 @@
 /** What clients attach to a process, outputs and branches of its graph, each with its status in the current runner. */
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { AttachmentStatus, OutputState } from "../outputs/describe-output.ts";
+import { OUTPUT_TYPE } from "../outputs/output-types.ts";
 import type { OutputRoute, RouteOutput } from "../outputs/route-output.ts";
 import { ServiceError } from "../service-error.ts";
 import type { AttachedOutput, BranchRow } from "../store/outputs.ts";
@@ -161,7 +162,7 @@ export class ProcessOutputs {
 }
 
 /** To an address that a client has named; its host may have several addresses. */
-const isRemote = ({ type }: AttachedOutput): boolean => type === "rtmp" || type === "cot";
+const isRemote = ({ type }: AttachedOutput): boolean => OUTPUT_TYPE[type].target === "remote";
 
 const newEntry = (output: AttachedOutput): Entry => ({ output, route: null, state: firstState(output) });
 
