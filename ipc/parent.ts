@@ -1,11 +1,15 @@
 /** The child's end: how a program that the server starts as a process of its own connects to it. */
 import { Type } from "typebox";
 import { Channel, type ChannelOptions, type Message, processPort } from "./channel.ts";
+import { freeStartMemory } from "./start-memory.ts";
 
 /** The first message of every child: it is loaded, and which version of the messages it was built for. */
 export const Hello = Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer() });
 
-export const sayHello = (protocol: number): void => void process.send?.({ type: "hello", protocol });
+export function sayHello(protocol: number): void {
+  process.send?.({ type: "hello", protocol });
+  freeStartMemory();
+}
 
 interface ParentOptions<Out extends Message, In extends Message>
   extends Omit<ChannelOptions<Out, In>, "peer" | "onInvalid"> {
