@@ -1,7 +1,9 @@
 /**
  * Alerts at run time. The database says which alerts every process evaluates; a process gets them as rules before its first
- * frame and after every change, and its events go to the alert writer. Nothing here blocks a process.
+ * frame and after every change. Its events are stored as deliveries, one for every output of the alert, and published to its
+ * subscribers. Nothing here blocks a process.
  */
+import type { Logger } from "pino";
 import {
   ALERT_CHANNEL,
   AlertEvent,
@@ -9,38 +11,35 @@ import {
   type AlertTypeDefinition,
   MOST_RULES,
 } from "../../schemas/alerts.ts";
+import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
-import { Poller } from "../async/poller.ts";
+import { BatchWriter } from "../async/batch-writer.ts";
+import { BoundedQueue, type SizedItem } from "../async/bounded-queue.ts";
+import { Poller, sweepEvery } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { AlertNode } from "../graphs/library.ts";
-import type { ProcessNotice } from "../processes/processes.ts";
-import type { SuppliedValues } from "../processes/runner.ts";
-import { type EndedProcess, findEnded, listRunning, type RunningAlert, releaseProcess } from "../store/alerts.ts";
+import type { Process } from "../processes/process.ts";
+import {
+  type EndedProcess,
+  findEnded,
+  findReceivers,
+  listRunning,
+  type RunningAlert,
+  releaseProcess,
+} from "../store/alerts.ts";
+import type { Sql } from "../store/client.ts";
 import { closeDestination } from "../store/destinations.ts";
-import type { ProcessRow } from "../store/processes.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { AlertTypes } from "./alert-types.ts";
-import { type AlertNumbers, AlertWriter, type AlertWriterDeps } from "./alert-writer.ts";
 
 export interface AlertsDeps extends AlertWriterDeps {
   readonly config: Pick<Config, "alerts" | "network">;
   readonly alertTypes: readonly AlertTypeDefinition[];
   classNames(): Promise<readonly string[]>;
-}
-
-export interface AlertedProcess {
-  readonly row: Pick<ProcessRow, "uuid" | "userUuid" | "sourceUuid">;
-  readonly alertNode: AlertNode | null;
-  readonly isActive: boolean;
-  readonly ended: Promise<void>;
-  supplyLive(values: SuppliedValues): void;
-  syncSupply(): Promise<void>;
-  follow(listener: (notice: ProcessNotice) => void): () => void;
-  tell(notice: ProcessNotice): void;
 }
 
 /** The node of a process cleans up when it ends; others only after this time. */
@@ -53,7 +52,6 @@ const RESTART_MS = 500;
 const checkEvent = checkBy(AlertEvent);
 
 export class Alerts {
-  readonly types: AlertTypes;
   readonly deps: AlertsDeps;
   /** Of this node, by uuid of the process. */
   readonly #processes = new Map<string, ProcessAlerts>();
@@ -63,23 +61,26 @@ export class Alerts {
     await this.refresh().catch(() => {});
     return this.deps.config.alerts.refresh_seconds * 1000 * (0.75 + Math.random() / 4);
   });
-  readonly #sweeping = new Poller(() => this.#sweep());
+  readonly #sweeping: Poller;
   readonly #endings = new Set<Promise<void>>();
 
   constructor(deps: AlertsDeps) {
-    const { alertTypes, config } = deps;
+    const { config, log } = deps;
     this.deps = deps;
-    this.types = new AlertTypes(alertTypes, () => deps.classNames());
     this.#writer = new AlertWriter(deps);
     this.#refreshing.start(config.alerts.refresh_seconds * 1000);
-    this.#sweeping.start(config.alerts.sweep_seconds * 1000 * Math.random());
+    this.#sweeping = sweepEvery(
+      config.alerts.sweep_seconds * 1000,
+      () => this.#sweep(),
+      (error) => log.warn({ err: error }, "alerts of ended processes not removed; retrying"),
+    );
   }
 
   get numbers(): AlertNumbers {
     return this.#writer.numbers;
   }
 
-  follow(process: AlertedProcess): void {
+  follow(process: Process): void {
     const { alertNode, row } = process;
     if (alertNode === null) return;
     const alerts = new ProcessAlerts(process, alertNode);
@@ -156,7 +157,8 @@ export class Alerts {
     }
     const event = message as unknown as AlertEvent;
     if (!alerts.has(event.alert)) return;
-    this.#writer.add({ id: newUuid(), event, process, bytes: Buffer.byteLength(JSON.stringify(event)) });
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    this.#writer.add({ id: newUuid(), event, process, owner: process.row.uuid, bytes });
   }
 
   async #forget(alerts: ProcessAlerts): Promise<void> {
@@ -181,25 +183,19 @@ export class Alerts {
     delivery.wake();
   }
 
-  async #sweep(): Promise<number> {
-    const { sql, log, config } = this.deps;
-    try {
-      for (const ended of await findEnded(sql, LEFT_SECONDS)) await this.#endProcess(ended);
-    } catch (error) {
-      log.warn({ err: error }, "alerts of ended processes not removed; retrying");
-    }
-    return config.alerts.sweep_seconds * 1000 * (0.75 + Math.random() / 2);
+  async #sweep(): Promise<void> {
+    for (const ended of await findEnded(this.deps.sql, LEFT_SECONDS)) await this.#endProcess(ended);
   }
 }
 
 /** The alerts of one process of this node, as rules of its runner. */
 class ProcessAlerts {
-  readonly process: AlertedProcess;
+  readonly process: Process;
   readonly #node: AlertNode;
   #alerts: ReadonlyMap<string, RunningAlert> | null = null;
   #hadAlerts = false;
 
-  constructor(process: AlertedProcess, node: AlertNode) {
+  constructor(process: Process, node: AlertNode) {
     this.process = process;
     this.#node = node;
   }
@@ -229,3 +225,121 @@ class ProcessAlerts {
     return { [this.#node.name]: { rules: all as unknown as readonly Json[] } };
   }
 }
+
+export interface AlertWriterDeps {
+  readonly sql: Sql;
+  readonly config: Pick<Config, "alerts">;
+  readonly log: Logger;
+  readonly delivery: Pick<Outbox, "enqueue" | "wake">;
+}
+
+/** An event that is not stored yet; its process is the owner. */
+export interface QueuedEvent extends SizedItem {
+  readonly id: string;
+  readonly event: AlertEvent;
+  readonly process: Pick<Process, "row" | "tell">;
+}
+
+export interface AlertNumbers {
+  readonly written: number;
+  /** Never stored: the queue was full, or the database rejected them. */
+  readonly lost: number;
+  readonly waiting: number;
+}
+
+/** Of one transaction. Each event is stored once for every output. */
+const BATCH_BYTES = 2 * 2 ** 20;
+
+/** A batch of events becomes one delivery for every output of their alerts, in one transaction. Keeps the order. */
+export class AlertWriter {
+  readonly #deps: AlertWriterDeps;
+  readonly #queue: BoundedQueue<QueuedEvent>;
+  readonly #writer: BatchWriter<QueuedEvent>;
+  #written = 0;
+  #rejected = 0;
+  #reportedLost = 0;
+
+  constructor(deps: AlertWriterDeps) {
+    const { log } = deps;
+    const config = deps.config.alerts;
+    this.#deps = deps;
+    this.#queue = new BoundedQueue<QueuedEvent>({
+      ...{ count: config.queued_notices, bytes: config.queued_bytes },
+      batch: { count: config.batch_notices, bytes: BATCH_BYTES },
+    });
+    this.#writer = new BatchWriter<QueuedEvent>({
+      queue: this.#queue,
+      retry: { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 },
+      write: (batch) => this.#write(batch),
+      onRetry: (error) => {
+        log.warn({ err: error }, "alert events not stored; retrying");
+        this.#reportLost();
+      },
+      onRejected: ({ event }, error) => {
+        this.#rejected += 1;
+        log.error({ err: error, alert: event.alert }, "alert event rejected by the database");
+      },
+    });
+  }
+
+  get numbers(): AlertNumbers {
+    return { written: this.#written, lost: this.#queue.dropped + this.#rejected, waiting: this.#queue.size };
+  }
+
+  add(event: QueuedEvent): void {
+    this.#queue.add(event);
+    this.#writer.wake();
+  }
+
+  /** Resolves when everything queued is stored or lost; not while the database is unreachable. */
+  idle(): Promise<void> {
+    return this.#writer.idle();
+  }
+
+  /** Tries once more; events that cannot be stored then are lost. */
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+
+  async #write(batch: readonly QueuedEvent[]): Promise<void> {
+    const { sql, delivery } = this.#deps;
+    const stored = await sql.begin(async (transaction) => {
+      const pairs = batch.map(({ event, process }) => ({ processUuid: process.row.uuid, alertUuid: event.alert }));
+      const receivers = await findReceivers(transaction, pairs);
+      const notices = batch.flatMap(({ id, event, process }) => {
+        const { uuid: processUuid, sourceUuid } = process.row;
+        const found = receivers.get(`${processUuid} ${event.alert}`);
+        // The alert has been deleted.
+        if (found === undefined) return [];
+        const notice = describeEvent(event, { id, alias: found.alias, processUuid, sourceUuid });
+        return [{ notice, process, output: found.output }];
+      });
+      const deliveries = notices.flatMap(({ notice, output }) => {
+        const body = JSON.stringify(notice);
+        return output.map(({ uuid: destinationUuid }) => ({ id: notice.id, destinationUuid, body }));
+      });
+      if (deliveries.length > 0) await delivery.enqueue(transaction, deliveries);
+      return notices;
+    });
+    this.#written += stored.length;
+    delivery.wake();
+    for (const { notice, process } of stored) process.tell({ type: "alert", notice });
+    this.#reportLost();
+  }
+
+  #reportLost(): void {
+    const { lost } = this.numbers;
+    if (lost === this.#reportedLost) return;
+    this.#deps.log.error({ lost: lost - this.#reportedLost }, "alert events lost: queue full or rejected");
+    this.#reportedLost = lost;
+  }
+}
+
+/** The JSON that receivers get. Pure: `windhover replay` writes the same. */
+export const describeEvent = (
+  { alert, type, timeMs, event, tracks, data }: AlertEvent,
+  { id, alias, processUuid, sourceUuid }: Readonly<Record<"id" | "alias" | "processUuid" | "sourceUuid", string>>,
+): AlertNotice => ({
+  ...{ id, alert_uuid: alert, alias, type, process_uuid: processUuid, source_uuid: sourceUuid },
+  ...{ timestamp: new Date(timeMs).toISOString(), event, tracks, data },
+});

@@ -3,8 +3,8 @@ import { after, afterEach, before, test } from "node:test";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
-import { AlertWriter, type QueuedEvent } from "../alerts/alert-writer.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
+import { AlertWriter, type QueuedEvent } from "../alerts/alerts.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -33,7 +33,7 @@ function eventOf(processUuid: string, alertUuid: string, id: string, sent: strin
   const { row } = service.stage.supervisor.held(processUuid) ?? assert.fail();
   const event = { alert: alertUuid, type: "flow-control", timeMs: Date.now(), event: "triggered" as const };
   return {
-    ...{ id, bytes: 100, event: { ...event, tracks: [], data: {} } },
+    ...{ id, owner: processUuid, bytes: 100, event: { ...event, tracks: [], data: {} } },
     process: { row, tell: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
   };
 }

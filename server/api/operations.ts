@@ -2,7 +2,7 @@
 import { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { AlertNumbers } from "../alerts/alert-writer.ts";
+import type { AlertNumbers } from "../alerts/alerts.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { Demo } from "../demo/demo.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";

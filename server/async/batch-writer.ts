@@ -14,6 +14,29 @@ export interface BatchQueue<T> {
   putBack(batch: readonly T[]): void;
 }
 
+/** All in one batch. Bounded by its owner. */
+export class ListQueue<T> implements BatchQueue<T> {
+  #items: T[] = [];
+
+  get isEmpty(): boolean {
+    return this.#items.length === 0;
+  }
+
+  add(item: T): void {
+    this.#items.push(item);
+  }
+
+  take(): readonly T[] {
+    const taken = this.#items;
+    this.#items = [];
+    return taken;
+  }
+
+  putBack(batch: readonly T[]): void {
+    this.#items = [...batch, ...this.#items];
+  }
+}
+
 export interface BatchWriterOptions<T> {
   readonly queue: BatchQueue<T>;
   readonly retry: BackoffRule;
