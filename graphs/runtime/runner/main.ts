@@ -47,11 +47,7 @@ const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
 warmUp({ elements, registry });
-runner = new Runner(
-  { elements, registry },
-  (message) => channel.send(message),
-  () => channel.dropped,
-);
+runner = new Runner({ elements, registry }, channel);
 requests = new RequestQueue(runner);
 channel.send({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
 
