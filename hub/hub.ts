@@ -1,12 +1,12 @@
 /** Assembles the media hub: publishers by RTSP and RTMP; readers by RTSP, HLS, WebRTC and recordings. */
-import type { HubMessage, HubSettings, HubVerdict } from "../schemas/hub.ts";
+import type { HubMessage, HubRequest, HubSettings } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
 import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { Recordings } from "./recorder/recordings.ts";
 import { openRtmp } from "./rtmp/session.ts";
-import { openRtsp } from "./rtsp/connection.ts";
+import { openRtsp } from "./rtsp/session.ts";
 import { AccessClient } from "./server-channel.ts";
 import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
@@ -19,12 +19,8 @@ export interface HubDeps {
 export interface Hub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
-  handleVerdict(verdict: HubVerdict): void;
-  /** Disconnects the publisher and the readers of this path. */
-  expel(path: string, reason: string): void;
-  allowRecording(isAllowed: boolean): void;
-  /** Records a live stream from now on. */
-  record(path: string, recording: string): void;
+  /** Any request but `start` and `stop`. */
+  handle(request: HubRequest): void;
   /** Resolves when all clients are disconnected and every recording is written and reported. */
   close(): Promise<void>;
 }
@@ -81,10 +77,12 @@ export async function openHub(settings: HubSettings, { send, log }: HubDeps): Pr
   return {
     rtspPort: rtsp.port,
     rtmpPort: rtmp.port,
-    handleVerdict: (verdict) => access.handleVerdict(verdict),
-    expel: (path, reason) => streams.expel(path, reason),
-    allowRecording: (isAllowed) => recordings.allow(isAllowed),
-    record: (path, recording) => recordings.startLate(streams, path, recording),
+    handle(request) {
+      if (request.type === "verdict") access.handleVerdict(request);
+      else if (request.type === "expel") streams.expel(request.path, request.reason);
+      else if (request.type === "recording") recordings.allow(request.allowed);
+      else if (request.type === "record") recordings.startLate(streams, request.path, request.recording);
+    },
     close() {
       clearInterval(stats);
       return close();

@@ -26,16 +26,13 @@ channel.send({ type: "hello", protocol: HUB_PROTOCOL, pid: process.pid });
 
 function handle(request: HubRequest): void {
   if (request.type === "start") void start(request.settings);
-  else if (request.type === "verdict") whenOpen((hub) => hub.handleVerdict(request));
-  else if (request.type === "expel") whenOpen((hub) => hub.expel(request.path, request.reason));
-  else if (request.type === "recording") whenOpen((hub) => hub.allowRecording(request.allowed));
-  else if (request.type === "record") whenOpen((hub) => hub.record(request.path, request.recording));
-  else void stop();
-}
-
-/** One port opens before the other, and its clients already ask for authorization. */
-function whenOpen(act: (hub: Hub) => void): void {
-  void opening?.then(act, () => {});
+  else if (request.type === "stop") void stop();
+  // One port opens before the other, and its clients already ask for authorization.
+  else
+    opening?.then(
+      (hub) => hub.handle(request),
+      () => {},
+    );
 }
 
 async function start(settings: HubSettings): Promise<void> {

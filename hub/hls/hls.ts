@@ -3,8 +3,7 @@
  * after a while without requests.
  */
 import type { HubSettings } from "../../schemas/hub.ts";
-import { StreamRejected } from "../errors.ts";
-import { type HttpAnswer, textAnswer } from "../http.ts";
+import { type HttpAnswer, StreamRejected, textAnswer } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Streams, shareOf } from "../streams.ts";
 import { MEDIA_PLAYLIST, MULTIVARIANT_PLAYLIST, writeMedia, writeMultivariant } from "./playlist.ts";
