@@ -4,7 +4,7 @@ import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import { findLimit } from "../processes/usage.ts";
+import { expectMinutes } from "../processes/usage.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -14,7 +14,6 @@ import {
   releaseEnhancement,
   renewEnhancements,
 } from "../store/enhancements.ts";
-import { readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
 import { EnhancementJob } from "./enhancement-job.ts";
 
@@ -53,8 +52,9 @@ export class Enhancements {
   /** A running one continues, and one that has ended starts again. Resolves when it runs or is queued. Rejects with `ServiceError`. */
   async start(user: User, processUuid: string): Promise<void> {
     const { sql, nodeUuid, config } = this.#deps;
-    this.#expectOpen();
-    await expectMinutes(sql, user);
+    if (this.#isClosing)
+      throw new ServiceError("shutting_down", { detail: "the service is shutting down; try again in a moment" });
+    await expectMinutes(sql, user.uuid);
     const { row, isNew } = await insertEnhancement(sql, {
       ...{ processUuid, userUuid: user.uuid, nodeUuid, leaseSeconds: config.node.lease_seconds },
       limit: user.limits.processes,
@@ -117,7 +117,7 @@ export class Enhancements {
   async #renewAgain(): Promise<number> {
     const { log, config } = this.#deps;
     try {
-      await this.#renew();
+      if (this.#held.size > 0) await this.#renew([...this.#held.values()]);
       await this.takeUp();
     } catch (error) {
       log.warn({ err: error }, "enhancements could not be renewed; retrying");
@@ -125,25 +125,11 @@ export class Enhancements {
     return config.node.renew_seconds * 1000;
   }
 
-  async #renew(): Promise<void> {
+  async #renew(held: readonly Held[]): Promise<void> {
     const { sql, config } = this.#deps;
-    const held = [...this.#held.values()];
-    if (held.length === 0) return;
     const rows = held.map(({ row }) => row);
     const renewed = await renewEnhancements(sql, config.node.lease_seconds, rows);
     const owned = new Set(renewed.map(({ processUuid, fence }) => `${processUuid} ${fence}`));
     for (const { row, leaving } of held) if (!owned.has(`${row.processUuid} ${row.fence}`)) leaving.abort();
   }
-
-  #expectOpen(): void {
-    if (this.#isClosing)
-      throw new ServiceError("shutting_down", { detail: "the service is shutting down; try again in a moment" });
-  }
-}
-
-async function expectMinutes(sql: Sql, user: User): Promise<void> {
-  const [standing] = await readStandings(sql, [user.uuid]);
-  const error = standing === undefined ? null : findLimit(standing);
-  if (error?.code === "usage_limit_reached")
-    throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; see GET /user_info` });
 }

@@ -12,7 +12,7 @@ import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import { type IncomingMessage, openChannel, type TelemetryChannel } from "./channels.ts";
 import { RunnerQueue } from "./runner-queue.ts";
-import { ChangeNotifier, type TelemetryNumbers, TelemetryStatus } from "./status.ts";
+import { type TelemetryNumbers, TelemetryStatus } from "./status.ts";
 import { Throttle } from "./throttle.ts";
 
 export interface ProcessTelemetryOptions {
@@ -34,9 +34,6 @@ export class ProcessTelemetry {
   readonly #throttle: Throttle<IncomingMessage>;
   readonly #queue: RunnerQueue;
   readonly #status: TelemetryStatus;
-  /** Null while the channel is being opened. */
-  #notifier: ChangeNotifier | null = null;
-  readonly #staleTimer: NodeJS.Timeout;
   #lasting: JsonRecord | null = null;
   #isClosed = false;
 
@@ -44,10 +41,12 @@ export class ProcessTelemetry {
   constructor(options: ProcessTelemetryOptions) {
     const { setting, config, graph } = options;
     const { messages_per_second: perSecond, stale_seconds } = config.telemetry;
-    const staleMs = stale_seconds * 1000;
     this.#options = options;
     this.#format = createFormat(setting.format, setting.parameters);
-    const status = new TelemetryStatus({ isStatic: setting.type === "static", staleMs, graph });
+    const status = new TelemetryStatus({
+      ...{ isStatic: setting.type === "static", staleMs: stale_seconds * 1000, graph },
+      announce: (info) => options.announce(info),
+    });
     this.#status = status;
     this.#queue = new RunnerQueue({
       deliver: (sample) => options.deliver(sample),
@@ -61,8 +60,6 @@ export class ProcessTelemetry {
       pass: (message) => this.#use(message),
       drop: (message) => this.#drop(message),
     });
-    // One millisecond later, so that it is stale by then.
-    this.#staleTimer = setTimeout(() => this.#notifier?.check(), staleMs + 1);
     this.#channel = openChannel({
       ...{ setting, config },
       onMessage: (message) => this.#receive(message),
@@ -74,11 +71,7 @@ export class ProcessTelemetry {
       },
       onTrouble: (trouble) => this.#update(() => (status.trouble = trouble)),
     });
-    status.advice = this.#channel.advice;
-    this.#notifier = new ChangeNotifier(
-      () => status.summary,
-      () => options.announce(status.info),
-    );
+    status.start(this.#channel.advice);
   }
 
   get info(): TelemetryInfo {
@@ -116,8 +109,7 @@ export class ProcessTelemetry {
     this.#isClosed = true;
     this.#channel.close();
     this.#throttle.close();
-    this.#notifier?.close();
-    clearTimeout(this.#staleTimer);
+    this.#status.close();
   }
 
   #receive(message: IncomingMessage): void {
@@ -134,12 +126,11 @@ export class ProcessTelemetry {
     else if (reading !== null) {
       const { sample, native, lack } = reading;
       this.#status.noteUse(lack);
-      this.#staleTimer.refresh();
       if (isLasting) this.#lasting = native;
       this.#options.publish(native);
       this.#queue.put(isLasting ? { ...sample, timeMs: null } : sample);
     }
-    this.#notifier?.check();
+    this.#status.check();
   }
 
   /** Null when it cannot be parsed: every error of a format is caused by the message. */
@@ -167,7 +158,7 @@ export class ProcessTelemetry {
   #update(change: () => void): void {
     if (this.#isClosed) return;
     change();
-    this.#notifier?.check();
+    this.#status.check();
   }
 }
 
