@@ -11,11 +11,6 @@ import { AccessClient } from "./server-channel.ts";
 import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
 
-export interface HubDeps {
-  readonly send: (message: HubMessage) => void;
-  readonly log: Log;
-}
-
 export interface Hub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
@@ -28,7 +23,7 @@ export interface Hub {
 const STATS_MS = 1000;
 
 /** Rejects, with a message for the operator, if it cannot listen; then nothing stays open. */
-export async function openHub(settings: HubSettings, { send, log }: HubDeps): Promise<Hub> {
+export async function openHub(settings: HubSettings, send: (message: HubMessage) => void, log: Log): Promise<Hub> {
   const { limits } = settings;
   const connections = new Connections(limits);
   const access = new AccessClient(send, limits);

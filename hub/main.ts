@@ -37,7 +37,7 @@ function handle(request: HubRequest): void {
 
 async function start(settings: HubSettings): Promise<void> {
   if (opening !== null) return log("error", "hub already started");
-  opening = openHub(settings, { send: (message) => channel.send(message), log });
+  opening = openHub(settings, (message) => channel.send(message), log);
   try {
     const { rtspPort, rtmpPort } = await opening;
     channel.send({ type: "ready", rtspPort, rtmpPort });

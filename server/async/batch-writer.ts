@@ -16,24 +16,18 @@ export interface BatchQueue<T> {
 
 /** All in one batch. Bounded by its owner. */
 export class ListQueue<T> implements BatchQueue<T> {
-  #items: T[] = [];
+  readonly items: T[] = [];
 
   get isEmpty(): boolean {
-    return this.#items.length === 0;
-  }
-
-  add(item: T): void {
-    this.#items.push(item);
+    return this.items.length === 0;
   }
 
   take(): readonly T[] {
-    const taken = this.#items;
-    this.#items = [];
-    return taken;
+    return this.items.splice(0);
   }
 
   putBack(batch: readonly T[]): void {
-    this.#items = [...batch, ...this.#items];
+    this.items.unshift(...batch);
   }
 }
 

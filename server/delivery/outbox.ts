@@ -299,7 +299,7 @@ export class Outbox {
       let arrived = 0;
       const onDelivered = (): void => {
         const { seq = 0 } = deliveries[arrived] ?? {};
-        this.#receipts.add({ destinationUuid: uuid, seq });
+        this.#receipts.items.push({ destinationUuid: uuid, seq });
         this.#receiptWriter.wake();
         arrived += 1;
       };

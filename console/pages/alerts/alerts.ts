@@ -82,12 +82,9 @@ const COLUMNS: readonly Column<Alert>[] = [
   ],
 ];
 
-interface DestinationProps {
-  readonly output: Alert["output"][number];
-  readonly delivery: Alert["delivery"][number] | undefined;
-}
+type Delivery = Alert["delivery"][number];
 
-const Destination = ({ output, delivery }: DestinationProps) => {
+const Destination = ({ output, delivery }: { output: Alert["output"][number]; delivery: Delivery | undefined }) => {
   const { host, topic, url } = output.config as { host?: string; topic?: string; url?: string };
   return html`<div>
     <code>${output.type === "mqtt" ? `${host} ${topic}` : url}</code>
