@@ -23,6 +23,8 @@ const NAME = /^[A-Za-z0-9_-]+$/;
 export class Recorder implements Reader {
   /** Pictures that the disk was too slow for. */
   missed = 0;
+  /** Resolves when everything is written and reported. */
+  readonly done: Promise<void>;
   readonly #options: RecorderOptions;
   readonly #writer: Writer;
   readonly #holdTimer: NodeJS.Timeout;
@@ -43,6 +45,7 @@ export class Recorder implements Reader {
     if (!NAME.test(options.recording)) throw new Error(`invalid recording name ${options.recording}`);
     this.#options = options;
     this.#writer = new Writer(options);
+    this.done = this.#writer.done;
     const guard = guardBy((error) => {
       options.log("error", "recording failed", { path: options.path, error: describeBug(error) });
       this.stop(INTERNAL_ERROR);
@@ -52,11 +55,6 @@ export class Recorder implements Reader {
       HOLD_CHECK_MS,
     );
     this.#holdTimer.unref();
-  }
-
-  /** Resolves when everything is written and reported. */
-  get done(): Promise<void> {
-    return this.#writer.done;
   }
 
   setTracks(tracks: Tracks): void {

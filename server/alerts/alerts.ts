@@ -124,8 +124,8 @@ export class Alerts {
   /** After the processes have ended: their last events are still stored. */
   async close(): Promise<void> {
     await withTimeout(CLOSE_MS, Promise.all([this.#refreshing.close(), this.#sweeping.close()]));
-    await withTimeout(CLOSE_MS, Promise.all([this.#writer.idle(), ...this.#endings]));
-    await withTimeout(CLOSE_MS, this.#writer.close());
+    await withTimeout(CLOSE_MS, Promise.all([this.#writer.batches.idle(), ...this.#endings]));
+    await withTimeout(CLOSE_MS, this.#writer.batches.close());
   }
 
   /** Never rejects: a restarted process keeps its alerts, and any other gets them when they can be read. */
@@ -168,7 +168,7 @@ export class Alerts {
     // It continues on another node, or later.
     if (process.isActive) return;
     // Its last events are stored first.
-    await this.#writer.idle();
+    await this.#writer.batches.idle();
     await this.#endProcess({ uuid, userUuid }).catch((error: unknown) =>
       this.deps.log.warn({ err: error, process: uuid }, "alerts of ended process not removed yet"),
     );
@@ -252,9 +252,9 @@ const BATCH_BYTES = 2 * 2 ** 20;
 
 /** A batch of events becomes one delivery for every output of their alerts, in one transaction. Keeps the order. */
 export class AlertWriter {
+  readonly batches: BatchWriter<QueuedEvent>;
   readonly #deps: AlertWriterDeps;
   readonly #queue: BoundedQueue<QueuedEvent>;
-  readonly #writer: BatchWriter<QueuedEvent>;
   #written = 0;
   #rejected = 0;
   #reportedLost = 0;
@@ -267,7 +267,7 @@ export class AlertWriter {
       ...{ count: config.queued_notices, bytes: config.queued_bytes },
       batch: { count: config.batch_notices, bytes: BATCH_BYTES },
     });
-    this.#writer = new BatchWriter<QueuedEvent>({
+    this.batches = new BatchWriter<QueuedEvent>({
       queue: this.#queue,
       retry: { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 },
       write: (batch) => this.#write(batch),
@@ -288,17 +288,7 @@ export class AlertWriter {
 
   add(event: QueuedEvent): void {
     this.#queue.add(event);
-    this.#writer.wake();
-  }
-
-  /** Resolves when everything queued is stored or lost; not while the database is unreachable. */
-  idle(): Promise<void> {
-    return this.#writer.idle();
-  }
-
-  /** Tries once more; events that cannot be stored then are lost. */
-  close(): Promise<void> {
-    return this.#writer.close();
+    this.batches.wake();
   }
 
   async #write(batch: readonly QueuedEvent[]): Promise<void> {

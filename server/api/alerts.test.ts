@@ -427,7 +427,7 @@ test("a notification that is stored while its outputs are replaced still reaches
     },
   });
   writer.add(eventOf(process, uuid, "between"));
-  await writer.idle();
+  await writer.batches.idle();
   assert.deepEqual(
     (await Promise.all(patches)).map(({ status }) => status),
     [200],
@@ -457,7 +457,7 @@ test("notifications that cannot be stored are queued in order; the oldest are dr
   const notified: string[] = [];
   const add = (id: string) => writer.add(eventOf(process, uuid, id, notified));
   for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
-  const waiting = writer.idle();
+  const waiting = writer.batches.idle();
   // One while it tries to store the first, which is lost when that fails.
   while (writer.numbers.lost < 2) await new Promise(setImmediate);
   isUnreachable = false;

@@ -51,8 +51,8 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
         if (user !== null) expectOperator(user, "/metrics names the processes of all users");
         metrics.observeComponents(await components());
         metrics.observeProcesses(processNumbers());
-        metrics.observeMedia(mediaNumbers());
-        if (deps.alertNumbers !== undefined) metrics.observeAlerts(deps.alertNumbers());
+        metrics.media.observe(mediaNumbers());
+        if (deps.alertNumbers !== undefined) metrics.alerts.observe(deps.alertNumbers());
         metrics.observeDelivery(await readDelivery());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },

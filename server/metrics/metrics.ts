@@ -100,8 +100,8 @@ export class Metrics {
   });
   readonly #processes = this.#read("windhover_process_", OF_PROCESSES, ["process"]);
   readonly #telemetry = this.#read("windhover_telemetry_", OF_TELEMETRY, ["process"]);
-  readonly #media = this.#read("windhover_media_", OF_MEDIA);
-  readonly #alerts = this.#read("windhover_alert_", OF_ALERTS);
+  readonly media = this.#read("windhover_media_", OF_MEDIA);
+  readonly alerts = this.#read("windhover_alert_", OF_ALERTS);
   readonly #delivery = this.#read("windhover_delivery_", OF_DELIVERY, ["kind"]);
   readonly #components = new Gauge({
     name: "windhover_component_up",
@@ -148,14 +148,6 @@ export class Metrics {
     this.#telemetry.forget({ process: uuid });
   }
 
-  observeMedia(numbers: MediaNumbers): void {
-    this.#media.observe(numbers, {});
-  }
-
-  observeAlerts(numbers: AlertNumbers): void {
-    this.#alerts.observe(numbers, {});
-  }
-
   observeDelivery(readings: readonly DeliveryReading[]): void {
     for (const reading of readings) this.#delivery.observe(reading, { kind: reading.kind });
   }
@@ -200,7 +192,7 @@ class Readings<T> {
     });
   }
 
-  observe(from: T, labels: Labels): void {
+  observe(from: T, labels: Labels = {}): void {
     for (const [metric, read] of this.#rows) {
       const value = read(from);
       if (value === null) continue;

@@ -28,13 +28,14 @@ export interface ProcessTelemetryOptions {
 }
 
 export class ProcessTelemetry {
+  /** The message that new subscribers of `drone_data` have missed: it is published only once. */
+  lasting: JsonRecord | null = null;
   readonly #options: ProcessTelemetryOptions;
   readonly #format: TelemetryFormat;
   readonly #channel: TelemetryChannel;
   readonly #throttle: Throttle<IncomingMessage>;
   readonly #queue: RunnerQueue;
   readonly #status: TelemetryStatus;
-  #lasting: JsonRecord | null = null;
   #isClosed = false;
 
   /** Opens the channel, which connects in the background. */
@@ -82,11 +83,6 @@ export class ProcessTelemetry {
     return this.#status.numbers;
   }
 
-  /** The message that new subscribers of `drone_data` have missed: it is published only once. */
-  get lasting(): JsonRecord | null {
-    return this.#lasting;
-  }
-
   /** Throws where clients cannot send messages. */
   expectReceiver(): (message: IncomingMessage) => void {
     const { receive } = this.#channel;
@@ -126,7 +122,7 @@ export class ProcessTelemetry {
     else if (reading !== null) {
       const { sample, native, lack } = reading;
       this.#status.noteUse(lack);
-      if (isLasting) this.#lasting = native;
+      if (isLasting) this.lasting = native;
       this.#options.publish(native);
       this.#queue.put(isLasting ? { ...sample, timeMs: null } : sample);
     }
