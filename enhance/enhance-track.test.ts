@@ -14,7 +14,6 @@ const readers = {
     calls.push("plate");
     return { text: "AB123CD", confidence: 99 };
   },
-  classifyVehicle: async () => "van",
 };
 
 const enhance = async (className: string, jpeg: string | null, using = {}) => {
@@ -23,12 +22,12 @@ const enhance = async (className: string, jpeg: string | null, using = {}) => {
   return data;
 };
 
-test("gives a vehicle its type by class, a colour and a plate; prefers the type of a classifier", async () => {
+test("gives a vehicle its type by class, a colour and a plate", async () => {
   const { colour, ...rest } = await enhance("car", blue);
   assert.equal(colour?.name, "blue");
   assert.deepEqual(rest, { vehicle_type: "car", plate: null, attributes: {} });
   const seen = await enhance("car", blue, readers);
-  assert.deepEqual([seen.vehicle_type, seen.plate?.text], ["van", "AB123CD"]);
+  assert.deepEqual([seen.vehicle_type, seen.plate?.text], ["car", "AB123CD"]);
   assert.equal((await enhance("Motorbike", null)).vehicle_type, "motorcycle");
 });
 

@@ -4,12 +4,10 @@ import { findColour, LOWER_BODY, OBJECT, UPPER_BODY, VEHICLE } from "./colour/fi
 import { chromaOf, cluster, type Lab, readLab } from "./colour/lab.ts";
 import { decodePicture, type Picture, shrink } from "./picture.ts";
 
-/** The networks. Each is optional. */
+/** The networks, which are optional. */
 export interface Readers {
   /** Null if no plate can be read. */
   readPlate?(picture: Picture): Promise<Plate | null>;
-  /** More reliable than the type from the class; null if it is uncertain. */
-  classifyVehicle?(picture: Picture): Promise<string | null>;
 }
 
 /** Largest width by height of a standing person, with a margin. */
@@ -30,7 +28,6 @@ async function analyse(picture: Picture, described: Described, readers: Readers)
   if (kind === "flying") return describeAircraft(picture, vehicleType, readers);
   if (kind === "other") return { colour: findColour(picture, OBJECT) };
   return {
-    vehicle_type: (mayHavePlate ? await readers.classifyVehicle?.(picture) : null) ?? vehicleType,
     colour: SEEN_THROUGH.has(vehicleType ?? "") ? null : findColour(picture, VEHICLE),
     plate: mayHavePlate ? ((await readers.readPlate?.(picture)) ?? null) : null,
   };
@@ -97,8 +94,8 @@ interface Described {
 }
 
 /**
- * By the name of the class alone, unless a classifier is used: the shape of a box is misleading. Seen from above a car is
- * as tall as a van, and a bus behind a lamp post looks like a car.
+ * By the name of the class alone: the shape of a box is misleading. Seen from above a car is as tall as a van, and a bus
+ * behind a lamp post looks like a car.
  */
 function describeClass(className: string): Described {
   const name = className

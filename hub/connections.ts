@@ -14,30 +14,19 @@ type ConnectionLimits = Pick<HubSettings["limits"], "connections" | "connections
 /** Share of all connections that only the local machine may use. */
 const RESERVED_SHARE = 0.1;
 const LISTEN_BACKLOG = 511;
+const TICK_MS = 250;
 /** Time for last responses when a port closes. */
 const CLOSE_MS = 250;
 
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #byAddress = new Map<string, number>();
-  #count = 0;
-  #rejected = 0;
+  count = 0;
+  /** Connections and requests rejected since the start. */
+  rejected = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Connections and requests rejected since the start. */
-  get rejected(): number {
-    return this.#rejected;
-  }
-
-  countRejected(): void {
-    this.#rejected++;
   }
 
   /** Returns a function to call when the connection has closed. Null: a limit is reached, close the connection. */
@@ -46,25 +35,21 @@ export class Connections {
     const here = this.#byAddress.get(origin) ?? 0;
     const { connections, connectionsPerAddress } = this.#limits;
     const max = isLoopback(address ?? "") ? connections : connections - Math.floor(connections * RESERVED_SHARE);
-    if (this.#count >= max || here >= connectionsPerAddress) {
-      this.#rejected++;
+    if (this.count >= max || here >= connectionsPerAddress) {
+      this.rejected++;
       return null;
     }
-    this.#count++;
+    this.count++;
     this.#byAddress.set(origin, here + 1);
     let isOpen = true;
     return () => {
       if (!isOpen) return;
       isOpen = false;
-      this.#release(origin);
+      this.count--;
+      const left = (this.#byAddress.get(origin) ?? 1) - 1;
+      if (left === 0) this.#byAddress.delete(origin);
+      else this.#byAddress.set(origin, left);
     };
-  }
-
-  #release(origin: string): void {
-    this.#count--;
-    const left = (this.#byAddress.get(origin) ?? 1) - 1;
-    if (left === 0) this.#byAddress.delete(origin);
-    else this.#byAddress.set(origin, left);
   }
 }
 
@@ -87,6 +72,12 @@ export interface TcpPort {
   close(): Promise<void>;
 }
 
+interface TcpSession {
+  close(reason: string): void;
+  /** Called at short intervals, for time limits and reports. */
+  tick?(nowMs: number): void;
+}
+
 /** Port 0: any. */
 export type ListenOptions = SessionDeps & HubSettings["rtsp"];
 
@@ -94,9 +85,9 @@ export type ListenOptions = SessionDeps & HubSettings["rtsp"];
 export async function openTcpPort(
   protocol: "rtsp" | "rtmp",
   { host, port, connections, log }: ListenOptions,
-  startSession: (socket: Socket) => { close(reason: string): void },
+  startSession: (socket: Socket) => TcpSession,
 ): Promise<TcpPort> {
-  const open = new Map<Socket, { close(reason: string): void }>();
+  const open = new Map<Socket, TcpSession>();
   const server = createServer({ noDelay: true }, (socket) => {
     const release = connections.admit(socket.remoteAddress);
     if (release === null) {
@@ -116,9 +107,14 @@ export async function openTcpPort(
   server.on("error", (error) => log("error", `${protocol} port failed`, { error: error.message }));
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error(`the ${protocol} server has no port`);
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    for (const session of open.values()) session.tick?.(nowMs);
+  }, TICK_MS);
   return {
     port: address.port,
     async close() {
+      clearInterval(timer);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const [socket, session] of open) {
         session.close("the media server is shutting down");

@@ -1,4 +1,4 @@
-/** Errors that clients are answered with, and guards that confine a bug to one connection. */
+/** Errors and texts that clients are answered with, and guards that confine a bug to one connection. */
 import type { Authorization } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
 
@@ -22,6 +22,17 @@ export class StatusError extends Error {
     this.status = status;
   }
 }
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+export const textAnswer = (status: number, body: string): HttpAnswer => ({
+  ...{ status, body },
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+});
 
 /** Wraps callbacks of sockets and timers of one connection: an error ends that connection and not the hub. */
 export type Guard = <A extends readonly unknown[]>(work: (...given: A) => void) => (...given: A) => void;

@@ -2,26 +2,16 @@
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { CLIENT_HEADER } from "../schemas/hub.ts";
-import { describeBug, INTERNAL_ERROR, StatusError, StreamRejected } from "./errors.ts";
+import { describeBug, type HttpAnswer, INTERNAL_ERROR, StatusError, StreamRejected, textAnswer } from "./errors.ts";
+import type { Hls } from "./hls/hls.ts";
 import type { Log } from "./log.ts";
 import { readPath } from "./path.ts";
-
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
-}
+import type { Whep } from "./webrtc/whep.ts";
 
 export interface HttpDeps {
   readonly socket: string;
-  readonly hls: {
-    answer(path: string, file: string, query: URLSearchParams, signal: AbortSignal): Promise<HttpAnswer>;
-  };
-  readonly whep: {
-    offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }>;
-    /** False: the stream has no such viewer. */
-    close(path: string, id: string): boolean;
-  };
+  readonly hls: Pick<Hls, "answer">;
+  readonly whep: Pick<Whep, "offer" | "close">;
   readonly log: Log;
 }
 
@@ -76,11 +66,8 @@ async function answerRequest(
     case "POST whep": {
       const path = toPath(rest);
       const client = request.headers[CLIENT_HEADER];
-      const { id, sdp } = await whep.offer(
-        path,
-        await readBody(request),
-        typeof client === "string" ? client : undefined,
-      );
+      const offer = await readBody(request);
+      const { id, sdp } = await whep.offer(path, offer, typeof client === "string" ? client : undefined);
       const headers = { "content-type": "application/sdp", location: `/whep/${path}/${id}` };
       return { status: 201, headers, body: sdp };
     }
@@ -118,9 +105,3 @@ function answerError(log: Log, error: unknown): HttpAnswer {
   log("error", "http request failed", { error: describeBug(error) });
   return textAnswer(500, INTERNAL_ERROR);
 }
-
-export const textAnswer = (status: number, body: string): HttpAnswer => ({
-  status,
-  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
-  body,
-});

@@ -7,24 +7,16 @@ import { openHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { Recordings } from "./recorder/recordings.ts";
 import { openRtmp } from "./rtmp/session.ts";
-import { openRtsp } from "./rtsp/connection.ts";
+import { openRtsp } from "./rtsp/session.ts";
 import { AccessClient } from "./server-channel.ts";
 import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
 
-export interface HubDeps {
-  readonly server: Pick<Channel<HubMessage, HubRequest>, "send" | "request">;
-  readonly log: Log;
-}
-
 export interface Hub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
-  /** Disconnects the publisher and the readers of this path. */
-  expel(path: string, reason: string): void;
-  allowRecording(isAllowed: boolean): void;
-  /** Records a live stream from now on. */
-  record(path: string, recording: string): void;
+  /** Any request but `start` and `stop`. */
+  handle(request: HubRequest): void;
   /** Resolves when all clients are disconnected and every recording is written and reported. */
   close(): Promise<void>;
 }
@@ -32,7 +24,11 @@ export interface Hub {
 const STATS_MS = 1000;
 
 /** Rejects, with a message for the operator, if it cannot listen; then nothing stays open. */
-export async function openHub(settings: HubSettings, { server, log }: HubDeps): Promise<Hub> {
+export async function openHub(
+  settings: HubSettings,
+  server: Pick<Channel<HubMessage, HubRequest>, "send" | "request">,
+  log: Log,
+): Promise<Hub> {
   const { limits } = settings;
   const send = (message: HubMessage): void => server.send(message);
   const connections = new Connections(limits);
@@ -81,9 +77,11 @@ export async function openHub(settings: HubSettings, { server, log }: HubDeps): 
   return {
     rtspPort: rtsp.port,
     rtmpPort: rtmp.port,
-    expel: (path, reason) => streams.expel(path, reason),
-    allowRecording: (isAllowed) => recordings.allow(isAllowed),
-    record: (path, recording) => recordings.startLate(streams, path, recording),
+    handle(request) {
+      if (request.type === "expel") streams.expel(request.path, request.reason);
+      else if (request.type === "recording") recordings.allow(request.allowed);
+      else if (request.type === "record") recordings.startLate(streams, request.path, request.recording);
+    },
     close() {
       clearInterval(stats);
       return close();

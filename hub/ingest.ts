@@ -28,12 +28,6 @@ export interface VideoInput {
   readonly nals: readonly Uint8Array[];
 }
 
-export interface AudioInput {
-  readonly ptsUs: number | null;
-  readonly captureMs: number | null;
-  readonly frame: Uint8Array;
-}
-
 /** A publisher clock that is further off is ignored. */
 const MAX_CLOCK_ERROR_MS = 3_600_000;
 
@@ -103,7 +97,7 @@ export class Ingest {
   }
 
   /** Throws a `MediaError`. */
-  pushAudio({ ptsUs, captureMs, frame }: AudioInput): void {
+  pushAudio({ ptsUs, captureMs, frame }: Pick<VideoInput, "ptsUs" | "captureMs"> & { frame: Uint8Array }): void {
     if (frame.length > this.#unitBytes) throw new MediaError(`the audio frame has more than ${this.#unitBytes} bytes`);
     if (this.#video === null || this.#audio === null || frame.length === 0) return;
     const times = this.#timeline.placeAudio(ptsUs, this.#now() * 1000);
@@ -134,15 +128,10 @@ interface KnownSps {
   readonly sps: Sps;
 }
 
-interface KnownPps {
-  readonly bytes: Uint8Array;
-  readonly spsId: number;
-}
-
 /** The latest SPS and PPS of a publisher, by id. */
 class ParameterSets {
   readonly #sps = new Map<number, KnownSps>();
-  readonly #pps = new Map<number, KnownPps>();
+  readonly #pps = new Map<number, { readonly bytes: Uint8Array; readonly spsId: number }>();
   /** Id of the SPS of the last keyframe; before that, of the first SPS. */
   #activeId: number | null = null;
   /** The SPS that readers know. */

@@ -21,19 +21,6 @@ export interface Reader {
   readonly client?: string | undefined;
 }
 
-/** The publisher's side of a stream. After `close`, all methods do nothing. */
-export interface Publication {
-  readonly path: string;
-  /** Called before the first unit, and on changes. */
-  setTracks(tracks: Tracks): void;
-  write(unit: AccessUnit): void;
-  /** Data of a picture has arrived, even if it cannot be written before the next keyframe. */
-  touch(): void;
-  close(reason: string): void;
-  /** Resolves with the reason when the publisher, the watchdog or the server closes it. */
-  readonly ended: Promise<string>;
-}
-
 export type StreamLimits = Pick<
   HubSettings["limits"],
   "publishers" | "readersPerStream" | "cacheBytes" | "keyBytes" | "frozenMs" | "keylessMs"
@@ -64,13 +51,19 @@ interface Seat {
   isGone: boolean;
 }
 
-export class LiveStream implements Publication {
+/** The publisher's side of a stream. After `close`, all methods do nothing. */
+export type Publication = Pick<LiveStream, "path" | "setTracks" | "write" | "touch" | "close" | "ended">;
+
+export class LiveStream {
   readonly path: string;
   readonly isOwn: boolean;
+  /** Resolves with the reason when the publisher, the watchdog or the server closes it. */
   readonly ended: Promise<string>;
   /** When data of a picture arrived last, and when a picture was written last. */
   activeAtMs: number;
   pictureAtMs: number;
+  /** The first keyframe has arrived. */
+  isPlayable = false;
 
   readonly #options: LiveStreamOptions;
   readonly #cache: GopCache;
@@ -80,7 +73,6 @@ export class LiveStream implements Publication {
   #tracks: Tracks | null = null;
   /** Valid from the next keyframe. */
   #nextTracks: Tracks | null = null;
-  #isPlayable = false;
   #isClosed = false;
   #pictures = 0;
   #bytes = 0;
@@ -101,13 +93,10 @@ export class LiveStream implements Publication {
 
   /** Null until the first keyframe. */
   get tracks(): Tracks | null {
-    return this.#isPlayable ? this.#tracks : null;
+    return this.isPlayable ? this.#tracks : null;
   }
 
-  get isPlayable(): boolean {
-    return this.#isPlayable;
-  }
-
+  /** Called before the first unit, and on changes. */
   setTracks(tracks: Tracks): void {
     if (!this.#isClosed) this.#nextTracks = tracks;
   }
@@ -128,12 +117,13 @@ export class LiveStream implements Publication {
       this.touch();
       this.pictureAtMs = this.activeAtMs;
     }
-    if (!this.#isPlayable) {
-      this.#isPlayable = true;
+    if (!this.isPlayable) {
+      this.isPlayable = true;
       this.#options.onStarted(this);
     }
   }
 
+  /** Data of a picture has arrived, even if it cannot be written before the next keyframe. */
   touch(): void {
     this.activeAtMs = this.#options.now();
   }
@@ -247,6 +237,27 @@ function canDecode(seat: Seat, unit: AccessUnit): boolean {
     seat.beginUs = unit.ptsUs;
   }
   return unit.kind === "audio" || unit.ptsUs >= seat.beginUs;
+}
+
+/** A unit with the time at which a player displays it. */
+export interface TimedUnit {
+  readonly unit: AccessUnit;
+  readonly timeUs: number;
+}
+
+const SQUEEZED_STEP_US = 1000;
+
+/**
+ * New times for the cached pictures, which a player gets at once: with their own times it would stay behind by their
+ * duration. They end just before the live pictures, one millisecond apart. In decoding order; cached audio is dropped.
+ */
+export function squeeze(units: readonly AccessUnit[]): TimedUnit[] {
+  const pictures = units.filter(({ kind }) => kind === "video");
+  // Live pictures are displayed after this; cached ones that are displayed even later keep their times.
+  const liveUs = pictures.at(-1)?.dtsUs ?? 0;
+  const past = pictures.filter(({ ptsUs }) => ptsUs < liveUs).sort((a, b) => a.ptsUs - b.ptsUs);
+  const times = new Map(past.map((unit, i) => [unit, liveUs - (past.length - i) * SQUEEZED_STEP_US]));
+  return pictures.map((unit) => ({ unit, timeUs: Math.max(times.get(unit) ?? unit.ptsUs, unit.ptsUs) }));
 }
 
 /** A GOP has hundreds of units; each costs more than its bytes. */

@@ -26,20 +26,18 @@ let opening: Promise<Hub> | null = null;
 
 sayHello(HUB_PROTOCOL);
 
-function handle(message: HubRequest): void {
-  if (message.type === "expel") whenOpen((hub) => hub.expel(message.path, message.reason));
-  else if (message.type === "recording") whenOpen((hub) => hub.allowRecording(message.allowed));
-  else if (message.type === "record") whenOpen((hub) => hub.record(message.path, message.recording));
-  else void stop();
-}
-
-function whenOpen(act: (hub: Hub) => void): void {
-  void opening?.then(act, () => {});
+function handle(request: HubRequest): void {
+  if (request.type === "stop") void stop();
+  else
+    opening?.then(
+      (hub) => hub.handle(request),
+      () => {},
+    );
 }
 
 async function start(settings: HubSettings): Promise<HubPorts> {
   if (opening !== null) throw new RequestRejected("wrong_state", "the hub is already started");
-  opening = openHub(settings, { server: channel, log });
+  opening = openHub(settings, channel, log);
   try {
     const { rtspPort, rtmpPort } = await opening;
     return { rtspPort, rtmpPort };

@@ -58,7 +58,7 @@ export class Timeline {
     const timeUs = normalize(pts) ?? (isFirst ? this.#video.lastOutUs : Math.round(this.#audio.guess(nowUs)));
     const outUs = this.#audio.place(timeUs, nowUs, this.#video);
     if (isFirst && outUs < 0) {
-      this.#audio.reset();
+      this.#audio.offsetUs = null;
       return null;
     }
     return { dtsUs: outUs, ptsUs: outUs };
@@ -93,20 +93,12 @@ const normalize = (timeUs: number | null): number | null =>
 
 /** Maps the clock of one track to the timeline. */
 class TrackTimeline {
-  #offset: number | null = null;
+  /** Null before the first unit. */
+  offsetUs: number | null = null;
+  lastOutUs = 0;
   #lastIn = 0;
-  #lastOut = 0;
   #arrivedUs = 0;
   #step: number | null = null;
-
-  /** Null before the first unit. */
-  get offsetUs(): number | null {
-    return this.#offset;
-  }
-
-  get lastOutUs(): number {
-    return this.#lastOut;
-  }
 
   /** Learnt duration of a unit. */
   get stepUs(): number {
@@ -115,50 +107,46 @@ class TrackTimeline {
 
   /** Time of a unit without a timestamp: by the learnt step, otherwise by arrival. */
   guess(nowUs: number): number {
-    if (this.#offset === null) return 0;
+    if (this.offsetUs === null) return 0;
     return this.#lastIn + (this.#step ?? Math.max(nowUs - this.#arrivedUs, MIN_STEP_US));
   }
 
   isJump(timeUs: number, nowUs: number, backUs = BACK_US): boolean {
-    if (this.#offset === null) return false;
+    if (this.offsetUs === null) return false;
     const step = timeUs - this.#lastIn;
     return step < -backUs || step > FORWARD_US + (nowUs - this.#arrivedUs);
   }
 
   /** `peer`: the other track, which this one stays in sync with. */
   place(timeUs: number, nowUs: number, peer: TrackTimeline, isJump = this.isJump(timeUs, nowUs)): number {
-    const isFirst = this.#offset === null;
-    if (this.#offset === null) this.#offset = this.#startAt(timeUs, peer);
-    else if (isJump) this.#offset = this.#bridge(timeUs, peer);
+    const isFirst = this.offsetUs === null;
+    if (this.offsetUs === null) this.offsetUs = this.#startAt(timeUs, peer);
+    else if (isJump) this.offsetUs = this.#bridge(timeUs, peer);
     const passedUs = nowUs - this.#arrivedUs;
     const step = timeUs - this.#lastIn;
-    let out = timeUs + this.#offset;
-    if (!isFirst && out < this.#lastOut + MIN_STEP_US) {
+    let out = timeUs + this.offsetUs;
+    if (!isFirst && out < this.lastOutUs + MIN_STEP_US) {
       // The local clock replaces a publisher clock that stands still.
       const pace = step === 0 ? Math.min(passedUs, this.stepUs) : 0;
-      out = this.#lastOut + Math.max(Math.round(pace), MIN_STEP_US);
+      out = this.lastOutUs + Math.max(Math.round(pace), MIN_STEP_US);
     }
     if (!isFirst && !isJump && step > 0 && step < MAX_STEP_US)
       this.#step = Math.max(this.#step === null ? step : (this.#step * 7 + step) / 8, MIN_STEP_US);
     this.#lastIn = timeUs;
-    this.#lastOut = out;
+    this.lastOutUs = out;
     this.#arrivedUs = nowUs;
     return out;
   }
 
-  reset(): void {
-    this.#offset = null;
-  }
-
   #startAt(timeUs: number, peer: TrackTimeline): number {
-    if (peer.#offset === null) return -timeUs;
-    return isNear(timeUs + peer.#offset, peer.#lastOut) ? peer.#offset : peer.#lastOut - timeUs;
+    if (peer.offsetUs === null) return -timeUs;
+    return isNear(timeUs + peer.offsetUs, peer.lastOutUs) ? peer.offsetUs : peer.lastOutUs - timeUs;
   }
 
   #bridge(timeUs: number, peer: TrackTimeline): number {
-    const next = this.#lastOut + Math.round(this.stepUs);
+    const next = this.lastOutUs + Math.round(this.stepUs);
     // If the other track has jumped already, its offset keeps both in sync.
-    if (peer.#offset !== null && isNear(timeUs + peer.#offset, next)) return peer.#offset;
+    if (peer.offsetUs !== null && isNear(timeUs + peer.offsetUs, next)) return peer.offsetUs;
     return next - timeUs;
   }
 }

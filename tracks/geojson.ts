@@ -2,16 +2,8 @@
  * GeoJSON (RFC 7946): a collection with one feature per track. A path is a LineString, a single position a Point; without a
  * position the geometry is null, which the RFC calls unlocated. Altitudes are in metres above mean sea level.
  */
-import {
-  roundDegrees,
-  roundMetres,
-  type TracksFormat,
-  type TracksOrigin,
-  toPercent,
-  toTime,
-  type WholeTrack,
-} from "./format.ts";
-import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
+import { roundDegrees, roundMetres, type TracksFormat, type TracksOrigin, toTime, type WholeTrack } from "./format.ts";
+import { cutAtDateLine, describeTrack, findPath, type PathPoint } from "./path.ts";
 
 export const geojson: TracksFormat = {
   mediaType: "application/geo+json",
@@ -27,29 +19,7 @@ export const geojson: TracksFormat = {
 function makeFeature(track: WholeTrack): object {
   const path = findPath(track.points);
   const { geometry, times } = makeGeometry(path);
-  const { speedMps, heading, errorM } = findMotion(path);
-  return {
-    type: "Feature",
-    id: track.id,
-    geometry,
-    properties: {
-      track_id: track.id,
-      class_id: track.classId,
-      class_name: track.className,
-      first_seen: toTime(track.firstSeenMs),
-      last_seen: toTime(track.lastSeenMs),
-      is_live: track.isLive,
-      sightings: track.sightings,
-      max_confidence: toPercent(track.confidence.best),
-      mean_confidence: toPercent(track.confidence.mean),
-      min_confidence: toPercent(track.confidence.least),
-      bbox_pixels: track.box,
-      speed_mps: speedMps,
-      heading,
-      position_error_m: errorM,
-      times,
-    },
-  };
+  return { type: "Feature", id: track.id, geometry, properties: { ...describeTrack(track, path), times } };
 }
 
 /** `times` has the structure of `coordinates`: one time per position. */

@@ -12,7 +12,7 @@ import {
   type WholeTrack,
   writePlain,
 } from "./format.ts";
-import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
+import { cutAtDateLine, describeTrack, findPath, type PathPoint } from "./path.ts";
 
 /** By class, as `overlay` draws them on the video: seven colours and lighter tints of them, as RRGGBB. */
 const COLOURS = [
@@ -56,33 +56,25 @@ function writeTrack(track: WholeTrack): string {
     `<description>Seen ${seen}, at best with ${toPercent(track.confidence.best)} % confidence.</description>`,
     `<TimeSpan><begin>${toTime(track.firstSeenMs)}</begin><end>${toTime(track.lastSeenMs)}</end></TimeSpan>`,
     `<styleUrl>#colour-${track.classId % COLOURS.length}</styleUrl>`,
-    `<ExtendedData>${listData(track, path).map(writeData).join("")}</ExtendedData>`,
+    `<ExtendedData>${writeData(track, path)}</ExtendedData>`,
     writeGeometry(path),
     "</Placemark>",
     "",
   ].join("\n");
 }
 
-type Data = readonly [name: string, value: string | number];
+/** Those of GeoJSON that a placemark does not have in another form. */
+const DATA = [
+  ...(["track_id", "class_id", "class_name", "sightings", "max_confidence", "mean_confidence"] as const),
+  ...(["min_confidence", "speed_mps", "heading", "position_error_m"] as const),
+];
 
-function listData(track: WholeTrack, path: readonly PathPoint[]): readonly Data[] {
-  const { speedMps, heading, errorM } = findMotion(path);
-  return [
-    ["track_id", track.id],
-    ["class_id", track.classId],
-    ["class_name", track.className],
-    ["sightings", track.sightings],
-    ["max_confidence", toPercent(track.confidence.best)],
-    ["mean_confidence", toPercent(track.confidence.mean)],
-    ["min_confidence", toPercent(track.confidence.least)],
-    ...(speedMps === null ? [] : ([["speed_mps", speedMps]] as const)),
-    ...(heading === null ? [] : ([["heading", heading]] as const)),
-    ...(errorM === null ? [] : ([["position_error_m", errorM]] as const)),
-  ];
+function writeData(track: WholeTrack, path: readonly PathPoint[]): string {
+  const values = describeTrack(track, path);
+  return DATA.filter((name) => values[name] !== null)
+    .map((name) => `<Data name="${name}"><value>${escapeXml(String(values[name]))}</value></Data>`)
+    .join("");
 }
-
-const writeData = ([name, value]: Data): string =>
-  `<Data name="${name}"><value>${escapeXml(String(value))}</value></Data>`;
 
 function writeGeometry(path: readonly PathPoint[]): string {
   if (path.length === 1) return `<Point><coordinates>${writePositions(path)}</coordinates></Point>`;

@@ -1,28 +1,33 @@
-/** The path of a track over the ground. */
+/** The path of a track over the ground, and the properties of a track in map formats. */
 import type { TrackPoint, TrackSpot } from "../schemas/track-report.ts";
-import { roundAngle, roundMetres } from "./format.ts";
+import { roundAngle, roundMetres, toPercent, toTime, type WholeTrack } from "./format.ts";
 
 export interface PathPoint extends TrackSpot {
   readonly timeMs: number;
 }
 
-/** The last known motion, rounded. */
-export interface Motion {
-  readonly speedMps: number | null;
-  readonly heading: number | null;
-  readonly errorM: number | null;
-}
-
 export const findPath = (points: readonly TrackPoint[]): readonly PathPoint[] =>
   points.flatMap(({ timeMs, spot }) => (spot === null ? [] : [{ timeMs, ...spot }]));
 
-export function findMotion(path: readonly PathPoint[]): Motion {
+/** Speed and heading are the last known ones. */
+export function describeTrack(track: WholeTrack, path: readonly PathPoint[]) {
   const moving = path.findLast(({ speedMps }) => speedMps !== null);
   const errorM = path.at(-1)?.errorM ?? null;
   return {
-    speedMps: moving?.speedMps == null ? null : roundMetres(moving.speedMps),
+    track_id: track.id,
+    class_id: track.classId,
+    class_name: track.className,
+    first_seen: toTime(track.firstSeenMs),
+    last_seen: toTime(track.lastSeenMs),
+    is_live: track.isLive,
+    sightings: track.sightings,
+    max_confidence: toPercent(track.confidence.best),
+    mean_confidence: toPercent(track.confidence.mean),
+    min_confidence: toPercent(track.confidence.least),
+    bbox_pixels: track.box,
+    speed_mps: moving?.speedMps == null ? null : roundMetres(moving.speedMps),
     heading: moving?.heading == null ? null : roundAngle(moving.heading),
-    errorM: errorM === null ? null : roundMetres(errorM),
+    position_error_m: errorM === null ? null : roundMetres(errorM),
   };
 }
 

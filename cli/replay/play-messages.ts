@@ -32,11 +32,11 @@ export async function playMessages(
   { reporter, terminal, isQuiet, signal }: MessagesView,
 ): Promise<void> {
   const scenes = new Scenes();
-  const restore = (finding: AlertEvent): AlertEvent => ({
-    ...finding,
-    tracks: finding.tracks.map((entry) => scenes.restore(entry)),
-  });
-  const handler = new AlertsHandler({ rules }, async (finding) => replay.find(restore(finding)), SILENT);
+  const send = async (_: string, message: object): Promise<void> => {
+    const finding = message as AlertEvent;
+    replay.find({ ...finding, tracks: finding.tracks.map((entry) => scenes.restore(entry)) });
+  };
+  const handler = new AlertsHandler({ rules }, { send, log: SILENT });
   const progress = isQuiet || !terminal.isLive ? null : new Progress(terminal, "messages");
   const onCut = (text: string): void => reporter.warn(text, { type: "cut", text });
   let count = 0;

@@ -2,7 +2,7 @@
 import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { describeEvent } from "../../server/alerts/alert-writer.ts";
+import { describeEvent } from "../../server/alerts/alerts.ts";
 import { ReplayedSubscription, type TimedNotification } from "../../server/webhooks/collectors.ts";
 import type { Mark } from "./draw-timeline.ts";
 import type { Outlet, PatchFolder } from "./outlet.ts";

@@ -4,6 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { html, type Markup } from "../html.ts";
 import { focusContent, route } from "../router.ts";
+import type { useSubmit } from "./form.ts";
+import { Failed } from "./states.ts";
 import { Copyable } from "./toasts.ts";
 
 interface DialogProps {
@@ -30,6 +32,21 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     </dialog>
   `;
 }
+
+interface FormDialogProps extends DialogProps, Omit<ReturnType<typeof useSubmit>, "clearError"> {
+  /** Label of the button. */
+  readonly action: string;
+}
+
+/** A form with its fields, the error of its last submission, and its buttons. */
+export const FormDialog = ({ title, action, children, error, isBusy, submit, onClose }: FormDialogProps) => html`
+  <${Dialog} title=${title} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <div class="body">${children}${error !== null && html`<${Failed} error=${error} />`}</div>
+      <footer><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${isBusy}>${action}</button></footer>
+    </form>
+  </${Dialog}>
+`;
 
 interface Question {
   readonly title: string;

@@ -8,12 +8,13 @@ interface TableProps<T> {
   readonly rows: readonly T[];
   /** The first one names the row. */
   readonly columns: readonly Column<T>[];
-  keyOf(row: T): string;
+  /** Default: its uuid. */
+  keyOf?(row: T): string;
   /** Buttons and links of a row. */
   actions?(row: T): Markup;
 }
 
-export const Table = <T>({ label, rows, columns, keyOf, actions }: TableProps<T>) => html`
+export const Table = <T>({ label, rows, columns, keyOf = uuidOf, actions }: TableProps<T>) => html`
   <table class="cards" aria-label=${label}>
     <thead><tr>${columns.map(([name]) => html`<th>${name}</th>`)}${actions && html`<th><span class="unseen">Actions</span></th>`}</tr></thead>
     <tbody>${rows.map(
@@ -27,4 +28,4 @@ export const Table = <T>({ label, rows, columns, keyOf, actions }: TableProps<T>
   </table>
 `;
 
-export const keyByUuid = ({ uuid }: { readonly uuid: string }): string => uuid;
+const uuidOf = (row: unknown): string => (row as { readonly uuid: string }).uuid;

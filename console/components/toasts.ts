@@ -4,15 +4,9 @@ import { html } from "../html.ts";
 import { toApiError } from "../poller.ts";
 import { toSentence } from "./format.ts";
 
-interface Toast {
-  readonly id: number;
-  readonly text: string;
-  readonly isError: boolean;
-}
-
 const MAX_TOASTS = 4;
 const SHOWN_MS = 4_000;
-const toasts = signal<readonly Toast[]>([]);
+const toasts = signal<readonly { id: number; text: string; isError: boolean }[]>([]);
 let last = 0;
 
 const close = (id: number): void => {

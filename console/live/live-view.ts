@@ -28,7 +28,7 @@ export function LiveView({ processUuid, note, ...handlers }: LiveViewProps) {
     const pairing = new Pairing();
     const painter = new Painter(() => canvas.current);
     const closeFeed = openFeed(processUuid, {
-      onFrame: (frame) => {
+      onItem: (frame) => {
         setInterruption(null);
         painter.paint(pairing.addFrame(frame));
       },

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { html } from "../html.ts";
 import { request } from "../session.ts";
 import { EventParser, type FeedFrame, FeedParser, type ServerEvent } from "./parsers.ts";
-import { openStream } from "./stream.ts";
+import { openStream, type StreamOptions } from "./stream.ts";
 
 const FRAME_TIMEOUT_MS = 15_000;
 /** Without HTTP/2, browsers open six connections to a server; the page itself needs some of them. */
@@ -15,20 +15,12 @@ const feedPath = (processUuid: string): string => `/process/${processUuid}/feed?
 export const openEvents = (processUuid: string, onItem: (event: ServerEvent) => void): (() => void) =>
   openStream({ request, path: `/process/${processUuid}/events`, createParser: () => new EventParser(), onItem });
 
-interface FeedHandlers {
-  onFrame(frame: FeedFrame): void;
-  onInterruption(text: string): void;
-}
-
 /** Frames, only while the tab is visible: they cost the service an encoder. Returns a function that closes the stream. */
-export function openFeed(processUuid: string, { onFrame: onItem, onInterruption }: FeedHandlers): () => void {
-  const options = {
-    request,
-    path: feedPath(processUuid),
-    createParser: () => new FeedParser(),
-    onItem,
-    onInterruption,
-  };
+export function openFeed(
+  processUuid: string,
+  handlers: Pick<StreamOptions<FeedFrame>, "onItem" | "onInterruption">,
+): () => void {
+  const options = { request, path: feedPath(processUuid), createParser: () => new FeedParser(), ...handlers };
   let close: (() => void) | null = null;
   const stop = (): void => {
     close?.();

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { AlertEvent, type AlertRule } from "../../schemas/alerts.ts";
 import type { Track } from "../../schemas/detections.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import { MOST_PATCH_BYTES } from "../../schemas/track-report.ts";
 import { compiledText, start } from "../../test/graph.fixture.ts";
 import type { PicturePart } from "../element.ts";
@@ -27,11 +28,11 @@ function alerting(
   const warnings: string[] = [];
   const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) };
   const taken: PicturePart[] = [];
-  const send = async (finding: AlertEvent) => {
+  const send = async (_: string, finding: JsonRecord) => {
     assert.ok(validate(finding), JSON.stringify(validate.errors));
-    sent.push(structuredClone(finding));
+    sent.push(structuredClone(finding) as unknown as AlertEvent);
   };
-  const handler = new AlertsHandler({ rules }, send, log);
+  const handler = new AlertsHandler({ rules }, { send, log });
   const show = async (ms: number, objects: Track[], { ended = [], inferred = true, places }: Shown = {}) => {
     const before = sent.length;
     await handler.process({

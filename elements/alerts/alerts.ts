@@ -5,7 +5,7 @@
  * keep their state.
  */
 import { Type } from "typebox";
-import { ALERT_CHANNEL, AlertRule, MOST_RULES } from "../../schemas/alerts.ts";
+import { AlertRule, MOST_RULES } from "../../schemas/alerts.ts";
 import { defineElement } from "../element.ts";
 
 export default defineElement({
@@ -50,6 +50,6 @@ chains:
   preload: () => import("./handler.ts"),
   async create(properties, services) {
     const { AlertsHandler } = await import("./handler.ts");
-    return new AlertsHandler(properties, (finding) => services.send(ALERT_CHANNEL, finding as never), services.log);
+    return new AlertsHandler(properties, services);
   },
 });

@@ -1,13 +1,13 @@
 /** Evaluates the rules on every frame and sends what they find, with the best image of each matching track. */
 import { isDeepStrictEqual } from "node:util";
-import type { AlertEvent, AlertRule } from "../../schemas/alerts.ts";
+import { ALERT_CHANNEL, type AlertEvent, type AlertRule } from "../../schemas/alerts.ts";
 import { describeTrack } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Places } from "../../schemas/places.ts";
 import { MOST_PATCH_BYTES, MOST_PATCH_PIXELS } from "../../schemas/track-report.ts";
 import { choosePatch, isClearlyBetter, type PatchRegion, ratePatch } from "../../vision/patch.ts";
-import type { Frame, Handler, Log } from "../element.ts";
+import type { Frame, Handler, Services } from "../element.ts";
 import type { Evaluator, RuleMatch, Scene, Sighting } from "./alert-type.ts";
 import { checkRule } from "./types.ts";
 
@@ -24,23 +24,20 @@ const MAX_BACK_MS = 1_000;
 /** In the time of the frames. */
 const WARN_EVERY_MS = 10_000;
 
-type SendEvent = (finding: AlertEvent) => Promise<void>;
 type RuleEvent = RuleMatch & { readonly rule: ActiveRule };
 
 /** Reads `tracks` and `places`. */
 export class AlertsHandler implements Pick<Handler, "flush"> {
-  readonly #send: SendEvent;
-  readonly #log: Log;
+  readonly #services: Pick<Services, "send" | "log">;
   readonly #patches = new Patches();
   #rules: readonly ActiveRule[];
   #timeMs = Number.NEGATIVE_INFINITY;
   #warnedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws for an invalid rule. */
-  constructor({ rules }: AlertsProperties, send: SendEvent, log: Log) {
+  constructor({ rules }: AlertsProperties, services: Pick<Services, "send" | "log">) {
     this.#rules = openRules(rules);
-    this.#send = send;
-    this.#log = log;
+    this.#services = services;
   }
 
   process(frame: AlertsFrame): Promise<void> | undefined {
@@ -99,7 +96,8 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
       const reason = error instanceof Error ? error.message : String(error);
       if (!frame.signal.aborted) this.#warn(`track image failed: ${reason}`);
     }
-    for (const event of sent) await this.#send(this.#describe(event, frame, scene.timeMs));
+    for (const event of sent)
+      await this.#services.send(ALERT_CHANNEL, this.#describe(event, frame, scene.timeMs) as unknown as JsonRecord);
   }
 
   #describe(found: RuleEvent, { inputSize }: AlertsFrame, timeMs: number): AlertEvent {
@@ -117,7 +115,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
   #warn(message: string): void {
     if (this.#timeMs - this.#warnedMs < WARN_EVERY_MS) return;
     this.#warnedMs = this.#timeMs;
-    this.#log.warn(message);
+    this.#services.log.warn(message);
   }
 }
 

@@ -98,7 +98,8 @@ function chooseCentres(traits: Triples, count: number): Triples {
   return Float32Array.from(chosen.flatMap((index) => [...tripleOf(traits, index)]));
 }
 
-function findLargest(values: Float32Array): number {
+/** Its index. */
+export function findLargest(values: Float32Array): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i;
   return best;

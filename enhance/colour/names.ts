@@ -1,119 +1,22 @@
 /** Common colour names for cars and clothes, with samples in light and in shade. */
-import { differenceOf, type Lab, type Rgb, toLab } from "./lab.ts";
+import { differenceOf, type Lab, toLab } from "./lab.ts";
 
 const SAMPLES = {
-  black: [
-    [8, 8, 10],
-    [28, 28, 30],
-    [24, 26, 34],
-    [36, 34, 34],
-  ],
-  grey: [
-    [62, 62, 64],
-    [84, 85, 87],
-    [106, 107, 110],
-    [126, 127, 130],
-    [96, 100, 110],
-    [108, 104, 100],
-  ],
-  silver: [
-    [148, 150, 153],
-    [168, 170, 173],
-    [186, 188, 192],
-    [160, 166, 174],
-  ],
-  white: [
-    [208, 208, 210],
-    [228, 228, 228],
-    [245, 245, 245],
-    [255, 255, 255],
-    [214, 220, 230],
-  ],
-  red: [
-    [200, 20, 30],
-    [150, 15, 25],
-    [110, 18, 28],
-    [78, 18, 26],
-    [225, 60, 55],
-    [180, 50, 55],
-    [130, 45, 52],
-    [235, 35, 15],
-    [118, 40, 44],
-    [88, 42, 36],
-  ],
-  orange: [
-    [240, 120, 20],
-    [210, 95, 25],
-    [255, 150, 50],
-    [185, 100, 30],
-    [150, 78, 16],
-    [118, 58, 12],
-    [225, 140, 60],
-  ],
-  yellow: [
-    [250, 210, 30],
-    [225, 185, 20],
-    [255, 235, 90],
-    [195, 165, 40],
-    [240, 220, 120],
-  ],
-  beige: [
-    [215, 200, 170],
-    [190, 174, 142],
-    [226, 214, 188],
-    [166, 150, 122],
-  ],
-  brown: [
-    [92, 62, 42],
-    [120, 82, 56],
-    [66, 46, 36],
-    [140, 106, 80],
-    [104, 84, 66],
-  ],
-  green: [
-    [30, 120, 50],
-    [20, 72, 40],
-    [90, 160, 80],
-    [130, 190, 60],
-    [50, 84, 60],
-    [84, 110, 70],
-    [20, 46, 32],
-  ],
-  turquoise: [
-    [50, 170, 170],
-    [30, 118, 122],
-    [110, 200, 195],
-    [90, 150, 150],
-  ],
-  blue: [
-    [30, 60, 150],
-    [20, 34, 80],
-    [60, 110, 190],
-    [110, 160, 210],
-    [36, 50, 100],
-    [70, 92, 132],
-    [22, 28, 56],
-    [12, 18, 34],
-    [40, 70, 180],
-    [80, 130, 170],
-    [185, 208, 220],
-    [150, 185, 202],
-    [38, 50, 66],
-    [54, 64, 84],
-  ],
-  purple: [
-    [90, 40, 120],
-    [122, 72, 150],
-    [58, 32, 78],
-    [150, 110, 180],
-  ],
-  pink: [
-    [236, 130, 170],
-    [230, 90, 150],
-    [245, 182, 196],
-    [220, 120, 140],
-  ],
-} as const satisfies Readonly<Record<string, readonly Rgb[]>>;
+  black: "08080a 1c1c1e 181a22 242222",
+  grey: "3e3e40 545557 6a6b6e 7e7f82 60646e 6c6864",
+  silver: "949699 a8aaad babcc0 a0a6ae",
+  white: "d0d0d2 e4e4e4 f5f5f5 ffffff d6dce6",
+  red: "c8141e 960f19 6e121c 4e121a e13c37 b43237 822d34 eb230f 76282c 582a24",
+  orange: "f07814 d25f19 ff9632 b9641e 964e10 763a0c e18c3c",
+  yellow: "fad21e e1b914 ffeb5a c3a528 f0dc78",
+  beige: "d7c8aa beae8e e2d6bc a6967a",
+  brown: "5c3e2a 785238 422e24 8c6a50 685442",
+  green: "1e7832 144828 5aa050 82be3c 32543c 546e46 142e20",
+  turquoise: "32aaaa 1e767a 6ec8c3 5a9696",
+  blue: "1e3c96 142250 3c6ebe 6ea0d2 243264 465c84 161c38 0c1222 2846b4 5082aa b9d0dc 96b9ca 263242 364054",
+  purple: "5a2878 7a4896 3a204e 966eb4",
+  pink: "ec82aa e65a96 f5b6c4 dc788c",
+} as const;
 
 export type ColourName = keyof typeof SAMPLES;
 export const COLOUR_NAMES = Object.keys(SAMPLES) as readonly ColourName[];
@@ -123,7 +26,12 @@ const GREYS: readonly ColourName[] = ["black", "grey", "silver", "white"];
 
 export const isGrey = (name: ColourName): boolean => GREYS.includes(name);
 
-const known = COLOUR_NAMES.flatMap((name) => SAMPLES[name].map((rgb) => ({ name, lab: toLab(rgb) })));
+const known = COLOUR_NAMES.flatMap((name) =>
+  SAMPLES[name].split(" ").map((hex) => {
+    const [red = 0, green = 0, blue = 0] = Buffer.from(hex, "hex");
+    return { name, lab: toLab([red, green, blue]) };
+  }),
+);
 
 /** The closest of the names that fit. */
 export function nameColour(lab: Lab, fits: (name: ColourName) => boolean = () => true): ColourName {

@@ -1,5 +1,4 @@
 /** Reads the number plate of a vehicle: locates text, keeps plate-shaped regions, and accepts text that is read consistently. */
-import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { ModelFault } from "../../models/fault.ts";
 import { loadOnnxruntime, openSession } from "../../models/onnxruntime.ts";
 import { openPlates } from "../../models/plates.ts";
@@ -107,10 +106,6 @@ function openLater(file: string): Run {
 async function open(file: string): Promise<Run> {
   const { Tensor: Values } = await loadOnnxruntime();
   const session = await openSession({ onnx: file, isConverted: false, threads: 1, providers: ["cpu"] });
-  return runWith(session, Values);
-}
-
-function runWith(session: InferenceSession, Values: typeof Tensor): Run {
   const [input = "", output = ""] = [session.inputNames[0], session.outputNames[0]];
   return async ({ data, width, height }) => {
     const results = await session.run({ [input]: new Values("float32", data, [1, 3, height, width]) });

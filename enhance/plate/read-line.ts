@@ -1,5 +1,6 @@
 /** Decodes a line of text from the network's output per column, and decides whether it is a plate. Pure. */
 import type { Plate } from "../../schemas/enhancement.ts";
+import { findLargest } from "../colour/lab.ts";
 import type { TextRegion } from "./text-regions.ts";
 
 export interface Line {
@@ -32,12 +33,6 @@ export function readLine(probabilities: Float32Array, classes: number): Line | n
   if (kept.length === 0) return null;
   const mean = kept.reduce((sum, one) => sum + one, 0) / kept.length;
   return { text: [...text].filter(isKept).join(""), least: Math.min(...kept), mean };
-}
-
-function findLargest(values: Float32Array): number {
-  let best = 0;
-  for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i;
-  return best;
 }
 
 /** The network has 6,624 classes. These are the characters of plates in PP-OCR's dictionary for Chinese and English. */

@@ -3,8 +3,7 @@
  * after a while without requests.
  */
 import type { HubSettings } from "../../schemas/hub.ts";
-import { StreamRejected } from "../errors.ts";
-import { type HttpAnswer, textAnswer } from "../http.ts";
+import { type HttpAnswer, StreamRejected, textAnswer } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Streams, shareOf } from "../streams.ts";
 import { MEDIA_PLAYLIST, MULTIVARIANT_PLAYLIST, writeMedia, writeMultivariant } from "./playlist.ts";
@@ -47,13 +46,13 @@ export class Hls {
 
   #find(path: string, file: string): HlsStream {
     const known = this.#streams.get(path);
-    if (known !== undefined && !known.isEnded) return known;
+    if (known !== undefined && !known.window.isEnded) return known;
     if (!PLAYLISTS.includes(file)) {
       if (known === undefined) throw new StreamRejected("not_live", `no HLS of ${path}: request its playlist first`);
       return known;
     }
     try {
-      return this.#start(path, known?.nextNumber ?? 0);
+      return this.#start(path, known?.window.growingNumber ?? 0);
     } catch (error) {
       // Viewers who were watching when the stream ended see its end; new viewers do not.
       if (known !== undefined && file === MEDIA_PLAYLIST) return known;
@@ -111,23 +110,14 @@ class HlsStream {
   readonly segmenter: Segmenter;
   /** Removes the reader from the stream. */
   leave: () => void = () => {};
-  readonly #window: Window;
+  readonly window: Window;
   readonly #blocked: BlockedRequests;
   #requestedAtMs = performance.now();
 
   constructor(readersPerStream: number, window: Window) {
-    this.#window = window;
+    this.window = window;
     this.#blocked = new BlockedRequests(readersPerStream * REQUESTS_PER_VIEWER);
     this.segmenter = new Segmenter(window, () => this.#blocked.check());
-  }
-
-  get isEnded(): boolean {
-    return this.#window.isEnded;
-  }
-
-  /** The lowest number for a segment of the next window. */
-  get nextNumber(): number {
-    return this.#window.growingNumber;
   }
 
   /** Time since the last request; 0 while one is blocked. */
@@ -143,19 +133,19 @@ class HlsStream {
     const onward = token === null ? "" : `?token=${encodeURIComponent(token)}`;
     if (file === MEDIA_PLAYLIST) return this.#answerMedia(onward, query, signal);
     if (file !== MULTIVARIANT_PLAYLIST) return this.#answerFile(file, signal);
-    const { init } = this.#window;
+    const { init } = this.window;
     if (init === null) return textAnswer(503, "the stream has not started yet");
-    return playlist(writeMultivariant(this.#window, init, onward), "no-cache");
+    return playlist(writeMultivariant(this.window, init, onward), "no-cache");
   }
 
   close(): void {
     this.leave();
-    this.#window.end();
+    this.window.end();
     this.#blocked.release();
   }
 
   async #answerMedia(onward: string, query: URLSearchParams, signal: AbortSignal): Promise<HttpAnswer> {
-    const window = this.#window;
+    const window = this.window;
     const wanted = readWanted(query);
     if (wanted === "invalid")
       return textAnswer(400, "_HLS_msn and _HLS_part must be numbers, and _HLS_part requires _HLS_msn");
@@ -176,7 +166,7 @@ class HlsStream {
   }
 
   async #answerFile(file: string, signal: AbortSignal): Promise<HttpAnswer> {
-    const window = this.#window;
+    const window = this.window;
     const [, name, kind, digits] = FILE.exec(file) ?? [];
     const number = Number(digits);
     if (name !== window.name) return notFound();
@@ -195,18 +185,18 @@ class HlsStream {
 
   #media(body: Buffer | undefined): HttpAnswer {
     if (body === undefined) return notFound();
-    const cacheSeconds = (CACHE_TARGETS * this.#window.maxSegmentUs) / 1e6;
+    const cacheSeconds = (CACHE_TARGETS * this.window.maxSegmentUs) / 1e6;
     return { status: 200, headers: { "content-type": "video/mp4", "cache-control": cacheFor(cacheSeconds) }, body };
   }
 
   /** draft 6.2.5.2: a part beyond the last one of its segment is the first one of the next. */
   #has({ segment, part }: Wanted): boolean {
-    const { growing, growingNumber } = this.#window;
+    const { growing, growingNumber } = this.window;
     if (segment > growingNumber) return false;
     const count = growing?.parts.length ?? 0;
     if (segment === growingNumber) return part !== null && count > part;
     if (part === null || segment + 1 < growingNumber) return true;
-    const { length } = this.#window.findSegment(segment)?.parts ?? [];
+    const { length } = this.window.findSegment(segment)?.parts ?? [];
     return length === undefined || part < length || count > 0;
   }
 }

@@ -57,18 +57,20 @@ export class Window {
   /** Part of every file name, so that caches do not confuse files of different windows. */
   readonly name: string;
   readonly #maxBytes: () => number;
+  init: InitSegment | null = null;
+  growing: Growing | null = null;
+  /** Number of the next part. */
+  nextPart = 0;
+  /** The stream has ended. */
+  isEnded = false;
   #done: Segment[] = [];
-  #growing: Growing | null = null;
-  #init: InitSegment | null = null;
   #nextSegment: number;
-  #nextPart = 0;
   #bytes = 0;
   #targets: Targets | null = null;
   #droppedDiscontinuities = 0;
   #maxPartUs = PART_US;
   /** Every segment ended before a keyframe. */
   #isRegular = true;
-  #isEnded = false;
   /** A viewer waits for the first playlist. */
   isWanted = false;
 
@@ -79,27 +81,9 @@ export class Window {
     this.#maxBytes = maxBytes;
   }
 
-  get init(): InitSegment | null {
-    return this.#init;
-  }
-
-  get growing(): Segment | null {
-    return this.#growing;
-  }
-
   /** Number of the growing segment, or of the next one. */
   get growingNumber(): number {
-    return this.#growing?.number ?? this.#nextSegment;
-  }
-
-  /** Number of the next part. */
-  get nextPart(): number {
-    return this.#nextPart;
-  }
-
-  /** The stream has ended. */
-  get isEnded(): boolean {
-    return this.#isEnded;
+    return this.growing?.number ?? this.#nextSegment;
   }
 
   /** At least one segment is complete. */
@@ -123,8 +107,7 @@ export class Window {
 
   /** The highest bit rate of a segment. */
   get peakBitrate(): number {
-    const segments = this.#growing === null ? this.#done : [...this.#done, this.#growing];
-    const rates = segments.map(({ bytes, durationUs }) => (durationUs === 0 ? 0 : (bytes * 8e6) / durationUs));
+    const rates = this.#segments.map(({ bytes, durationUs }) => (durationUs === 0 ? 0 : (bytes * 8e6) / durationUs));
     return Math.ceil(Math.max(0, ...rates));
   }
 
@@ -151,8 +134,7 @@ export class Window {
   }
 
   findPart(number: number): Part | null {
-    const segments = this.#growing === null ? this.#done : [...this.#done, this.#growing];
-    for (const { parts } of segments) {
+    for (const { parts } of this.#segments) {
       const found = parts[number - (parts[0]?.number ?? 0)];
       if (found?.number === number) return found;
     }
@@ -160,20 +142,20 @@ export class Window {
   }
 
   findInit(number: number): InitSegment | null {
-    const inits = [this.#init, ...this.#done.map(({ init }) => init)];
+    const inits = [this.init, ...this.#done.map(({ init }) => init)];
     return inits.find((init) => init?.number === number) ?? null;
   }
 
   /** For the next segments; the previous one must have ended. */
   setInit(data: Buffer, tracks: Tracks): void {
-    this.#init = { number: (this.#init?.number ?? -1) + 1, data, tracks };
+    this.init = { number: (this.init?.number ?? -1) + 1, data, tracks };
   }
 
   /** `captureMs`: of the first picture. */
   addPart({ data, durationUs, hasKey }: Fragment, captureMs: number): void {
-    if (this.#init === null) return;
-    const growing = this.#growing ?? this.#beginSegment(this.#init, captureMs);
-    growing.parts.push({ number: this.#nextPart++, data, durationUs, hasKey });
+    if (this.init === null) return;
+    const growing = this.growing ?? this.#beginSegment(this.init, captureMs);
+    growing.parts.push({ number: this.nextPart++, data, durationUs, hasKey });
     growing.durationUs += durationUs;
     growing.bytes += data.length;
     this.#bytes += data.length;
@@ -181,24 +163,28 @@ export class Window {
   }
 
   endSegment(isBeforeKey: boolean): void {
-    if (this.#growing === null) return;
-    this.#done.push(this.#growing);
-    this.#growing = null;
+    if (this.growing === null) return;
+    this.#done.push(this.growing);
+    this.growing = null;
     this.#isRegular &&= isBeforeKey;
     this.#trim();
   }
 
   end(): void {
     this.endSegment(true);
-    this.#isEnded = true;
+    this.isEnded = true;
+  }
+
+  get #segments(): readonly Segment[] {
+    return this.growing === null ? this.#done : [...this.#done, this.growing];
   }
 
   #beginSegment(init: InitSegment, captureMs: number): Growing {
     const before = this.#done.at(-1);
     const isDiscontinuous = before !== undefined && before.init !== init;
     const number = this.#nextSegment++;
-    this.#growing = { number, init, isDiscontinuous, captureMs, parts: [], durationUs: 0, bytes: 0 };
-    return this.#growing;
+    this.growing = { number, init, isDiscontinuous, captureMs, parts: [], durationUs: 0, bytes: 0 };
+    return this.growing;
   }
 
   #chooseTargets(): Targets {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { RecordedSegment } from "../../schemas/hub.ts";
-import { Recorder, type RecorderOptions } from "./recorder.ts";
-import type { RecordingMessage } from "./writer.ts";
+import { Recorder } from "./recorder.ts";
+import type { RecorderOptions, RecordingMessage } from "./writer.ts";
 
 export class TestRecording {
   readonly folder: string;

@@ -6,23 +6,7 @@ import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { type Fragment, Fragmenter } from "../../media/mp4/fragmenter.ts";
 import { describeBug, guardBy, INTERNAL_ERROR } from "../errors.ts";
 import type { Reader } from "../live-stream.ts";
-import type { Log } from "../log.ts";
-import { Disk, type RecordingMessage, type SegmentStart, Writer } from "./writer.ts";
-
-export interface RecorderOptions {
-  /** Name of the recording and of its folder. */
-  readonly recording: string;
-  /** Of the stream. */
-  readonly path: string;
-  /** Root of all recordings: `<folder>/<recording>/<index>.mp4`. */
-  readonly folder: string;
-  readonly segmentSeconds: number;
-  readonly reserveBytes: number;
-  /** Bytes that may be queued for the disk. */
-  readonly readerBytes: number;
-  readonly notify: (message: RecordingMessage) => void;
-  readonly log: Log;
-}
+import { type RecorderOptions, type SegmentStart, Writer } from "./writer.ts";
 
 const FRAGMENT_US = 500_000;
 /** A keyframe starts a fragment, to seek to, if the last one that did is this old. */
@@ -37,6 +21,10 @@ const LATE_AUDIO_US = 1_000_000;
 const NAME = /^[A-Za-z0-9_-]+$/;
 
 export class Recorder implements Reader {
+  /** Pictures that the disk was too slow for. */
+  missed = 0;
+  /** Resolves when everything is written and reported. */
+  readonly done: Promise<void>;
   readonly #options: RecorderOptions;
   readonly #writer: Writer;
   readonly #holdTimer: NodeJS.Timeout;
@@ -49,7 +37,6 @@ export class Recorder implements Reader {
   #keyUs = 0;
   #heldSinceMs = 0;
   #needsKey = true;
-  #missed = 0;
   #loggedMissed = 0;
   #isEnded = false;
 
@@ -57,7 +44,8 @@ export class Recorder implements Reader {
   constructor(options: RecorderOptions) {
     if (!NAME.test(options.recording)) throw new Error(`invalid recording name ${options.recording}`);
     this.#options = options;
-    this.#writer = new Writer({ ...options, disk: new Disk(options.folder, options.reserveBytes) });
+    this.#writer = new Writer(options);
+    this.done = this.#writer.done;
     const guard = guardBy((error) => {
       options.log("error", "recording failed", { path: options.path, error: describeBug(error) });
       this.stop(INTERNAL_ERROR);
@@ -67,16 +55,6 @@ export class Recorder implements Reader {
       HOLD_CHECK_MS,
     );
     this.#holdTimer.unref();
-  }
-
-  /** Pictures that the disk was too slow for. */
-  get missed(): number {
-    return this.#missed;
-  }
-
-  /** Resolves when everything is written and reported. */
-  get done(): Promise<void> {
-    return this.#writer.done;
   }
 
   setTracks(tracks: Tracks): void {
@@ -121,7 +99,7 @@ export class Recorder implements Reader {
   #acceptPicture(unit: AccessUnit, tracks: Tracks): boolean {
     if (this.#needsKey) {
       if (!unit.isKey || this.#writer.queuedBytes > this.#options.readerBytes / 2) {
-        if (this.#fragmenter !== null) this.#missed += 1;
+        if (this.#fragmenter !== null) this.missed += 1;
         return false;
       }
       this.#needsKey = false;
@@ -165,9 +143,9 @@ export class Recorder implements Reader {
   }
 
   #logMissed(): void {
-    const pictures = this.#missed - this.#loggedMissed;
+    const pictures = this.missed - this.#loggedMissed;
     if (pictures === 0) return;
-    this.#loggedMissed = this.#missed;
+    this.#loggedMissed = this.missed;
     const { path, recording } = this.#options;
     this.#options.log("warn", "disk too slow: recording lost pictures", { path, recording, pictures });
   }

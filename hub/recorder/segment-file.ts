@@ -20,17 +20,18 @@ export interface Label {
 const LABEL_UUID = Buffer.from("d8b1d7d24f2c4a3b9c16a7e1f3b05c42", "hex");
 
 export class SegmentFile {
+  /** Written so far. */
+  bytes: number;
   readonly #file: FileHandle;
   readonly #head: Buffer;
   /** Those that start with a keyframe, and the newest. */
   readonly #fragments: IntactFragment[] = [];
   #endUs = 0;
-  #bytes: number;
 
   private constructor(file: FileHandle, head: Buffer, { bytes, fragments }: Pick<Intact, "bytes" | "fragments">) {
     this.#file = file;
     this.#head = head;
-    this.#bytes = bytes;
+    this.bytes = bytes;
     for (const fragment of fragments) this.#remember(fragment);
   }
 
@@ -53,10 +54,6 @@ export class SegmentFile {
   /** Continues a file that its writer did not finish, truncated to its intact part. */
   static resume(file: FileHandle, head: Buffer, intact: Intact): SegmentFile {
     return new SegmentFile(file, head, intact);
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   get durationMs(): number {
@@ -85,18 +82,18 @@ export class SegmentFile {
   }
 
   async #undoOnError(work: () => Promise<void>): Promise<void> {
-    const before = this.#bytes;
+    const before = this.bytes;
     try {
       await work();
     } catch (error) {
-      this.#bytes = before;
+      this.bytes = before;
       await this.#file.truncate(before).catch(() => {});
       throw error;
     }
   }
 
   #rememberWritten({ data, ...times }: Fragment): void {
-    this.#remember({ ...times, offset: this.#bytes - data.length, bytes: data.length });
+    this.#remember({ ...times, offset: this.bytes - data.length, bytes: data.length });
   }
 
   #remember(fragment: IntactFragment): void {
@@ -111,9 +108,9 @@ export class SegmentFile {
   async #write(data: Buffer): Promise<void> {
     let at = 0;
     while (at < data.length) {
-      const { bytesWritten } = await this.#file.write(data, at, data.length - at, this.#bytes);
+      const { bytesWritten } = await this.#file.write(data, at, data.length - at, this.bytes);
       at += bytesWritten;
-      this.#bytes += bytesWritten;
+      this.bytes += bytesWritten;
     }
   }
 }

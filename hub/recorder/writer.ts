@@ -7,18 +7,25 @@ import { join } from "node:path";
 import type { Tracks } from "../../media/access-unit.ts";
 import type { Fragment } from "../../media/mp4/fragmenter.ts";
 import type { HubMessage } from "../../schemas/hub.ts";
+import type { Log } from "../log.ts";
 import { SegmentFile } from "./segment-file.ts";
 
 export type RecordingMessage = Extract<HubMessage, { type: "segment" | "recorded" }>;
 
-export interface WriterOptions {
+export interface RecorderOptions {
+  /** Name of the recording and of its folder. */
   readonly recording: string;
   /** Of the stream. */
   readonly path: string;
-  /** Root of all recordings. */
+  /** Root of all recordings: `<folder>/<recording>/<index>.mp4`. */
   readonly folder: string;
-  readonly disk: Disk;
+  readonly segmentSeconds: number;
+  /** Of the disk, which recordings leave free. */
+  readonly reserveBytes: number;
+  /** Bytes that may be queued for the disk. */
+  readonly readerBytes: number;
   readonly notify: (message: RecordingMessage) => void;
+  readonly log: Log;
 }
 
 /** What a file starts with. */
@@ -32,20 +39,22 @@ const DISK_CHECK_MS = 1000;
 const FILE_NAME = /^(\d+)\.mp4$/;
 
 export class Writer {
-  readonly #options: WriterOptions;
+  readonly #options: RecorderOptions;
   readonly #folder: string;
   /** Resolves when everything is written and reported. */
   readonly done: Promise<void>;
   #resolveDone = () => {};
+  queuedBytes = 0;
+  /** Why writing has stopped. */
+  failure: string | null = null;
   #queue = Promise.resolve();
-  #queuedBytes = 0;
   #isEnded = false;
-  #failure: string | null = null;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
   #open: { readonly file: SegmentFile; readonly index: number; readonly start: SegmentStart } | null = null;
   #nextIndex: number | null = null;
   #notifiedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: WriterOptions) {
+  constructor(options: RecorderOptions) {
     this.#options = options;
     this.#folder = join(options.folder, options.recording);
     this.done = new Promise((resolve) => {
@@ -56,24 +65,15 @@ export class Writer {
     });
   }
 
-  get queuedBytes(): number {
-    return this.#queuedBytes;
-  }
-
-  /** Why writing has stopped. */
-  get failure(): string | null {
-    return this.#failure;
-  }
-
   /** `start`: the fragment starts a new file. */
   write(fragment: Fragment, start: SegmentStart | null): void {
     if (this.#isEnded) return;
     const bytes = fragment.data.length;
-    this.#queuedBytes += bytes;
+    this.queuedBytes += bytes;
     this.#enqueue(async () => {
-      this.#queuedBytes -= bytes;
-      if (this.#failure !== null) return;
-      await this.#options.disk.check();
+      this.queuedBytes -= bytes;
+      if (this.failure !== null) return;
+      await this.#checkDisk();
       if (start !== null) await this.#startFile(start, fragment);
       else await this.#open?.file.append(fragment);
       this.#notifySegment(start !== null);
@@ -85,7 +85,7 @@ export class Writer {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#enqueue(async () => {
-      if (this.#failure !== null) return;
+      if (this.failure !== null) return;
       await this.#finishFile();
       this.#conclude(detail);
     });
@@ -97,7 +97,7 @@ export class Writer {
 
   /** Keeps what is written. */
   async #fail(detail: string): Promise<void> {
-    this.#failure = detail;
+    this.failure = detail;
     this.#isEnded = true;
     await this.#finishFile().catch(() => {});
     this.#conclude(detail);
@@ -143,6 +143,19 @@ export class Writer {
     notify({ type: "segment", segment: { recording, path, index, startedAtMs: start.startedAtMs, durationMs, bytes } });
   }
 
+  /** Checks about once per second; rejects with `DiskFull`. */
+  async #checkDisk(): Promise<void> {
+    if (performance.now() - this.#checkedAtMs < DISK_CHECK_MS) return;
+    this.#checkedAtMs = performance.now();
+    const { folder, reserveBytes } = this.#options;
+    const { bavail, bsize } = await statfs(folder);
+    const free = bavail * bsize;
+    if (free >= reserveBytes) return;
+    throw new DiskFull(
+      `the disk has ${toMegabytes(free)} free, but ${toMegabytes(reserveBytes)} must stay free: delete recordings`,
+    );
+  }
+
   #conclude(detail: string | null): void {
     this.#options.notify({ type: "recorded", recording: this.#options.recording, stoppedAtMs: Date.now(), detail });
     this.#resolveDone();
@@ -151,31 +164,6 @@ export class Writer {
 
 /** The message is the reason that the user gets. */
 class DiskFull extends Error {}
-
-export class Disk {
-  readonly #folder: string;
-  readonly #reserveBytes: number;
-  readonly #now: () => number;
-  #checkedAtMs = Number.NEGATIVE_INFINITY;
-
-  constructor(folder: string, reserveBytes: number, now = () => performance.now()) {
-    this.#folder = folder;
-    this.#reserveBytes = reserveBytes;
-    this.#now = now;
-  }
-
-  /** Checks about once per second; rejects with `DiskFull`. */
-  async check(): Promise<void> {
-    if (this.#now() - this.#checkedAtMs < DISK_CHECK_MS) return;
-    this.#checkedAtMs = this.#now();
-    const { bavail, bsize } = await statfs(this.#folder);
-    const free = bavail * bsize;
-    if (free >= this.#reserveBytes) return;
-    throw new DiskFull(
-      `the disk has ${toMegabytes(free)} free, but ${toMegabytes(this.#reserveBytes)} must stay free: delete recordings`,
-    );
-  }
-}
 
 const toMegabytes = (bytes: number): string => `${Math.floor(bytes / 1e6)} MB`;
 

@@ -267,7 +267,7 @@ class RtmpSession {
   /** Sends the status and closes, after the client could read it. */
   #reject(streamId: number, status: Status, path = this.#publication?.path): void {
     if (this.#isClosing) return;
-    this.#deps.connections.countRejected();
+    this.#deps.connections.rejected += 1;
     this.#log("info", `rtmp publisher rejected: ${status.description}`, { path });
     this.#socket.write(Buffer.concat(writeChunks(makeStatus(streamId, status))));
     this.#end(status.description);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertPlayed, countSounds, digestPictures, makeClip, players } from "../rtsp/clients.fixture.ts";
-import { openRtsp } from "../rtsp/connection.ts";
+import { openRtsp } from "../rtsp/session.ts";
 import { ffmpeg, KEY, TestIngest } from "./rtmp.fixture.ts";
 
 const KEY_EVERY = 12;

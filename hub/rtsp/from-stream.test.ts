@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
-import { AUDIO, Player, squeeze, VIDEO } from "./from-stream.ts";
+import { squeeze } from "../live-stream.ts";
+import { AUDIO, Player, VIDEO } from "./from-stream.ts";
 import type { Delivery } from "./transport.ts";
 
 const TRACKS: Tracks = {

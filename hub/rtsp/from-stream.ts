@@ -7,7 +7,7 @@ import { payloadsOf, RtpSender } from "../../media/rtp/sender.ts";
 import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { StatusError } from "../errors.ts";
-import type { Reader } from "../live-stream.ts";
+import { type Reader, squeeze, type TimedUnit } from "../live-stream.ts";
 import {
   type Delivery,
   defaultChannels,
@@ -274,24 +274,4 @@ export class Player implements Reader {
       this.delivery.sendReport(index, sender.bye(Date.now(), lastUs));
     }
   }
-}
-
-export interface TimedUnit {
-  readonly unit: AccessUnit;
-  readonly timeUs: number;
-}
-
-const SQUEEZED_STEP_US = 1000;
-
-/**
- * New times for the cached pictures, which a player gets at once: with their own times it would stay behind by their
- * duration. They end just before the live pictures, one millisecond apart. In decoding order; cached audio is dropped.
- */
-export function squeeze(units: readonly AccessUnit[]): TimedUnit[] {
-  const pictures = units.filter(({ kind }) => kind === "video");
-  // Live pictures are displayed after this; cached ones that are displayed even later keep their times.
-  const liveUs = pictures.at(-1)?.dtsUs ?? 0;
-  const past = pictures.filter(({ ptsUs }) => ptsUs < liveUs).sort((a, b) => a.ptsUs - b.ptsUs);
-  const times = new Map(past.map((unit, i) => [unit, liveUs - (past.length - i) * SQUEEZED_STEP_US]));
-  return pictures.map((unit) => ({ unit, timeUs: Math.max(times.get(unit) ?? unit.ptsUs, unit.ptsUs) }));
 }

@@ -4,7 +4,7 @@ import { StreamRejected } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AccessClient, AccessRequest } from "../server-channel.ts";
 import { type StreamEvents, Streams } from "../streams.ts";
-import { openRtsp } from "./connection.ts";
+import { openRtsp } from "./session.ts";
 
 export const KEY = "a-key";
 

@@ -1,43 +1,35 @@
 /**
- * What one RTSP client does: describe and play, or announce and record. A connection has one session at a time, which ends
- * with the connection, so that its id is useless to other clients.
+ * RTSP (RFC 2326) over TCP. A client describes and plays, or announces and records; its requests are answered in order, and
+ * its packets passed on. A connection has one session at a time, which ends with it, so that its id is useless to other
+ * clients.
  */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { MediaError } from "../../media/access-unit.ts";
 import { readBasicPassword } from "../../media/rtsp/headers.ts";
-import type { RtspRequest } from "../../media/rtsp/message.ts";
+import { MessageReader, RtspError, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
 import { writeSdp } from "../../media/rtsp/sdp.ts";
-import type { SessionDeps } from "../connections.ts";
-import { describeBug, INTERNAL_ERROR, StatusError } from "../errors.ts";
+import { type ListenOptions, openTcpPort, type SessionDeps, type TcpPort } from "../connections.ts";
+import { describeBug, guardBy, INTERNAL_ERROR, type RejectionKind, StatusError, StreamRejected } from "../errors.ts";
 import { notLive } from "../live-stream.ts";
 import { type RequestUrl, readPath, readRequestUrl, splitTrack } from "../path.ts";
 import { Player, VIDEO } from "./from-stream.ts";
 import { Publisher, readAnnounced } from "./to-stream.ts";
 import type { Wire } from "./transport.ts";
 
-export interface RtspDeps extends SessionDeps {
+interface RtspOptions {
   /** Clients that only receive must send something at this interval. */
   readonly sessionSeconds: number;
   /** Interval of receiver reports for publishers over UDP. */
   readonly reportMs: number;
 }
 
-export interface Answer {
+interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Called once the response is written. */
   after?(): void;
-}
-
-export interface SessionEvents {
-  /** The client is alive. */
-  touch(): void;
-  /** `cut`: immediately; `finish`: after pending responses; `leave`: when the client closes, or after a while. */
-  end(reason: string, how: "cut" | "finish" | "leave"): void;
-  /** The session has ended, which cancels a pending `leave`: another may start. */
-  over(): void;
 }
 
 interface Grant {
@@ -48,76 +40,215 @@ interface Grant {
   readonly untilMs: number;
 }
 
+const DEFAULTS: RtspOptions = { sessionSeconds: 60, reportMs: 5000 };
+/** No client presents more invalid keys on one connection by mistake. */
+const MAX_INVALID_KEYS = 5;
+/** With more unread responses, the client only sends. */
+const UNREAD_BYTES = 65_536;
+/** Time for the client to read the last response. */
+const CLOSE_MS = 2000;
 /** Over UDP, the last packets may arrive after TEARDOWN. */
 const LAST_PACKETS_MS = 50;
 /** A key can be revoked: older grants are requested again. */
 const GRANT_SECONDS = 10;
 
-type Method = (session: Session, request: RtspRequest) => Answer | Promise<Answer>;
-
-const METHODS: Readonly<Record<string, Method>> = {
-  OPTIONS: () => ({ headers: { Public: Object.keys(METHODS).join(", ") } }),
-  DESCRIBE: (session, request) => session.describe(request),
-  ANNOUNCE: (session, request) => session.announce(request),
-  SETUP: (session, request) => session.setUp(request),
-  PLAY: (session, request) => session.play(request),
-  PAUSE: (session, request) => session.pause(request),
-  RECORD: (session, request) => session.record(request),
-  TEARDOWN: (session, request) => session.tearDown(request),
-  GET_PARAMETER: (session, request) => session.keepAlive(request),
-  SET_PARAMETER: (session, request) => session.keepAlive(request),
+/** RTSP has no "conflict": a busy path is forbidden, and a reached limit is too little bandwidth. */
+const STATUS: Readonly<Record<RejectionKind, number>> = {
+  ...{ unauthorized: 401, slow_down: 403, forbidden: 403, unknown: 404, unavailable: 503 },
+  ...{ busy: 403, not_live: 404, too_many: 453 },
 };
 
-export class Session {
-  readonly #deps: RtspDeps;
+/** Rejects if it cannot listen. */
+export const openRtsp = (options: ListenOptions & Partial<RtspOptions>): Promise<TcpPort> =>
+  openTcpPort("rtsp", options, (socket) => new RtspSession(socket, { ...DEFAULTS, ...options }));
+
+class RtspSession {
+  readonly #deps: SessionDeps & RtspOptions;
+  readonly #socket: Socket;
   readonly #wire: Wire;
-  readonly #events: SessionEvents;
+  readonly #reader = new MessageReader();
+  readonly #guard = guardBy((error) => this.#fail(error));
+  readonly #openedAtMs = performance.now();
+  #activeAtMs = performance.now();
+  #isBusy = false;
+  /** Not null: nothing more is read, and the socket is destroyed at this time at the latest. */
+  #closeAtMs: number | null = null;
+  /** Not null: the stream has ended, and the client may close until this time. */
+  #leaveAtMs: number | null = null;
+  #invalidKeys = 0;
   #id = newId();
+  /** Null until the client has presented a valid key. */
   #grant: Grant | null = null;
   #player: Player | null = null;
   #publisher: Publisher | null = null;
   /** The announced address, which the tracks' addresses start with. */
   #announcedAt = "";
-  #isClosed = false;
 
-  constructor(deps: RtspDeps, socket: Socket, address: string, events: SessionEvents) {
+  constructor(socket: Socket, deps: SessionDeps & RtspOptions) {
+    const touch = (): void => {
+      this.#activeAtMs = performance.now();
+    };
     this.#deps = deps;
-    this.#wire = { socket, address, touch: events.touch };
-    this.#events = events;
+    this.#socket = socket;
+    this.#wire = { socket, address: (socket.remoteAddress ?? "").replace(/^::ffff:/, ""), touch };
+    socket.on("data", (chunk) => {
+      if (this.#isClosing) return;
+      this.#reader.push(chunk);
+      this.#readItems();
+    });
+    socket.on(
+      "drain",
+      this.#guard(() => this.#player?.flush()),
+    );
+    // The "close" event follows.
+    socket.on("error", () => {});
+    socket.on(
+      "close",
+      this.#guard(() => {
+        this.#closeAtMs ??= performance.now();
+        this.#end("the connection was closed");
+      }),
+    );
   }
 
-  /** The client has presented a valid key. */
-  get isAuthorized(): boolean {
-    return this.#grant !== null;
+  readonly tick = this.#guard((nowMs: number): void => {
+    const { settings, sessionSeconds } = this.#deps;
+    if (this.#closeAtMs !== null) {
+      if (nowMs > this.#closeAtMs) this.#socket.destroy();
+    } else if (this.#grant === null && nowMs - this.#openedAtMs > settings.limits.helloMs) {
+      this.#cut("the client was not authorized in time");
+    } else if (this.#needsKeepAlive && nowMs - this.#activeAtMs > sessionSeconds * 1000) {
+      this.close(`the client sent nothing for ${sessionSeconds} s`);
+    } else if (this.#leaveAtMs !== null && nowMs > this.#leaveAtMs) {
+      this.close("the stream has ended");
+    } else {
+      this.#player?.tick(nowMs);
+      this.#publisher?.tick(nowMs);
+    }
+  });
+
+  /** Closes after the client has read pending responses, or a little later. */
+  close(reason: string): void {
+    if (this.#isClosing) return;
+    this.#closeAtMs = performance.now() + CLOSE_MS;
+    this.#end(reason);
+    this.#socket.end();
+    // Input is read and ignored: a client that still sends must get the response, and not a reset.
+    this.#socket.resume();
   }
 
-  get isStreaming(): boolean {
-    return this.#player?.isPlaying === true || this.#publisher?.isRecording === true;
+  #cut(reason: string): void {
+    this.#closeAtMs = performance.now();
+    this.#end(reason);
+    this.#socket.destroy();
   }
 
-  get isPublishing(): boolean {
-    return this.#publisher !== null;
+  /** Ends the session, not the connection: another may start. */
+  #end(reason: string): void {
+    const publisher = this.#publisher;
+    const player = this.#player;
+    this.#publisher = null;
+    this.#player = null;
+    this.#id = newId();
+    publisher?.close(reason);
+    player?.close();
+    this.#leaveAtMs = null;
   }
 
-  /**
-   * The client must send keep-alives, because nothing else shows that it is alive: a publisher's pictures do, unless it may
-   * pause, and so does data that a player accepts over TCP.
-   */
-  get needsKeepAlive(): boolean {
-    const isOwn = this.#publisher !== null && this.#grant?.isOwn === true;
-    return !this.isStreaming || isOwn || this.#player?.delivery.kind === "udp";
+  /** Invalid input, or a bug: both end only this connection. */
+  #fail(error: unknown): void {
+    const { connections, log } = this.#deps;
+    if (this.#isClosing) return;
+    const isTheirs = error instanceof MediaError || error instanceof RtspError;
+    if (error instanceof RtspError) {
+      connections.rejected += 1;
+      this.#write(writeResponse(error.status, error.message, { CSeq: null, Server: "Windhover", Connection: "close" }));
+    }
+    if (!isTheirs) log("error", "rtsp session failed", { error: describeBug(error) });
+    this.close(isTheirs ? error.message : INTERNAL_ERROR);
   }
+
+  readonly #readItems = this.#guard((): void => {
+    while (!this.#isBusy && !this.#isClosing) {
+      const item = this.#reader.next();
+      if (item === null) return;
+      this.#handle(item);
+    }
+  });
+
+  #handle(item: RtspItem): void {
+    this.#activeAtMs = performance.now();
+    if (item.kind === "frame") this.#publisher?.handleFrame(item.channel, item.packet);
+    if (item.kind !== "request") return;
+    this.#isBusy = true;
+    this.#socket.pause();
+    this.#answer(item)
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        this.#isBusy = false;
+        if (this.#isClosing) return;
+        this.#socket.resume();
+        this.#readItems();
+      });
+  }
+
+  async #answer(request: RtspRequest): Promise<void> {
+    const sequence = request.headers.get("cseq");
+    const common = { CSeq: sequence ?? null, Server: "Windhover" };
+    try {
+      if (!/^\d{1,10}$/.test(sequence ?? "")) throw new RtspError(400, "expected the header CSeq");
+      const { headers, body, after } = await this.#run(request);
+      const session = this.#isSetUp ? { Session: `${this.#id};timeout=${this.#deps.sessionSeconds}` } : {};
+      this.#write(writeResponse(200, null, { ...common, ...session, ...headers }, body));
+      after?.();
+    } catch (error) {
+      const isRejected = error instanceof StreamRejected;
+      if (!isRejected && !(error instanceof StatusError)) throw error;
+      const status = isRejected ? STATUS[error.kind] : error.status;
+      const challenge = status === 401 ? { "WWW-Authenticate": 'Basic realm="Windhover"' } : {};
+      this.#write(writeResponse(status, error.message, { ...common, ...challenge }));
+      this.#deps.connections.rejected += 1;
+      // The challenge itself is not logged: clients send their key only after it.
+      if (isRejected || status !== 401) this.#logRejected(request, error.message);
+      if (status === 401 && ++this.#invalidKeys >= MAX_INVALID_KEYS) this.close("too many invalid keys");
+    }
+  }
+
+  /** Publishers on level info: operators need to know why a camera does not appear. Players retry anyway. */
+  #logRejected({ method, url }: RtspRequest, reason: string): void {
+    const level = this.#publisher !== null || method === "ANNOUNCE" ? "info" : "debug";
+    const path = readPath(readRequestUrl(url)?.rest ?? "")?.path;
+    this.#deps.log(level, `rtsp ${method} rejected: ${reason}`, { address: this.#wire.address, path });
+  }
+
+  #write(response: Buffer): void {
+    if (this.#isClosing || this.#socket.destroyed) return;
+    if (!this.#isStreaming && this.#socket.writableLength > UNREAD_BYTES)
+      this.#cut("the client does not read responses");
+    else this.#socket.write(response);
+  }
+
+  readonly #methods: Readonly<Record<string, (request: RtspRequest) => Answer | Promise<Answer>>> = {
+    OPTIONS: () => ({ headers: { Public: Object.keys(this.#methods).join(", ") } }),
+    DESCRIBE: (request) => this.#describe(request),
+    ANNOUNCE: (request) => this.#announce(request),
+    SETUP: (request) => this.#setUp(request),
+    PLAY: (request) => this.#play(request),
+    PAUSE: (request) => this.#pause(request),
+    RECORD: (request) => this.#record(request),
+    TEARDOWN: (request) => this.#tearDown(request),
+    GET_PARAMETER: (request) => this.#keepAlive(request),
+    SET_PARAMETER: (request) => this.#keepAlive(request),
+  };
 
   /** Rejects with a `StatusError` or `StreamRejected`. */
-  async handle(request: RtspRequest): Promise<Answer> {
-    const method = Object.hasOwn(METHODS, request.method) ? METHODS[request.method] : undefined;
+  async #run(request: RtspRequest): Promise<Answer> {
+    const method = Object.hasOwn(this.#methods, request.method) ? this.#methods[request.method] : undefined;
     if (method === undefined) throw new StatusError(501, `${request.method} is not supported`);
-    const answer = await method(this, request);
-    const session = { Session: `${this.#id};timeout=${this.#deps.sessionSeconds}` };
-    return { ...answer, headers: { ...(this.#isSetUp ? session : {}), ...answer.headers } };
+    return method(request);
   }
 
-  async describe(request: RtspRequest): Promise<Answer> {
+  async #describe(request: RtspRequest): Promise<Answer> {
     const { url, rest } = expectUrl(request);
     const { path } = await this.#authorize("play", request, rest);
     // With a slash before the query: clients that replace the last segment by the track's name find it there too.
@@ -127,18 +258,18 @@ export class Session {
     return { headers, body: writeSdp(this.#expectTracks(path)) };
   }
 
-  async announce(request: RtspRequest): Promise<Answer> {
+  async #announce(request: RtspRequest): Promise<Answer> {
     if (this.#isSetUp) throw wrongState("this session is in use");
     const { rest } = expectUrl(request);
     const { path, recording, isOwn } = await this.#authorize("publish", request, rest);
     const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
-    const publication = this.#deps.streams.publish(path, "rtsp", recording, isOwn);
-    const { settings, reportMs, log } = this.#deps;
-    const { unitBytes } = settings.limits;
+    const { settings, streams, reportMs, log } = this.#deps;
+    const publication = streams.publish(path, "rtsp", recording, isOwn);
+    const onError = (error: unknown) => this.#fail(error);
     const publisher = new Publisher(announced, publication, {
-      unitBytes,
+      unitBytes: settings.limits.unitBytes,
       reportMs,
-      onError: (error) => this.fail(error),
+      onError,
     });
     const { audioDropped } = announced;
     const { address } = this.#wire;
@@ -146,14 +277,14 @@ export class Session {
     this.#announcedAt = rest;
     this.#publisher = publisher;
     publication.ended.then((reason) => {
-      if (this.#publisher === publisher) this.#events.end(reason, "finish");
+      if (this.#publisher === publisher) this.close(reason);
     });
     return {};
   }
 
-  async setUp(request: RtspRequest): Promise<Answer> {
+  async #setUp(request: RtspRequest): Promise<Answer> {
     this.#expectSession(request, false);
-    if (this.isStreaming) throw wrongState("the session is already streaming");
+    if (this.#isStreaming) throw wrongState("the session is already streaming");
     const { url, rest } = expectUrl(request);
     const header = request.headers.get("transport") ?? "";
     if (this.#publisher !== null) {
@@ -166,13 +297,17 @@ export class Session {
     const { limits } = this.#deps.settings;
     const setUp = { path, tracks, track: track ?? VIDEO, url, header, limits };
     const { player, transport } = await Player.setUp(this.#player, setUp, this.#wire);
-    if (this.#isClosed) player.close();
+    if (this.#isClosing) player.close();
     this.#player = player;
-    player.onEnd = (reason, isStalled) => this.#events.end(reason, isStalled ? "cut" : "leave");
+    player.onEnd = (reason, isStalled) => {
+      if (isStalled) this.#cut(reason);
+      // The client closes the connection, or is closed a little later.
+      else this.#leaveAtMs ??= performance.now() + CLOSE_MS;
+    };
     return { headers: { Transport: transport } };
   }
 
-  async play(request: RtspRequest): Promise<Answer> {
+  async #play(request: RtspRequest): Promise<Answer> {
     this.#expectSession(request, true);
     const player = this.#player;
     if (player === null) throw wrongState("PLAY requires SETUP of a track");
@@ -188,7 +323,7 @@ export class Session {
     };
   }
 
-  pause(request: RtspRequest): Answer {
+  #pause(request: RtspRequest): Answer {
     this.#expectSession(request, true);
     const active = this.#player ?? this.#publisher;
     if (active === null) throw wrongState("PAUSE requires SETUP of a track");
@@ -196,7 +331,7 @@ export class Session {
     return {};
   }
 
-  record(request: RtspRequest): Answer {
+  #record(request: RtspRequest): Answer {
     this.#expectSession(request, true);
     const publisher = this.#publisher;
     if (publisher === null) throw wrongState("RECORD requires ANNOUNCE");
@@ -210,54 +345,33 @@ export class Session {
     return {};
   }
 
-  async tearDown(request: RtspRequest): Promise<Answer> {
+  async #tearDown(request: RtspRequest): Promise<Answer> {
     this.#expectSession(request, true);
-    if (this.#publisher?.kind === "udp") await setTimeout(LAST_PACKETS_MS);
+    if (this.#publisher?.kind === "udp") await sleep(LAST_PACKETS_MS);
     this.#end("the publisher ended the stream");
     return {};
   }
 
-  keepAlive(request: RtspRequest): Answer {
+  #keepAlive(request: RtspRequest): Answer {
     this.#expectSession(request, false);
     return {};
   }
 
-  /** Throws what `fail` handles. */
-  handleFrame(channel: number, packet: Uint8Array): void {
-    this.#publisher?.handleFrame(channel, packet);
+  get #isClosing(): boolean {
+    return this.#closeAtMs !== null;
   }
 
-  /** The socket has sent its queue. */
-  handleDrain(): void {
-    this.#player?.flush();
+  get #isStreaming(): boolean {
+    return this.#player?.isPlaying === true || this.#publisher?.isRecording === true;
   }
 
-  tick(nowMs: number): void {
-    this.#player?.tick(nowMs);
-    this.#publisher?.tick(nowMs);
-  }
-
-  /** Invalid media, or a bug: both end only this connection. */
-  fail(error: unknown): void {
-    const isTheirs = error instanceof MediaError;
-    if (!isTheirs) this.#deps.log("error", "rtsp session failed", { error: describeBug(error) });
-    this.#events.end(isTheirs ? error.message : INTERNAL_ERROR, "finish");
-  }
-
-  close(reason: string): void {
-    this.#isClosed = true;
-    this.#end(reason);
-  }
-
-  #end(reason: string): void {
-    const publisher = this.#publisher;
-    const player = this.#player;
-    this.#publisher = null;
-    this.#player = null;
-    this.#id = newId();
-    publisher?.close(reason);
-    player?.close();
-    this.#events.over();
+  /**
+   * The client must send keep-alives, because nothing else shows that it is alive: a publisher's pictures do, unless it may
+   * pause, and so does data that a player accepts over TCP.
+   */
+  get #needsKeepAlive(): boolean {
+    const isOwn = this.#publisher !== null && this.#grant?.isOwn === true;
+    return !this.#isStreaming || isOwn || this.#player?.delivery.kind === "udp";
   }
 
   get #isSetUp(): boolean {
@@ -290,7 +404,7 @@ export class Session {
     if (secret === null) throw new StatusError(401, "a key is required: as the password, or as ?api_key=");
     const { address } = this.#wire;
     const admission = await this.#deps.access.authorize({ action, protocol: "rtsp", path, secret, address });
-    if (this.#isClosed) throw new StatusError(503, "the connection is closed");
+    if (this.#isClosing) throw new StatusError(503, "the connection is closed");
     const { recording, isOwn = false } = admission;
     const seconds = Math.min(GRANT_SECONDS, this.#deps.sessionSeconds);
     this.#grant = { action, path, recording, isOwn, untilMs: performance.now() + seconds * 1000 };

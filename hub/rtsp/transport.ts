@@ -1,10 +1,11 @@
 /** How the packets of a track travel, as negotiated by SETUP: interleaved in the RTSP connection, or over a pair of UDP ports. */
-import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import type { Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { isIPv6, type Socket } from "node:net";
 import { interleave } from "../../media/rtp/sender.ts";
 import { type Pair, readTransport, type Transport } from "../../media/rtsp/headers.ts";
 import { StatusError } from "../errors.ts";
+import { bindUdp } from "../udp.ts";
 
 /** The RTSP connection and its client. */
 export interface Wire {
@@ -112,8 +113,8 @@ export class TcpDelivery implements Delivery {
 export class UdpDelivery implements Delivery {
   readonly kind = "udp";
   readonly #maxBytes: number;
+  sentBytes = 0;
   readonly #pairs = new Map<number, UdpPair>();
-  #sentBytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -134,10 +135,6 @@ export class UdpDelivery implements Delivery {
     return bytes;
   }
 
-  get sentBytes(): number {
-    return this.#sentBytes;
-  }
-
   channelOf(): null {
     return null;
   }
@@ -148,7 +145,7 @@ export class UdpDelivery implements Delivery {
     for (let i = 0; i + 1 < pieces.length; i += 2) {
       const packet = [pieces[i] as Uint8Array, pieces[i + 1] as Uint8Array];
       socket.send(packet, (error, bytes) => {
-        if (error === null) this.#sentBytes += bytes;
+        if (error === null) this.sentBytes += bytes;
       });
     }
   }
@@ -164,8 +161,6 @@ export class UdpDelivery implements Delivery {
 }
 
 const TRIES = 32;
-/** A large picture is one burst of packets; the system may allow less. */
-const BUFFER_BYTES = 4 * 2 ** 20;
 
 /** Two consecutive local UDP ports: RTP on the even one, RTCP on the odd one (RFC 3550, 11). */
 export class UdpPair {
@@ -180,14 +175,16 @@ export class UdpPair {
   /** Binds the address that the client has connected to. Rejects with a `StatusError` if no ports are free. */
   static async open({ socket }: Wire): Promise<UdpPair> {
     const address = (socket.localAddress ?? "").replace(/^::ffff:/, "");
+    const bind = (port: number) =>
+      bindUdp({ type: isIPv6(address) ? "udp6" : "udp4" }, { address, port, exclusive: true });
     const noPorts = () => new StatusError(453, "no UDP ports are free: use TCP");
     for (let i = 0; i < TRIES; i++) {
-      const rtp = await bind(address, 0).catch(() => {
+      const rtp = await bind(0).catch(() => {
         throw noPorts();
       });
       const { port } = rtp.address();
       if (port % 2 === 0) {
-        const rtcp = await bind(address, port + 1).catch(() => null);
+        const rtcp = await bind(port + 1).catch(() => null);
         if (rtcp !== null) return new UdpPair(rtp, rtcp);
       }
       rtp.close();
@@ -214,26 +211,4 @@ export class UdpPair {
     this.rtp.close();
     this.rtcp.close();
   }
-}
-
-async function bind(address: string, port: number): Promise<UdpSocket> {
-  const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
-  try {
-    const listening = once(socket, "listening");
-    socket.bind({ address, port, exclusive: true });
-    await listening;
-  } catch (error) {
-    socket.close();
-    throw error;
-  }
-  // Sends to a receiver that has disappeared fail; the session detects that by other means.
-  socket.on("error", () => {});
-  for (const set of ["setRecvBufferSize", "setSendBufferSize"] as const) {
-    try {
-      socket[set](BUFFER_BYTES);
-    } catch {
-      // The system's default is sufficient.
-    }
-  }
-  return socket;
 }

@@ -71,7 +71,7 @@ export class SecureChannel {
   readonly #events: SecureEvents;
   #sender: SrtpSender | null = null;
   #receiver: SrtcpReceiver | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(identity: DtlsIdentity, fingerprints: Offer["fingerprints"], events: SecureEvents) {
@@ -111,10 +111,10 @@ export class SecureChannel {
 
   /** Retransmits unanswered flights of the handshake. */
   #schedule(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     const dueMs = this.#isClosed ? null : this.#dtls.timeoutMs();
     const retransmit = this.#events.guard(() => this.#handle(this.#dtls.handleTimeout()));
-    this.#timer = dueMs === null ? null : setTimeout(retransmit, dueMs);
+    if (dueMs !== null) this.#timer = setTimeout(retransmit, dueMs);
   }
 
   protectRtp(header: RtpHeader, payload: Buffer): Buffer | null {
@@ -134,7 +134,7 @@ export class SecureChannel {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     for (const datagram of this.#dtls.close().datagrams) this.#events.send(datagram);
   }
 }

@@ -8,6 +8,7 @@ import { type AccessUnit, byteLength } from "../../media/access-unit.ts";
 import { payloadH264 } from "../../media/rtp/h264.ts";
 import { joinPayload } from "../../media/rtp/packet.ts";
 import type { Guard } from "../errors.ts";
+import { squeeze } from "../live-stream.ts";
 import type { SecureChannel } from "./dtls.ts";
 
 export interface SenderOptions {
@@ -37,8 +38,6 @@ const BLOCKED_MS = 20;
 const KEPT = 512;
 const RETRANSMISSIONS_PER_SECOND = 2 * KEPT;
 const CLOCK_HZ = 90_000;
-/** Between two cached pictures: they are displayed as fast as they can be decoded. */
-const SQUEEZED_US = 1000;
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -75,10 +74,7 @@ export class Sender {
     const bytes = units.reduce((sum, unit) => sum + byteLength(unit), 0);
     // At most half of the queue, to leave room for live pictures. Otherwise the viewer waits for the next keyframe.
     if (bytes > this.#options.queueBytes / 2) return;
-    const lastUs = units.at(-1)?.ptsUs ?? 0;
-    units.forEach((unit, i) => {
-      this.send(unit, lastUs - (units.length - 1 - i) * SQUEEZED_US);
-    });
+    for (const { unit, timeUs } of squeeze(units)) this.send(unit, timeUs);
   }
 
   send(unit: AccessUnit, timeUs = unit.ptsUs): void {

@@ -4,9 +4,10 @@
  * answered a check (RFC 8445, controlled agent), and only while it keeps answering (consent freshness, RFC 7675).
  */
 import { randomBytes } from "node:crypto";
-import { createSocket, type Socket } from "node:dgram";
+import type { Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import { type Guard, guardBy } from "../errors.ts";
+import { bindUdp } from "../udp.ts";
 import {
   isAuthentic,
   isStun,
@@ -26,12 +27,7 @@ export interface Peer {
   readonly ufrag: string;
   readonly password: string;
   readonly remoteUfrag: string;
-  /** A signed request from this address, already answered. */
-  handleRequest(route: Route, isNominating: boolean): void;
-  /** Any other STUN message from the address of an earlier signed request. */
-  handleStun(route: Route, data: Buffer): void;
-  /** Whether this address has answered a check, and is the selected one. */
-  uses(route: Route): boolean;
+  readonly checks: RouteChecks;
   /** A datagram other than STUN from the selected address. */
   handleDatagram(data: Buffer): void;
   /** A handler threw an error: a bug. */
@@ -46,7 +42,6 @@ interface KnownPeer {
 
 /** Beyond this, the oldest address of a viewer is dropped. */
 const ADDRESSES_PER_PEER = 8;
-const SEND_BUFFER_BYTES = 4 * 2 ** 20;
 
 export class UdpPort {
   readonly #sockets: Socket[];
@@ -60,16 +55,8 @@ export class UdpPort {
     this.#sockets = sockets;
     this.port = port;
     this.hasIpv6 = sockets.length > 1;
-    for (const socket of sockets) {
+    for (const socket of sockets)
       socket.on("message", (data, { address, port }) => this.#receive(socket, data, address, port));
-      // Errors of single packets reach the callbacks of `send`; others have no remedy.
-      socket.on("error", () => {});
-      try {
-        socket.setSendBufferSize(SEND_BUFFER_BYTES);
-      } catch {
-        // The system's default is sufficient.
-      }
-    }
   }
 
   /** Binds the first free port of the range; any, if it starts with 0. */
@@ -118,15 +105,15 @@ export class UdpPort {
     const route = this.#addRoute(source, known, (packet, onSent) => socket.send(packet, port, address, onSent));
     this.#guarded(peer, () => {
       route.send(writeBindingResponse(request.transaction, address, port, peer.password), () => {});
-      peer.handleRequest(route, request.isNominating);
+      peer.checks.handleRequest(route, request.isNominating);
     });
   }
 
   #pass({ peer, routes }: KnownPeer, source: string, data: Buffer): void {
     const route = routes.get(source);
     if (route === undefined) return;
-    if (isStun(data)) this.#guarded(peer, () => peer.handleStun(route, data));
-    else if (peer.uses(route)) this.#guarded(peer, () => peer.handleDatagram(data));
+    if (isStun(data)) this.#guarded(peer, () => peer.checks.handleStun(route, data));
+    else if (route === peer.checks.route) this.#guarded(peer, () => peer.handleDatagram(data));
   }
 
   #guarded(peer: Peer, work: () => void): void {
@@ -156,22 +143,12 @@ export class UdpPort {
   }
 }
 
-function bind(type: "udp4" | "udp6", port: number): Promise<Socket> {
-  // Destinations are always numeric: no name lookup.
-  const lookup = (host: string, _options: unknown, done: (error: null, address: string, family: number) => void) =>
-    done(null, host, isIPv6(host) ? 6 : 4);
-  const socket = createSocket({ type, ipv6Only: type === "udp6", lookup });
-  return new Promise((resolve, reject) => {
-    socket.once("error", (error) => {
-      socket.close();
-      reject(error);
-    });
-    socket.bind(port, () => {
-      socket.removeAllListeners("error");
-      resolve(socket);
-    });
-  });
-}
+// Destinations are always numeric: no name lookup.
+const lookup = (host: string, _options: unknown, done: (error: null, address: string, family: number) => void) =>
+  done(null, host, isIPv6(host) ? 6 : 4);
+
+const bind = (type: "udp4" | "udp6", port: number): Promise<Socket> =>
+  bindUdp({ type, ipv6Only: type === "udp6", lookup }, { port });
 
 export interface RouteChecksOptions {
   readonly ufrag: string;
@@ -199,35 +176,31 @@ const CONSENT_INTERVAL_MS = 5000;
 /** Selects the address of a viewer that video is sent to. */
 export class RouteChecks {
   readonly #options: RouteChecksOptions;
+  /** The selected address. Null: none yet, or consent has expired. */
+  route: Route | null = null;
   readonly #pending = new WeakMap<Route, Check[]>();
-  #selected: Route | null = null;
   #consentAtMs = 0;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   readonly #refresh: () => void;
 
   constructor(options: RouteChecksOptions) {
     this.#options = options;
     this.#refresh = options.guard(() => {
-      this.#timer = null;
-      if (this.#selected === null) return;
+      this.#timer = undefined;
+      if (this.route === null) return;
       if (performance.now() - this.#consentAtMs > options.consentMs) {
-        this.#selected = null;
+        this.route = null;
         options.onExpired();
         return;
       }
-      this.#check(this.#selected, false);
+      this.#check(this.route, false);
       this.#schedule();
     });
   }
 
-  /** The selected address. Null: none yet, or consent has expired. */
-  get route(): Route | null {
-    return this.#selected;
-  }
-
   /** A signed request from this address. Checks the address unless it is selected. */
   handleRequest(route: Route, isNominating: boolean): void {
-    const isWanted = route !== this.#selected && (isNominating || this.#selected === null);
+    const isWanted = route !== this.route && (isNominating || this.route === null);
     if (isWanted) this.#check(route, isNominating);
   }
 
@@ -238,18 +211,17 @@ export class RouteChecks {
     const isAnswered = ({ transaction }: Check) => transaction.equals(response.transaction);
     const check = this.#pending.get(route)?.find(isAnswered);
     if (check === undefined || !isAuthentic(data, response, this.#options.remotePassword)) return;
-    if (route !== this.#selected && this.#selected !== null && !check.isNominating) return;
+    if (route !== this.route && this.route !== null && !check.isNominating) return;
     // Late answers to earlier checks must not undo a later selection.
     this.#pending.delete(route);
-    this.#selected = route;
+    this.route = route;
     this.#consentAtMs = performance.now();
-    if (this.#timer === null) this.#schedule();
+    if (this.#timer === undefined) this.#schedule();
   }
 
   close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#selected = null;
+    clearTimeout(this.#timer);
+    this.route = null;
   }
 
   #check(route: Route, isNominating: boolean): void {

@@ -3,27 +3,28 @@ import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { readFeedback, writeSenderReport } from "../../media/rtp/rtcp.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
-import { guardBy, INTERNAL_ERROR } from "../errors.ts";
+import { describeBug, guardBy, INTERNAL_ERROR } from "../errors.ts";
 import type { Reader } from "../live-stream.ts";
+import type { Log } from "../log.ts";
+import type { Streams } from "../streams.ts";
 import { type DtlsIdentity, SecureChannel } from "./dtls.ts";
 import { Sender } from "./from-stream.ts";
-import { type Peer, type Route, RouteChecks } from "./ice.ts";
+import { type Peer, RouteChecks } from "./ice.ts";
 import type { Offer, OfferedCodec } from "./sdp.ts";
 
 export interface ViewerOptions {
+  /** Of the stream. */
+  readonly path: string;
+  readonly streams: Pick<Streams, "read">;
   readonly offer: Offer;
   readonly codec: OfferedCodec;
   readonly identity: DtlsIdentity;
   readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes">;
   /** Address of the client. */
   readonly client: string | undefined;
-  /** Adds the viewer to the readers of its stream. May throw. */
-  readonly join: (reader: Reader) => () => void;
-  readonly onConnected: () => void;
+  readonly log: Log;
   /** Called once. */
-  readonly onClosed: (reason: string) => void;
-  /** A bug, for the log. */
-  readonly onError: (error: unknown) => void;
+  readonly onClosed: () => void;
 }
 
 const REPORT_MS = 1000;
@@ -33,14 +34,18 @@ export const HAS_B_FRAMES =
 
 export class Viewer implements Peer, Reader {
   readonly id = randomUUID();
+  readonly path: string;
+  readonly client: string | undefined;
+  /** The offer is answered, and the viewer is not connected yet. */
+  isPending = true;
   readonly ufrag = randomBytes(6).toString("base64url").replaceAll(/[-_]/g, "0");
   readonly password = randomBytes(18).toString("base64url").replaceAll(/[-_]/g, "0");
   readonly remoteUfrag: string;
   readonly ssrc = randomInt(1, 2 ** 32);
+  readonly checks: RouteChecks;
   readonly #options: ViewerOptions;
   readonly #channel: SecureChannel;
   readonly #sender: Sender;
-  readonly #checks: RouteChecks;
   /** Joins only once it is connected: an offer alone takes no reader's place. */
   #leave: () => void = () => {};
   /** Collects the cached pictures, which are sent together. */
@@ -50,17 +55,19 @@ export class Viewer implements Peer, Reader {
   readonly #guard = guardBy((error) => this.fail(error));
 
   constructor(options: ViewerOptions) {
+    const { path, client, offer, codec, identity, limits } = options;
     this.#options = options;
-    const { offer, codec, identity, limits } = options;
+    this.path = path;
+    this.client = client;
     this.remoteUfrag = offer.iceUfrag;
     const consentMs = limits.stalledMs;
     const guard = this.#guard;
-    this.#checks = new RouteChecks({
+    this.checks = new RouteChecks({
       ...{ ufrag: this.ufrag, remoteUfrag: offer.iceUfrag, remotePassword: offer.icePassword, consentMs, guard },
       onExpired: () => this.close(`consent expired: the viewer answered no check for ${consentMs / 1000} s`),
     });
     const send = (data: Buffer, onSent: () => void) => {
-      const { route } = this.#checks;
+      const { route } = this.checks;
       if (route === null) onSent();
       else route.send(data, onSent);
     };
@@ -77,25 +84,9 @@ export class Viewer implements Peer, Reader {
     this.#timer = setTimeout(giveUp, limits.connectMs);
   }
 
-  get client(): string | undefined {
-    return this.#options.client;
-  }
-
   /** Pictures dropped because the viewer was too slow. */
   get missed(): number {
     return this.#sender.missed;
-  }
-
-  handleRequest(route: Route, isNominating: boolean): void {
-    this.#checks.handleRequest(route, isNominating);
-  }
-
-  uses(route: Route): boolean {
-    return route === this.#checks.route;
-  }
-
-  handleStun(route: Route, data: Buffer): void {
-    this.#checks.handleStun(route, data);
   }
 
   /** The first byte distinguishes DTLS from RTP and RTCP (RFC 7983), the second RTP from RTCP (RFC 5761). */
@@ -117,14 +108,14 @@ export class Viewer implements Peer, Reader {
 
   #start(): void {
     clearTimeout(this.#timer);
-    this.#options.onConnected();
+    this.isPending = false;
     this.#timer = setInterval(
       this.#guard(() => this.#report()),
       REPORT_MS,
     );
     this.#cached = [];
     try {
-      this.#leave = this.#options.join(this);
+      this.#leave = this.#options.streams.read(this.path, this);
     } catch (error) {
       this.close(error instanceof Error ? error.message : String(error));
     }
@@ -156,11 +147,11 @@ export class Viewer implements Peer, Reader {
     const { timestamp, captureMs, packets, bytes } = progress;
     const report = writeSenderReport({ ssrc: this.ssrc, unixMs: captureMs, timestamp, packets, bytes });
     const data = this.#channel.protectRtcp(report);
-    if (data !== null) this.#checks.route?.send(data, () => {});
+    if (data !== null) this.checks.route?.send(data, () => {});
   }
 
   fail(error: unknown): void {
-    this.#options.onError(error);
+    this.#options.log("error", "webrtc viewer failed", { path: this.path, error: describeBug(error) });
     this.close(INTERNAL_ERROR);
   }
 
@@ -171,7 +162,8 @@ export class Viewer implements Peer, Reader {
     this.#leave();
     this.#channel.close();
     this.#sender.close();
-    this.#checks.close();
-    this.#options.onClosed(reason);
+    this.checks.close();
+    this.#options.onClosed();
+    this.#options.log("debug", "webrtc viewer closed", { path: this.path, viewer: this.id, reason });
   }
 }

@@ -2,7 +2,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { HubSettings } from "../../schemas/hub.ts";
-import { describeBug, StatusError } from "../errors.ts";
+import { StatusError } from "../errors.ts";
 import { notLive } from "../live-stream.ts";
 import type { Log } from "../log.ts";
 import type { Streams } from "../streams.ts";
@@ -25,13 +25,6 @@ interface Shared {
   readonly identity: DtlsIdentity;
 }
 
-interface KnownViewer {
-  readonly path: string;
-  readonly viewer: Viewer;
-  /** The offer is answered, and the viewer is not connected yet. */
-  isPending: boolean;
-}
-
 /** Pending viewers of one client and stream. */
 const MAX_PENDING_PER_CLIENT = 4;
 const LOOPBACK = "127.0.0.1";
@@ -39,7 +32,7 @@ const LOOPBACK = "127.0.0.1";
 export class Whep {
   readonly #deps: WhepDeps;
   /** By id, the oldest first. */
-  readonly #viewers = new Map<string, KnownViewer>();
+  readonly #viewers = new Map<string, Viewer>();
   #shared: Promise<Shared> | null = null;
   #isClosed = false;
 
@@ -61,22 +54,15 @@ export class Whep {
     const { settings, streams, log } = this.#deps;
     streams.expectRoom(path, client);
     const viewer: Viewer = new Viewer({
-      ...{ client, offer, codec, identity, limits: settings.limits },
-      join: (reader) => streams.read(path, reader),
-      onConnected: () => {
-        known.isPending = false;
-      },
-      onClosed: (reason) => {
+      ...{ path, streams, client, offer, codec, identity, limits: settings.limits, log },
+      onClosed: () => {
         port.remove(viewer);
         this.#viewers.delete(viewer.id);
-        log("debug", "webrtc viewer closed", { path, viewer: viewer.id, reason });
       },
-      onError: (error) => log("error", "webrtc viewer failed", { path, error: describeBug(error) }),
     });
     port.add(viewer);
-    const known: KnownViewer = { path, viewer, isPending: true };
-    this.#viewers.set(viewer.id, known);
-    this.#limitPending(known);
+    this.#viewers.set(viewer.id, viewer);
+    this.#limitPending(viewer);
     const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
     const answer = writeAnswer({
       ...{ offer, codec, ssrc: viewer.ssrc, cname: "windhover" },
@@ -90,14 +76,14 @@ export class Whep {
   close(path: string, id: string): boolean {
     const found = this.#viewers.get(id);
     if (found?.path !== path) return false;
-    found.viewer.close("the viewer ended the session");
+    found.close("the viewer ended the session");
     return true;
   }
 
   /** Closes all viewers and accepts no new ones. */
   async closeAll(): Promise<void> {
     this.#isClosed = true;
-    for (const { viewer } of [...this.#viewers.values()]) viewer.close("the media server is shutting down");
+    for (const viewer of [...this.#viewers.values()]) viewer.close("the media server is shutting down");
     const shared = await this.#shared?.catch(() => null);
     shared?.port.close();
   }
@@ -106,17 +92,17 @@ export class Whep {
    * An offer costs its sender nothing: pending viewers are limited per client, and per stream to its number of readers. The
    * oldest one of the client with the most is closed.
    */
-  #limitPending({ path, viewer }: KnownViewer): void {
-    const pending = [...this.#viewers.values()].filter((known) => known.isPending && known.path === path);
-    const own = pending.filter((known) => known.viewer.client === viewer.client);
-    if (viewer.client !== undefined && own.length > MAX_PENDING_PER_CLIENT)
-      own[0]?.viewer.close("a newer offer of the same client replaced it");
+  #limitPending({ path, client }: Viewer): void {
+    const pending = [...this.#viewers.values()].filter((viewer) => viewer.isPending && viewer.path === path);
+    const own = pending.filter((viewer) => viewer.client === client);
+    if (client !== undefined && own.length > MAX_PENDING_PER_CLIENT)
+      own[0]?.close("a newer offer of the same client replaced it");
     else if (pending.length > this.#deps.settings.limits.readersPerStream) {
       const counts = new Map<string | undefined, number>();
-      for (const known of pending) counts.set(known.viewer.client, (counts.get(known.viewer.client) ?? 0) + 1);
+      for (const viewer of pending) counts.set(viewer.client, (counts.get(viewer.client) ?? 0) + 1);
       const max = Math.max(...counts.values());
-      const oldest = pending.find((known) => counts.get(known.viewer.client) === max);
-      oldest?.viewer.close("too many viewers are connecting");
+      const oldest = pending.find((viewer) => counts.get(viewer.client) === max);
+      oldest?.close("too many viewers are connecting");
     }
   }
 

@@ -1,7 +1,9 @@
 /**
  * Alerts at run time. The database says which alerts every process evaluates; a process gets them as rules before its first
- * frame and after every change, and its events go to the alert writer. Nothing here blocks a process.
+ * frame and after every change. Its events are stored as deliveries, one for every output of the alert, and published to its
+ * subscribers. Nothing here blocks a process.
  */
+import type { Logger } from "pino";
 import {
   ALERT_CHANNEL,
   AlertEvent,
@@ -9,38 +11,35 @@ import {
   type AlertTypeDefinition,
   MOST_RULES,
 } from "../../schemas/alerts.ts";
+import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
-import { Poller } from "../async/poller.ts";
+import { BatchWriter } from "../async/batch-writer.ts";
+import { BoundedQueue, type SizedItem } from "../async/bounded-queue.ts";
+import { Poller, sweepEvery } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { AlertNode } from "../graphs/library.ts";
-import type { SuppliedValues } from "../processes/attachments.ts";
-import type { ProcessNotice } from "../processes/processes.ts";
-import { type EndedProcess, findEnded, listRunning, type RunningAlert, releaseProcess } from "../store/alerts.ts";
+import type { Process } from "../processes/process.ts";
+import {
+  type EndedProcess,
+  findEnded,
+  findReceivers,
+  listRunning,
+  type RunningAlert,
+  releaseProcess,
+} from "../store/alerts.ts";
+import type { Sql } from "../store/client.ts";
 import { closeDestination } from "../store/destinations.ts";
-import type { ProcessRow } from "../store/processes.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { AlertTypes } from "./alert-types.ts";
-import { type AlertNumbers, AlertWriter, type AlertWriterDeps } from "./alert-writer.ts";
 
 export interface AlertsDeps extends AlertWriterDeps {
   readonly config: Pick<Config, "network">;
   readonly alertTypes: readonly AlertTypeDefinition[];
   classNames(): Promise<readonly string[]>;
-}
-
-export interface AlertedProcess {
-  readonly row: Pick<ProcessRow, "uuid" | "userUuid" | "sourceUuid">;
-  readonly alertNode: AlertNode | null;
-  readonly isActive: boolean;
-  readonly ended: Promise<void>;
-  supplyLive(values: SuppliedValues): void;
-  syncSupply(): Promise<void>;
-  follow(listener: (notice: ProcessNotice) => void): () => void;
-  tell(notice: ProcessNotice): void;
 }
 
 /** The node of a process cleans up when it ends; others only after this time. */
@@ -60,7 +59,6 @@ const SWEEP_MS = 30_000;
 const checkEvent = checkBy(AlertEvent);
 
 export class Alerts {
-  readonly types: AlertTypes;
   readonly deps: AlertsDeps;
   /** Of this node, by uuid of the process. */
   readonly #processes = new Map<string, ProcessAlerts>();
@@ -70,23 +68,26 @@ export class Alerts {
     await this.refresh().catch(() => {});
     return REFRESH_MS * (0.75 + Math.random() / 4);
   });
-  readonly #sweeping = new Poller(() => this.#sweep());
+  readonly #sweeping: Poller;
   readonly #endings = new Set<Promise<void>>();
 
   constructor(deps: AlertsDeps) {
-    const { alertTypes } = deps;
+    const { log } = deps;
     this.deps = deps;
-    this.types = new AlertTypes(alertTypes, () => deps.classNames());
     this.#writer = new AlertWriter(deps);
     this.#refreshing.start(REFRESH_MS);
-    this.#sweeping.start(SWEEP_MS * Math.random());
+    this.#sweeping = sweepEvery(
+      SWEEP_MS,
+      () => this.#sweep(),
+      (error) => log.warn({ err: error }, "alerts of ended processes not removed; retrying"),
+    );
   }
 
   get numbers(): AlertNumbers {
     return this.#writer.numbers;
   }
 
-  follow(process: AlertedProcess): void {
+  follow(process: Process): void {
     const { alertNode, row } = process;
     if (alertNode === null) return;
     const alerts = new ProcessAlerts(process, alertNode);
@@ -130,8 +131,8 @@ export class Alerts {
   /** After the processes have ended: their last events are still stored. */
   async close(): Promise<void> {
     await withTimeout(CLOSE_MS, Promise.all([this.#refreshing.close(), this.#sweeping.close()]));
-    await withTimeout(CLOSE_MS, Promise.all([this.#writer.idle(), ...this.#endings]));
-    await withTimeout(CLOSE_MS, this.#writer.close());
+    await withTimeout(CLOSE_MS, Promise.all([this.#writer.batches.idle(), ...this.#endings]));
+    await withTimeout(CLOSE_MS, this.#writer.batches.close());
   }
 
   /** Never rejects: a restarted process keeps its alerts, and any other gets them when they can be read. */
@@ -163,7 +164,8 @@ export class Alerts {
     }
     const event = message as unknown as AlertEvent;
     if (!alerts.has(event.alert)) return;
-    this.#writer.add({ id: newUuid(), event, process, bytes: Buffer.byteLength(JSON.stringify(event)) });
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    this.#writer.add({ id: newUuid(), event, process, owner: process.row.uuid, bytes });
   }
 
   async #forget(alerts: ProcessAlerts): Promise<void> {
@@ -173,7 +175,7 @@ export class Alerts {
     // It continues on another node, or later.
     if (process.isActive) return;
     // Its last events are stored first.
-    await this.#writer.idle();
+    await this.#writer.batches.idle();
     await this.#endProcess({ uuid, userUuid }).catch((error: unknown) =>
       this.deps.log.warn({ err: error, process: uuid }, "alerts of ended process not removed yet"),
     );
@@ -188,25 +190,19 @@ export class Alerts {
     delivery.wake();
   }
 
-  async #sweep(): Promise<number> {
-    const { sql, log } = this.deps;
-    try {
-      for (const ended of await findEnded(sql, LEFT_SECONDS)) await this.#endProcess(ended);
-    } catch (error) {
-      log.warn({ err: error }, "alerts of ended processes not removed; retrying");
-    }
-    return SWEEP_MS * (0.75 + Math.random() / 2);
+  async #sweep(): Promise<void> {
+    for (const ended of await findEnded(this.deps.sql, LEFT_SECONDS)) await this.#endProcess(ended);
   }
 }
 
 /** The alerts of one process of this node, as rules of its runner. */
 class ProcessAlerts {
-  readonly process: AlertedProcess;
+  readonly process: Process;
   readonly #node: AlertNode;
   #alerts: ReadonlyMap<string, RunningAlert> | null = null;
   #hadAlerts = false;
 
-  constructor(process: AlertedProcess, node: AlertNode) {
+  constructor(process: Process, node: AlertNode) {
     this.process = process;
     this.#node = node;
   }
@@ -236,3 +232,122 @@ class ProcessAlerts {
     return { [this.#node.name]: { rules: all as unknown as readonly Json[] } };
   }
 }
+
+export interface AlertWriterDeps {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly delivery: Pick<Outbox, "enqueue" | "wake">;
+  /** For tests. */
+  readonly limits?: Partial<typeof LIMITS>;
+}
+
+/** An event that is not stored yet; its process is the owner. */
+export interface QueuedEvent extends SizedItem {
+  readonly id: string;
+  readonly event: AlertEvent;
+  readonly process: Pick<Process, "row" | "tell">;
+}
+
+export interface AlertNumbers {
+  readonly written: number;
+  /** Never stored: the queue was full, or the database rejected them. */
+  readonly lost: number;
+  readonly waiting: number;
+}
+
+const LIMITS = {
+  /** Maximum queue for the database in notifications; the oldest are dropped. */
+  queuedNotices: 10_000,
+  /** Maximum queue for the database in bytes. */
+  queuedBytes: 64 * 2 ** 20,
+  /** Maximum number of notifications that are stored in one batch. */
+  batchNotices: 100,
+};
+/** While the database is unavailable. */
+const RETRY = { firstMs: 100, maxMs: 5_000 };
+/** Of one transaction. Each event is stored once for every output. */
+const BATCH_BYTES = 2 * 2 ** 20;
+
+/** A batch of events becomes one delivery for every output of their alerts, in one transaction. Keeps the order. */
+export class AlertWriter {
+  readonly batches: BatchWriter<QueuedEvent>;
+  readonly #deps: AlertWriterDeps;
+  readonly #queue: BoundedQueue<QueuedEvent>;
+  #written = 0;
+  #rejected = 0;
+  #reportedLost = 0;
+
+  constructor(deps: AlertWriterDeps) {
+    const { log } = deps;
+    const limits = { ...LIMITS, ...deps.limits };
+    this.#deps = deps;
+    this.#queue = new BoundedQueue<QueuedEvent>({
+      ...{ count: limits.queuedNotices, bytes: limits.queuedBytes },
+      batch: { count: limits.batchNotices, bytes: BATCH_BYTES },
+    });
+    this.batches = new BatchWriter<QueuedEvent>({
+      queue: this.#queue,
+      retry: RETRY,
+      write: (batch) => this.#write(batch),
+      onRetry: (error) => {
+        log.warn({ err: error }, "alert events not stored; retrying");
+        this.#reportLost();
+      },
+      onRejected: ({ event }, error) => {
+        this.#rejected += 1;
+        log.error({ err: error, alert: event.alert }, "alert event rejected by the database");
+      },
+    });
+  }
+
+  get numbers(): AlertNumbers {
+    return { written: this.#written, lost: this.#queue.dropped + this.#rejected, waiting: this.#queue.size };
+  }
+
+  add(event: QueuedEvent): void {
+    this.#queue.add(event);
+    this.batches.wake();
+  }
+
+  async #write(batch: readonly QueuedEvent[]): Promise<void> {
+    const { sql, delivery } = this.#deps;
+    const stored = await sql.begin(async (transaction) => {
+      const pairs = batch.map(({ event, process }) => ({ processUuid: process.row.uuid, alertUuid: event.alert }));
+      const receivers = await findReceivers(transaction, pairs);
+      const notices = batch.flatMap(({ id, event, process }) => {
+        const { uuid: processUuid, sourceUuid } = process.row;
+        const found = receivers.get(`${processUuid} ${event.alert}`);
+        // The alert has been deleted.
+        if (found === undefined) return [];
+        const notice = describeEvent(event, { id, alias: found.alias, processUuid, sourceUuid });
+        return [{ notice, process, output: found.output }];
+      });
+      const deliveries = notices.flatMap(({ notice, output }) => {
+        const body = JSON.stringify(notice);
+        return output.map(({ uuid: destinationUuid }) => ({ id: notice.id, destinationUuid, body }));
+      });
+      if (deliveries.length > 0) await delivery.enqueue(transaction, deliveries);
+      return notices;
+    });
+    this.#written += stored.length;
+    delivery.wake();
+    for (const { notice, process } of stored) process.tell({ type: "alert", notice });
+    this.#reportLost();
+  }
+
+  #reportLost(): void {
+    const { lost } = this.numbers;
+    if (lost === this.#reportedLost) return;
+    this.#deps.log.error({ lost: lost - this.#reportedLost }, "alert events lost: queue full or rejected");
+    this.#reportedLost = lost;
+  }
+}
+
+/** The JSON that receivers get. Pure: `windhover replay` writes the same. */
+export const describeEvent = (
+  { alert, type, timeMs, event, tracks, data }: AlertEvent,
+  { id, alias, processUuid, sourceUuid }: Readonly<Record<"id" | "alias" | "processUuid" | "sourceUuid", string>>,
+): AlertNotice => ({
+  ...{ id, alert_uuid: alert, alias, type, process_uuid: processUuid, source_uuid: sourceUuid },
+  ...{ timestamp: new Date(timeMs).toISOString(), event, tracks, data },
+});

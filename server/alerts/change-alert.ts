@@ -1,9 +1,15 @@
 /** Alerts as users create, change and delete them. A change is committed first, then applied to processes. */
-import { CONFIGURATION_FIELDS, MOST_RULES } from "../../schemas/alerts.ts";
-import type { AlertChange, AlertRecord, NewAlert } from "../../schemas/api/alerts.ts";
+import {
+  type AlertConfiguration,
+  type AlertTypeDefinition,
+  CONFIGURATION_FIELDS,
+  MOST_RULES,
+} from "../../schemas/alerts.ts";
+import type { AlertChange, AlertDescription, AlertRecord, NewAlert } from "../../schemas/api/alerts.ts";
+import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { describeStatus } from "../delivery/outbox.ts";
-import type { InputFault } from "../service-error.ts";
+import { type InputFault, ServiceError } from "../service-error.ts";
 import {
   type AlertLimits,
   type AlertRow,
@@ -20,16 +26,9 @@ import {
   updateAlert,
 } from "../store/alerts.ts";
 import type { Queries } from "../store/client.ts";
-import {
-  closeDestination,
-  type DeliveryStatus,
-  readStatuses,
-  removeDestination,
-  saveDestination,
-} from "../store/destinations.ts";
+import { closeDestination, readStatuses, removeDestination, saveDestination } from "../store/destinations.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { type CompleteConfiguration, countValues } from "./alert-types.ts";
 import type { Alerts } from "./alerts.ts";
 import {
   checkOutputs,
@@ -42,6 +41,9 @@ import {
   rejectFaults,
   storeOutputs,
 } from "./outputs.ts";
+
+type CompleteConfiguration = Required<AlertConfiguration>;
+type GivenConfiguration = { readonly [field in (typeof CONFIGURATION_FIELDS)[number]]?: unknown };
 
 /** An alert, and the outputs whose secrets are shown this once. */
 export interface ChangedAlert {
@@ -65,9 +67,9 @@ export async function registerAlert(
   processUuid: string | null,
 ): Promise<ChangedAlert> {
   const { sql, config } = alerts.deps;
-  const type = alerts.types.expect(body.type, "/type");
+  const type = expectType(alerts.deps.alertTypes, body.type, "/type");
   const given = body.output as readonly GivenOutput[];
-  const { configuration, faults } = await alerts.types.read(type, body, null);
+  const { configuration, faults } = await readConfiguration(alerts, type, body, null);
   rejectFaults([...checkNames(body), ...faults, ...checkOutputs(given)]);
   await guardOutputs(given, config.network);
   const output = storeOutputs(given, [], () => false);
@@ -94,9 +96,9 @@ export async function changeAlert(
 ): Promise<ChangedAlert> {
   const { sql, config, delivery } = alerts.deps;
   const before = await findAlert(sql, user.uuid, uuid);
-  const type = alerts.types.expect(before.type, "/type");
+  const type = expectType(alerts.deps.alertTypes, before.type, "/type");
   const given = body.output as readonly GivenOutput[] | undefined;
-  const read = (row: AlertRow) => alerts.types.read(type, body, row.configuration as CompleteConfiguration);
+  const read = (row: AlertRow) => readConfiguration(alerts, type, body, row.configuration as CompleteConfiguration);
   const { faults } = await read(before);
   rejectFaults([...checkNames(body), ...checkType(body, before), ...faults, ...checkOutputs(given ?? [])]);
   if (given !== undefined) await guardOutputs(given, config.network);
@@ -193,28 +195,60 @@ export async function describeAlerts(
 ): Promise<AlertRecord[]> {
   const uuids = rows.flatMap((row) => (row.running ?? row).output.map(({ uuid }) => uuid));
   const statuses = await readStatuses(sql, [...new Set(uuids)]);
-  return rows.map((row) => describe(row, statuses, shown));
-}
-
-function describe(
-  row: AlertRow,
-  statuses: ReadonlyMap<string, DeliveryStatus>,
-  shown: ReadonlySet<string>,
-): AlertRecord {
-  const { uuid, alias, type, status, running, processUuid, createdAt } = row;
-  const current: AlertSetting = running ?? row;
-  return {
-    ...{ uuid, alert_uuid: uuid, alias, type, status },
-    ...describeSetting(current, shown),
-    pending: running === null ? null : describeSetting(row, shown),
-    process_uuid: processUuid,
-    delivery: current.output.map((output) => ({ type: output.type, ...describeStatus(statuses.get(output.uuid)) })),
-    created_at: createdAt,
-  };
+  return rows.map((row) => {
+    const { uuid, alias, type, status, running, processUuid, createdAt } = row;
+    const current: AlertSetting = running ?? row;
+    return {
+      ...{ uuid, alert_uuid: uuid, alias, type, status },
+      ...describeSetting(current, shown),
+      pending: running === null ? null : describeSetting(row, shown),
+      process_uuid: processUuid,
+      delivery: current.output.map((output) => ({ type: output.type, ...describeStatus(statuses.get(output.uuid)) })),
+      created_at: createdAt,
+    };
+  });
 }
 
 function describeSetting({ configuration, output }: AlertSetting, shown: ReadonlySet<string>) {
   const { trigger, region, filter, parameters } = configuration as CompleteConfiguration;
   const outputs = output.map((each) => describeOutput(each, shown.has(each.uuid)));
   return { trigger, region, filter, parameters, output: outputs };
+}
+
+export function describeType({ name, about, schemas, example }: AlertTypeDefinition): AlertDescription {
+  const { trigger, region, filter, parameters } = schemas;
+  // Plain JSON: TypeBox marks its schemas.
+  const plain = JSON.parse(JSON.stringify({ trigger, region, filter, parameters })) as AlertDescription["schemas"];
+  return { name, type: name, description: about, schemas: plain, example };
+}
+
+/** Throws `invalid_input` for an unknown name. */
+export function expectType(types: readonly AlertTypeDefinition[], name: string, path: string): AlertTypeDefinition {
+  const type = findAlertType(types, name);
+  if (typeof type !== "string") return type;
+  throw new ServiceError("invalid_input", { detail: `${path}: ${type}`, errors: [{ path, message: type }] });
+}
+
+/**
+ * The given parts in place of those before, with defaults; not usable when there are faults. Class names are checked only
+ * where they are given: a model may have been removed since.
+ */
+async function readConfiguration(
+  { deps }: Alerts,
+  type: AlertTypeDefinition,
+  given: GivenConfiguration,
+  before: CompleteConfiguration | null,
+): Promise<{ readonly configuration: CompleteConfiguration; readonly faults: readonly InputFault[] }> {
+  const sent = CONFIGURATION_FIELDS.filter((field) => given[field] !== undefined);
+  const merged = { ...before, ...Object.fromEntries(sent.map((field) => [field, given[field]])) };
+  const known = given.filter === undefined ? [] : await deps.classNames();
+  const classNames = known.length === 0 ? null : [...known].sort();
+  const checked = checkConfiguration(type, merged as AlertConfiguration, classNames);
+  return { configuration: checked.configuration ?? (merged as CompleteConfiguration), faults: checked.faults ?? [] };
+}
+
+/** The number of values that it holds, itself included. */
+function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((count: number, inner) => count + countValues(inner), 1);
 }

@@ -3,8 +3,8 @@ import { after, afterEach, before, test } from "node:test";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
-import { AlertWriter, type QueuedEvent } from "../alerts/alert-writer.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
+import { AlertWriter, type QueuedEvent } from "../alerts/alerts.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -32,7 +32,7 @@ function eventOf(processUuid: string, alertUuid: string, id: string, sent: strin
   const { row } = service.stage.supervisor.held(processUuid) ?? assert.fail();
   const event = { alert: alertUuid, type: "flow-control", timeMs: Date.now(), event: "triggered" as const };
   return {
-    ...{ id, bytes: 100, event: { ...event, tracks: [], data: {} } },
+    ...{ id, owner: processUuid, bytes: 100, event: { ...event, tracks: [], data: {} } },
     process: { row, tell: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
   };
 }
@@ -426,7 +426,7 @@ test("a notification that is stored while its outputs are replaced still reaches
     },
   });
   writer.add(eventOf(process, uuid, "between"));
-  await writer.idle();
+  await writer.batches.idle();
   assert.deepEqual(
     (await Promise.all(patches)).map(({ status }) => status),
     [200],
@@ -456,7 +456,7 @@ test("notifications that cannot be stored are queued in order; the oldest are dr
   const notified: string[] = [];
   const add = (id: string) => writer.add(eventOf(process, uuid, id, notified));
   for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
-  const waiting = writer.idle();
+  const waiting = writer.batches.idle();
   // One while it tries to store the first, which is lost when that fails.
   while (writer.numbers.lost < 2) await new Promise(setImmediate);
   isUnreachable = false;

@@ -9,9 +9,15 @@ import {
   newAlertOf,
 } from "../../schemas/api/alerts.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
-import { describeType } from "../alerts/alert-types.ts";
 import type { Alerts } from "../alerts/alerts.ts";
-import { changeAlert, describeAlerts, registerAlert, removeAlert } from "../alerts/change-alert.ts";
+import {
+  changeAlert,
+  describeAlerts,
+  describeType,
+  expectType,
+  registerAlert,
+  removeAlert,
+} from "../alerts/change-alert.ts";
 import type { Processes } from "../processes/processes.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
 import type { Page } from "../store/page.ts";
@@ -28,9 +34,8 @@ const define = defineEndpoints("Alerts");
 const NEW_ERRORS = ["alerts_limit_reached", "address_refused"] as const;
 
 export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readonly AnyEndpoint[] {
-  const { sql } = alerts.deps;
-  const { types } = alerts;
-  const NewAlert = newAlertOf(types.all);
+  const { sql, alertTypes } = alerts.deps;
+  const NewAlert = newAlertOf(alertTypes);
   const describe = async (alert: AlertRow, shown?: ReadonlySet<string>) =>
     (await describeAlerts(sql, [alert], shown))[0];
   const list = async ({ rows, nextCursor }: Page<AlertRow>) =>
@@ -38,13 +43,13 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readon
   return [
     define("GET", "/alert_description", "describeAlertType", {
       summary: "Describe an alert type and its parameters",
-      description: `Types: ${types.all.map(({ name }) => `\`${name}\``).join(", ")}.`,
+      description: `Types: ${alertTypes.map(({ name }) => `\`${name}\``).join(", ")}.`,
       query: AlertDescriptionQuery,
       answers: { 200: { description: "With an example that can be posted unchanged.", schema: AlertDescription } },
       handle({ query }) {
         const [parameter, name] = query.name === undefined ? ["type", query.type] : ["name", query.name];
-        if (name !== undefined) return ok(describeType(types.expect(name, parameter)));
-        const message = `is missing; expected one of ${types.all.map((type) => type.name).join(", ")}`;
+        if (name !== undefined) return ok(describeType(expectType(alertTypes, name, parameter)));
+        const message = `is missing; expected one of ${alertTypes.map((type) => type.name).join(", ")}`;
         throw invalidInput([{ path: "name", message }]);
       },
     }),

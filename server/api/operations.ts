@@ -2,7 +2,7 @@
 import { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { AlertNumbers } from "../alerts/alert-writer.ts";
+import type { AlertNumbers } from "../alerts/alerts.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { Demo } from "../demo/demo.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
@@ -51,8 +51,8 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
         if (user !== null) expectOperator(user, "/metrics names the processes of all users");
         metrics.observeComponents(await components());
         metrics.observeProcesses(processNumbers());
-        metrics.observeMedia(mediaNumbers());
-        if (deps.alertNumbers !== undefined) metrics.observeAlerts(deps.alertNumbers());
+        metrics.media.observe(mediaNumbers());
+        if (deps.alertNumbers !== undefined) metrics.alerts.observe(deps.alertNumbers());
         metrics.observeDelivery(await readDelivery());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },

@@ -14,6 +14,23 @@ export interface BatchQueue<T> {
   putBack(batch: readonly T[]): void;
 }
 
+/** All in one batch. Bounded by its owner. */
+export class ListQueue<T> implements BatchQueue<T> {
+  readonly items: T[] = [];
+
+  get isEmpty(): boolean {
+    return this.items.length === 0;
+  }
+
+  take(): readonly T[] {
+    return this.items.splice(0);
+  }
+
+  putBack(batch: readonly T[]): void {
+    this.items.unshift(...batch);
+  }
+}
+
 export interface BatchWriterOptions<T> {
   readonly queue: BatchQueue<T>;
   readonly retry: BackoffRule;

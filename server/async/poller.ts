@@ -24,3 +24,20 @@ export class Poller {
     await this.#running;
   }
 }
+
+/**
+ * Runs the task about every `intervalMs` from now on, at irregular times, so that nodes do not run in step. A task that
+ * rejects is reported and runs again after the same time.
+ */
+export function sweepEvery(
+  intervalMs: number,
+  task: () => Promise<unknown>,
+  onError: (error: unknown) => void,
+): Poller {
+  const poller = new Poller(async () => {
+    await task().catch(onError);
+    return intervalMs * (0.75 + Math.random() / 2);
+  });
+  poller.start(intervalMs * Math.random());
+  return poller;
+}

@@ -37,6 +37,8 @@ export interface CourierOptions {
   readonly authorities?: string;
 }
 
+export type Sent = Pick<Delivery, "id" | "body">;
+
 export interface DeliveryFailure {
   /** For the user, without secrets. */
   readonly reason: string;
@@ -63,10 +65,6 @@ export interface Courier {
    * Sends them in this order. Resolves with null when all were delivered or `isOver`, else with why the first of the others
    * was not. Rejects for internal errors.
    */
-  send(
-    target: Target,
-    deliveries: readonly Pick<Delivery, "id" | "body">[],
-    options: SendOptions,
-  ): Promise<DeliveryFailure | null>;
+  send(target: Target, deliveries: readonly Sent[], options: SendOptions): Promise<DeliveryFailure | null>;
   close(): void;
 }

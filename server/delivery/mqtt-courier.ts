@@ -6,9 +6,8 @@ import type { MqttClient } from "mqtt";
 import { Semaphore } from "../async/semaphore.ts";
 import { unlessAborted } from "../async/timing.ts";
 import { type BrokerConnection, BrokerConnector, explain } from "../mqtt/broker.ts";
-import type { Delivery } from "../store/deliveries.ts";
 import type { Target } from "../store/destinations.ts";
-import type { Courier, CourierOptions, DeliveryFailure, DeliveryLimits, SendOptions } from "./courier.ts";
+import type { Courier, CourierOptions, DeliveryFailure, DeliveryLimits, SendOptions, Sent } from "./courier.ts";
 
 type MqttTarget = Extract<Target, { readonly kind: "mqtt" }>;
 
@@ -33,11 +32,7 @@ export class MqttCourier implements Courier {
     this.#options = options;
   }
 
-  async send(
-    target: Target,
-    deliveries: readonly Pick<Delivery, "id" | "body">[],
-    options: SendOptions,
-  ): Promise<DeliveryFailure | null> {
+  async send(target: Target, deliveries: readonly Sent[], options: SendOptions): Promise<DeliveryFailure | null> {
     if (target.kind !== "mqtt") throw new Error(`${target.kind} is not MQTT`);
     try {
       await this.#use(target, (session) => publishAll(session, target, deliveries, options));
@@ -111,13 +106,13 @@ export class MqttCourier implements Courier {
 
 async function publishAll(
   session: Session,
-  { topic, qos }: MqttTarget,
-  deliveries: readonly Pick<Delivery, "body">[],
+  target: MqttTarget,
+  deliveries: readonly Sent[],
   { signal, isCareful, onDelivered }: SendOptions,
 ): Promise<void> {
   const groups = isCareful ? [deliveries.slice(0, 1), deliveries.slice(1)] : [deliveries];
   for (const group of groups) {
-    const published = group.map(({ body }) => session.publish({ topic, qos, body }, signal));
+    const published = group.map(({ body }) => session.publish(target, body, signal));
     // Awaited one by one below: the first that fails counts.
     for (const each of published) each.catch(() => {});
     for (const each of published) {
@@ -160,10 +155,7 @@ class Session {
   }
 
   /** Resolves when the broker has confirmed it. Sends in the order of the calls. */
-  async publish(
-    { topic, qos, body }: Pick<MqttTarget, "topic" | "qos"> & Pick<Delivery, "body">,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async publish({ topic, qos }: MqttTarget, body: string, signal: AbortSignal): Promise<void> {
     const release = await (qos === 2 ? this.#slots.qos2 : this.#slots.usual).acquire(signal);
     try {
       if (this.#error !== null) throw this.#error;

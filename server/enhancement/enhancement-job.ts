@@ -82,13 +82,13 @@ export class EnhancementJob {
 
   /** Of its child, for tests. */
   get pid(): number | undefined {
-    return this.#enhancer?.pid;
+    return this.#enhancer?.child.pid;
   }
 
   /** Resolves when it is done, has failed, or belongs to another machine. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#options;
-    const onAbort = () => this.#enhancer?.kill("the job was stopped");
+    const onAbort = () => this.#enhancer?.child.kill("the job was stopped");
     signal.addEventListener("abort", onAbort);
     try {
       while (await this.#enhanceBatch());
@@ -131,7 +131,7 @@ export class EnhancementJob {
     if (this.#enhancer !== null) return this.#enhancer;
     const enhancer = new Enhancer(this.#deps);
     this.#enhancer = enhancer;
-    if (this.#options.signal.aborted) enhancer.kill("the job was stopped");
+    if (this.#options.signal.aborted) enhancer.child.kill("the job was stopped");
     await enhancer.ready;
     this.#isAwaited = false;
     this.#resolveStarted(null);
@@ -139,8 +139,8 @@ export class EnhancementJob {
   }
 
   async #closeEnhancer(reason: string): Promise<void> {
-    this.#enhancer?.kill(reason);
-    await this.#enhancer?.gone;
+    this.#enhancer?.child.kill(reason);
+    await this.#enhancer?.child.gone;
     this.#enhancer = null;
   }
 
@@ -156,7 +156,7 @@ export class EnhancementJob {
   async #handleCrash(reason: string): Promise<void> {
     const { sql, limits } = this.#deps;
     const { row, signal } = this.#options;
-    this.#log.error({ lines: this.#enhancer?.lastLines, reason }, "enhancer crashed");
+    this.#log.error({ lines: this.#enhancer?.child.lastLines, reason }, "enhancer crashed");
     await this.#closeEnhancer("it failed");
     const crashes = await this.#retry(() => countCrash(sql, row));
     if (crashes === null) throw new JobOver();
@@ -191,8 +191,7 @@ const NAME = "the enhancer";
 class Enhancer {
   /** Rejects with the reason. */
   readonly ready: Promise<void>;
-  readonly gone: Promise<unknown>;
-  readonly #child: Child<EnhanceRequest, EnhanceMessage>;
+  readonly child: Child<EnhanceRequest, EnhanceMessage>;
   readonly #ended: Promise<never>;
   readonly #trackMs: number;
   #onTrack: (track: EnhancedTrack) => void = () => {};
@@ -205,13 +204,9 @@ class Enhancer {
       onReady = resolve;
     });
     const child = new Child<EnhanceRequest, EnhanceMessage>({
-      name: NAME,
-      spawn: () => confinement.spawn({ entry, memoryBytes, hasChannel: true }),
-      protocol: ENHANCE_PROTOCOL,
-      receives: EnhanceMessage,
-      log,
+      ...{ name: NAME, protocol: ENHANCE_PROTOCOL, receives: EnhanceMessage, log, memoryBytes },
       loadMs: limits.loadMs,
-      memoryBytes,
+      spawn: () => confinement.spawn({ entry, memoryBytes, hasChannel: true }),
       onMessage: (message) => {
         if (message.type === "failed") child.kill(message.detail);
         else if (message.type === "enhanced") {
@@ -224,8 +219,7 @@ class Enhancer {
         }
       },
     });
-    this.#child = child;
-    this.gone = child.gone;
+    this.child = child;
     this.#ended = child.gone.then((exit) => {
       throw new Error(describeExit(NAME, exit));
     });
@@ -238,34 +232,22 @@ class Enhancer {
     this.ready.catch(() => {});
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
-  get lastLines(): readonly string[] {
-    return this.#child.lastLines;
-  }
-
-  kill(reason: string): void {
-    this.#child.kill(reason);
-  }
-
   /** Rejects when the child ends; tracks passed to `onTrack` are finished in any case. */
   async enhance(tracks: readonly TrackToEnhance[], onTrack: (track: EnhancedTrack) => void): Promise<void> {
     const left = tracks.map(({ id }) => id);
     const done = new Promise<void>((resolve) => {
       this.#onTrack = (track) => {
-        if (track.id !== left.shift()) return this.kill("it reported a track out of order");
+        if (track.id !== left.shift()) return this.child.kill("it reported a track out of order");
         onTrack(track);
         if (left.length === 0) resolve();
       };
     });
-    this.#child.expectWithin(this.#trackMs, `a track took longer than ${this.#trackMs / 1000} s`);
-    this.#child.send({ type: "enhance", tracks: [...tracks] });
+    this.child.expectWithin(this.#trackMs, `a track took longer than ${this.#trackMs / 1000} s`);
+    this.child.send({ type: "enhance", tracks: [...tracks] });
     try {
       await Promise.race([done, this.#ended]);
     } finally {
-      this.#child.unwatch();
+      this.child.unwatch();
     }
   }
 }

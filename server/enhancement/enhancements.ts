@@ -14,7 +14,7 @@ import {
   renewEnhancements,
 } from "../store/enhancements.ts";
 import { NODE_LEASE } from "../store/nodes.ts";
-import { findLimit, readStandings } from "../store/standing.ts";
+import { expectMinutes } from "../store/standing.ts";
 import type { User } from "../user.ts";
 import { EnhancementJob, type EnhancementLimits, LIMITS } from "./enhancement-job.ts";
 
@@ -55,8 +55,9 @@ export class Enhancements {
   /** A running one continues, and one that has ended starts again. Resolves when it runs or is queued. Rejects with `ServiceError`. */
   async start(user: User, processUuid: string): Promise<void> {
     const { sql, nodeUuid, config } = this.#deps;
-    this.#expectOpen();
-    await expectMinutes(sql, user);
+    if (this.#isClosing)
+      throw new ServiceError("shutting_down", { detail: "the service is shutting down; try again in a moment" });
+    await expectMinutes(sql, user.uuid);
     const { row, isNew } = await insertEnhancement(sql, {
       ...{ processUuid, userUuid: user.uuid, nodeUuid, leaseSeconds: NODE_LEASE.leaseSeconds },
       limit: user.limits.processes,
@@ -119,7 +120,7 @@ export class Enhancements {
   async #renewAgain(): Promise<number> {
     const { log } = this.#deps;
     try {
-      await this.#renew();
+      if (this.#held.size > 0) await this.#renew([...this.#held.values()]);
       await this.takeUp();
     } catch (error) {
       log.warn({ err: error }, "enhancements could not be renewed; retrying");
@@ -127,25 +128,11 @@ export class Enhancements {
     return NODE_LEASE.renewMs;
   }
 
-  async #renew(): Promise<void> {
+  async #renew(held: readonly Held[]): Promise<void> {
     const { sql } = this.#deps;
-    const held = [...this.#held.values()];
-    if (held.length === 0) return;
     const rows = held.map(({ row }) => row);
     const renewed = await renewEnhancements(sql, NODE_LEASE.leaseSeconds, rows);
     const owned = new Set(renewed.map(({ processUuid, fence }) => `${processUuid} ${fence}`));
     for (const { row, leaving } of held) if (!owned.has(`${row.processUuid} ${row.fence}`)) leaving.abort();
   }
-
-  #expectOpen(): void {
-    if (this.#isClosing)
-      throw new ServiceError("shutting_down", { detail: "the service is shutting down; try again in a moment" });
-  }
-}
-
-async function expectMinutes(sql: Sql, user: User): Promise<void> {
-  const [standing] = await readStandings(sql, [user.uuid]);
-  const error = standing === undefined ? null : findLimit(standing);
-  if (error?.code === "usage_limit_reached")
-    throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; see GET /user_info` });
 }

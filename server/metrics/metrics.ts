@@ -1,7 +1,7 @@
 /** Metrics for Prometheus. All names start with `windhover_`, except those of the Node process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
-import type { AlertNumbers } from "../alerts/alert-writer.ts";
+import type { AlertNumbers } from "../alerts/alerts.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { CrashCounts } from "../processes/processes.ts";
@@ -76,64 +76,48 @@ const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
 
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Histogram<"method" | "route" | "status">;
-  readonly #states: Gauge<"state">;
-  readonly #reconnecting: Gauge;
-  readonly #ended: Counter<"state">;
-  readonly #processes: Readings<ProcessStats>;
-  readonly #telemetry: Readings<TelemetryNumbers>;
-  readonly #media: Readings<MediaNumbers>;
-  readonly #alerts: Readings<AlertNumbers>;
-  readonly #delivery: Readings<DeliveryReading>;
-  readonly #components: Gauge<"component">;
-  readonly #checks: Counter<"component">;
+  readonly #registers = [this.#registry];
+  readonly #requests = new Histogram({
+    name: "windhover_http_request_seconds",
+    help: "Duration of HTTP requests",
+    labelNames: ["method", "route", "status"],
+    ...{ buckets: SECONDS, registers: this.#registers },
+  });
+  readonly #states = new Gauge({
+    name: "windhover_processes",
+    help: "Processes of this machine that have not ended, by state",
+    ...{ labelNames: ["state"], registers: this.#registers },
+  });
+  readonly #reconnecting = new Gauge({
+    name: "windhover_processes_reconnecting",
+    help: "Processes whose source is offline",
+    registers: this.#registers,
+  });
+  readonly #ended = new Counter({
+    name: "windhover_processes_ended_total",
+    help: "Processes that ended on this machine, by state; failed starts count as failed",
+    ...{ labelNames: ["state"], registers: this.#registers },
+  });
+  readonly #processes = this.#read("windhover_process_", OF_PROCESSES, ["process"]);
+  readonly #telemetry = this.#read("windhover_telemetry_", OF_TELEMETRY, ["process"]);
+  readonly media = this.#read("windhover_media_", OF_MEDIA);
+  readonly alerts = this.#read("windhover_alert_", OF_ALERTS);
+  readonly #delivery = this.#read("windhover_delivery_", OF_DELIVERY, ["kind"]);
+  readonly #components = new Gauge({
+    name: "windhover_component_up",
+    help: "1 if a component of the service is healthy, else 0",
+    ...{ labelNames: ["component"], registers: this.#registers },
+  });
+  readonly #checks = new Counter({
+    name: "windhover_component_failures_total",
+    help: "Failed health checks of a component",
+    ...{ labelNames: ["component"], registers: this.#registers },
+  });
 
   constructor() {
-    const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
-    this.#requests = new Histogram({
-      name: "windhover_http_request_seconds",
-      help: "Duration of HTTP requests",
-      labelNames: ["method", "route", "status"],
-      buckets: SECONDS,
-      registers,
-    });
-    this.#states = new Gauge({
-      name: "windhover_processes",
-      help: "Processes of this machine that have not ended, by state",
-      labelNames: ["state"],
-      registers,
-    });
-    this.#reconnecting = new Gauge({
-      name: "windhover_processes_reconnecting",
-      help: "Processes whose source is offline",
-      registers,
-    });
-    this.#ended = new Counter({
-      name: "windhover_processes_ended_total",
-      help: "Processes that ended on this machine, by state; failed starts count as failed",
-      labelNames: ["state"],
-      registers,
-    });
     // From the start: otherwise the first failure would not be an increase.
     for (const state of ["finished", "failed"] as const) this.#ended.inc({ state }, 0);
-    this.#processes = new Readings("windhover_process_", OF_PROCESSES, { labelNames: ["process"], registers });
-    this.#telemetry = new Readings("windhover_telemetry_", OF_TELEMETRY, { labelNames: ["process"], registers });
-    this.#media = new Readings("windhover_media_", OF_MEDIA, { labelNames: [], registers });
-    this.#alerts = new Readings("windhover_alert_", OF_ALERTS, { labelNames: [], registers });
-    this.#delivery = new Readings("windhover_delivery_", OF_DELIVERY, { labelNames: ["kind"], registers });
-    this.#components = new Gauge({
-      name: "windhover_component_up",
-      help: "1 if a component of the service is healthy, else 0",
-      labelNames: ["component"],
-      registers,
-    });
-    this.#checks = new Counter({
-      name: "windhover_component_failures_total",
-      help: "Failed health checks of a component",
-      labelNames: ["component"],
-      registers,
-    });
   }
 
   observeRequest({ method, route, status, seconds }: AnsweredRequest): void {
@@ -164,14 +148,6 @@ export class Metrics {
     this.#telemetry.forget({ process: uuid });
   }
 
-  observeMedia(numbers: MediaNumbers): void {
-    this.#media.observe(numbers, {});
-  }
-
-  observeAlerts(numbers: AlertNumbers): void {
-    this.#alerts.observe(numbers, {});
-  }
-
   observeDelivery(readings: readonly DeliveryReading[]): void {
     for (const reading of readings) this.#delivery.observe(reading, { kind: reading.kind });
   }
@@ -189,6 +165,10 @@ export class Metrics {
 
   print(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  #read<T>(prefix: string, rows: readonly Row<T>[], labelNames: string[] = []): Readings<T> {
+    return new Readings(prefix, rows, { labelNames, registers: this.#registers });
   }
 }
 
@@ -212,7 +192,7 @@ class Readings<T> {
     });
   }
 
-  observe(from: T, labels: Labels): void {
+  observe(from: T, labels: Labels = {}): void {
     for (const [metric, read] of this.#rows) {
       const value = read(from);
       if (value === null) continue;

@@ -60,7 +60,7 @@ export async function saveDestination(sql: Queries, { uuid, userUuid, target }: 
 }
 
 /**
- * It accepts no more deliveries. Those that wait are sent without the minimum interval; then the dispatcher removes it, which
+ * It accepts no more deliveries. Those that wait are sent without the minimum interval; then the outbox removes it, which
  * is why it is woken even when its queue is empty.
  */
 export async function closeDestination(sql: Queries, uuid: string): Promise<void> {

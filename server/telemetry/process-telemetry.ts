@@ -12,7 +12,7 @@ import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import { type IncomingMessage, LIMITS, openChannel, type TelemetryChannel, type TelemetryLimits } from "./channels.ts";
 import { RunnerQueue } from "./runner-queue.ts";
-import { ChangeNotifier, type TelemetryNumbers, TelemetryStatus } from "./status.ts";
+import { type TelemetryNumbers, TelemetryStatus } from "./status.ts";
 import { Throttle } from "./throttle.ts";
 
 export interface ProcessTelemetryOptions {
@@ -30,6 +30,8 @@ export interface ProcessTelemetryOptions {
 }
 
 export class ProcessTelemetry {
+  /** The message that new subscribers of `drone_data` have missed: it is published only once. */
+  lasting: JsonRecord | null = null;
   readonly #options: ProcessTelemetryOptions;
   readonly #limits: TelemetryLimits;
   readonly #format: TelemetryFormat;
@@ -37,10 +39,6 @@ export class ProcessTelemetry {
   readonly #throttle: Throttle<IncomingMessage>;
   readonly #queue: RunnerQueue;
   readonly #status: TelemetryStatus;
-  /** Null while the channel is being opened. */
-  #notifier: ChangeNotifier | null = null;
-  readonly #staleTimer: NodeJS.Timeout;
-  #lasting: JsonRecord | null = null;
   #isClosed = false;
 
   /** Opens the channel, which connects in the background. */
@@ -51,7 +49,10 @@ export class ProcessTelemetry {
     this.#options = options;
     this.#limits = limits;
     this.#format = createFormat(setting.format, setting.parameters);
-    const status = new TelemetryStatus({ isStatic: setting.type === "static", staleMs, graph });
+    const status = new TelemetryStatus({
+      ...{ isStatic: setting.type === "static", staleMs, graph },
+      announce: (info) => options.announce(info),
+    });
     this.#status = status;
     this.#queue = new RunnerQueue({
       deliver: (sample) => options.deliver(sample),
@@ -65,8 +66,6 @@ export class ProcessTelemetry {
       pass: (message) => this.#use(message),
       drop: (message) => this.#drop(message),
     });
-    // One millisecond later, so that it is stale by then.
-    this.#staleTimer = setTimeout(() => this.#notifier?.check(), staleMs + 1);
     this.#channel = openChannel({
       ...{ setting, config, limits },
       onMessage: (message) => this.#receive(message),
@@ -78,11 +77,7 @@ export class ProcessTelemetry {
       },
       onTrouble: (trouble) => this.#update(() => (status.trouble = trouble)),
     });
-    status.advice = this.#channel.advice;
-    this.#notifier = new ChangeNotifier(
-      () => status.summary,
-      () => options.announce(status.info),
-    );
+    status.start(this.#channel.advice);
   }
 
   get info(): TelemetryInfo {
@@ -91,11 +86,6 @@ export class ProcessTelemetry {
 
   get numbers(): TelemetryNumbers {
     return this.#status.numbers;
-  }
-
-  /** The message that new subscribers of `drone_data` have missed: it is published only once. */
-  get lasting(): JsonRecord | null {
-    return this.#lasting;
   }
 
   /** Throws where clients cannot send messages. */
@@ -120,8 +110,7 @@ export class ProcessTelemetry {
     this.#isClosed = true;
     this.#channel.close();
     this.#throttle.close();
-    this.#notifier?.close();
-    clearTimeout(this.#staleTimer);
+    this.#status.close();
   }
 
   #receive(message: IncomingMessage): void {
@@ -138,12 +127,11 @@ export class ProcessTelemetry {
     else if (reading !== null) {
       const { sample, native, lack } = reading;
       this.#status.noteUse(lack);
-      this.#staleTimer.refresh();
-      if (isLasting) this.#lasting = native;
+      if (isLasting) this.lasting = native;
       this.#options.publish(native);
       this.#queue.put(isLasting ? { ...sample, timeMs: null } : sample);
     }
-    this.#notifier?.check();
+    this.#status.check();
   }
 
   /** Null when it cannot be parsed: every error of a format is caused by the message. */
@@ -171,7 +159,7 @@ export class ProcessTelemetry {
   #update(change: () => void): void {
     if (this.#isClosed) return;
     change();
-    this.#notifier?.check();
+    this.#status.check();
   }
 }
 

@@ -1,4 +1,4 @@
-/** The telemetry status of one process, as clients see it. */
+/** The telemetry status of one process, as clients see it, and the announcement of its changes. */
 import { type Static, Type } from "typebox";
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -24,33 +24,79 @@ export interface TelemetryNumbers {
 
 /** A list of missing fields can be long. */
 const MAX_DETAIL_CHARACTERS = 500;
+const ANNOUNCE_EVERY_MS = 1_000;
 const NO_GEOLOCATION = { geolocation: "none", offset_ms: null } as const;
+
+export interface TelemetryStatusOptions {
+  readonly isStatic: boolean;
+  readonly staleMs: number;
+  /** The name of the graph. */
+  readonly graph: string;
+  announce(info: TelemetryInfo): void;
+}
 
 export class TelemetryStatus {
   received = 0;
   refused = 0;
   thinned = 0;
-  /** What to check while no message has arrived. */
-  advice = "";
   /** Why no messages can arrive. */
   trouble: string | null = null;
   /** Why the last message was rejected; null when it was used. */
   rejection: string | null = null;
   /** How many elements receive samples; null while that is unknown. */
   listeners: number | null = null;
-  readonly #options: { readonly isStatic: boolean; readonly staleMs: number; readonly graph: string };
+  readonly #options: TelemetryStatusOptions;
+  /** What to check while no message has arrived. */
+  #advice = "";
   /** What the last message lacks. */
   #lack: string | null = null;
   #usedMs: number | null = null;
   #geolocation: Pick<TelemetryInfo, "geolocation" | "offset_ms"> = NO_GEOLOCATION;
   #reason: string | null = null;
+  /** The summary that was announced last; null while changes are not announced. */
+  #announced: string | null = null;
+  #announcedMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #staleTimer: NodeJS.Timeout;
 
-  constructor(options: { readonly isStatic: boolean; readonly staleMs: number; readonly graph: string }) {
+  constructor(options: TelemetryStatusOptions) {
     this.#options = options;
+    // One millisecond later, so that it is stale by then.
+    this.#staleTimer = setTimeout(() => this.check(), options.staleMs + 1);
+  }
+
+  /** The channel is open: announces changes from now on. */
+  start(advice: string): void {
+    this.#advice = advice;
+    this.#announced = JSON.stringify(this.summary);
+  }
+
+  /** Announces a change, at most once a second: a bad message between good ones is not news. */
+  check(): void {
+    const summary = JSON.stringify(this.summary);
+    if (this.#announced === null || this.#timer !== undefined || summary === this.#announced) return;
+    const waitMs = this.#announcedMs + ANNOUNCE_EVERY_MS - performance.now();
+    if (waitMs > 0) {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        this.check();
+      }, waitMs);
+      return;
+    }
+    this.#announced = summary;
+    this.#announcedMs = performance.now();
+    this.#options.announce(this.info);
+  }
+
+  close(): void {
+    this.#announced = null;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#staleTimer);
   }
 
   noteUse(lack: string | null): void {
     this.#usedMs = performance.now();
+    this.#staleTimer.refresh();
     this.rejection = null;
     this.#lack = lack;
   }
@@ -108,48 +154,10 @@ export class TelemetryStatus {
     const { staleMs, graph } = this.#options;
     if (this.trouble !== null) return this.trouble;
     if (this.rejection !== null) return `The last message was rejected: ${this.rejection}`;
-    if (state === "waiting") return this.advice;
+    if (state === "waiting") return this.#advice;
     if (state === "stale") return `no message for more than ${staleMs / 1000} s; check that the sender is running`;
     if (this.listeners === 0)
       return `the graph "${graph}" has no element that uses telemetry; it is only published on drone_data`;
     return this.#lack ?? this.#reason;
-  }
-}
-
-const NOTIFY_EVERY_MS = 1_000;
-
-/** Calls `notify` when what `read` returns has changed, at most once a second: a bad message between good ones is not news. */
-export class ChangeNotifier {
-  readonly #read: () => string;
-  readonly #notify: () => void;
-  #last: string;
-  #lastMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
-
-  constructor(read: () => Readonly<Record<string, unknown>>, notify: () => void) {
-    this.#read = () => JSON.stringify(read());
-    this.#notify = notify;
-    this.#last = this.#read();
-  }
-
-  check(): void {
-    if (this.#isClosed || this.#timer !== undefined || this.#read() === this.#last) return;
-    const waitMs = this.#lastMs + NOTIFY_EVERY_MS - performance.now();
-    if (waitMs > 0) {
-      this.#timer = setTimeout(() => {
-        this.#timer = undefined;
-        this.check();
-      }, waitMs);
-      return;
-    }
-    this.#last = this.#read();
-    this.#lastMs = performance.now();
-    this.#notify();
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
   }
 }

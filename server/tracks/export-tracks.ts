@@ -40,53 +40,26 @@ async function* readWholeTracks(sql: Queries, processUuid: string): AsyncGenerat
     const tracks = await readTracks(sql, processUuid, after, TRACKS_PER_PAGE);
     const [first, last] = [tracks[0], tracks.at(-1)];
     if (first === undefined || last === undefined) return;
-    const points = new PointPages(sql, processUuid, first.id, last.id);
-    for (const track of tracks) yield { ...track, points: await points.take(track.id) };
+    const rows = readAllPoints(sql, processUuid, first.id, last.id);
+    let next = await rows.next();
+    for (const track of tracks) {
+      const points: TrackPoint[] = [];
+      for (; next.done !== true && next.value.trackId <= track.id; next = await rows.next())
+        // A lower one was added meanwhile, and its track was not read.
+        if (next.value.trackId === track.id) points.push(next.value.point);
+      yield { ...track, points };
+    }
     after = last.id;
   }
 }
 
-/** The points of some tracks in order, read by page. */
-class PointPages {
-  readonly #sql: Queries;
-  readonly #processUuid: string;
-  readonly #lastTrackId: number;
-  #after: PointPlace;
-  #page: Awaited<ReturnType<typeof readPoints>> = [];
-  #at = 0;
-  #isLastPage = false;
-
-  constructor(sql: Queries, processUuid: string, firstTrackId: number, lastTrackId: number) {
-    this.#sql = sql;
-    this.#processUuid = processUuid;
-    this.#lastTrackId = lastTrackId;
-    this.#after = { trackId: firstTrackId, index: -1 };
-  }
-
-  /** Of this track. Called with increasing ids. */
-  async take(trackId: number): Promise<readonly TrackPoint[]> {
-    const points: TrackPoint[] = [];
-    for (;;) {
-      const next = this.#page[this.#at];
-      if (next === undefined) {
-        if (!(await this.#readPage())) return points;
-      } else {
-        if (next.trackId > trackId) return points;
-        // A lower one was added meanwhile, and its track was not read.
-        if (next.trackId === trackId) points.push(next.point);
-        this.#at += 1;
-      }
-    }
-  }
-
-  /** False at the end. */
-  async #readPage(): Promise<boolean> {
-    if (this.#isLastPage) return false;
-    const wanted = { after: this.#after, lastTrackId: this.#lastTrackId };
-    this.#page = await readPoints(this.#sql, this.#processUuid, wanted, POINTS_PER_PAGE);
-    this.#at = 0;
-    this.#after = this.#page.at(-1) ?? this.#after;
-    this.#isLastPage = this.#page.length < POINTS_PER_PAGE;
-    return this.#page.length > 0;
+/** The points of these tracks in order, read by page. */
+async function* readAllPoints(sql: Queries, processUuid: string, firstTrackId: number, lastTrackId: number) {
+  for (let after: PointPlace = { trackId: firstTrackId, index: -1 }; ; ) {
+    const page = await readPoints(sql, processUuid, { after, lastTrackId }, POINTS_PER_PAGE);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < POINTS_PER_PAGE) return;
+    after = last;
   }
 }

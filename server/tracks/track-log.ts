@@ -8,15 +8,15 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { type ReportedTrack, TRACK_REPORT_CHANNEL, TrackReport } from "../../schemas/track-report.ts";
-import { isBadData } from "../async/batch-writer.ts";
-import { Poller } from "../async/poller.ts";
+import { writeSome } from "../async/batch-writer.ts";
+import { Poller, sweepEvery } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { backoff, withTimeout } from "../async/timing.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { writeEndedReports } from "../store/track-reports.ts";
-import { type EndedTracks, endTracks, removeOldTracks, type TrackUpdate, writeTracks } from "../store/tracks.ts";
+import { type EndedTracks, endTracks, removeOldTracks, writeTracks } from "../store/tracks.ts";
 import { checkBy } from "../validation.ts";
 import { TrackQueue } from "./track-queue.ts";
 
@@ -68,7 +68,7 @@ export class TrackLog {
   /** Their runners have ended: no track is live. */
   #ended = new Map<string, EndedTracks>();
   readonly #writing = new Poller(() => this.#writeAgain());
-  readonly #sweeping = new Poller(() => this.#sweepAgain());
+  readonly #sweeping: Poller;
   #isClosed = false;
   readonly #flushes = new SerialQueue();
   #failures = 0;
@@ -82,7 +82,11 @@ export class TrackLog {
       patchBytes: limits.queuedPatchBytes,
     });
     this.#writing.start(limits.flushMs);
-    this.#sweeping.start(limits.sweepMs * Math.random());
+    this.#sweeping = sweepEvery(
+      limits.sweepMs,
+      () => this.sweep(),
+      (error) => deps.log.warn({ err: error }, "old tracks could not be removed; retrying"),
+    );
   }
 
   follow(process: LoggedProcess): void {
@@ -150,52 +154,34 @@ export class TrackLog {
     return this.#failures === 0 ? this.#limits.flushMs : backoff(this.#failures, this.#limits.retry);
   }
 
-  async #sweepAgain(): Promise<number> {
-    const { log } = this.#deps;
-    await this.sweep().catch((error: unknown) => log.warn({ err: error }, "old tracks could not be removed; retrying"));
-    return this.#limits.sweepMs * (0.75 + Math.random() / 2);
-  }
-
   async #write(): Promise<void> {
+    const { sql, log } = this.#deps;
     while (!this.#queue.isEmpty) {
       const taken = this.#queue.take(this.#limits.batchPoints);
       try {
-        await this.#writeBatch(taken);
+        for (let left = taken; left.length > 0; )
+          left = left.slice(
+            await writeSome(left, {
+              write: (part) => writeTracks(sql, part),
+              onRejected: (track, error) => {
+                this.#queue.drop(track);
+                log.error(
+                  { process: track.processUuid, track: track.id, err: error },
+                  "track dropped: it cannot be stored",
+                );
+              },
+            }),
+          );
       } catch (error) {
         this.#queue.putBack(taken);
         for (const ended of this.#ended.values()) this.#queue.end(ended);
         throw error;
       }
     }
-    await this.#writeEnded();
-    // So that reports are ready when they are requested.
-    for (let round = 0; round < MAX_ROUNDS; round++) if ((await writeEndedReports(this.#deps.sql)) === 0) return;
-  }
-
-  /** Splits a batch until the track that cannot be written is found, and drops that. */
-  async #writeBatch(updates: readonly TrackUpdate[]): Promise<void> {
-    try {
-      await writeTracks(this.#deps.sql, updates);
-    } catch (error) {
-      const [first] = updates;
-      if (first === undefined || !isBadData(error)) throw error;
-      if (updates.length === 1) {
-        this.#queue.drop(first);
-        this.#deps.log.error(
-          { process: first.processUuid, track: first.id, err: error },
-          "track dropped: it cannot be stored",
-        );
-        return;
-      }
-      const half = Math.ceil(updates.length / 2);
-      await this.#writeBatch(updates.slice(0, half));
-      await this.#writeBatch(updates.slice(half));
-    }
-  }
-
-  async #writeEnded(): Promise<void> {
     const ended = [...this.#ended.values()];
-    await endTracks(this.#deps.sql, ended);
+    await endTracks(sql, ended);
     for (const one of ended) if (this.#ended.get(one.processUuid) === one) this.#ended.delete(one.processUuid);
+    // So that reports are ready when they are requested.
+    for (let round = 0; round < MAX_ROUNDS; round++) if ((await writeEndedReports(sql)) === 0) return;
   }
 }

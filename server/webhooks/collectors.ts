@@ -156,6 +156,7 @@ export const MIN_COUNT_MS = 250;
 
 /** The number of targets, when it differs from the last one sent. A change that is reverted within the interval is not sent. */
 export class TargetCountCollector implements Collector {
+  dueMs: number | null = null;
   readonly #rule: NotificationRule;
   readonly #backoffMs: number;
   #nextMs: number;
@@ -163,7 +164,6 @@ export class TargetCountCollector implements Collector {
   /** The one sent before that. */
   #previousCount: number;
   #latest: DetectionMessage | null = null;
-  #dueMs: number | null = null;
 
   constructor(rule: NotificationRule, { nextMs, count }: SentBefore) {
     this.#rule = rule;
@@ -173,25 +173,20 @@ export class TargetCountCollector implements Collector {
     this.#previousCount = count;
   }
 
-  get dueMs(): number | null {
-    return this.#dueMs;
-  }
-
   see(message: DetectionMessage, nowMs: number): void {
     this.#latest = message;
-    if (message.active_tracks.length === this.#sentCount) this.#dueMs = null;
-    else
-      this.#dueMs = Math.min(this.#dueMs ?? Number.POSITIVE_INFINITY, dueAfter(nowMs, this.#nextMs, this.#backoffMs));
+    if (message.active_tracks.length === this.#sentCount) this.dueMs = null;
+    else this.dueMs = Math.min(this.dueMs ?? Number.POSITIVE_INFINITY, dueAfter(nowMs, this.#nextMs, this.#backoffMs));
   }
 
   take(atMs: number): TargetCountNotification | null {
-    if (this.#latest === null || this.#dueMs === null) return null;
+    if (this.#latest === null || this.dueMs === null) return null;
     const { process_uuid, timestamp, active_tracks: active } = this.#latest;
     const previous = this.#sentCount;
     this.#previousCount = previous;
     this.#sentCount = active.length;
     this.#nextMs = atMs + this.#backoffMs;
-    this.#dueMs = null;
+    this.dueMs = null;
     return {
       process_uuid,
       timestamp: writeTimestamp(timestamp),
@@ -206,7 +201,7 @@ export class TargetCountCollector implements Collector {
   putBack(nextMs: number): void {
     this.#sentCount = this.#previousCount;
     this.#nextMs = nextMs;
-    this.#dueMs = this.#latest?.active_tracks.length === this.#sentCount ? null : nextMs;
+    this.dueMs = this.#latest?.active_tracks.length === this.#sentCount ? null : nextMs;
   }
 }
 

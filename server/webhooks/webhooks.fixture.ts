@@ -15,7 +15,7 @@ import { type ObservedProcess, Webhooks } from "./webhooks.ts";
 
 type Delivery = Pick<Outbox, "enqueue" | "amend" | "wake">;
 
-/** The outbox without a dispatcher. */
+/** An outbox that sends nothing. */
 export const idleOutbox: Delivery = {
   enqueue: async (sql, deliveries) => void (await insertDeliveries(sql, deliveries, 10_000)),
   amend: amendDelivery,

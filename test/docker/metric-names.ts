@@ -11,11 +11,11 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
     ...{ inference_ms: 1, rss_bytes: 1, loop_delay_ms: 1, restarts: 1, frames_lost: 1 },
   });
   metrics.observeTelemetry("one", { received: 1, refused: 1, thinned: 1, ageMs: 1 });
-  metrics.observeMedia({
+  metrics.media.observe({
     ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1 },
     ...{ pictures: 1, bytes: 1, missed: 1, refused: 1 },
   });
-  metrics.observeAlerts({ written: 1, lost: 1, waiting: 1 });
+  metrics.alerts.observe({ written: 1, lost: 1, waiting: 1 });
   metrics.observeDelivery([
     {
       ...{ kind: "mqtt", waiting: 1, destinations: 1, failing: 1 },

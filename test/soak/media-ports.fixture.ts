@@ -10,7 +10,7 @@ import type { Log } from "../../hub/log.ts";
 import { makeFlv } from "../../hub/rtmp/clips.fixture.ts";
 import { ffmpeg, runProgram } from "../../hub/rtmp/rtmp.fixture.ts";
 import { openRtmp } from "../../hub/rtmp/session.ts";
-import { openRtsp } from "../../hub/rtsp/connection.ts";
+import { openRtsp } from "../../hub/rtsp/session.ts";
 import type { AccessRequest } from "../../hub/server-channel.ts";
 import { Streams } from "../../hub/streams.ts";
 import { Whep } from "../../hub/webrtc/whep.ts";

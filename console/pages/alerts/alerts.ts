@@ -3,7 +3,7 @@ import type { Alert } from "../../../client/client.ts";
 import { confirm } from "../../components/dialog.ts";
 import { useQuery, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
-import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
@@ -56,7 +56,7 @@ function AlertList() {
     ${whenLoaded(query, (alerts) =>
       alerts.length === 0
         ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker or a webhook when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
-        : html`<${Table} label="Alerts" rows=${alerts} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} />`,
+        : html`<${Table} label="Alerts" rows=${alerts} columns=${COLUMNS} actions=${actions} />`,
     )}
     <${Notifications} />
   `;
@@ -82,12 +82,9 @@ const COLUMNS: readonly Column<Alert>[] = [
   ],
 ];
 
-interface DestinationProps {
-  readonly output: Alert["output"][number];
-  readonly delivery: Alert["delivery"][number] | undefined;
-}
+type Delivery = Alert["delivery"][number];
 
-const Destination = ({ output, delivery }: DestinationProps) => {
+const Destination = ({ output, delivery }: { output: Alert["output"][number]; delivery: Delivery | undefined }) => {
   const { host, topic, url } = output.config as { host?: string; topic?: string; url?: string };
   return html`<div>
     <code>${output.type === "mqtt" ? `${host} ${topic}` : url}</code>

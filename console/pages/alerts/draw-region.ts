@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Process } from "../../../client/client.ts";
 import { Select } from "../../components/form.ts";
 import { formatCount } from "../../components/format.ts";
-import { useSourceNames } from "../../components/query.ts";
+import { useQuery, useSourceNames } from "../../components/query.ts";
 import { Loading } from "../../components/states.ts";
 import { html } from "../../html.ts";
 import { fetchFrame } from "../../live/process-streams.ts";
@@ -31,31 +31,16 @@ export function RegionCard({ processes, isLine, ...region }: RegionProps & { pro
 }
 
 function FrameRegion({ processUuid, ...region }: RegionProps & { processUuid: string }) {
-  const [frameUrl, setFrameUrl] = useState<string | null>(null);
-  const [hint, setHint] = useState<string | null>(null);
-  useEffect(() => {
-    if (processUuid === "") {
-      setHint("No process is running: draw on the empty frame.");
-      return undefined;
-    }
-    let fetched: string | null = null;
-    const closing = new AbortController();
-    fetchFrame(processUuid, closing.signal).then(
-      (url) => {
-        fetched = url;
-        if (closing.signal.aborted) URL.revokeObjectURL(url);
-        else setFrameUrl(url);
-      },
-      (error: Error) => setHint(`No frame available: ${error.message}. Draw on the empty frame.`),
-    );
-    return () => {
-      closing.abort();
-      if (fetched !== null) URL.revokeObjectURL(fetched);
-    };
-  }, [processUuid]);
+  const { value: frameUrl, error } = useQuery(
+    async (signal) => (processUuid === "" ? null : fetchFrame(processUuid, signal)),
+    [processUuid],
+  );
+  useEffect(() => () => URL.revokeObjectURL(frameUrl ?? ""), [frameUrl]);
+  if (frameUrl === undefined && error === null) return html`<${Loading} what="Loading a frame" />`;
+  const hint = error === null ? "No process is running: draw" : `No frame available: ${error.message}. Draw`;
   return html`
-    ${hint !== null && html`<p class="hint" role="status">${hint}</p>`}
-    ${frameUrl === null && hint === null ? html`<${Loading} what="Loading a frame" />` : html`<${DrawRegion} frameUrl=${frameUrl} ...${region} />`}
+    ${!frameUrl && html`<p class="hint" role="status">${hint} on the empty frame.</p>`}
+    <${DrawRegion} frameUrl=${frameUrl ?? null} ...${region} />
   `;
 }
 

@@ -6,7 +6,7 @@ import { type FieldSchema, readFields, SchemaField, Select, useSubmit } from "..
 import { formatTime } from "../../components/format.ts";
 import { More, useList, useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { Empty, Failed } from "../../components/states.ts";
-import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -47,7 +47,7 @@ function ProcessList() {
     ${whenLoaded(query, ({ processes, next_cursor: next }) =>
       processes.length === 0
         ? html`<${Empty} title=${state === "all" ? "No processes yet" : "No running processes"}><p>Start a process on a <a href=${linkTo("sources")}>source</a>.</p><${DemoButton} /></${Empty}>`
-        : html`<${Table} rows=${processes} keyOf=${keyByUuid} columns=${columns} /><${More} count=${processes.length} next=${next} onMore=${showMore} />`,
+        : html`<${Table} rows=${processes} columns=${columns} /><${More} count=${processes.length} next=${next} onMore=${showMore} />`,
     )}
   `;
 }

@@ -5,7 +5,7 @@ import { Dialog } from "../../components/dialog.ts";
 import { formatBytes, formatDuration, formatTime } from "../../components/format.ts";
 import { More, useList, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
-import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
 import { windhover } from "../../session.ts";
 
@@ -23,7 +23,7 @@ export function Recordings() {
     ${whenLoaded(query, ({ recordings, next_cursor: next }) =>
       recordings.length === 0
         ? html`<${Empty} title="No recordings yet"><p>Streams that cameras and encoders publish to this service are recorded. The demo is not.</p></${Empty}>`
-        : html`<${Table} rows=${recordings} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} /><${More} count=${recordings.length} next=${next} onMore=${showMore} />`,
+        : html`<${Table} rows=${recordings} columns=${COLUMNS} actions=${actions} /><${More} count=${recordings.length} next=${next} onMore=${showMore} />`,
     )}
     ${playing !== null && html`<${Player} recording=${playing} onClose=${() => setPlaying(null)} />`}
   `;

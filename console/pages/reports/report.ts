@@ -126,11 +126,7 @@ async function download(processUuid: string, format: (typeof FORMATS)[number][0]
   });
 }
 
-interface EnhancementProps {
-  readonly processUuid: string;
-  readonly isRunning: boolean;
-  onDone(): void;
-}
+type EnhancementProps = { processUuid: string; isRunning: boolean; onDone: () => void };
 
 function Enhancement({ processUuid, isRunning, onDone }: EnhancementProps) {
   const { value: user } = useQuery((signal) => windhover.getUserInfo({ signal }), []);

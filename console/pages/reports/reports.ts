@@ -3,7 +3,7 @@ import type { TrackedProcess } from "../../../client/client.ts";
 import { formatTime } from "../../components/format.ts";
 import { More, useList, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
-import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -37,7 +37,7 @@ function ReportList() {
     ${whenLoaded(query, ({ tracked_processes: reports, next_cursor: next }) =>
       reports.length === 0
         ? html`<${Empty} title="No reports yet"><p>Processes write a report if their key has the track logger.</p></${Empty}>`
-        : html`<${Table} rows=${reports} keyOf=${keyByUuid} columns=${COLUMNS} /><${More} count=${reports.length} next=${next} onMore=${showMore} />`,
+        : html`<${Table} rows=${reports} columns=${COLUMNS} /><${More} count=${reports.length} next=${next} onMore=${showMore} />`,
     )}
   `;
 }

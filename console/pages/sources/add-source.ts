@@ -1,10 +1,9 @@
 /** The dialogs that add a source: an uploaded video, or the address of a stream. */
 import { useRef, useState } from "preact/hooks";
 import { ApiError, type NewStream, readProblem, type Source } from "../../../client/client.ts";
-import { Dialog } from "../../components/dialog.ts";
+import { FormDialog } from "../../components/dialog.ts";
 import { Select, useSubmit } from "../../components/form.ts";
 import { formatBytes } from "../../components/format.ts";
-import { Failed } from "../../components/states.ts";
 import { showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { base, session, windhover } from "../../session.ts";
@@ -19,10 +18,10 @@ export function UploadVideo({ onClose, onDone }: AddProps) {
   const [progress, setProgress] = useState(0);
   const [file, setFile] = useState<File | null>(null);
   const upload = useRef<Upload | null>(null);
-  const { error, isBusy, submit } = useSubmit(async (form) => {
+  const { isBusy, ...form } = useSubmit(async (data) => {
     if (file === null) return;
     setProgress(0);
-    upload.current = startUpload(file, form, setProgress);
+    upload.current = startUpload(file, data, setProgress);
     const source = await upload.current.done;
     showToast(`${source.alias} added`);
     onDone();
@@ -32,25 +31,16 @@ export function UploadVideo({ onClose, onDone }: AddProps) {
     onClose();
   };
   return html`
-    <${Dialog} title="Upload a video" onClose=${close}>
-      <form onSubmit=${submit}>
-        <div class="body">
-          <label>File
-            <input type="file" required accept=".mp4,.mov,.avi,video/mp4,video/quicktime,video/x-msvideo" disabled=${isBusy}
-              onChange=${(event: Event) => setFile((event.currentTarget as HTMLInputElement).files?.[0] ?? null)} />
-          </label>
-          <p class="hint">mp4, mov or avi${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
-          <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
-          <label class="check"><input name="loop" type="checkbox" disabled=${isBusy} /> Play in a loop, as a live source</label>
-          ${isBusy && html`<${Progress} value=${progress} />`}
-          ${error !== null && html`<${Failed} error=${error} />`}
-        </div>
-        <footer>
-          <button type="button" onClick=${close}>Cancel</button>
-          <button class="primary" disabled=${isBusy || file === null}>Upload</button>
-        </footer>
-      </form>
-    </${Dialog}>
+    <${FormDialog} title="Upload a video" action="Upload" ...${form} isBusy=${isBusy || file === null} onClose=${close}>
+      <label>File
+        <input type="file" required accept=".mp4,.mov,.avi,video/mp4,video/quicktime,video/x-msvideo" disabled=${isBusy}
+          onChange=${(event: Event) => setFile((event.currentTarget as HTMLInputElement).files?.[0] ?? null)} />
+      </label>
+      <p class="hint">mp4, mov or avi${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
+      <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
+      <label class="check"><input name="loop" type="checkbox" disabled=${isBusy} /> Play in a loop, as a live source</label>
+      ${isBusy && html`<${Progress} value=${progress} />`}
+    </${FormDialog}>
   `;
 }
 
@@ -106,32 +96,23 @@ const FORMATS = [
 
 export function AddStream({ onClose, onDone }: AddProps) {
   const [telemetry, setTelemetry] = useState("none");
-  const { error, isBusy, submit } = useSubmit(async (form) => {
-    const { alias } = await windhover.registerStream({ body: readStream(form) });
+  const form = useSubmit(async (data) => {
+    const { alias } = await windhover.registerStream({ body: readStream(data) });
     showToast(`${alias} added`);
     onDone();
   });
   return html`
-    <${Dialog} title="Add a stream" onClose=${onClose}>
-      <form onSubmit=${submit}>
-        <div class="body">
-          <label>Name <input name="alias" required maxlength="255" autofocus placeholder="Gate camera" /></label>
-          <label>Address
-            <input name="input_url" required maxlength="2048" type="url" pattern="rtsps?://.+|rtmps?://.+" spellcheck="false"
-              placeholder="rtsp://user:password@camera.example/stream" aria-describedby="address-help" />
-          </label>
-          <p id="address-help" class="hint">A camera to pull from, or an address of this service that a drone publishes to.</p>
-          <${Select} label="Telemetry" name="telemetry" value=${telemetry} onChange=${setTelemetry} options=${TELEMETRY} />
-          ${telemetry !== "none" && html`<${Select} label="Message format" name="format" options=${FORMATS} />`}
-          ${telemetry === "mqtt" && html`<${Broker} />`}
-          ${error !== null && html`<${Failed} error=${error} />`}
-        </div>
-        <footer>
-          <button type="button" onClick=${onClose}>Cancel</button>
-          <button class="primary" disabled=${isBusy}>Add</button>
-        </footer>
-      </form>
-    </${Dialog}>
+    <${FormDialog} title="Add a stream" action="Add" ...${form} onClose=${onClose}>
+      <label>Name <input name="alias" required maxlength="255" autofocus placeholder="Gate camera" /></label>
+      <label>Address
+        <input name="input_url" required maxlength="2048" type="url" pattern="rtsps?://.+|rtmps?://.+" spellcheck="false"
+          placeholder="rtsp://user:password@camera.example/stream" aria-describedby="address-help" />
+      </label>
+      <p id="address-help" class="hint">A camera to pull from, or an address of this service that a drone publishes to.</p>
+      <${Select} label="Telemetry" name="telemetry" value=${telemetry} onChange=${setTelemetry} options=${TELEMETRY} />
+      ${telemetry !== "none" && html`<${Select} label="Message format" name="format" options=${FORMATS} />`}
+      ${telemetry === "mqtt" && html`<${Broker} />`}
+    </${FormDialog}>
   `;
 }
 

@@ -6,7 +6,7 @@ import { confirm, Dialog } from "../../components/dialog.ts";
 import { formatTime } from "../../components/format.ts";
 import { More, useList, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
-import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { focusContent, linkTo } from "../../router.ts";
@@ -48,7 +48,7 @@ export function Sources() {
     ${whenLoaded(query, ({ sources, next_cursor: next }) =>
       sources.length === 0
         ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone stream.</p><${DemoButton} /></${Empty}>`
-        : html`<${Table} rows=${sources} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`,
+        : html`<${Table} rows=${sources} columns=${COLUMNS} actions=${actions} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`,
     )}
     ${open === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
     ${open === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}

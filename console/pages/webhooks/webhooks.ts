@@ -1,12 +1,12 @@
 /** Webhooks, by process: subscribed, tested and removed. */
 import { useState } from "preact/hooks";
 import type { NewSubscription, Process } from "../../../client/client.ts";
-import { confirm, Dialog, WebhookSecret } from "../../components/dialog.ts";
+import { confirm, FormDialog, WebhookSecret } from "../../components/dialog.ts";
 import { Select, useSubmit } from "../../components/form.ts";
 import { formatTime } from "../../components/format.ts";
 import { useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
-import { Empty, Failed } from "../../components/states.ts";
-import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { Empty } from "../../components/states.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
@@ -76,7 +76,7 @@ function SubscriptionTable({
     <${SampleButton} subscription=${one} onChange=${onChange} />
     <button type="button" class="plain" aria-label=${`Remove ${one.notification_url}`} onClick=${() => void remove(one)}>Remove</button>
   </div>`;
-  return html`<${Table} label="Webhooks" rows=${subscriptions} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} />`;
+  return html`<${Table} label="Webhooks" rows=${subscriptions} columns=${COLUMNS} actions=${actions} />`;
 }
 
 function SampleButton({ subscription, onChange }: { subscription: Subscription; onChange: () => void }) {
@@ -133,29 +133,23 @@ interface SubscribeProps {
 
 function Subscribe({ process, name, onClose, onDone }: SubscribeProps) {
   const [secret, setSecret] = useState<string | null>(null);
-  const { error, isBusy, submit } = useSubmit(async (form) => {
-    const created = await windhover.subscribe({ process_uuid: process.uuid, body: readSubscription(form) });
+  const form = useSubmit(async (data) => {
+    const created = await windhover.subscribe({ process_uuid: process.uuid, body: readSubscription(data) });
     setSecret(created.secret);
     onDone();
   });
   if (secret !== null) return html`<${WebhookSecret} secret=${secret} onClose=${onClose} />`;
   return html`
-    <${Dialog} title=${`Subscribe to ${name}`} onClose=${onClose}>
-      <form onSubmit=${submit}>
-        <div class="body">
-          <label>URL <input name="url" type="url" required placeholder="https://example.com/hook" autofocus /></label>
-          <${Select} label="Event" name="event" options=${EVENTS} />
-          <label>Minimum interval (s) <input name="seconds" type="number" min="0" max="86400" step="any" defaultValue="5" required /></label>
-          <label class="check"><input name="full" type="checkbox" /> Include full entries of the detection message</label>
-          <details><summary>Login before the first call</summary>
-            <label>Login URL <input name="auth" type="url" placeholder="https://user:password@example.com/login" aria-describedby="auth-help" /></label>
-            <p class="hint" id="auth-help">Called with the user and password of this URL. The token in its response is sent with every call.</p>
-          </details>
-          ${error !== null && html`<${Failed} error=${error} />`}
-        </div>
-        <footer><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${isBusy}>Subscribe</button></footer>
-      </form>
-    </${Dialog}>
+    <${FormDialog} title=${`Subscribe to ${name}`} action="Subscribe" ...${form} onClose=${onClose}>
+      <label>URL <input name="url" type="url" required placeholder="https://example.com/hook" autofocus /></label>
+      <${Select} label="Event" name="event" options=${EVENTS} />
+      <label>Minimum interval (s) <input name="seconds" type="number" min="0" max="86400" step="any" defaultValue="5" required /></label>
+      <label class="check"><input name="full" type="checkbox" /> Include full entries of the detection message</label>
+      <details><summary>Login before the first call</summary>
+        <label>Login URL <input name="auth" type="url" placeholder="https://user:password@example.com/login" aria-describedby="auth-help" /></label>
+        <p class="hint" id="auth-help">Called with the user and password of this URL. The token in its response is sent with every call.</p>
+      </details>
+    </${FormDialog}>
   `;
 }
 

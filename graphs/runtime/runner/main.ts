@@ -45,11 +45,7 @@ const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
 warmUp({ elements, registry });
-runner = new Runner(
-  { elements, registry },
-  (message) => channel.send(message),
-  () => channel.dropped,
-);
+runner = new Runner({ elements, registry }, channel);
 sayHello(RUNNER_PROTOCOL);
 
 await runner.over;

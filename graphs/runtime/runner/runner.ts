@@ -4,7 +4,7 @@
  */
 
 import { basename } from "node:path";
-import { RequestRejected } from "../../../ipc/channel.ts";
+import { type Channel, RequestRejected } from "../../../ipc/channel.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import { allowConnections } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
@@ -56,8 +56,7 @@ const MAX_PENDING = 64;
 export class Runner {
   readonly over: Promise<void>;
   readonly #knowledge: Knowledge;
-  readonly #notify: (message: RunnerMessage) => void;
-  readonly #countLost: () => number;
+  readonly #channel: Pick<Channel<RunnerMessage, RunnerRequest>, "send" | "dropped">;
   readonly #cut = new AbortController();
   readonly #time = new RunningTime();
   readonly #statistics = new Statistics();
@@ -77,12 +76,10 @@ export class Runner {
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
 
-  /** `countLost`: the number of dropped messages. */
-  constructor(knowledge: Knowledge, notify: (message: RunnerMessage) => void, countLost: () => number) {
+  constructor(knowledge: Knowledge, channel: Pick<Channel<RunnerMessage, RunnerRequest>, "send" | "dropped">) {
     this.#knowledge = knowledge;
-    this.#notify = notify;
-    this.#countLost = countLost;
-    this.#attachments = new Attachments(notify);
+    this.#channel = channel;
+    this.#attachments = new Attachments((message) => channel.send(message));
     this.over = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -225,7 +222,7 @@ export class Runner {
   #onFirstFrame(frame: TappedBuffer): void {
     this.#frames.onFirstFrame(frame);
     if (this.#state !== "starting") return;
-    this.#notify({ type: "flowing" });
+    this.#channel.send({ type: "flowing" });
     this.#enter("running");
   }
 
@@ -271,7 +268,7 @@ export class Runner {
     } catch (error) {
       if (graph.has(segment)) throw error;
       // Cut off, but detached.
-      this.#notify({ type: "log", level: "warn", node: attachment, message: (error as Error).message });
+      this.#channel.send({ type: "log", level: "warn", node: attachment, message: (error as Error).message });
     }
     this.#attachments.delete(attachment);
   }
@@ -300,18 +297,18 @@ export class Runner {
     if (event.type === "dropped") this.#attachments.fail(event.segment, maskCredentials(event.reason));
     for (const message of toMessages(event)) {
       if (message.type === "reconnecting") this.#setReconnecting(message.reconnecting, message.detail);
-      else this.#notify(message);
+      else this.#channel.send(message);
     }
   }
 
   #setReconnecting(reconnecting: boolean, detail: string): void {
     if (reconnecting === this.#isReconnecting) return;
     this.#isReconnecting = reconnecting;
-    this.#notify({ type: "reconnecting", reconnecting, detail: maskCredentials(detail) });
+    this.#channel.send({ type: "reconnecting", reconnecting, detail: maskCredentials(detail) });
   }
 
   #send(channel: string, message: JsonRecord): void {
-    if (!this.#isSilent) this.#notify({ type: "message", channel, message });
+    if (!this.#isSilent) this.#channel.send({ type: "message", channel, message });
   }
 
   #show(node: string, captureNs: bigint, bytes: Uint8Array): boolean {
@@ -347,7 +344,13 @@ export class Runner {
     if (this.#reading === null) return;
     const runningMs = Math.round(this.#time.ms);
     const { framesLost } = this.#frames;
-    this.#notify({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost(), framesLost });
+    this.#channel.send({
+      type: "progress",
+      ...this.#reading,
+      runningMs,
+      messagesLost: this.#channel.dropped,
+      framesLost,
+    });
   }
 
   /** Transitions only lead forward: a pending pause or resume does not undo a stop. */
@@ -356,7 +359,7 @@ export class Runner {
     this.#state = state;
     if (state === "running") this.#time.start();
     else this.#time.stop();
-    this.#notify({ type: "state", state, failure });
+    this.#channel.send({ type: "state", state, failure });
   }
 
   #conclude(failure: RunnerFailure | null): void {
