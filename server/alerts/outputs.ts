@@ -166,12 +166,19 @@ function restoreMqtt(
   const { topic, qos = 1, username = broker.username, password = broker.password } = config;
   const settings = { host: broker.host, topic, qos: qos as 0 | 1 | 2, username, password };
   if (password !== MASK) return { uuid: newUuid(), type: "mqtt", config: settings };
-  // Never for another broker, which would receive it.
+  // Never for another broker or user, which would receive it.
   const known = before.find(
-    (each) => each.type === "mqtt" && each.config.password !== null && brokerUrl(each.config.host) === broker.url,
+    ({ type, config }) =>
+      type === "mqtt" &&
+      config.password !== null &&
+      config.username === username &&
+      brokerUrl(config.host) === broker.url,
   );
   if (known?.type !== "mqtt")
-    return { path: pathTo(index, "password"), message: "is masked, and none is stored; send the password itself" };
+    return {
+      path: pathTo(index, "password"),
+      message: "is masked, and none is stored for this broker and user; send the password itself",
+    };
   return { uuid: newUuid(), type: "mqtt", config: { ...settings, password: known.config.password } };
 }
 

@@ -210,7 +210,7 @@ test("two concurrent changes are both applied", async () => {
   assert.deepEqual([body.alias, body.filter.class_names, body.pending], ["raced", ["dog"], null]);
 });
 
-test("a change keeps omitted fields, replaces sent fields completely, and never sends a password to another broker", async () => {
+test("a change keeps omitted fields, replaces sent fields completely, and never sends a password to another broker or for another user", async () => {
   const { call, make } = service;
   const output = mqtt({ username: "ada", password: "hunter9" }).output;
   const { uuid } = await make(gate({ output, trigger: { count: 3, direction: "forward" } }));
@@ -227,16 +227,17 @@ test("a change keeps omitted fields, replaces sent fields completely, and never 
     [{ type: "grid-density" }, "/type"],
     [{ filter: { class_names: ["ufo"] } }, "/filter/class_names/0"],
     [mqtt({ host: "127.0.0.1:10", username: "ada", password: "***" }), "/output/0/config/password"],
+    [mqtt({ username: "eve", password: "***" }), "/output/0/config/password"],
   ] as const) {
     const rejected = await call("PATCH", path, body);
     assert.deepEqual([rejected.status, rejected.body.errors?.[0]?.path], [422, at]);
   }
-  const moved = await call("PATCH", path, mqtt({ topic: "elsewhere", username: "eve", password: "***" }));
+  const moved = await call("PATCH", path, mqtt({ topic: "elsewhere", username: "ada", password: "***" }));
   assert.deepEqual(moved.body.output[0].config, {
     ...MQTT.config,
     topic: "elsewhere",
     qos: 1,
-    username: "eve",
+    username: "ada",
     password: "***",
   });
   const [kept] =

@@ -163,7 +163,7 @@ export const ENDPOINTS = {
     [ALERTS, "two concurrent changes are both applied"],
     [
       ALERTS,
-      "a change keeps omitted fields, replaces sent fields completely, and never sends a password to another broker",
+      "a change keeps omitted fields, replaces sent fields completely, and never sends a password to another broker or for another user",
     ],
   ],
   "DELETE /alert/{alert_uuid}": [ALERT_KEPT, ALERT_RUNS],
