@@ -14,7 +14,7 @@ import {
   releaseEnhancement,
   renewEnhancements,
 } from "../store/enhancements.ts";
-import { readStandings } from "../store/standing.ts";
+import { readStandings } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { EnhancementJob } from "./enhancement-job.ts";
 

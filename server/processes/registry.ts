@@ -2,7 +2,7 @@
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import { readStandings } from "../store/standing.ts";
+import { readStandings } from "../store/users.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
 import { Process, type ProcessDeps, type ProcessOptions } from "./process.ts";
 import { findLimit, nextCheckMs, UsageWriter } from "./usage.ts";

@@ -3,8 +3,7 @@ import type { Logger } from "pino";
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
-import { readStandings, type Standing } from "../store/standing.ts";
-import { type UsageEntry, writeUsage } from "../store/users.ts";
+import { readStandings, type Standing, type UsageEntry, writeUsage } from "../store/users.ts";
 import type { ProcessError } from "./processes.ts";
 
 const RETRY = { firstMs: 500, maxMs: 5_000 };

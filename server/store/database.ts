@@ -85,7 +85,7 @@ async function openAt(
     throw error;
   }
   const guard: Guard = {
-    whenUp: postgres && (() => postgres.whenUp()),
+    whenUp: () => postgres?.whenUp() ?? null,
     waitMs: wait_seconds * 1000,
     limitMs,
   };
