@@ -39,7 +39,7 @@ const RUNNING: ProcessGraph = {
   ],
 };
 const app = await openApp([
-  ...graphEndpoints({ library, config }),
+  ...graphEndpoints(library, config),
   ...processGraphEndpoints({ library, processes, config }),
 ]);
 after(async () => {

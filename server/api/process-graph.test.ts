@@ -75,7 +75,7 @@ before(async () => {
     },
   });
   const { supervisor: processes } = stage;
-  app = await openApp([...branchEndpoints({ processes }), ...processGraphEndpoints({ library, processes, config })], {
+  app = await openApp([...branchEndpoints(processes), ...processGraphEndpoints({ library, processes, config })], {
     authenticate: async (key) => limits(key === "other" ? other : stage.user),
   });
   const { user, sourceUuid } = stage;

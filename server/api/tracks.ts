@@ -68,14 +68,14 @@ export function trackEndpoints(deps: TrackDeps): readonly AnyEndpoint[] {
       query: TracksQuery,
       answers: { 200: TRACKS_ANSWER },
       errors: ["process_not_found", "report_not_found", "graph_lacks"],
-      async handle({ user, params, query, raw, headers: requestHeaders, log }) {
+      async handle({ user, params, query, raw, log }) {
         const process = await expectReported(sql, user, params.process_uuid);
         const isActive = !isEnded(process);
         if (isActive) await expectReportElement(deps.processes, user, process.uuid);
         const { headers, make } = chooseFormat(deps, process, query, isActive);
         if (raw.method === "HEAD") return new Response(null, { headers });
         await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
-        const isGzip = acceptsGzip(requestHeaders.get("accept-encoding"));
+        const isGzip = acceptsGzip(raw.headers["accept-encoding"]);
         // Before the status is sent: if the database is unavailable, the answer is an error.
         const pieces = await startPieces(make(), isGzip);
         const onFault = (error: unknown) => log.warn({ err: error }, "track report aborted");
@@ -159,13 +159,11 @@ async function expectReportElement(processes: TrackDeps["processes"], user: User
   }
 }
 
-interface TrackedProcessDeps {
-  readonly sql: Sql;
-  readonly recordings: Pick<ProcessRecordings, "list">;
-  readonly signer: Pick<Signer, "sign">;
-}
-
-export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedProcessDeps): readonly AnyEndpoint[] {
+export function trackedProcessEndpoints(
+  sql: Sql,
+  recordings: Pick<ProcessRecordings, "list">,
+  signer: Pick<Signer, "sign">,
+): readonly AnyEndpoint[] {
   const findVideo = async ({ uuid }: TrackedRow, { hasRecording }: User, publicUrl: string): Promise<string | null> => {
     if (!hasRecording) return null;
     const [first] = describeFiles(await recordings.list(uuid), uuid, signer, publicUrl);
@@ -197,13 +195,11 @@ const describe = (row: TrackedRow, videoUrl: string | null) => ({
   video_url: videoUrl,
 });
 
-interface EnhancementDeps {
-  readonly sql: Sql;
-  readonly enhancements: Pick<Enhancements, "start">;
-  readonly tracks: Pick<TrackLog, "flush">;
-}
-
-export function enhancementEndpoints({ sql, enhancements, tracks }: EnhancementDeps): readonly AnyEndpoint[] {
+export function enhancementEndpoints(
+  sql: Sql,
+  enhancements: Pick<Enhancements, "start">,
+  tracks: Pick<TrackLog, "flush">,
+): readonly AnyEndpoint[] {
   return [
     define("POST", "/decorate_tracks/{process_uuid}", "enhanceTracks", {
       summary: "Start the enhancement of the report of a finished process",

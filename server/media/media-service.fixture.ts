@@ -99,7 +99,7 @@ export class MediaService {
     const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000));
     const app = await openApp(
       [
-        ...sourceEndpoints(sources),
+        ...sourceEndpoints(sql, sources),
         ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
         ...mediaEndpoints(server, config),
         ...recordingEndpoints({

@@ -35,6 +35,7 @@ export interface Client {
 export interface SourcesService {
   readonly app: TestApp;
   readonly sql: Sql;
+  readonly databaseUrl: string;
   readonly sources: Sources;
   readonly dataDir: string;
   readonly media: StillMedia;
@@ -64,7 +65,7 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   const sources = await open();
   const app = await openApp(
     [
-      ...sourceEndpoints(sources),
+      ...sourceEndpoints(sql, sources),
       ...outputEndpoints({ sql, config, hub: { rtspPort: media.rtspPort, signer }, processes: { view: () => null } }),
     ],
     {
@@ -83,6 +84,7 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   return {
     app,
     sql,
+    databaseUrl: database.url,
     sources,
     dataDir,
     media,
