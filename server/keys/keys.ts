@@ -1,5 +1,5 @@
 /** API keys: `wh_<id>_<secret>`. The id is public and identifies the record; of the whole key only its SHA-256 is stored. */
-import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import crypto, { randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import type { Sql } from "../store/client.ts";
 import { createFirstUser, createUser, findUserByName, type NewUser, type UserRow } from "../store/users.ts";
 
@@ -26,7 +26,9 @@ export function digestKey(key: string): { readonly id: string; readonly sha256: 
 /** In constant time. */
 export const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
+/** Every request needs one: `hash`, which is new in Node 20.12, takes less time. */
+const sha256 = (text: string): Buffer =>
+  crypto.hash?.("sha256", text, "buffer") ?? crypto.createHash("sha256").update(text).digest();
 
 /** A new key, and with it a user. `master`: the username of its master; null for a master. */
 export type KeyOrder = Omit<NewUser, "masterUuid" | "keyId" | "keySha256"> & { readonly master: string | null };
