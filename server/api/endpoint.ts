@@ -75,16 +75,18 @@ interface EndpointDefinition<
   version?(call: Call<A, P, Q, B, N>): Promise<string>;
 }
 
-export interface AnswerShape {
-  readonly description: string;
+/** Of one media type. */
+export interface MediaShape {
   readonly schema?: TSchema;
+  readonly example?: unknown;
+}
+
+export interface AnswerShape extends MediaShape {
+  readonly description: string;
+  /** Default with a schema: JSON. */
   readonly mediaType?: string;
   /** Further media types that the client can choose. */
-  readonly otherTypes?: readonly string[];
-  /** Schemas of the further media types that have one. */
-  readonly otherSchemas?: Readonly<Record<string, TSchema>>;
-  /** By media type. */
-  readonly examples?: Readonly<Record<string, unknown>>;
+  readonly others?: Readonly<Record<string, MediaShape>>;
 }
 
 /** A request as its endpoint sees it: checked against the schemas. */

@@ -164,7 +164,7 @@ export function processGraphEndpoints({ library, processes, config }: ProcessGra
         200: {
           description: "With its counters; the other formats are text.",
           schema: ProcessGraph,
-          otherTypes: ["text/plain", "text/vnd.graphviz"],
+          others: { "text/plain": {}, "text/vnd.graphviz": {} },
         },
       },
       errors: ["process_not_found", "wrong_state", "pipeline_failed"],

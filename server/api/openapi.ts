@@ -1,10 +1,9 @@
 /** The OpenAPI 3.1 document of all endpoints. */
-import type { TSchema } from "typebox";
 import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { PROBLEM_TYPE } from "../problem.ts";
-import { type Access, type AnswerShape, type AnyEndpoint, errorsOf, TAGS } from "./endpoint.ts";
+import { type Access, type AnswerShape, type AnyEndpoint, errorsOf, type MediaShape, TAGS } from "./endpoint.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
 
 const ABOUT =
@@ -110,21 +109,16 @@ function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: Sh
 }
 
 function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
-  const entries = Object.entries<AnswerShape>(answers).map(
-    ([status, { description, schema, mediaType, otherTypes = [], otherSchemas = {}, examples = {} }]) => {
-      if (schema === undefined && mediaType === undefined) return [status, { description }];
-      const type = mediaType ?? "application/json";
-      const exampleOf = (type: string) => (type in examples ? { example: examples[type] } : {});
-      const schemaOf = (one: TSchema | undefined) => (one === undefined ? {} : { schema: shared.refer(one) });
-      const content = {
-        [type]: { ...schemaOf(schema), ...exampleOf(type) },
-        ...Object.fromEntries(
-          otherTypes.map((other) => [other, { ...schemaOf(otherSchemas[other]), ...exampleOf(other) }]),
-        ),
-      };
-      return [status, { description, content }];
-    },
-  );
+  const describe = ({ schema, example }: MediaShape) => ({
+    ...(schema !== undefined && { schema: shared.refer(schema) }),
+    ...(example !== undefined && { example }),
+  });
+  const entries = Object.entries<AnswerShape>(answers).map(([status, { description, mediaType, others, ...main }]) => {
+    if (main.schema === undefined && mediaType === undefined) return [status, { description }];
+    const types = { [mediaType ?? "application/json"]: main, ...others };
+    const content = Object.entries(types).map(([type, shape]) => [type, describe(shape)]);
+    return [status, { description, content: Object.fromEntries(content) }];
+  });
   return Object.fromEntries(entries);
 }
 

@@ -292,12 +292,10 @@ const typeOf = (name: keyof typeof TRACKS_FORMATS): string => TRACKS_FORMATS[nam
 const TRACKS_ANSWER: AnswerShape = {
   description: "The report, or the tracks in the chosen format.",
   schema: TrackReportRecord,
-  otherTypes: [typeOf("geojson"), typeOf("kml"), typeOf("csv")],
-  otherSchemas: { [typeOf("geojson")]: TrackCollection },
-  examples: {
-    "application/json": sampleReport(),
-    [typeOf("geojson")]: JSON.parse(sampleOf("geojson")),
-    [typeOf("kml")]: sampleOf("kml"),
-    [typeOf("csv")]: sampleOf("csv"),
+  example: sampleReport(),
+  others: {
+    [typeOf("geojson")]: { schema: TrackCollection, example: JSON.parse(sampleOf("geojson")) },
+    [typeOf("kml")]: { example: sampleOf("kml") },
+    [typeOf("csv")]: { example: sampleOf("csv") },
   },
 };

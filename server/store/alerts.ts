@@ -48,11 +48,8 @@ export interface NewAlertRow extends Omit<AlertRow, "createdAt" | "running"> {
   readonly weight: number;
 }
 
-export interface RunningAlert extends AlertSetting {
+export interface RunningAlert extends AlertSetting, Pick<AlertRow, "uuid" | "alias" | "type"> {
   readonly processUuid: string;
-  readonly uuid: string;
-  readonly alias: string;
-  readonly type: string;
 }
 
 /** The limits of a user: alerts, and values of all their configurations. */

@@ -116,11 +116,8 @@ export async function deleteOutput(sql: Sql, userUuid: string, uuid: string): Pr
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("output_not_found", { detail: `there is no output ${uuid}; GET /outputs lists yours` });
 
-export interface AttachedOutput {
+export interface AttachedOutput extends Pick<OutputRow, "type" | "url" | "settings"> {
   readonly outputUuid: string;
-  readonly type: OutputRow["type"];
-  readonly url: string | null;
-  readonly settings: string | null;
   /** Of its owner: rtsp outputs are served below it. */
   readonly username: string;
 }

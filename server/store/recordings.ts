@@ -155,16 +155,10 @@ export const recordingNotFound = (uuid: string): ServiceError =>
   });
 
 /** A recording with files on the disk of this machine. */
-export interface KeptRecording {
-  readonly uuid: string;
+export interface KeptRecording extends Omit<RecordingRow, "startedAt" | "stoppedAt"> {
   readonly userUuid: string;
-  readonly sourceUuid: string;
-  readonly alias: string;
   readonly startedAt: Date;
   readonly stoppedAt: Date | null;
-  readonly detail: string | null;
-  /** By their index. */
-  readonly segments: readonly SegmentRow[];
 }
 
 interface RemovedSegment {

@@ -4,22 +4,12 @@ import type { User, UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
 
-export interface UserRow {
-  readonly uuid: string;
-  readonly username: string;
-  readonly masterUuid: string | null;
-  readonly product: string;
+export interface UserRow extends Omit<User, "limits"> {
   /** The public part of the key. */
   readonly keyId: string;
   readonly keySha256: Buffer;
-  readonly hasTrackLogger: boolean;
-  readonly hasRecording: boolean;
-  readonly hasEnhancement: boolean;
-  readonly isGraphAuthor: boolean;
-  readonly isOperator: boolean;
   /** Only those that differ from the configuration. */
   readonly limits: Partial<UserLimits>;
-  readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly createdAt: Date;
   /** Null: unlimited. */
