@@ -197,7 +197,7 @@ function describeWanted({ keyword, message, params }: ErrorObject, schema: unkno
   if (keyword === "minItems" || keyword === "maxItems") return describeLength(schema);
   // The description of a pattern need not contain the length.
   if ((keyword === "minLength" || keyword === "maxLength") && !described.includes(String(params.limit)))
-    return `${described}, ${describeTextLength(schema as Schema).replace(/^text /, "")}`;
+    return `${described}, ${describeTextLength(schema as Schema).replace("text ", "")}`;
   const isCovered = [
     ...["type", "enum", "const", "anyOf", "oneOf", "pattern", "format", "minLength", "maxLength"],
     ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
@@ -251,7 +251,7 @@ function choicesOf(schema: unknown): readonly string[] {
   return types.map((type) => describeType(type, schema));
 }
 
-/** Of a union with several kinds of objects: their keys tell them apart. */
+/** Of a union with several kinds of objects: their keys distinguish them. */
 const describeVariant = (schema: unknown): readonly string[] =>
   isSchema(schema) && schema.type === "object" && isSchema(schema.properties)
     ? [`an object with ${Object.keys(schema.properties).join(", ")}`]

@@ -8,7 +8,7 @@ create table owner_versions (
 
 create function raise_owner_version() returns trigger language plpgsql as $$
 begin
-  -- A user that is being deleted has no version any more.
+  -- A user that is being deleted gets no version.
   insert into owner_versions (user_uuid, version)
   select uuid, 1 from users where uuid = coalesce(new.user_uuid, old.user_uuid)
   on conflict (user_uuid) do update set version = owner_versions.version + 1;
