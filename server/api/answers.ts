@@ -49,6 +49,7 @@ export function answerRoute(route: Route, path: RoutePath, { access, input, kept
     if (known !== null) return respond(call, known);
     const answer = await endpoint.handle(call);
     if (answer instanceof Response) {
+      answer.headers.set("X-Request-Id", call.requestId);
       if (!answer.headers.has("X-Content-Type-Options")) answer.headers.set("X-Content-Type-Options", "nosniff");
       if (call.raw.method === "HEAD") void answer.body?.cancel();
       return answer;
@@ -91,9 +92,11 @@ async function encode(
   return { status, headers: { ...vary, "Content-Encoding": "gzip" }, body: await compress(body) };
 }
 
-function respond({ raw }: ApiCall, { status, headers, body }: SentAnswer): Response {
+function respond({ raw, requestId }: ApiCall, { status, headers: kept, body }: SentAnswer): Response {
+  const headers: Record<string, string> = { ...kept, "X-Request-Id": requestId };
   if (raw.method !== "HEAD") return new Response(body, { status, headers });
-  return new Response(null, { status, headers: { ...headers, "Content-Length": String(Buffer.byteLength(body)) } });
+  headers["Content-Length"] = String(Buffer.byteLength(body));
+  return new Response(null, { status, headers });
 }
 
 const zip = promisify(gzip);
@@ -162,7 +165,8 @@ export const answerOtherMethods =
     const values = valuesOf(context, path);
     call.route = path.template;
     if (![...path.routes.values()].some((route) => readParams(route, values) !== null)) throw pathNotFound();
-    if (method === "OPTIONS") return new Response(null, { status: 204, headers: { Allow: path.methods } });
+    const headers = { Allow: path.methods, "X-Request-Id": call.requestId };
+    if (method === "OPTIONS") return new Response(null, { status: 204, headers });
     call.allow = path.methods;
     throw new ServiceError("method_not_allowed", {
       detail: `${path.template} supports ${path.methods}, not ${method}.`,

@@ -94,7 +94,6 @@ export async function startApp({
 
   const answer = (request: Request, { incoming, outgoing }: HttpBindings): Response | Promise<Response> => {
     const call = new ApiCall(incoming as IncomingMessage, outgoing as ServerResponse, addresses, log);
-    outgoing.setHeader("X-Request-Id", call.requestId);
     outgoing.once("close", () => {
       const seconds = (performance.now() - call.startedMs) / 1000;
       const answered = { method: incoming.method ?? "", route: call.route, status: outgoing.statusCode, seconds };

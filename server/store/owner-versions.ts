@@ -17,6 +17,6 @@ export async function readOwnerVersion(sql: Sql, userUuid: string): Promise<numb
 async function readVersions(sql: Sql, userUuids: readonly string[]): Promise<ReadonlyMap<string, number>> {
   // As text: one prepared statement for any number of users.
   const rows = await sql<{ userUuid: string; version: number }[]>`
-    select user_uuid, version from owner_versions where user_uuid = any(${`{${userUuids.join()}}`}::text::uuid[])`;
+    select user_uuid, version from owner_versions where user_uuid = any(${`{${userUuids.join()}}`}::uuid[])`;
   return new Map(rows.map(({ userUuid, version }) => [userUuid, version]));
 }
