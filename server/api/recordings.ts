@@ -86,7 +86,7 @@ function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
     uuid,
     source_uuid: row.sourceUuid,
     alias: row.alias,
-    started_at: row.startedAt,
+    started_at: row.createdAt,
     stopped_at: row.stoppedAt,
     detail: row.detail,
     duration_seconds: sum(segments.map(({ durationMs }) => durationMs)) / 1000,

@@ -101,23 +101,17 @@ export const listAlerts = (sql: Queries, userUuid: string, request: PageRequest)
 
 /** One entry for every active alert and process that it runs on, newest first. */
 export const listActive = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> =>
-  fetchPage(
-    sql,
-    request,
-    "process_alerts.created_at",
-    async (end) => {
-      const found = await sql<(FoundAlert & { pairedAt: string; pairUuid: string })[]>`
-        select ${columns(sql)}, process_alerts.process_uuid,
-          case when ${older(sql)} then process_alerts.configuration end as running_configuration,
-          case when ${older(sql)} then process_alerts.output end as running_output,
-          ${isoTime(sql, "process_alerts.created_at")} as paired_at, process_alerts.uuid as pair_uuid
-        from process_alerts join alerts on alerts.uuid = alert_uuid
-          join processes on processes.uuid = process_alerts.process_uuid
-        where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)} ${end}`;
-      return found.map(toRow);
-    },
-    ({ pairedAt, pairUuid }) => ({ createdAt: pairedAt, uuid: pairUuid }),
-  );
+  fetchPage(sql, request, "process_alerts.created_at", async (end) => {
+    const found = await sql<(FoundAlert & { place: { createdAt: string; uuid: string } })[]>`
+      select ${columns(sql)}, process_alerts.process_uuid,
+        case when ${older(sql)} then process_alerts.configuration end as running_configuration,
+        case when ${older(sql)} then process_alerts.output end as running_output, jsonb_build_object(
+          'createdAt', ${isoTime(sql, "process_alerts.created_at")}, 'uuid', process_alerts.uuid) as place
+      from process_alerts join alerts on alerts.uuid = alert_uuid
+        join processes on processes.uuid = process_alerts.process_uuid
+      where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)} ${end}`;
+    return found.map(toRow);
+  });
 
 /** Rejects with `alert_not_found`, also for alerts of other users and of ended processes. */
 export async function findAlert(sql: Queries, userUuid: string, uuid: string): Promise<AlertRow> {

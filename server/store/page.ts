@@ -26,31 +26,18 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** More rows than any listing has: the default of `limit`. */
 const ALL = 2 ** 31 - 2;
 
-type Fetch<T> = (end: Fragment) => PromiseLike<readonly T[]>;
+/** `place`: if it is not the row's own. */
+type PageRow = PagePlace & { readonly place?: PagePlace };
 
 /**
  * One page of a table, ordered by the column `time`. `fetch` ends its query, which has a `where`, with the given part: which
  * rows, in which order, and how many.
  */
-export function fetchPage<T extends PagePlace>(
+export async function fetchPage<T extends PageRow>(
   sql: Queries,
   request: PageRequest,
   time: string,
-  fetch: Fetch<T>,
-): Promise<Page<T>>;
-export function fetchPage<T>(
-  sql: Queries,
-  request: PageRequest,
-  time: string,
-  fetch: Fetch<T>,
-  placeOf: (row: T) => PagePlace,
-): Promise<Page<T>>;
-export async function fetchPage<T>(
-  sql: Queries,
-  request: PageRequest,
-  time: string,
-  fetch: Fetch<T>,
-  placeOf = (row: T) => row as PagePlace,
+  fetch: (end: Fragment) => PromiseLike<readonly T[]>,
 ): Promise<Page<T>> {
   const [at, uuid] = [sql(time), sql(`${time.split(".")[0]}.uuid`)];
   const place = request.cursor === undefined ? null : readCursor(request.cursor);
@@ -58,14 +45,14 @@ export async function fetchPage<T>(
     place === null ? sql`` : sql`and (${at}, ${uuid}) < (${place.createdAt}::text::timestamptz, ${place.uuid})`;
   // One more than fits on the page.
   const end = sql`${after} order by ${at} desc, ${uuid} desc limit ${(request.limit ?? ALL) + 1}`;
-  return cutPage(await fetch(end), request, placeOf);
+  return cutPage(await fetch(end), request);
 }
 
-export function cutPage<T>(fetched: readonly T[], { limit }: PageRequest, placeOf: (row: T) => PagePlace): Page<T> {
+export function cutPage<T extends PageRow>(fetched: readonly T[], { limit }: PageRequest): Page<T> {
   if (limit === undefined || fetched.length <= limit) return { rows: fetched, nextCursor: null };
   const rows = fetched.slice(0, limit);
   const last = rows.at(-1);
-  return { rows, nextCursor: last === undefined ? null : writeCursor(placeOf(last)) };
+  return { rows, nextCursor: last === undefined ? null : writeCursor(last.place ?? last) };
 }
 
 const writeCursor = ({ createdAt, uuid }: PagePlace): string =>

@@ -16,7 +16,8 @@ export interface RecordingRow {
   readonly uuid: string;
   readonly sourceUuid: string;
   readonly alias: string;
-  readonly startedAt: string;
+  /** When it started. */
+  readonly createdAt: string;
   /** Null: in progress. */
   readonly stoppedAt: string | null;
   /** Why it ended before its stream. */
@@ -45,19 +46,15 @@ export async function listRecordings(
   request: RecordingsRequest,
 ): Promise<Page<RecordingRow>> {
   const { sourceUuid, since, until } = request;
-  return fetchPage(
-    sql,
-    request,
-    "recordings.started_at",
-    (end) => sql<RecordingRow[]>`
-      select uuid, source_uuid, alias, detail, ${isoTime(sql, "started_at")} as started_at,
+  return fetchPage(sql, request, "recordings.started_at", (end) => {
+    return sql<RecordingRow[]>`
+      select uuid, source_uuid, alias, detail, ${isoTime(sql, "started_at")} as created_at,
         ${isoTime(sql, "stopped_at")} as stopped_at, ${segmentsOf(sql)} as segments
       from recordings where user_uuid = ${userUuid}
       ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
       ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
-      ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`} ${end}`,
-    ({ startedAt, uuid }) => ({ createdAt: startedAt, uuid }),
-  );
+      ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`} ${end}`;
+  });
 }
 
 export interface FoundSegment {
@@ -155,7 +152,7 @@ export const recordingNotFound = (uuid: string): ServiceError =>
   });
 
 /** A recording with files on the disk of this machine. */
-export interface KeptRecording extends Omit<RecordingRow, "startedAt" | "stoppedAt"> {
+export interface KeptRecording extends Omit<RecordingRow, "createdAt" | "stoppedAt"> {
   readonly userUuid: string;
   readonly startedAt: Date;
   readonly stoppedAt: Date | null;
