@@ -90,6 +90,30 @@ test("calls an endpoint once per version, user, query, parameter, host and encod
   }
 });
 
+test("headers that are added to one answer are not added to the kept one", async () => {
+  const things = define("GET", "/things", "listThings", {
+    summary: "Lists.",
+    access: "none",
+    answers: { 200: { description: "Them.", schema: Type.Object({}) } },
+    version: async () => "1",
+    handle: () => ({ status: 200, body: { padding: "x".repeat(2000) } }),
+  });
+  const app = await openApp([things], { settings: { HTTP_CORS_ORIGINS: "https://a.example,https://b.example" } });
+  const headersFor = async (origin: string) => {
+    const response = await app.call("/things", { headers: { origin } });
+    await response.text();
+    return ["vary", "access-control-allow-origin"].map((name) => response.headers.get(name));
+  };
+  try {
+    const vary = "Accept-Encoding, Origin";
+    assert.deepEqual(await headersFor("https://a.example"), [vary, "https://a.example"]);
+    assert.deepEqual(await headersFor("https://b.example"), [vary, "https://b.example"]);
+    assert.deepEqual(await headersFor("https://c.example"), [vary, null]);
+  } finally {
+    await app.close(0);
+  }
+});
+
 let service: SourcesService;
 let other: Sql;
 before(async () => {
