@@ -8,6 +8,7 @@ import type { Json } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
 /** One output, with its secrets. `uuid`: of its destination. */
@@ -140,7 +141,7 @@ export async function insertAlert(
   const { uuid, processUuid, alias, type, status, weight } = alert;
   await lockUser(sql, userUuid);
   await expectRoom(sql, userUuid, weight, null, limits);
-  if (processUuid !== null) await expectProcess(sql, userUuid, processUuid);
+  if (processUuid !== null) await expectActiveProcess(sql, userUuid, processUuid);
   await sql`
     insert into alerts (uuid, user_uuid, process_uuid, alias, type, status, configuration, output, weight, created_at)
     values (${uuid}, ${userUuid}, ${processUuid}, ${alias}, ${type}, ${status}, ${toJson(sql, alert.configuration)},
@@ -196,29 +197,12 @@ async function expectRoom(
     });
 }
 
-async function expectProcess(sql: Queries, userUuid: string, uuid: string): Promise<void> {
-  const found = await sql`
-    select from processes where uuid = ${uuid} and user_uuid = ${userUuid} and ${ACTIVE(sql)} for key share`;
-  if (found.length === 0)
-    throw new ServiceError("process_not_found", {
-      detail: `no active process ${uuid}; GET /processes lists the active ones`,
-    });
-}
-
 const toJson = (sql: Queries, value: unknown) => sql.json(value as Json as never);
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("alert_not_found", {
     detail: `no alert ${uuid}; GET /alerts lists registered alerts, GET /active/alerts also those of single processes`,
   });
-
-/** A process starts with all registered alerts of its user, as they are now. */
-export async function pairProcess(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
-  await sql`
-    insert into process_alerts (process_uuid, alert_uuid, configuration, output)
-    select ${processUuid}, uuid, configuration, output from alerts
-    where user_uuid = ${userUuid} and process_uuid is null`;
-}
 
 /** A new alert applies to all processes of the user that can evaluate it, or to its own. */
 async function pairAlert(sql: Queries, alertUuid: string): Promise<void> {

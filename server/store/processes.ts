@@ -3,7 +3,6 @@ import type { PROCESS_STATES } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
-import { pairProcess } from "./alerts.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 import { fetchPage, type Page, type PageRequest } from "./page.ts";
 import type { TelemetrySetting } from "./sources.ts";
@@ -97,7 +96,12 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
          ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
          now() + make_interval(secs => ${leaseSeconds}), 1)
       returning *`);
-    if (takesAlerts) await pairProcess(sql, userUuid, row.uuid);
+    // It starts with all registered alerts of its user, as they are now.
+    if (takesAlerts)
+      await sql`
+        insert into process_alerts (process_uuid, alert_uuid, configuration, output)
+        select ${row.uuid}, uuid, configuration, output from alerts
+        where user_uuid = ${userUuid} and process_uuid is null`;
     return inserted;
   });
 }
@@ -143,6 +147,15 @@ async function expectSource(sql: Queries, userUuid: string, sourceUuid: string):
     throw new ServiceError("source_not_found", {
       detail: `there is no source ${sourceUuid}; GET /sources lists yours`,
     });
+}
+
+/** Rejects with `process_not_found`. Locks the process until the end of the transaction, so that it cannot end meanwhile. */
+export async function expectActiveProcess(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
+  const [process] = await sql<{ state: string }[]>`
+    select state from processes where uuid = ${processUuid} and user_uuid = ${userUuid} for key share`;
+  if (process !== undefined && process.state !== "finished" && process.state !== "failed") return;
+  const found = process === undefined ? `no process ${processUuid}` : `the process ${processUuid} has ended`;
+  throw new ServiceError("process_not_found", { detail: `${found}; GET /processes lists the active ones` });
 }
 
 /** The users of these processes. Unknown ones, and texts that are not uuids, are left out. */

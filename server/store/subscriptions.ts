@@ -4,7 +4,7 @@ import { ServiceError } from "../service-error.ts";
 import { type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
 import { closeDestination } from "./destinations.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
-import type { Claim } from "./processes.ts";
+import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
 export interface SubscriptionRow {
@@ -39,7 +39,7 @@ export async function insertSubscription(
 ): Promise<SubscriptionRow> {
   const { userUuid, processUuid, eventType, notificationUrl } = row;
   await lockUser(sql, userUuid);
-  await expectActive(sql, userUuid, processUuid);
+  await expectActiveProcess(sql, userUuid, processUuid);
   const [same] = await sql<{ uuid: string }[]>`
     select uuid from subscriptions
     where process_uuid = ${processUuid} and event_type = ${eventType} and notification_url = ${sql.typed.sealed(notificationUrl)}`;
@@ -61,15 +61,6 @@ export async function insertSubscription(
   return writtenRow(sql<SubscriptionRow[]>`
     insert into subscriptions ${sql({ ...row, ...sealed, policy: sql.json({ ...row.policy }) })}
     returning ${columns(sql)}`);
-}
-
-/** Locks the process until the end of the transaction, so that it cannot end meanwhile. */
-async function expectActive(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
-  const [process] = await sql<{ state: string }[]>`
-    select state from processes where uuid = ${processUuid} and user_uuid = ${userUuid} for key share`;
-  if (process !== undefined && process.state !== "finished" && process.state !== "failed") return;
-  const found = process === undefined ? `no process ${processUuid}` : `the process ${processUuid} has ended`;
-  throw new ServiceError("process_not_found", { detail: `${found}; GET /processes lists the active ones` });
 }
 
 /** Newest first. */
