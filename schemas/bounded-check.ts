@@ -97,17 +97,24 @@ type Schema = Readonly<Record<string, unknown>>;
 const isSchema = (value: unknown): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Paths are JSON pointers. */
-function describeFaults(errors: readonly ErrorObject[]): readonly InputFault[] {
+/** One fault per place, with the error that it describes. Errors of ajv must be `verbose`. */
+export function explainErrors(
+  errors: readonly ErrorObject[],
+): readonly { readonly fault: InputFault; readonly error: ErrorObject }[] {
   // `then` has the reason; `if` only repeats it.
-  const faults = narrow(errors.filter(({ keyword }) => keyword !== "if")).map(describeFault);
+  const relevant = narrow(errors.filter(({ keyword }) => keyword !== "if"));
   const seen = new Set<string>();
-  return faults.filter(({ path }) => !seen.has(path) && seen.add(path));
+  return relevant
+    .map((error) => ({ error, fault: describeFault(error) }))
+    .filter(({ fault: { path } }) => !seen.has(path) && seen.add(path));
 }
 
+const describeFaults = (errors: readonly ErrorObject[]): readonly InputFault[] =>
+  explainErrors(errors).map(({ fault }) => fault);
+
 /**
- * Every variant of a union reports errors. If exactly one is intended, because its constants match, only its errors are
- * kept; otherwise one error for the union.
+ * Every variant of a union reports errors. If exactly one is intended, because its constants match, or else because it has
+ * the most of the given keys, only its errors are kept; otherwise one error for the union.
  */
 function narrow(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choice = errors.find(({ keyword }) => keyword === "anyOf" || keyword === "oneOf");
@@ -120,8 +127,17 @@ function narrow(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const variants = groupBy(below, ({ schemaPath }) => schemaPath.slice(base.length).split("/")[0] ?? "");
   const intended = [...variants.values()].filter((found) => !found.some((error) => rulesOut(error, choice)));
   const [only, another] = intended;
-  const kept = only !== undefined && another === undefined ? only : [choice];
-  return [...(kept[0] === choice ? [choice] : narrow(kept)), ...narrow(others)];
+  const kept = another === undefined ? only : variants.get(String(findByKeys(choice)));
+  return [...(kept === undefined ? [choice] : narrow(kept)), ...narrow(others)];
+}
+
+/** The index of the variant of an object that knows the most of its keys; -1 if none does, or several do. */
+function findByKeys({ data, schema }: ErrorObject): number {
+  if (!isSchema(data) || !Array.isArray(schema)) return -1;
+  const keys = Object.keys(data);
+  const known = schema.map(({ properties = {} }) => keys.filter((key) => Object.hasOwn(properties, key)).length);
+  const most = Math.max(...known);
+  return most > 0 && known.indexOf(most) === known.lastIndexOf(most) ? known.indexOf(most) : -1;
 }
 
 /** Whether an error shows that this variant is not intended: another type, or another constant one level below. */
@@ -158,12 +174,30 @@ function describeFault(error: ErrorObject): InputFault {
   }
   // Secrets are not repeated in the response.
   const found = parentSchema?.secret === true ? "something else" : describeValue(data);
-  return { path: instancePath, message: `is ${found}; expected ${describeWanted(error, parentSchema)}` };
+  const hint = parentSchema?.secret === true ? "" : hintAt(error);
+  return { path: instancePath, message: `is ${found}; expected ${describeWanted(error, parentSchema)}${hint}` };
 }
 
-function describeWanted({ keyword, message }: ErrorObject, schema: unknown): string {
+/** The closest of the texts that are allowed. */
+function hintAt({
+  keyword,
+  data,
+  parentSchema: { anyOf = [], oneOf = [], enum: names = [] } = {},
+}: ErrorObject): string {
+  if (typeof data !== "string" || !["anyOf", "oneOf", "enum"].includes(keyword)) return "";
+  const choices: unknown[] = [...names, ...[...anyOf, ...oneOf].map((variant: Schema) => variant.const)];
+  return didYouMean(
+    data,
+    choices.filter((choice) => typeof choice === "string"),
+  );
+}
+
+function describeWanted({ keyword, message, params }: ErrorObject, schema: unknown): string {
   const described = describeSchema(schema);
   if (keyword === "minItems" || keyword === "maxItems") return describeLength(schema);
+  // The description of a pattern need not contain the length.
+  if ((keyword === "minLength" || keyword === "maxLength") && !described.includes(String(params.limit)))
+    return `${described}, ${describeTextLength(schema as Schema).replace("text ", "")}`;
   const isCovered = [
     ...["type", "enum", "const", "anyOf", "oneOf", "pattern", "format", "minLength", "maxLength"],
     ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
@@ -172,7 +206,9 @@ function describeWanted({ keyword, message }: ErrorObject, schema: unknown): str
 }
 
 function describeLength(schema: unknown): string {
-  const { minItems, maxItems } = isSchema(schema) ? schema : {};
+  const { minItems, maxItems, items } = isSchema(schema) ? schema : {};
+  // A tuple, as drafts before 2020 write it.
+  if (Array.isArray(items)) return `a list of ${items.length}`;
   if (minItems === maxItems) return `a list of ${minItems}`;
   if (maxItems === undefined) return `a list of at least ${minItems}`;
   return minItems === undefined ? `a list of at most ${maxItems}` : `a list of ${minItems} to ${maxItems}`;
@@ -180,7 +216,7 @@ function describeLength(schema: unknown): string {
 
 export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
-  if (typeof value === "number" && !Number.isFinite(value)) return "too large a number";
+  if (typeof value === "number" && !Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : "too large a number";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
   // Longer than the displayed text, so that credentials at its end are recognised.
@@ -207,10 +243,19 @@ function choicesOf(schema: unknown): readonly string[] {
   if ("const" in schema) return [JSON.stringify(schema.const)];
   if (Array.isArray(schema.enum)) return schema.enum.map((choice) => JSON.stringify(choice));
   const variants = schema.anyOf ?? schema.oneOf;
-  if (Array.isArray(variants)) return variants.flatMap(choicesOf);
+  if (Array.isArray(variants)) {
+    const areSeveralObjects = variants.filter(({ type }) => type === "object").length > 1;
+    return variants.flatMap(areSeveralObjects ? describeVariant : choicesOf);
+  }
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
   return types.map((type) => describeType(type, schema));
 }
+
+/** Of a union with several kinds of objects: their keys distinguish them. */
+const describeVariant = (schema: unknown): readonly string[] =>
+  isSchema(schema) && schema.type === "object" && isSchema(schema.properties)
+    ? [`an object with ${Object.keys(schema.properties).join(", ")}`]
+    : choicesOf(schema);
 
 function describeType(type: unknown, schema: Schema): string {
   switch (type) {
@@ -241,7 +286,10 @@ function describeText(schema: Schema): string {
       ? `text: ${schema.description.replace(/\.$/, "")}`
       : `text that matches ${schema.pattern}`;
   if (typeof schema.format === "string") return `text of the format ${schema.format}`;
-  const { minLength, maxLength } = schema;
+  return describeTextLength(schema);
+}
+
+function describeTextLength({ minLength, maxLength }: Schema): string {
   if (minLength === 1 && maxLength === undefined) return "text that is not empty";
   if (typeof minLength === "number" && typeof maxLength === "number")
     return `text of ${minLength} to ${maxLength} characters`;

@@ -9,7 +9,7 @@ import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
-import { type AppDeps, createApp, type RunningApp } from "./api/app.ts";
+import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -194,31 +194,25 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const stallMs = CLIENT_LIMITS.stalledMs;
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
-    ...sourceEndpoints(sources),
+    ...sourceEndpoints(sql, sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
     ...streamEndpoints(streams, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
-    ...branchEndpoints({ processes }),
-    ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs }),
+    ...branchEndpoints(processes),
+    ...processRecordingEndpoints(sql, processRecordings, stallMs),
     ...trackEndpoints({ sql, config: config.report, processes, tracks, stallMs }),
-    ...trackedProcessEndpoints({ sql, recordings: processRecordings, signer: hub.signer }),
-    ...enhancementEndpoints({ sql, enhancements, tracks }),
-    ...alertEndpoints({ alerts, processes }),
+    ...trackedProcessEndpoints(sql, processRecordings, signer),
+    ...enhancementEndpoints(sql, enhancements, tracks),
+    ...alertEndpoints(alerts, processes),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints(mediaServer, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs }),
     ...playerEndpoints,
-    ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
-    ...graphEndpoints({ library, config }),
+    ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
+    ...graphEndpoints(library, config),
     ...processGraphEndpoints({ library, processes }),
     ...demoEndpoints(demo),
-    ...metricsEndpoints({
-      ...{ config, metrics, components },
-      processNumbers: () => processes.numbers,
-      mediaNumbers: () => media.numbers,
-      alertNumbers: () => alerts.numbers,
-      readDelivery: () => outbox.read(),
-    }),
+    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();
@@ -285,7 +279,7 @@ function openLibrary(knowledge: ServerKnowledge, config: Config, shutDown: ShutD
 
 async function listen(parts: AppDeps): Promise<RunningApp> {
   try {
-    return await createApp(parts).listen();
+    return await startApp(parts);
   } catch (cause) {
     throw new StartFault((cause as Error).message, { cause });
   }

@@ -33,3 +33,15 @@ export class ServiceError extends Error {
     return ERRORS[this.code].status;
   }
 }
+
+/** Of one error. */
+export const MAX_FAULTS = 100;
+
+export function invalidInput(faults: readonly InputFault[]): ServiceError {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+  return new ServiceError("invalid_input", {
+    detail: `${first?.path || "The body"} ${first?.message}${more}.`,
+    errors: faults.slice(0, MAX_FAULTS),
+  });
+}

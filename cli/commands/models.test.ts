@@ -63,13 +63,13 @@ test("marks an invalid card in the list", async () => {
   const file = join(cache, "models/cards/odd.yaml");
   mkdirSync(join(cache, "models/cards"), { recursive: true });
   writeFileSync(file, "model: odd\n");
-  assert.match(await run(list), /^odd +invalid .*odd\.yaml:1:1: the card has no `about`/m);
+  assert.match(await run(list), /^odd +invalid .*odd\.yaml:1:1: about is missing/m);
   const rows = JSON.parse(await run(list, "--json")) as { name: string; installed: boolean; fault?: string }[];
   assert.deepEqual(
     rows.map(({ name }) => name),
     ["default", "aerial", "quality", "odd"],
   );
-  assert.match(rows[3]?.fault ?? "", /has no `licence`/);
+  assert.match(rows[3]?.fault ?? "", /licence is missing/);
   rmSync(file);
 });
 
@@ -267,11 +267,11 @@ const REFUSED: readonly [args: readonly string[], kind: typeof UsageFault | type
   [[THREE, "--decoder", "yolx"], UsageFault, /--decoder is "yolx".*did you mean "yolox"\?/],
   [[...AS_YOLOX, "--size", "big"], UsageFault, /--size is "big"; expected WIDTHxHEIGHT/],
   [[...AS_YOLOX, "--size", "32x32"], UsageFault, /--size is 32x32, but the model only accepts 64x64/],
-  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: Name of the model/],
+  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name"; expected text: Name of the model/],
   [
     [...AS_YOLOX, "--name", "x", "--set", "input.colour=bgr"],
     UsageFault,
-    /no `colour` in input .*did you mean "colours"\?/,
+    /input\.colour is not known here; .*did you mean "colours"\?/,
   ],
   [[...AS_YOLOX, "--name", "x", "--set", "colour"], UsageFault, /--set is "colour"; expected KEY=VALUE/],
   [[...AS_YOLOX, "--name", "default"], UsageFault, /the name "default" is taken: it is included with Windhover/],

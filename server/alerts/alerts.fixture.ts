@@ -71,7 +71,7 @@ export async function openAlerts(sql: Sql, options: StageOptions = {}): Promise<
     needs: { ...prepare, ...options.needs, listeners: [alerts] },
   });
   const users = new Map<string, User>([[stage.user.username, { ...stage.user }]]);
-  const app = await openApp(alertEndpoints({ alerts, processes: stage.supervisor }), {
+  const app = await openApp(alertEndpoints(alerts, stage.supervisor), {
     authenticate: async (key) => {
       const user = users.get(key ?? "");
       if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });

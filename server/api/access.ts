@@ -1,116 +1,90 @@
 /** Authentication by API keys and signed URLs, and request limits per key. */
 import type { ServerResponse } from "node:http";
 import type { Config } from "../../schemas/config.ts";
-import type { TokenBuckets } from "../async/token-buckets.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import type { Authenticate } from "../keys/authenticate.ts";
 import { goingOn } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import type { ApiMiddleware, RequestInfo } from "./context.ts";
+import type { ApiCall } from "./context.ts";
 import type { Access, AnyEndpoint } from "./endpoint.ts";
 
 /** Whether the token is valid for a resource: `source/<uuid>`. */
 export type IsSigned = (resource: string, token: string) => boolean;
 
-export interface AccessDeps {
-  readonly http: Pick<Config["http"], "requests_per_key">;
-  readonly authenticate: Authenticate;
-  readonly isSigned: IsSigned;
-  readonly buckets: TokenBuckets;
-}
-
 const KEY_IN_URL: readonly string[] = ["url-key", "bearer", "signed"] satisfies Access[];
 
-/** Sets `user`: null if no key is needed, or the URL is signed. */
-export function authenticate(endpoint: AnyEndpoint, deps: AccessDeps): ApiMiddleware {
-  const { access } = endpoint;
-  if (access === "none") return (_, next) => next();
-  return async (context, next) => {
-    const { info } = context.var;
-    const { headers } = context.env.incoming;
-    if (access === "signed" && isSigned(endpoint, deps, context.var.params, info, headers.api_key !== undefined))
-      return next();
+export class AccessControl {
+  readonly #authenticate: Authenticate;
+  readonly #isSigned: IsSigned;
+  readonly #requestsPerKey: number;
+  readonly #buckets = new TokenBuckets();
+  /** Open requests by user. */
+  readonly #open = new Map<string, number>();
+
+  constructor(authenticate: Authenticate, isSigned: IsSigned, { requests_per_key }: Config["http"]) {
+    this.#authenticate = authenticate;
+    this.#isSigned = isSigned;
+    this.#requestsPerKey = requests_per_key;
+  }
+
+  /** Sets the user of the call, unless no key is needed or the URL is signed, and counts against the limits of the key. */
+  async admit(endpoint: AnyEndpoint, call: ApiCall): Promise<void> {
+    const access: Access = endpoint.access;
+    if (access === "none" || (access === "signed" && this.#hasSignature(endpoint, call))) return;
+    const { headers, search } = call;
+    const header = typeof headers.api_key === "string" && headers.api_key !== "" ? headers.api_key : null;
     const bearer = access === "bearer" ? readBearer(headers.authorization) : null;
-    const inUrl = KEY_IN_URL.includes(access) ? info.search.get("api_key") : null;
-    const { api_key: header } = headers;
-    const key = (typeof header === "string" && header !== "" ? header : null) ?? bearer ?? inUrl;
-    const user = await findUser(access, key, deps, info.address);
-    context.set("user", user);
-    info.username = user?.username ?? null;
-    return next();
-  };
-}
-
-async function findUser(
-  access: Access,
-  key: string | null,
-  { authenticate: authenticateKey }: AccessDeps,
-  address: string,
-): Promise<User | null> {
-  if (access !== "optional") return authenticateKey(key, address);
-  // An invalid key is treated as no key: such endpoints answer even while the database is unavailable.
-  return key === null ? null : authenticateKey(key, address).catch(() => null);
-}
-
-/** Throws when there is a token, no key, and the token is not valid. */
-function isSigned(
-  { path, acceptsSessionToken }: AnyEndpoint,
-  deps: AccessDeps,
-  params: Readonly<Record<string, string>>,
-  { search }: RequestInfo,
-  hasKey: boolean,
-): boolean {
-  const token = search.get("token");
-  if (token === null) return false;
-  const [, kind, name = ""] = path.split("/");
-  const resource = `${kind}/${params[name.slice(1, -1)]}`;
-  if (deps.isSigned(resource, token)) return true;
-  if (acceptsSessionToken?.(params) === true && deps.isSigned(goingOn(resource), token)) return true;
-  if (hasKey || search.has("api_key")) return false;
-  throw new ServiceError("signature_invalid", {
-    detail: "This URL has expired or is for another resource; request a new one, or send your API key.",
-  });
-}
-
-/** Limits of one key: open requests, and requests per minute. */
-export function limitRequests(
-  { access }: AnyEndpoint,
-  { http, buckets }: AccessDeps,
-  open: OpenRequests,
-): ApiMiddleware {
-  if (access === "none" || access === "optional") return (_, next) => next();
-  return (context, next) => {
-    const { user } = context.var;
-    if (user === null) return next();
-    open.add(user, context.env.outgoing as ServerResponse, http.requests_per_key);
+    const key = header ?? bearer ?? (KEY_IN_URL.includes(access) ? search.get("api_key") : null);
+    if (access === "optional") {
+      // An invalid key is treated as no key: such endpoints answer even while the database is unavailable.
+      if (key !== null) call.user = await this.#authenticate(key, call.address).catch(() => null);
+      return;
+    }
+    const user = await this.#authenticate(key, call.address);
+    call.user = user;
+    this.#countOpen(user, call.outgoing);
     // Video arrives in many small requests; the media hub has limits of its own.
-    if (access === "signed") return next();
-    const waitSeconds = buckets.take(user.uuid, user.limits.requestsPerMinute);
-    if (waitSeconds === 0) return next();
-    throw new ServiceError("rate_limited", {
-      detail: `Request limit reached for this key: ${user.limits.requestsPerMinute} per minute.`,
-      retryAfterSeconds: waitSeconds,
+    if (access !== "signed") this.#countRequest(user);
+  }
+
+  /** Throws when there is a token, no key, and the token is not valid. */
+  #hasSignature({ path, acceptsSessionToken }: AnyEndpoint, { params, search, headers }: ApiCall): boolean {
+    const token = search.get("token");
+    if (token === null) return false;
+    const [, kind, name = ""] = path.split("/");
+    const resource = `${kind}/${params[name.slice(1, -1)]}`;
+    if (this.#isSigned(resource, token)) return true;
+    if (acceptsSessionToken?.(params) === true && this.#isSigned(goingOn(resource), token)) return true;
+    if (headers.api_key !== undefined || search.has("api_key")) return false;
+    throw new ServiceError("signature_invalid", {
+      detail: "This URL has expired or is for another resource; request a new one, or send your API key.",
     });
-  };
-}
+  }
 
-/** Open requests by user. */
-export class OpenRequests {
-  readonly #counts = new Map<string, number>();
-
-  add({ uuid }: User, outgoing: ServerResponse, limit: number): void {
-    const count = this.#counts.get(uuid) ?? 0;
+  #countOpen({ uuid }: User, outgoing: ServerResponse): void {
+    const count = this.#open.get(uuid) ?? 0;
+    const limit = this.#requestsPerKey;
     if (count >= limit)
       throw new ServiceError("rate_limited", {
         detail: `${count} requests of this key are open; the limit is ${limit}. Wait for one to finish, or close a stream.`,
         retryAfterSeconds: 1,
       });
     if (outgoing.closed) return;
-    this.#counts.set(uuid, count + 1);
+    this.#open.set(uuid, count + 1);
     outgoing.once("close", () => {
-      const left = (this.#counts.get(uuid) ?? 1) - 1;
-      if (left === 0) this.#counts.delete(uuid);
-      else this.#counts.set(uuid, left);
+      const left = (this.#open.get(uuid) ?? 1) - 1;
+      if (left === 0) this.#open.delete(uuid);
+      else this.#open.set(uuid, left);
+    });
+  }
+
+  #countRequest({ uuid, limits: { requestsPerMinute } }: User): void {
+    const waitSeconds = this.#buckets.take(uuid, requestsPerMinute);
+    if (waitSeconds === 0) return;
+    throw new ServiceError("rate_limited", {
+      detail: `Request limit reached for this key: ${requestsPerMinute} per minute.`,
+      retryAfterSeconds: waitSeconds,
     });
   }
 }

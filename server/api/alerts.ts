@@ -19,21 +19,16 @@ import {
   removeAlert,
 } from "../alerts/change-alert.ts";
 import type { Processes } from "../processes/processes.ts";
+import { invalidInput } from "../service-error.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
 import type { Page } from "../store/page.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
-import { invalidInput } from "./input.ts";
-
-interface AlertEndpointDeps {
-  readonly alerts: Alerts;
-  readonly processes: Pick<Processes, "expectOffer">;
-}
 
 const define = defineEndpoints("Alerts");
 
 const NEW_ERRORS = ["alerts_limit_reached", "address_refused"] as const;
 
-export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readonly AnyEndpoint[] {
+export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expectOffer">): readonly AnyEndpoint[] {
   const { sql, alertTypes } = alerts.deps;
   const NewAlert = newAlertOf(alertTypes);
   const describe = async (alert: AlertRow, shown?: ReadonlySet<string>) =>

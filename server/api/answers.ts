@@ -5,10 +5,12 @@ import type { Context, ErrorHandler, Handler } from "hono";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
+import type { AccessControl } from "./access.ts";
 import { hasBody } from "./connections.ts";
-import type { ApiEnv, ApiMiddleware } from "./context.ts";
+import type { ApiCall, ApiEnv } from "./context.ts";
 import { type AnyEndpoint, type JsonAnswer, SHARED_ERRORS } from "./endpoint.ts";
-import { letContinue } from "./input.ts";
+import { type InputDeps, readInput } from "./input.ts";
+import type { KeptAnswers, SentAnswer } from "./kept-answers.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 
 export const pathNotFound = (): ServiceError =>
@@ -20,35 +22,50 @@ export const shuttingDown = (): ServiceError =>
     retryAfterSeconds: 5,
   });
 
-/** Calls the endpoint: the last handler of a route. */
-export function callEndpoint(route: Route, isChecked: boolean): Handler<ApiEnv> {
+interface RouteDeps {
+  readonly access: AccessControl;
+  readonly input: InputDeps;
+  readonly kept: KeptAnswers;
+  /** Answers are compared with their schemas. */
+  readonly isChecked: boolean;
+}
+
+/** Answers the requests of one route: parameters, key, limits, input, endpoint. */
+export function answerRoute(route: Route, path: RoutePath, { access, input, kept, isChecked }: RouteDeps) {
   const { endpoint } = route;
-  return async (context) => {
-    const { info, user, params, input } = context.var;
-    const { incoming, outgoing } = context.env;
-    const answer = await endpoint.handle({
-      ...{ user, params, query: input.query, body: input.body },
-      ...{ publicUrl: info.publicUrl, address: info.address, requestId: info.requestId, startedMs: info.startedMs },
-      headers: context.req.raw.headers,
-      raw: incoming,
-      letContinue: () => letContinue(incoming, outgoing),
-      get log() {
-        return info.log;
-      },
-      get signal() {
-        return info.signal;
-      },
-    });
+  return async (context: Context<ApiEnv>): Promise<Response> => {
+    const { call } = context.env;
+    call.route = path.template;
+    const params = readParams(route, valuesOf(context, path));
+    // A value that does not match its schema means that the path does not exist.
+    if (params === null) throw pathNotFound();
+    call.endpoint = endpoint;
+    call.params = params;
+    await access.admit(endpoint, call);
+    await readInput(route, call, input);
+    const version = await endpoint.version?.(call);
+    const key = version === undefined ? "" : keyOf(endpoint, call);
+    const known = version === undefined ? null : kept.find(key, version);
+    if (known !== null) return respond(call, known);
+    const answer = await endpoint.handle(call);
     if (answer instanceof Response) {
+      answer.headers.set("X-Request-Id", call.requestId);
       if (!answer.headers.has("X-Content-Type-Options")) answer.headers.set("X-Content-Type-Options", "nosniff");
-      if (context.req.method === "HEAD") void answer.body?.cancel();
+      if (call.raw.method === "HEAD") void answer.body?.cancel();
       return answer;
     }
     if (isChecked) expectValid(answer, route);
     const { status, body, headers } = answer;
-    return sendJson(context, status, body, { ...ANSWER_HEADERS, "Content-Type": "application/json", ...headers });
+    const sent = await encode(call, status, body, { ...JSON_HEADERS, ...headers });
+    return respond(call, version === undefined ? sent : kept.keep(key, version, sent));
   };
 }
+
+const JSON_HEADERS = { ...ANSWER_HEADERS, "Content-Type": "application/json" };
+
+/** Everything but its version that an answer depends on. */
+const keyOf = ({ id }: AnyEndpoint, { user, params, query, publicUrl, headers }: ApiCall): string =>
+  JSON.stringify([id, user?.uuid, params, query, publicUrl, acceptsGzip(headers["accept-encoding"])]);
 
 /** An answer that does not match its schema is a bug. */
 function expectValid({ status, body }: JsonAnswer, { endpoint, checkAnswer }: Route): void {
@@ -62,23 +79,24 @@ function expectValid({ status, body }: JsonAnswer, { endpoint, checkAnswer }: Ro
 }
 
 /** Not Hono's `compress`: it turns every answer into a web stream, and would buffer event streams and files. */
-async function sendJson(
-  { env, req }: Context<ApiEnv>,
+async function encode(
+  { headers: { "accept-encoding": encodings } }: ApiCall,
   status: number,
-  body: unknown,
+  value: unknown,
   headers: Readonly<Record<string, string>>,
-): Promise<Response> {
-  const text = JSON.stringify(body);
-  const isHead = req.method === "HEAD";
-  if (text.length < MIN_COMPRESSED) return respond(status, text, headers, isHead);
+): Promise<SentAnswer> {
+  const body = JSON.stringify(value);
+  if (body.length < MIN_COMPRESSED) return { status, headers, body };
   const vary = { ...headers, Vary: "Accept-Encoding" };
-  if (!acceptsGzip(env.incoming.headers["accept-encoding"])) return respond(status, text, vary, isHead);
-  return respond(status, await compress(text), { ...vary, "Content-Encoding": "gzip" }, isHead);
+  if (!acceptsGzip(encodings)) return { status, headers: vary, body };
+  return { status, headers: { ...vary, "Content-Encoding": "gzip" }, body: await compress(body) };
 }
 
-function respond(status: number, body: string | Buffer, headers: Record<string, string>, isHead: boolean): Response {
-  if (!isHead) return new Response(body, { status, headers });
-  return new Response(null, { status, headers: { ...headers, "Content-Length": String(Buffer.byteLength(body)) } });
+function respond({ raw, requestId }: ApiCall, { status, headers: kept, body }: SentAnswer): Response {
+  const headers: Record<string, string> = { ...kept, "X-Request-Id": requestId };
+  if (raw.method !== "HEAD") return new Response(body, { status, headers });
+  headers["Content-Length"] = String(Buffer.byteLength(body));
+  return new Response(null, { status, headers });
 }
 
 const zip = promisify(gzip);
@@ -88,8 +106,8 @@ const MIN_COMPRESSED = 1024;
 export const compress = (text: string): Promise<Buffer> => zip(text, { level: constants.Z_BEST_SPEED });
 
 /** Whether `Accept-Encoding` contains `gzip` or `*`, without `q=0`. */
-export function acceptsGzip(header: string | null | undefined): boolean {
-  if (header === undefined || header === null) return false;
+export function acceptsGzip(header: string | undefined): boolean {
+  if (header === undefined) return false;
   const weights = new Map(
     header.split(",").map((entry) => {
       const [name = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());
@@ -100,30 +118,34 @@ export function acceptsGzip(header: string | null | undefined): boolean {
   return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** Turns every error of a handler or middleware into a problem. `isChecked`: a code that the endpoint does not declare is a bug. */
+/** The connection is closed after these errors. */
+const CLOSING: readonly ErrorCode[] = [
+  ...(["shutting_down", "headers_too_large", "malformed_request", "expectation_failed"] as const),
+];
+
+/** Turns every error into a problem. `isChecked`: a code that the endpoint does not declare is a bug. */
 export function answerError(isChecked: boolean): ErrorHandler<ApiEnv> {
-  return (thrown, context) => {
-    const { info } = context.var;
-    const { incoming } = context.env;
-    const error = declared(toServiceError(thrown), info.endpoint, isChecked);
-    info.errorCode = error.code;
+  return async (thrown, { env: { call } }) => {
+    const error = declared(toServiceError(thrown), call.endpoint, isChecked);
+    call.errorCode = error.code;
     if (error.status >= 500 && error.code !== "shutting_down") {
       // A temporary condition, not a fault: logged without a stack.
       const isTemporary = error.retryAfterSeconds !== null && error.cause === undefined;
-      if (isTemporary) info.log.warn({ detail: error.message }, error.code);
-      else info.log.error({ err: error.cause ?? error }, error.code);
+      if (isTemporary) call.log.warn({ detail: error.message }, error.code);
+      else call.log.error({ err: error.cause ?? error }, error.code);
     }
     // Otherwise the rest of the body would be parsed as the next request.
-    const isUnread = hasBody(incoming) && !incoming.complete;
-    return sendJson(context, error.status, toProblem(error, info.requestId), {
-      ...problemHeaders(error, info.requestId),
-      ...(info.allow !== null && { Allow: info.allow }),
-      ...((isUnread || error.code === "shutting_down") && { Connection: "close" }),
+    const isUnread = hasBody(call.raw) && !call.raw.complete;
+    const sent = await encode(call, error.status, toProblem(error, call.requestId), {
+      ...problemHeaders(error, call.requestId),
+      ...(call.allow !== null && { Allow: call.allow }),
+      ...((isUnread || CLOSING.includes(error.code)) && { Connection: "close" }),
     });
+    return respond(call, sent);
   };
 }
 
-function declared(error: ServiceError, endpoint: AnyEndpoint | null, isChecked: boolean): ServiceError {
+function declared(error: ServiceError, endpoint: ApiCall["endpoint"], isChecked: boolean): ServiceError {
   if (!isChecked || endpoint === null) return error;
   const codes: readonly ErrorCode[] = [...SHARED_ERRORS, ...endpoint.errors];
   if (codes.includes(error.code)) return error;
@@ -131,32 +153,21 @@ function declared(error: ServiceError, endpoint: AnyEndpoint | null, isChecked: 
   return toServiceError(new Error(text, { cause: error }));
 }
 
-/** Sets `params`. A value that does not match its schema means that the path does not exist. */
-export const matchParams =
-  (route: Route, path: RoutePath): ApiMiddleware =>
-  (context, next) => {
-    const { info } = context.var;
-    info.route = path.template;
-    const params = readParams(route, valuesOf(context, path));
-    if (params === null) throw pathNotFound();
-    info.endpoint = route.endpoint;
-    context.set("params", params);
-    return next();
-  };
-
-const valuesOf = (context: Context<ApiEnv>, { parameters }: RoutePath): readonly string[] =>
-  Array.from({ length: parameters }, (_, i) => context.req.param(String(i)) ?? "");
+const valuesOf = ({ req }: Context<ApiEnv>, { parameters }: RoutePath): readonly string[] =>
+  Array.from({ length: parameters }, (_, i) => req.param(String(i)) ?? "");
 
 /** Answers `OPTIONS`, and methods that the path does not support. */
 export const answerOtherMethods =
   (path: RoutePath): Handler<ApiEnv> =>
   (context) => {
+    const { call } = context.env;
     const { method } = context.req;
     const values = valuesOf(context, path);
-    context.var.info.route = path.template;
+    call.route = path.template;
     if (![...path.routes.values()].some((route) => readParams(route, values) !== null)) throw pathNotFound();
-    if (method === "OPTIONS") return new Response(null, { status: 204, headers: { Allow: path.methods } });
-    context.var.info.allow = path.methods;
+    const headers = { Allow: path.methods, "X-Request-Id": call.requestId };
+    if (method === "OPTIONS") return new Response(null, { status: 204, headers });
+    call.allow = path.methods;
     throw new ServiceError("method_not_allowed", {
       detail: `${path.template} supports ${path.methods}, not ${method}.`,
     });

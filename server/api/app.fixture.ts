@@ -9,7 +9,7 @@ import { ServiceError } from "../service-error.ts";
 import { TEST_SECRETS } from "../store/sealing/test-key.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { type AppDeps, createApp, type RunningApp } from "./app.ts";
+import { type AppDeps, type RunningApp, startApp } from "./app.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 
 export const define = defineEndpoints("Operations");
@@ -123,7 +123,7 @@ export async function openApp(endpoints: readonly AnyEndpoint[], parts: Parts = 
   const logged: string[] = [];
   const log: Logger = pino({ level: "debug", base: null }, { write: (line: string) => logged.push(line) });
   const ada = makeUser("ada");
-  const app = createApp({
+  const running = await startApp({
     config: makeConfig(parts.settings),
     endpoints,
     authenticate: async (key) => {
@@ -133,7 +133,6 @@ export async function openApp(endpoints: readonly AnyEndpoint[], parts: Parts = 
     log,
     ...parts,
   });
-  const running = await app.listen();
   return {
     ...running,
     logged,

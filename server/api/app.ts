@@ -1,6 +1,6 @@
 /** The HTTP API: a Hono application made from endpoints, and the server that runs it. */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
@@ -8,19 +8,19 @@ import { Hono } from "hono";
 import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
-import { TokenBuckets } from "../async/token-buckets.ts";
 import type { Authenticate } from "../keys/authenticate.ts";
+import type { AnsweredRequest } from "../metrics/metrics.ts";
 import { problemResponse, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
-import { authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
-import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
+import { AccessControl, type IsSigned } from "./access.ts";
+import { answerError, answerOtherMethods, answerRoute, pathNotFound, shuttingDown } from "./answers.ts";
 import { type ConnectionLimits, Connections, LIMITS } from "./connections.ts";
-import { type Answered, type ApiEnv, ClientAddresses, describeRequest, logAccess, readRequestId } from "./context.ts";
+import { ApiCall, type ApiEnv, ClientAddresses, logAccess, readRequestId } from "./context.ts";
 import { cors } from "./cors.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { createHttpServer, findHeadFault, listen, runUpgrade } from "./http-server.ts";
-import { validateInput } from "./input.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath } from "./routes.ts";
 import { documentEndpoints } from "./web-pages.ts";
@@ -34,16 +34,11 @@ export interface AppDeps {
   readonly isSigned?: IsSigned;
   readonly log: Logger;
   /** Called for every answer, for the metrics. */
-  readonly observe?: (answered: Answered) => void;
+  readonly observe?: (answered: AnsweredRequest) => void;
   /** Websockets. */
   readonly onUpgrade?: UpgradeHook;
   /** For tests. */
   readonly limits?: Partial<ConnectionLimits>;
-}
-
-export interface App {
-  /** Rejects with a message for the operator when it cannot listen. */
-  listen(): Promise<RunningApp>;
 }
 
 export interface RunningApp {
@@ -58,97 +53,92 @@ export interface RunningApp {
 
 const SWEEP_MS = 50;
 
-/** Throws if endpoints conflict or the configuration is invalid. */
-export function createApp({
+/** Rejects with a message for the operator when it cannot listen, and if endpoints conflict or the configuration is invalid. */
+export async function startApp({
   config,
   endpoints,
-  authenticate: authenticateKey,
-  isSigned,
+  authenticate,
+  isSigned = () => false,
   log,
-  observe,
+  observe = () => {},
   onUpgrade,
   limits: givenLimits,
-}: AppDeps): App {
+}: AppDeps): Promise<RunningApp> {
   const { http } = config;
   const addresses = new ClientAddresses(http.trusted_proxies, config.public_url);
   const scheduler = new RequestScheduler();
-  const access = {
-    http,
-    authenticate: authenticateKey,
-    isSigned: isSigned ?? (() => false),
-    buckets: new TokenBuckets(),
+  const isChecked = http.check_answers;
+  const deps = {
+    access: new AccessControl(authenticate, isSigned, http),
+    input: { http, scheduler },
+    kept: new KeptAnswers(),
+    isChecked,
   };
-  const open = new OpenRequests();
   let isShuttingDown = false;
 
   // A trailing slash means the same path: clients that join URLs may add one.
   const hono = new Hono<ApiEnv>({ strict: false });
-  hono.use(describeRequest(addresses, log));
-  hono.use(logAccess(config.log.access, log, observe));
-  hono.use(cors(http.cors_origins));
-  hono.use(async (context, next) => {
-    await next();
-    context.res.headers.set("X-Request-Id", context.var.info.requestId);
-  });
-  hono.use((_, next) => {
-    if (isShuttingDown) throw shuttingDown();
+  if (http.cors_origins.length > 0) hono.use(cors(http.cors_origins));
+  const findFault = (request: IncomingMessage) => (isShuttingDown ? shuttingDown() : findHeadFault(request));
+  hono.use(({ env: { call } }, next) => {
+    const fault = findFault(call.raw);
+    if (fault !== null) throw fault;
     return next();
   });
   for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
     for (const route of path.routes.values())
-      hono.on(
-        route.endpoint.method,
-        path.pattern,
-        matchParams(route, path),
-        authenticate(route.endpoint, access),
-        limitRequests(route.endpoint, access, open),
-        validateInput(route, { http, scheduler }),
-        callEndpoint(route, http.check_answers),
-      );
+      hono.on(route.endpoint.method, path.pattern, answerRoute(route, path, deps));
     hono.all(path.pattern, answerOtherMethods(path));
   }
   hono.notFound(() => {
     throw pathNotFound();
   });
-  hono.onError(answerError(http.check_answers));
+  hono.onError(answerError(isChecked));
 
+  const answer = (request: Request, { incoming, outgoing }: HttpBindings): Response | Promise<Response> => {
+    const call = new ApiCall(incoming as IncomingMessage, outgoing as ServerResponse, addresses, log);
+    outgoing.once("close", () => {
+      const seconds = (performance.now() - call.startedMs) / 1000;
+      const answered = { method: incoming.method ?? "", route: call.route, status: outgoing.statusCode, seconds };
+      observe(answered);
+      if (config.log.access) logAccess(call, answered, log);
+    });
+    return hono.fetch(request, { call });
+  };
+
+  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
+    hostname: "localhost",
+    errorHandler: (error) => answerUnreadable(error, log),
+  });
+  const limits = { ...LIMITS, ...givenLimits };
+  const connections = new Connections({ ...http, ...limits }, addresses, scheduler, log);
+  const server = createHttpServer(http, limits, connections, listener);
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!connections.upgrade(socket as Socket)) return;
+    const requestId = readRequestId(request);
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    socket.on("error", () => socket.destroy());
+    const reject = (error: unknown) => writeProblem(socket, error, requestId);
+    const fault = findFault(request);
+    if (fault !== null) return reject(fault);
+    const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
+    scheduler.schedule(originOf(call.address), () => {
+      if (!socket.destroyed) runUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, reject, call.log);
+    });
+  });
+  const { address, port, family } = await listen(server, http.host, http.port);
+  const scheme = http.tls_cert === null ? "http" : "https";
   return {
-    async listen() {
-      const listener = getRequestListener((request, env) => hono.fetch(request, env as HttpBindings), {
-        hostname: "localhost",
-        errorHandler: (error) => answerUnreadable(error, log),
-      });
-      const limits = { ...LIMITS, ...givenLimits };
-      const connections = new Connections({ ...config.http, ...limits }, addresses, scheduler, log);
-      const server = createHttpServer(config.http, limits, connections, listener);
-      const upgraded = new Set<Duplex>();
-      server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-        if (!connections.upgrade(socket as Socket)) return;
-        const requestId = readRequestId(request);
-        upgraded.add(socket);
-        socket.once("close", () => upgraded.delete(socket));
-        socket.on("error", () => socket.destroy());
-        const reject = (error: unknown) => writeProblem(socket, error, requestId);
-        const fault = isShuttingDown ? shuttingDown() : findHeadFault(request);
-        if (fault !== null) return reject(fault);
-        const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
-        scheduler.schedule(originOf(call.address), () => {
-          if (!socket.destroyed) runUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, reject, call.log);
-        });
-      });
-      const { address, port, family } = await listen(server, config.http.host, config.http.port);
-      const scheme = config.http.tls_cert === null ? "http" : "https";
-      return {
-        url: `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${port}`,
-        port,
-        rejectRequests() {
-          isShuttingDown = true;
-        },
-        close(graceMs) {
-          isShuttingDown = true;
-          return closeServer(server, upgraded, graceMs);
-        },
-      };
+    url: `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+    port,
+    rejectRequests() {
+      isShuttingDown = true;
+    },
+    close(graceMs) {
+      isShuttingDown = true;
+      return closeServer(server, upgraded, graceMs);
     },
   };
 }

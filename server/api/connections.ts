@@ -36,6 +36,8 @@ type Limits = Pick<Config["http"], "connections" | "connections_per_address"> & 
 
 interface Connection {
   readonly origin: string;
+  /** Of a trusted proxy, which has many clients. */
+  readonly isProxy: boolean;
   /** Address and port of the client: the same for the TCP socket and the TLS socket on top of it. */
   readonly peer: string;
   readonly openedMs: number;
@@ -109,7 +111,8 @@ export class Connections {
     const origin = originOf(remoteAddress);
     const siblings = this.#byOrigin.get(origin) ?? new Set();
     const { connections, connections_per_address: perAddress } = this.#limits;
-    const isCrowded = siblings.size >= perAddress && !this.#addresses.isTrusted(remoteAddress);
+    const isProxy = this.#addresses.isTrusted(remoteAddress);
+    const isCrowded = siblings.size >= perAddress && !isProxy;
     const isAdmitted = isCrowded
       ? this.#closeOne([siblings])
       : this.#byPeer.size < connections || this.#closeOne(this.#byLoad());
@@ -119,7 +122,7 @@ export class Connections {
       return;
     }
     const connection: Connection = {
-      ...{ origin, peer: peerOf(socket), openedMs: performance.now(), socket },
+      ...{ origin, isProxy, peer: peerOf(socket), openedMs: performance.now(), socket },
       ...{ current: null, waiting: [], isUpgraded: false, isExpired: false },
     };
     this.#byOrigin.set(origin, siblings.add(connection));
@@ -170,8 +173,7 @@ export class Connections {
     connection.isExpired = false;
     if (BODILESS.includes(incoming.method) && !incoming.complete && hasBody(incoming)) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => this.#end(connection, incoming));
-    // Not the address of the connection: a proxy has many clients.
-    const client = originOf(this.#addresses.find(incoming).address);
+    const client = connection.isProxy ? originOf(this.#addresses.find(incoming).address) : connection.origin;
     this.#scheduler.schedule(client, () => void (outgoing.closed || listener(incoming, outgoing)));
   }
 

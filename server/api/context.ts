@@ -1,25 +1,18 @@
-/** Request information in Hono's context: id, client address, log; and the access log. */
+/** One request: its id, client address, log and input, as endpoints see it; and the access log. */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { BlockList, isIP } from "node:net";
-import type { HttpBindings } from "@hono/node-server";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { type BlockList, isIP } from "node:net";
 import type { MiddlewareHandler } from "hono";
 import type { Logger } from "pino";
 import { plainAddress } from "../../schemas/client-origin.ts";
+import type { ErrorCode } from "../../schemas/errors.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { AnsweredRequest } from "../metrics/metrics.ts";
+import { readNetworks } from "../net/addresses.ts";
 import type { User } from "../user.ts";
-import type { AnyEndpoint } from "./endpoint.ts";
 
 export interface ApiEnv {
-  Bindings: HttpBindings;
-  Variables: {
-    info: RequestInfo;
-    /** Validated path parameters. */
-    params: Record<string, string>;
-    user: User | null;
-    /** Validated query and body. */
-    input: { readonly query: unknown; readonly body: unknown };
-  };
+  Bindings: { readonly call: ApiCall };
 }
 export type ApiMiddleware = MiddlewareHandler<ApiEnv>;
 
@@ -31,35 +24,46 @@ export function readRequestId({ headers }: IncomingMessage): string {
   return typeof given === "string" && SAFE_ID.test(given) ? given : randomUUID();
 }
 
-export class RequestInfo {
+/** User, parameters and input are set before its endpoint is called. */
+export class ApiCall {
+  /** For bodies that are streamed. */
+  readonly raw: IncomingMessage;
+  readonly outgoing: ServerResponse;
   readonly requestId: string;
+  /** IP address of the client, resolved through trusted proxies. */
   readonly address: string;
+  /** Scheme, host and port of the service as clients see it, without a trailing slash: the start of URLs we hand out. */
   readonly publicUrl: string;
-  /** By `performance.now()`. */
+  /** When the request arrived, by `performance.now()`. */
   readonly startedMs = performance.now();
+  user: User | null = null;
+  params: Readonly<Record<string, string>> = {};
+  query: unknown = {};
+  body: unknown;
   /** Null until a route matches. */
-  endpoint: AnyEndpoint | null = null;
+  endpoint: { readonly method: string; readonly path: string; readonly errors: readonly ErrorCode[] } | null = null;
   /** The path with its parameters in braces. */
   route: string | null = null;
-  username: string | null = null;
   errorCode: string | null = null;
   /** Header `Allow` of an error: set when the path does not support the method. */
   allow: string | null = null;
-  readonly #incoming: IncomingMessage;
-  readonly #outgoing: ServerResponse;
   readonly #log: Logger;
   #child: Logger | undefined;
   #abort: AbortController | undefined;
   #search: URLSearchParams | undefined;
 
-  constructor({ incoming, outgoing }: HttpBindings, addresses: ClientAddresses, log: Logger) {
-    this.#incoming = incoming as IncomingMessage;
-    this.#outgoing = outgoing as ServerResponse;
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, addresses: ClientAddresses, log: Logger) {
+    this.raw = incoming;
+    this.outgoing = outgoing;
     this.#log = log;
-    this.requestId = readRequestId(this.#incoming);
-    const { address, publicUrl } = addresses.find(this.#incoming);
+    this.requestId = readRequestId(incoming);
+    const { address, publicUrl } = addresses.find(incoming);
     this.address = address;
     this.publicUrl = publicUrl;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.raw.headers;
   }
 
   get log(): Logger {
@@ -68,7 +72,7 @@ export class RequestInfo {
   }
 
   get search(): URLSearchParams {
-    const { url = "" } = this.#incoming;
+    const { url = "" } = this.raw;
     const start = url.indexOf("?");
     this.#search ??= new URLSearchParams(start === -1 ? "" : url.slice(start + 1));
     return this.#search;
@@ -79,101 +83,68 @@ export class RequestInfo {
     if (this.#abort !== undefined) return this.#abort.signal;
     const abort = new AbortController();
     const check = () => {
-      if (!this.#outgoing.writableFinished) abort.abort(new Error("the client has disconnected"));
+      if (!this.outgoing.writableFinished) abort.abort(new Error("the client has disconnected"));
     };
-    if (this.#outgoing.closed) check();
-    else this.#outgoing.once("close", check);
+    if (this.outgoing.closed) check();
+    else this.outgoing.once("close", check);
     this.#abort = abort;
     return abort.signal;
   }
+
+  /** Answers `Expect: 100-continue`. Endpoints with a `rawBody` call it after all checks that do not need the body. */
+  readonly letContinue = (): void => {
+    if (this.headers.expect?.toLowerCase() === "100-continue") this.outgoing.writeContinue();
+  };
 }
 
-/** The first middleware: request id, client address, logger. */
-export const describeRequest =
-  (addresses: ClientAddresses, log: Logger): ApiMiddleware =>
-  (context, next) => {
-    context.set("info", new RequestInfo(context.env, addresses, log));
-    context.set("user", null);
-    return next();
+/** Called when the answer is sent or the client has disconnected. */
+export function logAccess(call: ApiCall, { method, status, seconds }: AnsweredRequest, log: Logger): void {
+  const { raw, outgoing, requestId, address, user, errorCode } = call;
+  const line = {
+    request_id: requestId,
+    method,
+    path: maskTarget(raw.url ?? ""),
+    status,
+    ms: Math.round(seconds * 10_000) / 10,
+    address,
+    ...(user !== null && { username: user.username }),
+    ...(errorCode !== null && { code: errorCode }),
+    ...(!outgoing.writableFinished && { aborted: true }),
   };
-
-/** One answered request, for the metrics. */
-export interface Answered {
-  readonly method: string;
-  /** The endpoint's path with its parameters in braces; null if no route matched. */
-  readonly route: string | null;
-  readonly status: number;
-  readonly seconds: number;
+  log.info(line, "request");
 }
-
-/** Logs and reports every request when its answer is sent or its client has disconnected. */
-export const logAccess =
-  (isLogged: boolean, log: Logger, observe: (answered: Answered) => void = () => {}): ApiMiddleware =>
-  (context, next) => {
-    const { incoming, outgoing } = context.env;
-    const { info } = context.var;
-    outgoing.once("close", () => {
-      const { requestId, address, username, errorCode, startedMs, route } = info;
-      const seconds = (performance.now() - startedMs) / 1000;
-      const answered = { method: incoming.method ?? "", route, status: outgoing.statusCode, seconds };
-      observe(answered);
-      if (!isLogged) return;
-      const line = {
-        request_id: requestId,
-        method: answered.method,
-        path: maskTarget(incoming.url ?? ""),
-        status: answered.status,
-        ms: Math.round(seconds * 10_000) / 10,
-        address,
-        ...(username !== null && { username }),
-        ...(errorCode !== null && { code: errorCode }),
-        ...(!outgoing.writableFinished && { aborted: true }),
-      };
-      log.info(line, "request");
-    });
-    return next();
-  };
 
 const MAX_LOGGED = 500;
 /** More than is logged, so that a password at the end of the logged part is still recognised. */
 const MAX_MASKED = 4000;
 
+const PARAMETER = /(^|&)([^&=]*)(=[^&]*)?/g;
+
 /** Parameter names may be percent-encoded; parameters that cannot be decoded are masked. */
-export function maskTarget(target: string): string {
-  const [path, query] = splitAt(target.slice(0, MAX_MASKED), "?");
-  const shown = query === null ? path : `${path}?${decodeNames(query)}`;
-  return maskCredentials(shown).slice(0, MAX_LOGGED);
-}
-
-const decodeNames = (query: string): string =>
-  query
-    .split("&")
-    .map((part) => {
-      const [name, value] = splitAt(part, "=");
-      try {
-        const plain = decodeURIComponent(name);
-        return value === null ? plain : `${plain}=${value}`;
-      } catch {
-        return "***";
-      }
-    })
-    .join("&");
-
-function splitAt(text: string, separator: string): readonly [before: string, after: string | null] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
+function maskTarget(target: string): string {
+  const [path = "", ...rest] = target.slice(0, MAX_MASKED).split("?");
+  if (rest.length === 0) return maskCredentials(path).slice(0, MAX_LOGGED);
+  const query = rest.join("?").replaceAll(PARAMETER, (_, start: string, name: string, value = "") => {
+    try {
+      return `${start}${decodeURIComponent(name)}${value}`;
+    } catch {
+      return `${start}***`;
+    }
+  });
+  return maskCredentials(`${path}?${query}`).slice(0, MAX_LOGGED);
 }
 
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 /** Client address and public URL of a request. `X-Forwarded-*` counts only if a trusted proxy has sent it. */
 export class ClientAddresses {
-  readonly #trusted: BlockList;
+  /** Null: none. */
+  readonly #trusted: BlockList | null;
   readonly #publicUrl: string | null;
 
   /** Throws if an entry is neither an address nor a network. */
   constructor(trustedProxies: readonly string[], publicUrl: string | null) {
-    this.#trusted = readNetworks(trustedProxies);
+    this.#trusted = trustedProxies.length === 0 ? null : readNetworks(trustedProxies, "http.trusted_proxies");
     this.#publicUrl = publicUrl?.replace(/(?<!\/)\/+$/, "") ?? null;
   }
 
@@ -199,6 +170,7 @@ export class ClientAddresses {
   }
 
   isTrusted(address: string): boolean {
+    if (this.#trusted === null) return false;
     const plain = plainAddress(address);
     const family = isIP(plain);
     return family !== 0 && this.#trusted.check(plain, family === 6 ? "ipv6" : "ipv4");
@@ -224,19 +196,3 @@ const headerOf = ({ headers }: IncomingMessage, name: string): string => {
   const value = headers[name];
   return Array.isArray(value) ? value.join(",") : (value ?? "");
 };
-
-function readNetworks(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [address = "", prefix] = entry.split("/");
-    const family = isIP(address);
-    const maxBits = family === 6 ? 128 : 32;
-    const bits = prefix === undefined ? maxBits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
-    if (family === 0 || bits < 0 || bits > maxBits)
-      throw new Error(
-        `http.trusted_proxies contains "${entry}"; expected an address or a network, such as 10.0.0.1 or 10.0.0.0/8`,
-      );
-    list.addSubnet(address, bits, family === 6 ? "ipv6" : "ipv4");
-  }
-  return list;
-}

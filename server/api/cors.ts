@@ -10,14 +10,13 @@ const EXPOSED_HEADERS =
   "x-request-id, retry-after, allow, content-disposition, content-range, accept-ranges, etag, location";
 
 export function cors(origins: readonly string[]): ApiMiddleware {
-  if (origins.length === 0) return (_, next) => next();
   // Configured as an address, with a slash at the end; browsers send an origin without one.
   const allowed = new Set(origins.map((origin) => origin.replace(/\/$/, "")));
   const isOpen = allowed.has("*");
   return async (context, next) => {
     await next();
     const { headers } = context.res;
-    const { origin } = context.env.incoming.headers;
+    const { origin } = context.env.call.headers;
     if (!isOpen) headers.append("Vary", "Origin");
     if (!isOpen && (origin === undefined || !allowed.has(origin))) return;
     headers.set("Access-Control-Allow-Origin", isOpen ? "*" : (origin ?? ""));

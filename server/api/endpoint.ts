@@ -2,30 +2,29 @@
  * An endpoint: one method on one path, with the schemas of its input and its answers. Routing, validation, answers and
  * the OpenAPI document are derived from this definition.
  */
-import type { IncomingMessage } from "node:http";
-import type { Logger } from "pino";
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { Page } from "../store/page.ts";
 import type { User } from "../user.ts";
+import type { ApiCall } from "./context.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** Groups of the OpenAPI document, in its order. */
-export const TAGS = [
-  "Information",
-  "Sources",
-  "Process",
-  "Outputs",
-  "Telemetry",
-  "Media server",
-  "Track reports",
-  "Alerts",
-  "Webhooks",
-  "Graphs",
-  "Operations",
-] as const;
-export type Tag = (typeof TAGS)[number];
+export const TAGS = {
+  Information: "Status of the service; limits and usage of a key.",
+  Sources: "Video files and streams.",
+  Process: "Detection jobs: start, pause, stop, watch.",
+  Outputs: "Destinations of processed video, and data streams.",
+  Telemetry: "Camera position and attitude.",
+  "Media server": "Streams published to this service, and their recordings.",
+  "Track reports": "Detected objects, with time, path and image.",
+  Alerts: "Conditions that send a notification when they are met.",
+  Webhooks: "Notifications to your own URL.",
+  Graphs: "Graphs that processes run, and their elements.",
+  Operations: "For operators of the service.",
+} as const;
+export type Tag = keyof typeof TAGS;
 
 /**
  * How a request authenticates:
@@ -38,7 +37,7 @@ export type Tag = (typeof TAGS)[number];
  */
 export type Access = "key" | "url-key" | "bearer" | "signed" | "optional" | "none";
 
-export interface EndpointDefinition<
+interface EndpointDefinition<
   A extends Access,
   P extends TObject,
   Q extends TObject,
@@ -69,64 +68,37 @@ export interface EndpointDefinition<
   /** Error codes of this endpoint, besides `SHARED_ERRORS`. */
   readonly errors?: readonly ErrorCode[];
   handle(call: Call<A, P, Q, B, N>): Promise<Answer> | Answer;
+  /**
+   * A text that changes whenever the answer would. With it, JSON answers are kept and sent again while the text is the
+   * same. They may depend on user, parameters, query and public URL, and on nothing else that the text does not cover.
+   */
+  version?(call: Call<A, P, Q, B, N>): Promise<string>;
 }
 
-export interface Endpoint<
-  A extends Access = Access,
-  P extends TObject = TObject,
-  Q extends TObject = TObject,
-  B extends TSchema = TSchema,
-  N extends string = string,
-> extends EndpointDefinition<A, P, Q, B, N> {
-  readonly method: Method;
-  /** Parameters in braces: `/process/{process_uuid}/pause`. */
-  readonly path: string;
-  readonly tag: Tag;
-  /** `operationId` of the OpenAPI document, and the name in generated clients: `startProcess`. */
-  readonly id: string;
-  readonly access: A;
-  readonly errors: readonly ErrorCode[];
-}
-
-export interface AnswerShape {
-  readonly description: string;
+/** Of one media type. */
+export interface MediaShape {
   readonly schema?: TSchema;
+  readonly example?: unknown;
+}
+
+export interface AnswerShape extends MediaShape {
+  readonly description: string;
+  /** Default with a schema: JSON. */
   readonly mediaType?: string;
   /** Further media types that the client can choose. */
-  readonly otherTypes?: readonly string[];
-  /** Schemas of the further media types that have one. */
-  readonly otherSchemas?: Readonly<Record<string, TSchema>>;
-  /** By media type. */
-  readonly examples?: Readonly<Record<string, unknown>>;
+  readonly others?: Readonly<Record<string, MediaShape>>;
 }
 
-export interface Call<
-  A extends Access,
-  P extends TObject,
-  Q extends TObject,
-  B extends TSchema,
-  N extends string = string,
-> {
+/** A request as its endpoint sees it: checked against the schemas. */
+type Call<A extends Access, P extends TObject, Q extends TObject, B extends TSchema, N extends string> = Omit<
+  ApiCall,
+  "user" | "params" | "query" | "body"
+> & {
   readonly user: A extends "key" | "url-key" | "bearer" ? User : A extends "optional" | "signed" ? User | null : null;
   readonly params: Static<P> & Readonly<Record<N, string>>;
   readonly query: Static<Q>;
   readonly body: Static<B>;
-  /** Scheme, host and port of the service as clients see it, without a trailing slash: the start of URLs we hand out. */
-  readonly publicUrl: string;
-  /** IP address of the client, resolved through trusted proxies. */
-  readonly address: string;
-  readonly requestId: string;
-  /** When the request arrived, by `performance.now()`. */
-  readonly startedMs: number;
-  readonly log: Logger;
-  readonly headers: Headers;
-  /** For bodies that are streamed. */
-  readonly raw: IncomingMessage;
-  /** Answers `Expect: 100-continue`. Endpoints with a `rawBody` call it after all checks that do not need the body. */
-  letContinue(): void;
-  /** Aborted when the client has disconnected. */
-  readonly signal: AbortSignal;
-}
+};
 
 /** JSON by the schema of its status, or a custom response (a stream, a file). */
 export type Answer = JsonAnswer | Response;
@@ -138,7 +110,16 @@ export interface JsonAnswer {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: requests are checked against the schemas before `handle` sees them.
-export type AnyEndpoint = Endpoint<any, any, any, any, any>;
+export interface AnyEndpoint extends EndpointDefinition<any, any, any, any, any> {
+  readonly method: Method;
+  /** Parameters in braces: `/process/{process_uuid}/pause`. */
+  readonly path: string;
+  readonly tag: Tag;
+  /** `operationId` of the OpenAPI document, and the name in generated clients: `startProcess`. */
+  readonly id: string;
+  readonly access: Access;
+  readonly errors: readonly ErrorCode[];
+}
 
 /** `"/process/{process_uuid}/{output_uuid}"`: `"process_uuid" | "output_uuid"`. */
 type ParamNames<Path extends string> = string extends Path
@@ -162,7 +143,7 @@ export const defineEndpoints =
     id: string,
     definition: EndpointDefinition<A, P, Q, B, ParamNames<Path>>,
   ): AnyEndpoint =>
-    Object.freeze({ access: "key", errors: [], ...definition, method, path, tag, id });
+    Object.freeze({ access: "key" as const, errors: [], ...definition, method, path, tag, id });
 
 export const ok = (body: unknown): JsonAnswer => ({ status: 200, body });
 export const deleted = (uuid: string): JsonAnswer => ok({ deleted: true, uuid });

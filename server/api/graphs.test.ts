@@ -38,7 +38,7 @@ const RUNNING: ProcessGraph = {
     },
   ],
 };
-const app = await openApp([...graphEndpoints({ library, config }), ...processGraphEndpoints({ library, processes })]);
+const app = await openApp([...graphEndpoints(library, config), ...processGraphEndpoints({ library, processes })]);
 after(async () => {
   await app.close(0);
   await library.close();

@@ -27,25 +27,20 @@ import { expectInside } from "../graphs/live-properties.ts";
 import { showElement, showElements, showFaults, showGraph, showSummary } from "../graphs/records.ts";
 import { describeState } from "../outputs/describe-output.ts";
 import type { BranchState, Processes } from "../processes/processes.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
 import { checkBy } from "../validation.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
-import { type BodyLimits, expectSize, invalidInput, parseJson, readBytes } from "./input.ts";
+import { type BodyLimits, expectSize, parseJson, readBytes } from "./input.ts";
 import { describeStarted, START_ERRORS } from "./processes.ts";
-
-interface GraphDeps {
-  readonly library: GraphLibrary;
-  readonly config: Pick<Config, "http">;
-}
 
 const define = defineEndpoints("Graphs");
 
 /** The file name in the positions of a graph that was sent as text. */
 const UNNAMED = "graph.yaml";
 
-export function graphEndpoints({ library, config }: GraphDeps): readonly AnyEndpoint[] {
-  const limits = { bytes: config.http.body_bytes, seconds: config.http.request_seconds };
+export function graphEndpoints(library: GraphLibrary, { http }: Pick<Config, "http">): readonly AnyEndpoint[] {
+  const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
   return [
     define("GET", "/graphs", "listGraphs", {
       summary: "List the installed graphs",
@@ -158,7 +153,7 @@ export function processGraphEndpoints({ library, processes }: ProcessGraphDeps):
           forSeconds: TRY_SECONDS,
           params: (body.params ?? {}) as JsonRecord,
         });
-        const apiKey = headers.get("api_key") ?? "";
+        const apiKey = String(headers.api_key ?? "");
         return { status: 201, body: describeStarted(uuid, telemetry, { publicUrl, apiKey }) };
       },
     }),
@@ -169,7 +164,7 @@ export function processGraphEndpoints({ library, processes }: ProcessGraphDeps):
         200: {
           description: "With its counters; the other formats are text.",
           schema: ProcessGraph,
-          otherTypes: ["text/plain", "text/vnd.graphviz"],
+          others: { "text/plain": {}, "text/vnd.graphviz": {} },
         },
       },
       errors: ["process_not_found", "wrong_state", "pipeline_failed"],
@@ -206,11 +201,9 @@ function splitParams({ segments }: ProcessGraph, { params, ...nodes }: Readonly<
 }
 
 /** Branches: slots of the graph that are attached to a running process, besides those that outputs use. */
-export function branchEndpoints({
-  processes,
-}: {
-  readonly processes: Pick<Processes, "attachBranch" | "detachBranch" | "listBranches">;
-}): readonly AnyEndpoint[] {
+export function branchEndpoints(
+  processes: Pick<Processes, "attachBranch" | "detachBranch" | "listBranches">,
+): readonly AnyEndpoint[] {
   return [
     define("GET", "/process/{process_uuid}/branches", "listBranches", {
       summary: "List the attached branches of a process, and the slots that can be attached",

@@ -7,7 +7,6 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { problemHeaders, toProblem } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { writeProblem } from "../streams/upgrade.ts";
 import type { ConnectionLimits, Connections } from "./connections.ts";
@@ -33,14 +32,10 @@ export function createHttpServer(
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(1000, http.request_seconds * 500),
     keepAliveTimeout: keepAliveMs,
-    // Checked in `findHeadFault`, which answers with a problem.
+    // Checked by `findHeadFault`, so that the answer is a problem.
     requireHostHeader: false,
   };
-  const listener = connections.serialize((incoming, outgoing) => {
-    const fault = findHeadFault(incoming);
-    if (fault === null) answer(incoming, outgoing);
-    else reject(outgoing, fault);
-  });
+  const listener = connections.serialize(answer);
   const tls = readTls(http);
   const server =
     tls === null
@@ -74,17 +69,6 @@ export function findHeadFault({ headers, rawHeaders, httpVersion }: IncomingMess
       detail: "The header `Expect` has a value other than `100-continue`; leave it out.",
     });
   return null;
-}
-
-function reject(outgoing: ServerResponse, error: ServiceError): void {
-  const requestId = randomUUID();
-  const body = JSON.stringify(toProblem(error, requestId));
-  const headers = {
-    ...problemHeaders(error, requestId),
-    "Content-Length": Buffer.byteLength(body),
-    Connection: "close",
-  };
-  outgoing.writeHead(error.status, headers).end(body);
 }
 
 function readTls(http: Config["http"]): { cert: Buffer; key: Buffer; minVersion: "TLSv1.2" } | null {
@@ -149,7 +133,7 @@ function describeListenFault(error: NodeJS.ErrnoException, host: string, port: n
  * A request whose `Upgrade` counts only for websockets. Java's HTTP client and `curl --http2` send `Upgrade: h2c` with
  * every request: it is ignored.
  */
-export class ApiRequest extends IncomingMessage {
+class ApiRequest extends IncomingMessage {
   // Not a #private field: the constructor of `IncomingMessage` sets `upgrade` before such a field exists.
   declare private isUpgrade: boolean | undefined;
 

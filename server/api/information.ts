@@ -13,7 +13,7 @@ import {
 import type { Sql } from "../store/client.ts";
 import { allocate, listChildSubscriptions, readSubscription, type Subscription } from "../store/users.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoints, type Method, ok } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 
 interface InformationDeps {
   readonly sql: Sql;
@@ -31,14 +31,13 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
   const startedMs = performance.now();
   const versions = { version: API_VERSION, software_version: softwareVersion };
 
-  const login = (method: Method, id: string) =>
-    define(method, "/login", id, {
-      summary: "Validate an API key",
-      description: "On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent.",
-      answers: { 200: { description: "The key is valid.", schema: Login } },
-      handle: ({ user: { username, product, expiresAt } }) =>
-        ok({ valid: true, username, product, expiration_date: toDate(expiresAt) }),
-    });
+  const login = define("GET", "/login", "login", {
+    summary: "Validate an API key",
+    description: "On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent.",
+    answers: { 200: { description: "The key is valid.", schema: Login } },
+    handle: ({ user: { username, product, expiresAt } }) =>
+      ok({ valid: true, username, product, expiration_date: toDate(expiresAt) }),
+  });
 
   return [
     define("GET", "/status", "getStatus", {
@@ -54,8 +53,8 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
         return ok(user === null ? body : { ...body, components: states });
       },
     }),
-    login("GET", "login"),
-    login("POST", "loginByPost"),
+    login,
+    { ...login, method: "POST", id: "loginByPost" },
     define("GET", "/user_info", "getUserInfo", {
       summary: "Get the limits, features and remaining minutes of a key",
       answers: { 200: { description: "The user.", schema: UserInformation } },

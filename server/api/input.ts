@@ -2,36 +2,30 @@
  * Query and body of a request: limited in bytes, time, depth and number of values, validated against their schemas, and
  * free of characters that the database cannot store. Not Hono's `bodyLimit`: it has no time limit.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Context } from "hono";
+import type { IncomingMessage } from "node:http";
 import type { TObject } from "typebox";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
-import { type InputFault, ServiceError } from "../service-error.ts";
+import { type InputFault, invalidInput, MAX_FAULTS, ServiceError } from "../service-error.ts";
 import type { Check } from "../validation.ts";
-import type { ApiEnv, ApiMiddleware } from "./context.ts";
+import type { ApiCall } from "./context.ts";
 import type { RequestScheduler } from "./request-scheduler.ts";
 import type { Route } from "./routes.ts";
-
-const MAX_FAULTS = 100;
 
 export interface InputDeps {
   readonly http: Config["http"];
   readonly scheduler: RequestScheduler;
 }
 
-/** Sets `input`. Reports all faults of query and body together. */
-export function validateInput(route: Route, deps: InputDeps): ApiMiddleware {
+/** Sets query and body of the call. Reports all faults of both together. */
+export async function readInput(route: Route, call: ApiCall, deps: InputDeps): Promise<void> {
   const { endpoint, checkQuery, checkBody } = route;
-  return async (context, next) => {
-    const { info } = context.var;
-    const query = checkQuery === null ? NOTHING : readQuery(info.search, endpoint.query, checkQuery);
-    const body = checkBody === null ? NOTHING : await readBody(context, route, checkBody, deps);
-    const faults = [...query.faults, ...body.faults];
-    if (faults.length > 0) throw invalidInput(faults);
-    context.set("input", { query: query.value ?? {}, body: body.value });
-    return next();
-  };
+  const query = checkQuery === null ? NOTHING : readQuery(call.search, endpoint.query, checkQuery);
+  const body = checkBody === null ? NOTHING : await readBody(call, route, checkBody, deps);
+  const faults = [...query.faults, ...body.faults];
+  if (faults.length > 0) throw invalidInput(faults);
+  call.query = query.value ?? {};
+  call.body = body.value;
 }
 
 interface Checked {
@@ -62,16 +56,17 @@ function readQuery(search: URLSearchParams, { properties }: TObject, check: Chec
 }
 
 async function readBody(
-  { env: { incoming, outgoing }, var: { info } }: Context<ApiEnv>,
+  call: ApiCall,
   { endpoint }: Route,
   check: Check,
   { http, scheduler }: InputDeps,
 ): Promise<Checked> {
+  const { raw: incoming } = call;
   const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
   const isOptional = endpoint.isBodyOptional === true;
   if (!isOptional) expectJsonType(incoming);
   expectSize(incoming, limits);
-  letContinue(incoming, outgoing);
+  call.letContinue();
   const bytes = await readBytes(incoming, limits);
   if (bytes.length === 0 && isOptional) {
     const value = {};
@@ -82,7 +77,7 @@ async function readBody(
   if (isOptional) expectJsonType(incoming);
   if (bytes.length > LARGE_BYTES) {
     if (hasTooManyValues(bytes)) throw invalidInput([{ path: "", message: TOO_MANY_VALUES }]);
-    await scheduler.scheduleExpensive(originOf(info.address));
+    await scheduler.scheduleExpensive(originOf(call.address));
   }
   const parsed = parseJson(bytes);
   // Clients that always send a JSON body send `null` for an empty one.
@@ -90,15 +85,6 @@ async function readBody(
   const unsound = findUnsound(value);
   // A body that is too deep or too large is not validated against the schema.
   return { value, faults: unsound.length > 0 ? unsound : check(value) };
-}
-
-export function invalidInput(faults: readonly InputFault[]): ServiceError {
-  const [first] = faults;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
-  return new ServiceError("invalid_input", {
-    detail: `${first?.path || "The body"} ${first?.message}${more}.`,
-    errors: faults.slice(0, MAX_FAULTS),
-  });
 }
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -138,11 +124,6 @@ export interface BodyLimits {
 /** Throws `body_too_large` if `Content-Length` exceeds the limit. */
 export function expectSize({ headers }: IncomingMessage, { bytes }: BodyLimits): void {
   if (Number(headers["content-length"] ?? 0) > bytes) throw tooLarge(bytes);
-}
-
-/** Answers `Expect: 100-continue`. Call it after all checks that do not need the body. */
-export function letContinue(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "writeContinue">): void {
-  if (incoming.headers.expect?.toLowerCase() === "100-continue") outgoing.writeContinue();
 }
 
 function expectJsonType({ headers }: IncomingMessage): void {
@@ -209,14 +190,40 @@ export function parseJson(bytes: Buffer): unknown {
 const MAX_DEPTH = 64;
 /** Numbers, strings, arrays and objects of one body. */
 export const MAX_VALUES = 20_000;
-export const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
+const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Faults of strings, numbers, depth and size anywhere in a value, up to `MAX_FAULTS`. */
 export function findUnsound(value: unknown): readonly InputFault[] {
-  const search = new Search();
-  search.visit(value, 0);
-  return search.faults;
+  const faults: InputFault[] = [];
+  const path: (string | number)[] = [];
+  let left = MAX_VALUES;
+  const report = (message: string) => {
+    const pointer = path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    faults.push({ path: pointer, message });
+  };
+  const enter = (key: string | number, item: unknown) => {
+    if (left <= 0 || faults.length >= MAX_FAULTS) return;
+    path.push(key);
+    visit(item);
+    path.pop();
+  };
+  const visit = (item: unknown) => {
+    left -= 1;
+    if (left === 0) faults.splice(0, MAX_FAULTS, { path: "", message: TOO_MANY_VALUES });
+    if (left <= 0) return;
+    const message = findValueFault(item, path.length);
+    if (message !== null) return report(message);
+    if (Array.isArray(item)) for (const [index, inner] of item.entries()) enter(index, inner);
+    else if (typeof item === "object" && item !== null)
+      for (const [key, inner] of Object.entries(item)) {
+        const keyFault = findTextFault(key);
+        if (keyFault !== null) report(`has a key that ${keyFault}`);
+        else enter(key, inner);
+      }
+  };
+  visit(value);
+  return faults;
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
@@ -239,45 +246,6 @@ function endOfString(json: Uint8Array, from: number): number {
   return at;
 }
 
-class Search {
-  readonly faults: InputFault[] = [];
-  readonly #path: (string | number)[] = [];
-  #left = MAX_VALUES;
-
-  visit(value: unknown, depth: number): void {
-    this.#left -= 1;
-    if (this.#left === 0) this.faults.splice(0, MAX_FAULTS, { path: "", message: TOO_MANY_VALUES });
-    if (this.#isOver) return;
-    const message = findValueFault(value, depth);
-    if (message !== null) this.#report(message);
-    else if (Array.isArray(value)) for (const [index, item] of value.entries()) this.#enter(index, item, depth);
-    else if (typeof value === "object")
-      for (const key in value) this.#visitField(key, (value as Record<string, unknown>)[key], depth);
-  }
-
-  #visitField(key: string, item: unknown, depth: number): void {
-    const message = findTextFault(key);
-    if (message !== null) this.#report(`has a key that ${message}`);
-    else this.#enter(key, item, depth);
-  }
-
-  #enter(key: string | number, item: unknown, depth: number): void {
-    if (this.#isOver) return;
-    this.#path.push(key);
-    this.visit(item, depth + 1);
-    this.#path.pop();
-  }
-
-  get #isOver(): boolean {
-    return this.#left <= 0 || this.faults.length >= MAX_FAULTS;
-  }
-
-  #report(message: string): void {
-    const path = this.#path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-    this.faults.push({ path, message });
-  }
-}
-
 function findValueFault(value: unknown, depth: number): string | null {
   if (typeof value === "string") return findTextFault(value);
   if (typeof value === "number") return Number.isFinite(value) ? null : "is a number that is too large";
@@ -286,7 +254,7 @@ function findValueFault(value: unknown, depth: number): string | null {
 }
 
 /** Null if the database can store the text. */
-export function findTextFault(text: string): string | null {
+function findTextFault(text: string): string | null {
   if (text.includes("\0")) return "contains a NUL character";
   return LONE_SURROGATE.test(text) ? "contains half of a surrogate pair" : null;
 }

@@ -1,10 +1,9 @@
 /** The OpenAPI 3.1 document of all endpoints. */
-import type { TSchema } from "typebox";
 import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { PROBLEM_TYPE } from "../problem.ts";
-import { type Access, type AnswerShape, type AnyEndpoint, errorsOf, TAGS, type Tag } from "./endpoint.ts";
+import { type Access, type AnswerShape, type AnyEndpoint, errorsOf, type MediaShape, TAGS } from "./endpoint.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
 
 const ABOUT =
@@ -14,20 +13,6 @@ returns video, JSON streams, reports, alerts and webhooks. Every running job is 
 Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`;
 [this page](docs/errors) lists all codes. Times are UTC. Unknown fields are ignored, except where a misspelt name would
 silently have no effect.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
-
-const TAG_DESCRIPTIONS: Readonly<Record<Tag, string>> = {
-  Information: "Status of the service; limits and usage of a key.",
-  Sources: "Video files and streams.",
-  Process: "Detection jobs: start, pause, stop, watch.",
-  Outputs: "Destinations of processed video, and data streams.",
-  Telemetry: "Camera position and attitude.",
-  "Media server": "Streams published to this service, and their recordings.",
-  "Track reports": "Detected objects, with time, path and image.",
-  Alerts: "Conditions that send a notification when they are met.",
-  Webhooks: "Notifications to your own URL.",
-  Graphs: "Graphs that processes run, and their elements.",
-  Operations: "For operators of the service.",
-};
 
 const IN_QUERY = { type: "apiKey", in: "query" };
 const HEADER_KEY = { api_key: [] };
@@ -46,7 +31,7 @@ const SECURITY: Readonly<Record<Access, readonly object[]>> = {
 export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<string, unknown>> {
   const shared = new SharedSchemas();
   const paths: Record<string, Record<string, unknown>> = {};
-  const ordered = TAGS.flatMap((tag) => endpoints.filter((endpoint) => endpoint.tag === tag));
+  const ordered = Object.keys(TAGS).flatMap((tag) => endpoints.filter((endpoint) => endpoint.tag === tag));
   for (const endpoint of ordered) {
     paths[endpoint.path] = {
       ...paths[endpoint.path],
@@ -57,10 +42,9 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
     openapi: "3.1.0",
     info: { title: "Windhover", version: API_VERSION, description: ABOUT },
     servers: [{ url: "/" }],
-    tags: TAGS.filter((tag) => endpoints.some((endpoint) => endpoint.tag === tag)).map((name) => ({
-      name,
-      description: TAG_DESCRIPTIONS[name],
-    })),
+    tags: Object.entries(TAGS).flatMap(([name, description]) =>
+      endpoints.some((endpoint) => endpoint.tag === name) ? [{ name, description }] : [],
+    ),
     paths,
     ...describeSent(ordered, shared),
     components: {
@@ -125,21 +109,16 @@ function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: Sh
 }
 
 function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
-  const entries = Object.entries<AnswerShape>(answers).map(
-    ([status, { description, schema, mediaType, otherTypes = [], otherSchemas = {}, examples = {} }]) => {
-      if (schema === undefined && mediaType === undefined) return [status, { description }];
-      const type = mediaType ?? "application/json";
-      const exampleOf = (type: string) => (type in examples ? { example: examples[type] } : {});
-      const schemaOf = (one: TSchema | undefined) => (one === undefined ? {} : { schema: shared.refer(one) });
-      const content = {
-        [type]: { ...schemaOf(schema), ...exampleOf(type) },
-        ...Object.fromEntries(
-          otherTypes.map((other) => [other, { ...schemaOf(otherSchemas[other]), ...exampleOf(other) }]),
-        ),
-      };
-      return [status, { description, content }];
-    },
-  );
+  const describe = ({ schema, example }: MediaShape) => ({
+    ...(schema !== undefined && { schema: shared.refer(schema) }),
+    ...(example !== undefined && { example }),
+  });
+  const entries = Object.entries<AnswerShape>(answers).map(([status, { description, mediaType, others, ...main }]) => {
+    if (main.schema === undefined && mediaType === undefined) return [status, { description }];
+    const types = { [mediaType ?? "application/json"]: main, ...others };
+    const content = Object.entries(types).map(([type, shape]) => [type, describe(shape)]);
+    return [status, { description, content: Object.fromEntries(content) }];
+  });
   return Object.fromEntries(entries);
 }
 

@@ -14,9 +14,10 @@ async function open(settings: Readonly<Record<string, string>>) {
   const deps = {
     metrics: new Metrics(),
     components: async () => ({ database: "ok" }),
-    readDelivery: async () => [],
-    processNumbers: () => countProcesses([{ state: "running" as const, reconnecting: true }]),
-    mediaNumbers: () => ({ ...new LiveStreams().numbers, restarts: 3 }),
+    delivery: { read: async () => [] },
+    processes: { numbers: countProcesses([{ state: "running" as const, reconnecting: true }]) },
+    media: { numbers: { ...new LiveStreams().numbers, restarts: 3 } },
+    alerts: { numbers: { written: 0, lost: 0, waiting: 0 } },
   };
   const app = await openApp(metricsEndpoints({ ...deps, config: makeConfig(settings) }), {
     settings,

@@ -3,7 +3,7 @@ import { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { AlertNumbers } from "../alerts/alerts.ts";
-import type { DeliveryReading } from "../delivery/outbox.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { Demo } from "../demo/demo.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -17,11 +17,10 @@ interface MetricsDeps {
   readonly config: Config;
   readonly metrics: Metrics;
   components(): Promise<Readonly<Record<string, string>>>;
-  processNumbers(): ProcessNumbers;
-  mediaNumbers(): MediaNumbers;
-  /** Never rejects. */
-  readDelivery(): Promise<readonly DeliveryReading[]>;
-  alertNumbers?(): AlertNumbers;
+  readonly processes: { readonly numbers: ProcessNumbers };
+  readonly media: { readonly numbers: MediaNumbers };
+  readonly alerts: { readonly numbers: AlertNumbers };
+  readonly delivery: Pick<Outbox, "read">;
 }
 
 const define = defineEndpoints("Operations");
@@ -38,7 +37,7 @@ function expectOperator({ isOperator }: User, reason: string): void {
  * address of the caller cannot replace it: behind a proxy on this machine every request comes from that address.
  */
 export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
-  const { config, metrics, components, processNumbers, mediaNumbers, readDelivery } = deps;
+  const { config, metrics, components, processes, media, alerts, delivery } = deps;
   return [
     define("GET", "/metrics", "readMetrics", {
       summary: "Metrics for Prometheus",
@@ -50,10 +49,10 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
       async handle({ user }) {
         if (user !== null) expectOperator(user, "/metrics names the processes of all users");
         metrics.observeComponents(await components());
-        metrics.observeProcesses(processNumbers());
-        metrics.media.observe(mediaNumbers());
-        if (deps.alertNumbers !== undefined) metrics.alerts.observe(deps.alertNumbers());
-        metrics.observeDelivery(await readDelivery());
+        metrics.observeProcesses(processes.numbers);
+        metrics.media.observe(media.numbers);
+        metrics.alerts.observe(alerts.numbers);
+        metrics.observeDelivery(await delivery.read());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },
     }),

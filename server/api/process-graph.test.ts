@@ -76,7 +76,7 @@ before(async () => {
     },
   });
   const { supervisor: processes } = stage;
-  app = await openApp([...branchEndpoints({ processes }), ...processGraphEndpoints({ library, processes })], {
+  app = await openApp([...branchEndpoints(processes), ...processGraphEndpoints({ library, processes })], {
     authenticate: async (key) => limits(key === "other" ? other : stage.user),
   });
   const { user, sourceUuid } = stage;

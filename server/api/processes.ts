@@ -66,7 +66,7 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
         const params = (body.params ?? {}) as JsonRecord;
         const order = { user, sourceUuid, graph, params, requestedMs: startedMs, signal };
         const { uuid, telemetry, times = {} } = await processes.start(order);
-        const apiKey = headers.get("api_key") ?? "";
+        const apiKey = String(headers.api_key ?? "");
         const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);
         return {
           status: 201,

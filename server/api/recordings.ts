@@ -86,7 +86,7 @@ function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
     uuid,
     source_uuid: row.sourceUuid,
     alias: row.alias,
-    started_at: row.startedAt,
+    started_at: row.createdAt,
     stopped_at: row.stoppedAt,
     detail: row.detail,
     duration_seconds: sum(segments.map(({ durationMs }) => durationMs)) / 1000,
@@ -101,15 +101,12 @@ function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
   };
 }
 
-interface ProcessRecordingDeps {
-  readonly sql: Sql;
-  readonly recordings: Pick<ProcessRecordings, "find">;
-  /** A client that reads nothing for this long is disconnected. */
-  readonly stallMs: number;
-}
-
 /** For keys with process recording. */
-export function processRecordingEndpoints({ sql, recordings, stallMs }: ProcessRecordingDeps): readonly AnyEndpoint[] {
+export function processRecordingEndpoints(
+  sql: Sql,
+  recordings: ProcessRecordings,
+  stallMs: number,
+): readonly AnyEndpoint[] {
   return [
     defineProcess("GET", "/process/{process_uuid}/recording/{index}", "downloadProcessRecording", {
       summary: "Download one file of the processed video of a process: fragmented MP4",

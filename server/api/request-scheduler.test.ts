@@ -32,6 +32,29 @@ test("starts a request that is scheduled by another one in a later iteration", a
   while (started.length < 2) await iteration();
 });
 
+test("starts several requests of the only active client per iteration, for a short time", async () => {
+  const scheduler = new RequestScheduler();
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  for (let i = 0; i < 5; i++) scheduler.schedule("a", count);
+  await iteration();
+  assert.equal(started, 5);
+  for (let i = 0; i < 5; i++)
+    scheduler.schedule("a", () => {
+      count();
+      block(5);
+    });
+  await iteration();
+  assert.equal(started, 6);
+  while (started < 10) await iteration();
+  for (let i = 0; i < 3; i++) void scheduler.scheduleExpensive("a").then(count);
+  await iteration();
+  assert.equal(started, 11, "one expensive task per iteration");
+  while (started < 13) await iteration();
+});
+
 test("does not throttle a client with a long queue while no other client is active", async () => {
   const scheduler = new RequestScheduler();
   let started = 0;

@@ -1,6 +1,7 @@
 /**
- * Starts requests round-robin by client: one request per client in each iteration of the event loop. A client that sends
- * a thousand requests at once delays its own requests, and any other client by one request at most.
+ * Starts requests round-robin by client: one request per client in each iteration of the event loop; of the only active
+ * client, those that start within a millisecond, so that they can share queries. A client that sends a thousand requests at
+ * once delays its own requests, and any other client by one request or that millisecond at most.
  *
  * While several clients are active, a client with a long queue, or one that has just run an expensive task, is limited to
  * a quarter of this thread: its next request starts once the thread has been idle for three quarters of the time since the
@@ -12,6 +13,7 @@ import { performance } from "node:perf_hooks";
 const LONG_QUEUE = 8;
 /** A client is active for this long after its last request. */
 const ACTIVE_MS = 1000;
+const BURST_MS = 1;
 const THROTTLED_SHARE = 1 / 4;
 const MAX_PAUSE_MS = 100;
 
@@ -63,7 +65,11 @@ export class RequestScheduler {
       const clientPauseMs = isThrottled ? pauseOf(client, nowMs, busyMs) : 0;
       if (clientPauseMs <= 0) {
         Object.assign(client, { isExpensive: false, startedMs: nowMs, busyMs });
-        queue.shift()?.();
+        // Not those that they schedule.
+        for (let left = queue.length; left > 0; left--) {
+          queue.shift()?.();
+          if (this.#clients.size > 1 || client.isExpensive || performance.now() - nowMs > BURST_MS) break;
+        }
       }
       if (queue.length > 0) pauseMs = Math.min(pauseMs, clientPauseMs);
     }

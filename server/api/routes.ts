@@ -7,6 +7,8 @@ import type { AnyEndpoint, Method } from "./endpoint.ts";
 /** An endpoint with its validators. */
 export interface Route {
   readonly endpoint: AnyEndpoint;
+  /** Of the parameters in its path. */
+  readonly names: readonly string[];
   readonly checkParams: Check;
   readonly checkQuery: Check | null;
   readonly checkBody: Check | null;
@@ -74,9 +76,11 @@ function toRoute(endpoint: AnyEndpoint): Route {
   const answers = Object.entries(endpoint.answers).flatMap(([status, { schema }]) =>
     schema === undefined ? [] : [[Number(status), checkBy(schema)] as const],
   );
-  const params = parameterNames(endpoint.path).map((name) => [name, parameterSchema(endpoint, name)]);
+  const names = parameterNames(endpoint.path);
+  const params = names.map((name) => [name, parameterSchema(endpoint, name)]);
   return {
     endpoint,
+    names,
     checkParams: checkAndFillBy(Type.Object(Object.fromEntries(params))),
     checkQuery: endpoint.query === undefined ? null : checkAndFillBy(endpoint.query),
     checkBody: endpoint.body === undefined ? null : checkAndFillBy(endpoint.body),
@@ -85,8 +89,7 @@ function toRoute(endpoint: AnyEndpoint): Route {
 }
 
 /** Null if a value does not match its schema: the path does not exist. */
-export function readParams({ endpoint, checkParams }: Route, values: readonly string[]): Record<string, string> | null {
-  const names = parameterNames(endpoint.path);
+export function readParams({ names, checkParams }: Route, values: readonly string[]): Record<string, string> | null {
   const params = Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]));
   return checkParams(params).length === 0 ? params : null;
 }

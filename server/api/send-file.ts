@@ -7,9 +7,10 @@ import { constants, createGzip } from "node:zlib";
 import { problemResponse } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { streamBody } from "../streams/body.ts";
+import type { ApiCall } from "./context.ts";
 import type { AnswerShape } from "./endpoint.ts";
 
-export interface SentFile {
+interface SentFile {
   readonly path: string;
   readonly type: string;
   /** Size to send: the file may have grown since. */
@@ -18,12 +19,6 @@ export interface SentFile {
   readonly etag: string;
   /** File name for the download. */
   readonly name: string;
-}
-
-interface FileCall {
-  readonly headers: Headers;
-  readonly raw: IncomingMessage;
-  readonly requestId: string;
 }
 
 const PIECE_BYTES = 262_144;
@@ -39,11 +34,16 @@ export const FILE_ANSWERS = (type: string): Readonly<Record<number, AnswerShape>
  * Rejects with the system error if the file cannot be opened.
  * @param stallMs a client that reads nothing for this long is disconnected
  */
-export async function sendFile(file: SentFile, call: FileCall, stallMs: number): Promise<Response> {
+export async function sendFile(
+  file: SentFile,
+  call: Pick<ApiCall, "raw" | "requestId">,
+  stallMs: number,
+): Promise<Response> {
   const { bytes, etag } = file;
+  const { range: asked, "if-range": condition, "if-none-match": known } = call.raw.headers;
   const headers = headersOf(file);
-  if (hasMatch(call.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
-  const range = readRange(call.headers.get("range"), call.headers.get("if-range"), etag, bytes);
+  if (hasMatch(known, etag)) return new Response(null, { status: 304, headers });
+  const range = readRange(asked, condition?.toString(), etag, bytes);
   if (range === "none") return rejectRange(bytes, call.requestId);
   const { first, last } = range ?? { first: 0, last: bytes - 1 };
   const status = range === null ? 200 : 206;
@@ -155,12 +155,12 @@ const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i;
  * @param condition `If-Range`: the range applies only if the ETag is unchanged
  */
 export function readRange(
-  range: string | null,
-  condition: string | null,
+  range: string | undefined,
+  condition: string | undefined,
   etag: string,
   bytes: number,
 ): ByteRange | "none" | null {
-  if (range === null || (condition !== null && condition.trim() !== etag)) return null;
+  if (range === undefined || (condition !== undefined && condition.trim() !== etag)) return null;
   const [, firstText, lastText] = SINGLE.exec(range) ?? [];
   if (firstText === undefined || lastText === undefined || (firstText === "" && lastText === "")) return null;
   if (firstText === "") {
@@ -174,5 +174,5 @@ export function readRange(
 }
 
 /** `If-None-Match`. */
-export const hasMatch = (condition: string | null, etag: string): boolean =>
+export const hasMatch = (condition: string | undefined, etag: string): boolean =>
   (condition?.split(",") ?? []).some((part) => [etag, `W/${etag}`, "*"].includes(part.trim()));

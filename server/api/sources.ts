@@ -2,10 +2,9 @@
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import { NewStream, NewVideo, SourceChange, SourceListing, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Sources } from "../sources/sources.ts";
-import type { Registered } from "../store/sources.ts";
+import type { Sql } from "../store/client.ts";
+import { findSource, listSources, type Registered } from "../store/sources.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok } from "./endpoint.ts";
-
-type SourceDeps = Pick<Sources, "upload" | "register" | "describe" | "list" | "find" | "change" | "remove">;
 
 const define = defineEndpoints("Sources");
 
@@ -14,7 +13,7 @@ const REGISTERED = {
   201: { description: "Registered.", schema: SourceRecord },
 };
 
-export function sourceEndpoints(sources: SourceDeps): readonly AnyEndpoint[] {
+export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoint[] {
   const answerRegistered = ({ source, isNew }: Registered, publicUrl: string): JsonAnswer => ({
     status: isNew ? 201 : 200,
     body: sources.describe(source, publicUrl),
@@ -47,15 +46,16 @@ export function sourceEndpoints(sources: SourceDeps): readonly AnyEndpoint[] {
       summary: "List your sources",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
+      version: ({ user }) => sources.version(user),
       handle: async ({ user, query, publicUrl }) =>
-        listing("sources", await sources.list(user, query), (row) => sources.describe(row, publicUrl)),
+        listing("sources", await listSources(sql, user.uuid, query), (row) => sources.describe(row, publicUrl)),
     }),
     define("GET", "/source/{source_id}", "readSource", {
       summary: "Get a source",
       answers: { 200: { description: "The source.", schema: SourceRecord } },
       errors: ["source_not_found"],
       handle: async ({ user, params, publicUrl }) =>
-        ok(sources.describe(await sources.find(user, params.source_id), publicUrl)),
+        ok(sources.describe(await findSource(sql, user.uuid, params.source_id), publicUrl)),
     }),
     define("PATCH", "/source/{source_id}", "changeSource", {
       summary: "Change the alias or the telemetry of a source",

@@ -1,5 +1,4 @@
 /** Streams of a process: feed and events as endpoints, and the websockets for clients that do not send an upgrade. */
-import type { IncomingMessage } from "node:http";
 import { Type } from "typebox";
 import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
 import { Problem } from "../../schemas/api/problem.ts";
@@ -11,6 +10,7 @@ import { FEED_TYPE } from "../streams/body.ts";
 import type { Streams, Viewing } from "../streams/streams.ts";
 import { HANDSHAKE_HEADERS, readKey } from "../streams/upgrade.ts";
 import type { User } from "../user.ts";
+import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 
 const EVENTS_TYPE = "text/event-stream";
@@ -69,12 +69,9 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
   ...SOCKETS.map(describeSocket),
 ];
 
-interface ViewingCall {
+interface ViewingCall extends Pick<ApiCall, "signal" | "raw" | "address"> {
   readonly user: User;
   readonly params: { readonly process_uuid: string };
-  readonly signal: AbortSignal;
-  readonly raw: IncomingMessage;
-  readonly address: string;
 }
 
 const toViewing = ({ user, params, signal, raw, address }: ViewingCall): Viewing => ({

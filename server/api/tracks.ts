@@ -63,32 +63,31 @@ const READ_DESCRIPTION =
 
 export function trackEndpoints(deps: TrackDeps): readonly AnyEndpoint[] {
   const { sql, tracks } = deps;
-  const read = (method: "GET" | "POST", id: string, summary: string) =>
-    define(method, PATH, id, {
-      summary,
-      description: READ_DESCRIPTION,
-      query: TracksQuery,
-      answers: { 200: TRACKS_ANSWER },
-      errors: ["process_not_found", "report_not_found", "graph_lacks"],
-      async handle({ user, params, query, raw, headers: requestHeaders, log }) {
-        const process = await expectReported(sql, user, params.process_uuid);
-        const isActive = !isEnded(process);
-        if (isActive) await expectReportElement(deps.processes, user, process.uuid);
-        const { headers, make } = chooseFormat(deps, process, query, isActive);
-        if (raw.method === "HEAD") return new Response(null, { headers });
-        await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
-        const isGzip = acceptsGzip(requestHeaders.get("accept-encoding"));
-        // Before the status is sent: if the database is unavailable, the answer is an error.
-        const pieces = await startPieces(make(), isGzip);
-        const onFault = (error: unknown) => log.warn({ err: error }, "track report aborted");
-        return new Response(sendPieces(pieces, { raw, stallMs: deps.stallMs, onFault }), {
-          headers: { ...headers, ...(isGzip && { "Content-Encoding": "gzip" }) },
-        });
-      },
-    });
+  const read = define("GET", PATH, "readTracks", {
+    summary: "Get the track report of a process, or its tracks as GeoJSON, KML or CSV",
+    description: READ_DESCRIPTION,
+    query: TracksQuery,
+    answers: { 200: TRACKS_ANSWER },
+    errors: ["process_not_found", "report_not_found", "graph_lacks"],
+    async handle({ user, params, query, raw, log }) {
+      const process = await expectReported(sql, user, params.process_uuid);
+      const isActive = !isEnded(process);
+      if (isActive) await expectReportElement(deps.processes, user, process.uuid);
+      const { headers, make } = chooseFormat(deps, process, query, isActive);
+      if (raw.method === "HEAD") return new Response(null, { headers });
+      await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
+      const isGzip = acceptsGzip(raw.headers["accept-encoding"]);
+      // Before the status is sent: if the database is unavailable, the answer is an error.
+      const pieces = await startPieces(make(), isGzip);
+      const onFault = (error: unknown) => log.warn({ err: error }, "track report aborted");
+      return new Response(sendPieces(pieces, { raw, stallMs: deps.stallMs, onFault }), {
+        headers: { ...headers, ...(isGzip && { "Content-Encoding": "gzip" }) },
+      });
+    },
+  });
   return [
-    read("GET", "readTracks", "Get the track report of a process, or its tracks as GeoJSON, KML or CSV"),
-    read("POST", "postTracks", "Same as GET"),
+    read,
+    { ...read, method: "POST", id: "postTracks", summary: "Same as GET" },
     define("DELETE", PATH, "deleteTracks", {
       summary: "Delete the track report of a process",
       description:
@@ -161,13 +160,11 @@ async function expectReportElement(processes: TrackDeps["processes"], user: User
   }
 }
 
-interface TrackedProcessDeps {
-  readonly sql: Sql;
-  readonly recordings: Pick<ProcessRecordings, "list">;
-  readonly signer: Pick<Signer, "sign">;
-}
-
-export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedProcessDeps): readonly AnyEndpoint[] {
+export function trackedProcessEndpoints(
+  sql: Sql,
+  recordings: Pick<ProcessRecordings, "list">,
+  signer: Pick<Signer, "sign">,
+): readonly AnyEndpoint[] {
   const findVideo = async ({ uuid }: TrackedRow, { hasRecording }: User, publicUrl: string): Promise<string | null> => {
     if (!hasRecording) return null;
     const [first] = describeFiles(await recordings.list(uuid), uuid, signer, publicUrl);
@@ -199,13 +196,25 @@ const describe = (row: TrackedRow, videoUrl: string | null) => ({
   video_url: videoUrl,
 });
 
-interface EnhancementDeps {
-  readonly sql: Sql;
-  readonly enhancements: Pick<Enhancements, "start">;
-  readonly tracks: Pick<TrackLog, "flush">;
-}
-
-export function enhancementEndpoints({ sql, enhancements, tracks }: EnhancementDeps): readonly AnyEndpoint[] {
+export function enhancementEndpoints(
+  sql: Sql,
+  enhancements: Pick<Enhancements, "start">,
+  tracks: Pick<TrackLog, "flush">,
+): readonly AnyEndpoint[] {
+  const status = define("GET", "/decorate_tracks/{process_uuid}/status", "readEnhancement", {
+    summary: "Get the status of the enhancement",
+    description: "FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows the results.",
+    answers: { 200: { description: "Status and progress.", schema: EnhancementState } },
+    errors: ["process_not_found", "report_not_found", "enhancement_not_found"],
+    async handle({ user, params }) {
+      const { uuid } = await expectReported(sql, user, params.process_uuid);
+      const enhancement = await findEnhancement(sql, uuid);
+      if (enhancement !== null) return ok(describeEnhancement(enhancement));
+      throw new ServiceError("enhancement_not_found", {
+        detail: `no enhancement was started for this process; start one with POST /decorate_tracks/${uuid}`,
+      });
+    },
+  });
   return [
     define("POST", "/decorate_tracks/{process_uuid}", "enhanceTracks", {
       summary: "Start the enhancement of the report of a finished process",
@@ -231,28 +240,8 @@ export function enhancementEndpoints({ sql, enhancements, tracks }: EnhancementD
         return ok({ process_uuid: process.uuid });
       },
     }),
-    ...(["GET", "POST"] as const).map((method) =>
-      define(
-        method,
-        "/decorate_tracks/{process_uuid}/status",
-        method === "GET" ? "readEnhancement" : "askForEnhancement",
-        {
-          summary: "Get the status of the enhancement",
-          description:
-            "FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows the results.",
-          answers: { 200: { description: "Status and progress.", schema: EnhancementState } },
-          errors: ["process_not_found", "report_not_found", "enhancement_not_found"],
-          async handle({ user, params }) {
-            const { uuid } = await expectReported(sql, user, params.process_uuid);
-            const enhancement = await findEnhancement(sql, uuid);
-            if (enhancement !== null) return ok(describeEnhancement(enhancement));
-            throw new ServiceError("enhancement_not_found", {
-              detail: `no enhancement was started for this process; start one with POST /decorate_tracks/${uuid}`,
-            });
-          },
-        },
-      ),
-    ),
+    status,
+    { ...status, method: "POST", id: "askForEnhancement" },
   ];
 }
 
@@ -298,12 +287,10 @@ const typeOf = (name: keyof typeof TRACKS_FORMATS): string => TRACKS_FORMATS[nam
 const TRACKS_ANSWER: AnswerShape = {
   description: "The report, or the tracks in the chosen format.",
   schema: TrackReportRecord,
-  otherTypes: [typeOf("geojson"), typeOf("kml"), typeOf("csv")],
-  otherSchemas: { [typeOf("geojson")]: TrackCollection },
-  examples: {
-    "application/json": sampleReport(),
-    [typeOf("geojson")]: JSON.parse(sampleOf("geojson")),
-    [typeOf("kml")]: sampleOf("kml"),
-    [typeOf("csv")]: sampleOf("csv"),
+  example: sampleReport(),
+  others: {
+    [typeOf("geojson")]: { schema: TrackCollection, example: JSON.parse(sampleOf("geojson")) },
+    [typeOf("kml")]: { example: sampleOf("kml") },
+    [typeOf("csv")]: { example: sampleOf("csv") },
   },
 };

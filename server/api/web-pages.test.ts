@@ -13,7 +13,7 @@ let app: Awaited<ReturnType<typeof openApp>>;
 
 before(async () => {
   writeFileSync(join(folder, SCRIPT), "export {};\n");
-  app = await openApp(consoleEndpoints({ config: { public_url: "https://example.org/eyes/" }, folder }));
+  app = await openApp(consoleEndpoints(folder, "https://example.org/eyes/"));
 });
 after(async () => {
   await app.close(0);

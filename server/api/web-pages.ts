@@ -3,10 +3,10 @@
  * from this machine; no page loads anything from another host.
  */
 import { readFile } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Type } from "typebox";
-import type { Config } from "../../schemas/config.ts";
 import { ERRORS } from "../../schemas/errors.ts";
 import { PLAYER_CSP, PLAYER_FILES, type PlayerKind, renderPlayer } from "../media/player/player.ts";
 import { ServiceError } from "../service-error.ts";
@@ -44,7 +44,7 @@ class AssetSender {
   }
 
   /** @param name of the asset among those of this sender */
-  async send(name: string, asset: Asset, requestHeaders: Headers, cacheControl: string): Promise<Response> {
+  async send(name: string, asset: Asset, requestHeaders: IncomingHttpHeaders, cacheControl: string): Promise<Response> {
     const compressed = this.#compressed.get(name) ?? load(asset);
     this.#compressed.set(name, compressed);
     compressed.catch(() => this.#compressed.delete(name));
@@ -52,12 +52,17 @@ class AssetSender {
   }
 
   /** For text that may change. */
-  async sendText(text: string, requestHeaders: Headers): Promise<Response> {
+  async sendText(text: string, requestHeaders: IncomingHttpHeaders): Promise<Response> {
     return this.#answer(await load(fixed(HTML, text)), HTML, requestHeaders, "no-cache");
   }
 
-  #answer({ text, gzip }: Compressed, type: string, requestHeaders: Headers, cacheControl: string): Response {
-    const isGzip = acceptsGzip(requestHeaders.get("accept-encoding"));
+  #answer(
+    { text, gzip }: Compressed,
+    type: string,
+    requestHeaders: IncomingHttpHeaders,
+    cacheControl: string,
+  ): Response {
+    const isGzip = acceptsGzip(requestHeaders["accept-encoding"]);
     const headers = {
       "Content-Type": type,
       "Content-Security-Policy": this.#csp,
@@ -94,15 +99,10 @@ const CONSOLE_CSP =
 const BUNDLED = /^[a-z]+-[A-Z0-9]{8}\.(css|js)(\.map)?$/;
 const BUNDLED_TYPES: Readonly<Record<string, string>> = { css: STYLE, js: SCRIPT, map: "application/json" };
 
-interface ConsoleDeps {
-  readonly config: Pick<Config, "public_url">;
-  /** Where the setup has written the bundle. */
-  readonly folder: string;
-}
-
-export function consoleEndpoints({ config, folder }: ConsoleDeps): readonly AnyEndpoint[] {
+/** @param folder where the setup has written the bundle */
+export function consoleEndpoints(folder: string, publicUrl: string | null): readonly AnyEndpoint[] {
   const sender = new AssetSender(CONSOLE_CSP);
-  const prefix = config.public_url === null ? "" : new URL(config.public_url).pathname.replace(/(?<!\/)\/+$/, "");
+  const prefix = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/(?<!\/)\/+$/, "");
   const definePage = (path: string, id: string, names: readonly string[]) =>
     define("GET", path, id, {
       summary: "The operator's console",

@@ -40,10 +40,7 @@ before(async () => {
   sql = database.sql;
   enhancements = open();
   app = await openApp(
-    enhancementEndpoints({
-      ...{ sql, enhancements: { start: (...order) => enhancements.start(...order) } },
-      tracks: { flush: () => flush() },
-    }),
+    enhancementEndpoints(sql, { start: (...order) => enhancements.start(...order) }, { flush: () => flush() }),
     {
       config,
       authenticate: async (key) => {

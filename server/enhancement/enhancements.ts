@@ -14,7 +14,7 @@ import {
   renewEnhancements,
 } from "../store/enhancements.ts";
 import { NODE_LEASE } from "../store/nodes.ts";
-import { expectMinutes } from "../store/standing.ts";
+import { expectMinutes } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { EnhancementJob, type EnhancementLimits, LIMITS } from "./enhancement-job.ts";
 

@@ -1,5 +1,5 @@
 /** From an API key to its user. Wrong keys are counted by address. */
-import { isIPv6 } from "node:net";
+import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
@@ -138,7 +138,7 @@ export class LoginGate implements GuessGate {
   }
 
   begin(address: string): void {
-    const network = networkOf(address);
+    const network = originOf(address);
     const running = this.#running.get(network) ?? 0;
     const wait = this.#buckets.peek(network, this.#perMinute, running);
     if (wait === 0) {
@@ -152,24 +152,12 @@ export class LoginGate implements GuessGate {
   }
 
   end(address: string, wasWrong: boolean): void {
-    const network = networkOf(address);
+    const network = originOf(address);
     const running = (this.#running.get(network) ?? 1) - 1;
     if (running === 0) this.#running.delete(network);
     else this.#running.set(network, running);
     if (wasWrong) this.#buckets.take(network, this.#perMinute);
   }
-}
-
-/** Of IPv6 the first 64 bits: one client has all addresses of the rest. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = "", tail = ""] = address.split("%")[0]?.toLowerCase().split("::") ?? [];
-  const front = head === "" ? [] : head.split(":");
-  const back = tail === "" ? [] : tail.split(":");
-  const zeros = address.includes("::")
-    ? Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => "0")
-    : [];
-  return [...front, ...zeros, ...back].slice(0, 4).join(":");
 }
 
 /** A client with an open stream. */

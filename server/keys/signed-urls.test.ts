@@ -45,6 +45,21 @@ test("URLs signed shortly after each other are identical, and valid for long eno
   assert.ok(signer.isGood("source/a", later));
 });
 
+test("URLs are identical within a period, and another period gives others", () => {
+  let nowMs = AT_MS;
+  const signer = createSigner(SECRET, TIMES, () => nowMs);
+  const seen = new Map<number, string>();
+  for (let i = 0; i < 500; i++) {
+    nowMs += 137;
+    const token = signer.sign("source/a");
+    const known = seen.get(signer.period());
+    assert.equal(token, known ?? token);
+    seen.set(signer.period(), token);
+  }
+  assert.equal(new Set(seen.values()).size, seen.size);
+  assert.ok(seen.size > 10);
+});
+
 test("rejects URLs of another installation", () => {
   const token = createSigner(Buffer.alloc(32, 8), TIMES).sign("source/a");
   assert.ok(!createSigner(SECRET, TIMES).isGood("source/a", token));

@@ -16,6 +16,8 @@ export interface Signer {
   /** For a client that has started to watch: it can continue for `media.watch_seconds`, but cannot start again. */
   signGoingOn(resource: Resource): string;
   isGood(resource: string, token: string): boolean;
+  /** The number of the current period: within one, `sign` always returns the same token for a resource. */
+  period(): number;
 }
 
 const TOKEN = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})$/;
@@ -30,12 +32,16 @@ export function createSigner(
 ): Signer {
   const macOf = (resource: string, end: string): Buffer =>
     createHmac("sha256", secret).update(`windhover 1\n${resource}\n${end}`).digest();
-  const signFor = (resource: string, seconds: number): string => {
+  const endAfter = (seconds: number): number => {
     const step = Math.max(1, Math.floor(seconds * STEP));
-    const end = (Math.ceil((now() / 1000 + seconds) / step) * step).toString(BASE);
+    return Math.ceil((now() / 1000 + seconds) / step) * step;
+  };
+  const signFor = (resource: string, seconds: number): string => {
+    const end = endAfter(seconds).toString(BASE);
     return `${end}.${macOf(resource, end).toString("base64url")}`;
   };
   return {
+    period: () => endAfter(urlSeconds),
     sign: (resource) => signFor(resource, urlSeconds),
     signGoingOn: (resource) => signFor(goingOn(resource), watchSeconds),
     isGood(resource, token) {
@@ -49,13 +55,8 @@ export function createSigner(
 
 export type Watched = "source" | "output";
 
-interface WatchUrls {
-  readonly hls_url: string;
-  readonly webrtc_url: string;
-}
-
 /** URLs in the records of sources and outputs. `publicUrl`: base URL of this server as the client sees it. */
-export function watchUrls(signer: Pick<Signer, "sign">, publicUrl: string, kind: Watched, uuid: string): WatchUrls {
+export function watchUrls(signer: Pick<Signer, "sign">, publicUrl: string, kind: Watched, uuid: string) {
   const base = `${publicUrl}/${kind}/${uuid}`;
   const token = signer.sign(`${kind}/${uuid}`);
   return { hls_url: `${base}/hls/index.m3u8?token=${token}`, webrtc_url: `${base}/whep?token=${token}` };

@@ -77,12 +77,13 @@ const maskText = (text: string): string =>
   SUSPECT.test(text) ? maskCredentials(text).replace(KEYS, "wh_$1_***") : text;
 
 function maskRecord(record: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(record).map(([name, value]) => [
-      name,
-      SECRET_FIELDS.test(name) && value !== null && value !== undefined ? "***" : maskValue(value, depth + 1),
-    ]),
-  );
+  const masked: Record<string, unknown> = {};
+  for (const name of Object.keys(record)) {
+    const value = record[name];
+    const isSecret = value !== null && value !== undefined && SECRET_FIELDS.test(name);
+    masked[name] = isSecret ? "***" : maskValue(value, depth + 1);
+  }
+  return masked;
 }
 
 function maskValue(value: unknown, depth: number): unknown {

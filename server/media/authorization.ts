@@ -1,9 +1,9 @@
 /** Which clients may publish to and play from the media hub, and what is recorded. */
 import { createHash, randomBytes } from "node:crypto";
 import type { Logger } from "pino";
+import { originOf } from "../../schemas/client-origin.ts";
 import type { Authorization, AuthorizeRequest } from "../../schemas/hub.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
-import { networkOf } from "../keys/authenticate.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findPathNames, type NamingSource } from "../store/hub-paths.ts";
@@ -144,13 +144,13 @@ export class WrongKeys {
   }
 
   isSlow(address: string): boolean {
-    return this.#buckets.peek(networkOf(address), this.#perMinute) > 0;
+    return this.#buckets.peek(originOf(address), this.#perMinute) > 0;
   }
 
   begin(): void {}
 
   end(address: string, wasWrong: boolean): void {
-    if (wasWrong) this.#buckets.take(networkOf(address), this.#perMinute);
+    if (wasWrong) this.#buckets.take(originOf(address), this.#perMinute);
   }
 }
 

@@ -28,6 +28,12 @@ export class LiveStreams {
   #flows: ReadonlyMap<string, Flow> = new Map();
   readonly #total = { pictures: 0, bytes: 0, missed: 0, refused: 0 };
   #latest: HubStats | null = null;
+  #version = 0;
+
+  /** Changes whenever a stream is added or removed. */
+  get version(): number {
+    return this.#version;
+  }
 
   find(path: string): StreamInfo | null {
     return this.#streams.get(path) ?? null;
@@ -39,15 +45,18 @@ export class LiveStreams {
 
   add(stream: StreamInfo): void {
     this.#streams.set(stream.path, stream);
+    this.#version += 1;
   }
 
   remove(path: string): void {
     this.#streams.delete(path);
+    this.#version += 1;
   }
 
   /** The hub has ended, and with it all streams. */
   clear(): void {
     this.#streams.clear();
+    this.#version += 1;
     this.#flows = new Map();
     this.#latest = null;
   }

@@ -60,7 +60,10 @@ interface MediaHubDeps {
 }
 
 /** What the rest of the server uses. */
-export type Media = Pick<MediaHub, "rtspPort" | "rtmpPort" | "find" | "issueToken" | "expel" | "trouble">;
+export type Media = Pick<
+  MediaHub,
+  "rtspPort" | "rtmpPort" | "find" | "streamsVersion" | "issueToken" | "expel" | "trouble"
+>;
 
 type HubChild = Child<HubRequest, HubMessage>;
 
@@ -174,6 +177,11 @@ export class MediaHub {
   /** The live stream at this path (`<username>/<path>`), or null. */
   find(path: string): StreamInfo | null {
     return this.#streams.find(path);
+  }
+
+  /** Changes whenever a stream starts or stops being live. */
+  get streamsVersion(): number {
+    return this.#streams.version;
   }
 
   /** RTSP on this machine, for this path only. */

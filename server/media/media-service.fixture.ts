@@ -102,7 +102,7 @@ export class MediaService {
     const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000));
     const app = await openApp(
       [
-        ...sourceEndpoints(sources),
+        ...sourceEndpoints(sql, sources),
         ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
         ...mediaEndpoints(server, { ...config, stallMs: STALL_MS }),
         ...recordingEndpoints({ recordings: server.recordings, signer, stallMs: STALL_MS }),

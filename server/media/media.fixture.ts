@@ -17,10 +17,19 @@ export class StillMedia implements Media {
   readonly live = new Set<string>();
   readonly tokens = new RunTokens();
   readonly expelled: string[] = [];
+  #seen = "";
+  #version = 0;
 
   find(path: string): StreamInfo | null {
     if (!this.live.has(path)) return null;
     return { path, protocol: "rtsp", width: 640, height: 360, hasAudio: false };
+  }
+
+  get streamsVersion(): number {
+    const paths = [...this.live].join();
+    if (paths !== this.#seen) this.#version += 1;
+    this.#seen = paths;
+    return this.#version;
   }
 
   issueToken(action: "publish" | "play", path: string): RunToken {

@@ -8,7 +8,7 @@ import type { CrashCounts } from "../processes/processes.ts";
 import type { EndState, ProcessNumbers } from "../processes/view.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
 
-interface AnsweredRequest {
+export interface AnsweredRequest {
   readonly method: string;
   /** The pattern of the endpoint, `/process/{process_uuid}`, not the path, whose number is unlimited. */
   readonly route: string | null;

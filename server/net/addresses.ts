@@ -79,15 +79,15 @@ export function blockAddresses(
   { deny, allow, allow_devices }: Pick<Config["network"], "deny" | "allow" | "allow_devices">,
   { isWeb, allowsGroups }: AddressPolicy,
 ): (address: string) => boolean {
-  const never = readList([...NEVER, allowsGroups ? LINK_GROUPS : GROUPS, ...deny], "network.deny");
-  const closed = readList(CLOSED, "");
-  const open = readList(allow, "network.allow");
-  const openToUse = isWeb ? open : readList([...allow, ...allow_devices], "network.allow_devices");
+  const never = readNetworks([...NEVER, allowsGroups ? LINK_GROUPS : GROUPS, ...deny], "network.deny");
+  const closed = readNetworks(CLOSED, "");
+  const open = readNetworks(allow, "network.allow");
+  const openToUse = isWeb ? open : readNetworks([...allow, ...allow_devices], "network.allow_devices");
   return (address) => {
     const [plain = ""] = address.split("%");
     const inner = isIPv4(plain) ? null : unwrapIpv4(plain);
     // This machine by another of its addresses is as good as loopback, also within a network of cameras.
-    const own = readList(listOwnAddresses(), "");
+    const own = readNetworks(listOwnAddresses(), "");
     return [plain, ...(inner === null ? [] : [inner])].some(
       (form) =>
         has(never, form) || (has(closed, form) && !has(openToUse, form)) || (has(own, form) && !has(open, form)),
@@ -95,7 +95,8 @@ export function blockAddresses(
   };
 }
 
-function readList(entries: readonly string[], key: string): BlockList {
+/** Throws for an entry that is not a network. */
+export function readNetworks(entries: readonly string[], key: string): BlockList {
   const list = new BlockList();
   for (const text of entries) {
     const network = readNetwork(text);

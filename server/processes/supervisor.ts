@@ -5,7 +5,7 @@ import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NewBranch } from "../store/outputs.ts";
 import { findProcess, insertProcess, type ProcessRow, type ProcessView } from "../store/processes.ts";
-import { expectMinutes } from "../store/standing.ts";
+import { expectMinutes } from "../store/users.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";

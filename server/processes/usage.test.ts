@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sql } from "../store/client.ts";
 import { silentLog } from "../store/database.fixture.ts";
-import { findLimit } from "../store/standing.ts";
+import { findLimit } from "../store/users.ts";
 import type { Process, ProcessDeps } from "./process.ts";
 import { Metering, nextCheckMs } from "./usage.ts";
 

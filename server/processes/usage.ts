@@ -2,8 +2,7 @@
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import { findLimit, readStandings } from "../store/standing.ts";
-import { type UsageEntry, writeUsage } from "../store/users.ts";
+import { findLimit, readStandings, type UsageEntry, writeUsage } from "../store/users.ts";
 import type { Process, ProcessDeps } from "./process.ts";
 
 /** Minimum interval between checks of minutes that are nearly used up. */

@@ -9,19 +9,16 @@ import { ServiceError } from "../service-error.ts";
 /** Called before every connection. Rejects with `address_refused`, or `source_not_live` if the name cannot be resolved. */
 export type Locate = () => Promise<string>;
 
-interface LocatedStream {
-  readonly locate: Locate;
-  /** The last result of `locate` for a URL that keeps its name: runners connect only to these. */
-  addresses(): readonly string[];
-}
-
 /** With TLS the name stays in the URL: the certificate is for it. */
 const PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtmp: 1935 };
 const MAX_TRIED = 8;
 const CONNECT_MS = 1_000;
 
-/** @param known addresses of the name, if just resolved: used by the first call */
-export function locateStream(url: string, network: Config["network"], known: readonly string[] | null): LocatedStream {
+/**
+ * `addresses` returns the last result of `locate` for a URL that keeps its name: runners connect only to these.
+ * @param known addresses of the name, if just resolved: used by the first call
+ */
+export function locateStream(url: string, network: Config["network"], known: readonly string[] | null) {
   let fresh = known;
   let last: string | null = null;
   let found: readonly string[] = [];
@@ -41,7 +38,7 @@ export function locateStream(url: string, network: Config["network"], known: rea
     last = reached ?? (last !== null && addresses.includes(last) ? last : first);
     return pinAddress(url, last);
   };
-  return { locate, addresses: () => found };
+  return { locate, addresses: (): readonly string[] => found };
 }
 
 /** Every address refused the connection. */

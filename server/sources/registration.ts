@@ -5,7 +5,7 @@ import type { Config } from "../../schemas/config.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { guardAddress } from "../net/guard.ts";
 import { lowerHost, readAuthority } from "../net/url.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
   findIdentical,
@@ -112,8 +112,7 @@ async function guardBroker(telemetry: TelemetrySetting | null, { network }: Conf
   if (url !== null) await guardAddress(url, network, "/telemetry_cfg/parameters/ip");
 }
 
-const invalid = (path: string, message: string): ServiceError =>
-  new ServiceError("invalid_input", { detail: `${path} ${message}.`, errors: [{ path, message }] });
+const invalid = (path: string, message: string) => invalidInput([{ path, message }]);
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._~-]*$/;
 const MAX_PATH_CHARACTERS = 255;

@@ -36,6 +36,7 @@ export interface Client {
 export interface SourcesService {
   readonly app: TestApp;
   readonly sql: Sql;
+  readonly databaseUrl: string;
   readonly sources: Sources;
   readonly dataDir: string;
   readonly media: StillMedia;
@@ -68,7 +69,7 @@ export async function openSourcesService(
   const sources = await open();
   const app = await openApp(
     [
-      ...sourceEndpoints(sources),
+      ...sourceEndpoints(sql, sources),
       ...outputEndpoints({ sql, config, hub: { rtspPort: media.rtspPort, signer }, processes: { view: () => null } }),
     ],
     {
@@ -87,6 +88,7 @@ export async function openSourcesService(
   return {
     app,
     sql,
+    databaseUrl: database.url,
     sources,
     dataDir,
     media,

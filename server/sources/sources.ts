@@ -12,15 +12,8 @@ import { guardAddress } from "../net/guard.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { isSourcePath } from "../store/hub-paths.ts";
-import type { Page, PageRequest } from "../store/page.ts";
-import {
-  deleteSource,
-  findSource,
-  listSources,
-  type Registered,
-  type SourceRow,
-  type TelemetrySetting,
-} from "../store/sources.ts";
+import { readOwnerVersion } from "../store/owner-versions.ts";
+import { deleteSource, findSource, type Registered, type SourceRow, type TelemetrySetting } from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { type Locate, locateStream } from "./locate-stream.ts";
 import { VideoProbe } from "./probe.ts";
@@ -74,12 +67,7 @@ export class Sources {
     this.#folder = folder;
     this.#settling = new Settling((fileName) => folder.settle(sql, fileName), log);
     const probe = new VideoProbe(probeEntry, confinement, config.uploads, log);
-    this.#uploads = new Uploads({
-      ...deps,
-      folder,
-      examine: (file, signal) => probe.examine(file, signal),
-      settle: (fileName) => this.#settling.settle(fileName),
-    });
+    this.#uploads = new Uploads({ ...deps, folder, probe, settling: this.#settling });
   }
 
   /** Creates the folder of videos, or cleans it up. */
@@ -130,12 +118,11 @@ export class Sources {
     };
   }
 
-  list(user: User, request: PageRequest): Promise<Page<SourceRow>> {
-    return listSources(this.#deps.sql, user.uuid, request);
-  }
-
-  find(user: User, uuid: string): Promise<SourceRow> {
-    return findSource(this.#deps.sql, user.uuid, uuid);
+  /** Changes whenever a listing of the user's sources would: with the sources, their processes, live streams and signed URLs. */
+  async version({ uuid }: User): Promise<string> {
+    const { sql, media, signer } = this.#deps;
+    const stored = await readOwnerVersion(sql, uuid);
+    return `${stored} ${media.streamsVersion} ${signer.period()}`;
   }
 
   change(user: User, uuid: string, body: SourceChange): Promise<SourceRow> {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 
 /** Everything but the file: boundaries, headers, small fields. */
 export const FORM_BYTES = 2 ** 18;
@@ -118,8 +118,7 @@ export function createParser({ headers }: IncomingMessage): FormParser {
   }
 }
 
-export const invalid = (path: string, message: string): ServiceError =>
-  new ServiceError("invalid_input", { detail: `${path} ${message}.`, errors: [{ path, message }] });
+export const invalid = (path: string, message: string) => invalidInput([{ path, message }]);
 
 const malformed = (reason: string): ServiceError =>
   new ServiceError("malformed_request", { detail: `the form cannot be read: ${reason}` });

@@ -7,7 +7,6 @@ import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import { Alias } from "../../schemas/api/sources.ts";
-import type { VideoFacts } from "../../schemas/probe.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -21,6 +20,7 @@ import {
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
+import type { VideoProbe } from "./probe.ts";
 import {
   createParser,
   FORM_BYTES,
@@ -30,7 +30,7 @@ import {
   readVideoName,
   type VideoName,
 } from "./upload-form.ts";
-import { diskFull, type VideoFolder } from "./video-files.ts";
+import { diskFull, type Settling, type VideoFolder } from "./video-files.ts";
 
 /** An operator sets the others (`limits`). */
 const LIMITS = {
@@ -49,10 +49,8 @@ interface UploadDeps {
   readonly log: Logger;
   readonly folder: VideoFolder;
   readonly nodeUuid: string;
-  /** Rejects with `video_invalid`, or because the signal is aborted. */
-  examine(file: string, signal: AbortSignal): Promise<VideoFacts>;
-  /** Keeps or removes a partial file once its source is known to exist or not. Never rejects. */
-  settle(fileName: string): Promise<void>;
+  readonly probe: VideoProbe;
+  readonly settling: Settling;
   /** For tests. */
   readonly limits?: Partial<UploadLimits>;
 }
@@ -152,7 +150,7 @@ export class Uploads {
       const video = await save(uuid, file);
       return await this.#register(owner, uuid, video, reservation);
     } finally {
-      if (file.path !== null) await this.#deps.settle(basename(file.path));
+      if (file.path !== null) await this.#deps.settling.settle(basename(file.path));
       this.#unreleased.add(uuid);
       await this.#release().catch((error: unknown) =>
         this.#deps.log.warn({ err: error }, "upload reservation could not be released; the next upload retries"),
@@ -195,7 +193,7 @@ export class Uploads {
     if (identical !== null) return { source: identical, isNew: false };
     if (!reservation.isGranted) throw storageFull(user.limits.storageBytes);
     const fileName = fileNameOf(uuid, name);
-    const facts = await this.#deps.examine(folder.partialPath(fileName), signal);
+    const facts = await this.#deps.probe.examine(folder.partialPath(fileName), signal);
     const source = {
       uuid,
       alias,
@@ -237,7 +235,8 @@ class Reservation {
   readonly #user: User;
   readonly #declared: number | null;
   #granted = 0;
-  #isGranted = true;
+  /** False: the storage is full, so that only a video that is stored already can be accepted. */
+  isGranted = true;
 
   /** @param declared length of the whole form, if known */
   constructor(deps: UploadDeps, { stepBytes }: UploadLimits, uuid: string, user: User, declared: number | null) {
@@ -246,11 +245,6 @@ class Reservation {
     this.#uuid = uuid;
     this.#user = user;
     this.#declared = declared;
-  }
-
-  /** False: the storage is full, so that only a video that is stored already can be accepted. */
-  get isGranted(): boolean {
-    return this.#isGranted;
   }
 
   /** Before the first byte. Reserves the declared length at once. */
@@ -268,7 +262,7 @@ class Reservation {
     const { videoBytes, storageBytes } = this.#user.limits;
     if (bytes > videoBytes) throw tooLarge(videoBytes);
     if (bytes <= this.#granted) return;
-    if (!this.#isGranted) throw storageFull(storageBytes);
+    if (!this.isGranted) throw storageFull(storageBytes);
     await this.#grow(bytes, Math.min(videoBytes, bytes + this.#stepBytes));
   }
 
@@ -279,7 +273,7 @@ class Reservation {
     await folder.expectRoom(atMost - this.#granted);
     const request = { uuid: this.#uuid, userUuid, nodeUuid, atLeast: bytes, atMost, limit: limits.storageBytes };
     const granted = await reserveRoom(sql, request);
-    this.#isGranted = granted !== null;
+    this.isGranted = granted !== null;
     // The same video again needs no storage.
     const largest = this.#declared ?? Number.MAX_SAFE_INTEGER;
     const allowed = granted ?? (await findLargestVideo(sql, userUuid, bytes, largest));
@@ -299,21 +293,13 @@ const storageFull = (max: number): ServiceError =>
 class PartialFile {
   readonly #hash = createHash("sha256");
   readonly #expect: (bytes: number) => Promise<void>;
-  #path: string | null = null;
-  #bytes = 0;
+  /** Null before `save`. The file may exist after that. */
+  path: string | null = null;
+  bytes = 0;
 
   /** @param expect rejects if the file may not grow to this size */
   constructor(expect: (bytes: number) => Promise<void>) {
     this.#expect = expect;
-  }
-
-  /** Null before `save`. The file may exist after that. */
-  get path(): string | null {
-    return this.#path;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** Once, after `save`. */
@@ -323,12 +309,12 @@ class PartialFile {
 
   /** Resolves when all of it is synced to disk. */
   async save(stream: Readable, path: string): Promise<void> {
-    this.#path = path;
+    this.path = path;
     const handle = await open(path, "wx", 0o600).catch(explainFull);
     try {
       for await (const chunk of stream as AsyncIterable<Buffer>) {
-        await this.#expect(this.#bytes + chunk.length);
-        this.#bytes += chunk.length;
+        await this.#expect(this.bytes + chunk.length);
+        this.bytes += chunk.length;
         this.#hash.update(chunk);
         await writeAll(handle, chunk).catch(explainFull);
       }

@@ -105,7 +105,7 @@ async function syncFolder(folder: string): Promise<void> {
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
-/** Settles files, with retries while the database is unavailable. Files not settled by then are left for the next start. */
+/** Keeps or removes partial files once their source is known to exist or not, with retries while the database is unavailable. Files not settled by then are left for the next start. */
 export class Settling {
   readonly #settle: (fileName: string) => Promise<void>;
   readonly #log: Logger;

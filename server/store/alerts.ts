@@ -7,7 +7,8 @@ import type { AlertConfiguration } from "../../schemas/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
-import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
 /** One output, with its secrets. `uuid`: of its destination. */
@@ -48,11 +49,8 @@ export interface NewAlertRow extends Omit<AlertRow, "createdAt" | "running"> {
   readonly weight: number;
 }
 
-export interface RunningAlert extends AlertSetting {
+export interface RunningAlert extends AlertSetting, Pick<AlertRow, "uuid" | "alias" | "type"> {
   readonly processUuid: string;
-  readonly uuid: string;
-  readonly alias: string;
-  readonly type: string;
 }
 
 /** The limits of a user: alerts, and values of all their configurations. */
@@ -65,7 +63,7 @@ const ACTIVE = (sql: Queries) => sql`processes.state not in ('finished', 'failed
 
 const columns = (sql: Queries) => sql`
   alerts.uuid, alerts.alias, alerts.type, alerts.status, alerts.configuration, alerts.output,
-  ${isoTime(sql, sql`alerts.created_at`)} as created_at`;
+  ${isoTime(sql, "alerts.created_at")} as created_at`;
 
 const older = (sql: Queries) => sql`
   (process_alerts.configuration, process_alerts.output) is distinct from (alerts.configuration, alerts.output)`;
@@ -94,32 +92,27 @@ const isThere = (sql: Queries) => sql`
     or exists (select from processes where processes.uuid = alerts.process_uuid and ${ACTIVE(sql)}))`;
 
 /** Registered alerts, newest first. */
-export async function listAlerts(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> {
-  const { place, fetch } = readPage(request);
-  const rows = await sql<FoundAlert[]>`
-    select ${columns(sql)}, null as process_uuid, running_configuration, running_output
-    from alerts ${running(sql)}
-    where user_uuid = ${userUuid} and process_uuid is null
-    ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by alerts.created_at desc, uuid desc limit ${fetch}`;
-  return cutPage(rows.map(toRow), request, (row) => row);
-}
+export const listAlerts = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> =>
+  fetchPage(sql, request, "alerts.created_at", async (end) => {
+    const found = await sql<FoundAlert[]>`
+        select ${columns(sql)}, null as process_uuid, running_configuration, running_output
+        from alerts ${running(sql)} where user_uuid = ${userUuid} and process_uuid is null ${end}`;
+    return found.map(toRow);
+  });
 
 /** One entry for every active alert and process that it runs on, newest first. */
-export async function listActive(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> {
-  const { place, fetch } = readPage(request);
-  const rows = await sql<(FoundAlert & { pairedAt: string; pairUuid: string })[]>`
-    select ${columns(sql)}, process_alerts.process_uuid,
-      case when ${older(sql)} then process_alerts.configuration end as running_configuration,
-      case when ${older(sql)} then process_alerts.output end as running_output,
-      ${isoTime(sql, sql`process_alerts.created_at`)} as paired_at, process_alerts.uuid as pair_uuid
-    from process_alerts join alerts on alerts.uuid = alert_uuid
-      join processes on processes.uuid = process_alerts.process_uuid
-    where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)}
-    ${place === null ? sql`` : sql`and (process_alerts.created_at, process_alerts.uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by process_alerts.created_at desc, process_alerts.uuid desc limit ${fetch}`;
-  return cutPage(rows.map(toRow), request, ({ pairedAt, pairUuid }) => ({ createdAt: pairedAt, uuid: pairUuid }));
-}
+export const listActive = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> =>
+  fetchPage(sql, request, "process_alerts.created_at", async (end) => {
+    const found = await sql<(FoundAlert & { place: { createdAt: string; uuid: string } })[]>`
+      select ${columns(sql)}, process_alerts.process_uuid,
+        case when ${older(sql)} then process_alerts.configuration end as running_configuration,
+        case when ${older(sql)} then process_alerts.output end as running_output, jsonb_build_object(
+          'createdAt', ${isoTime(sql, "process_alerts.created_at")}, 'uuid', process_alerts.uuid) as place
+      from process_alerts join alerts on alerts.uuid = alert_uuid
+        join processes on processes.uuid = process_alerts.process_uuid
+      where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)} ${end}`;
+    return found.map(toRow);
+  });
 
 /** Rejects with `alert_not_found`, also for alerts of other users and of ended processes. */
 export async function findAlert(sql: Queries, userUuid: string, uuid: string): Promise<AlertRow> {
@@ -148,7 +141,7 @@ export async function insertAlert(
   const { uuid, processUuid, alias, type, status, weight } = alert;
   await lockUser(sql, userUuid);
   await expectRoom(sql, userUuid, weight, null, limits);
-  if (processUuid !== null) await expectProcess(sql, userUuid, processUuid);
+  if (processUuid !== null) await expectActiveProcess(sql, userUuid, processUuid);
   await sql`
     insert into alerts (uuid, user_uuid, process_uuid, alias, type, status, configuration, output, weight, created_at)
     values (${uuid}, ${userUuid}, ${processUuid}, ${alias}, ${type}, ${status}, ${toJson(sql, alert.configuration)},
@@ -204,29 +197,12 @@ async function expectRoom(
     });
 }
 
-async function expectProcess(sql: Queries, userUuid: string, uuid: string): Promise<void> {
-  const found = await sql`
-    select from processes where uuid = ${uuid} and user_uuid = ${userUuid} and ${ACTIVE(sql)} for key share`;
-  if (found.length === 0)
-    throw new ServiceError("process_not_found", {
-      detail: `no active process ${uuid}; GET /processes lists the active ones`,
-    });
-}
-
 const toJson = (sql: Queries, value: unknown) => sql.json(value as Json as never);
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("alert_not_found", {
     detail: `no alert ${uuid}; GET /alerts lists registered alerts, GET /active/alerts also those of single processes`,
   });
-
-/** A process starts with all registered alerts of its user, as they are now. */
-export async function pairProcess(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
-  await sql`
-    insert into process_alerts (process_uuid, alert_uuid, configuration, output)
-    select ${processUuid}, uuid, configuration, output from alerts
-    where user_uuid = ${userUuid} and process_uuid is null`;
-}
 
 /** A new alert applies to all processes of the user that can evaluate it, or to its own. */
 async function pairAlert(sql: Queries, alertUuid: string): Promise<void> {
@@ -299,14 +275,13 @@ export interface EndedProcess {
 }
 
 /** Processes that ended this long ago and still have alerts. */
-export async function findEnded(sql: Queries, seconds: number): Promise<readonly EndedProcess[]> {
-  return sql<EndedProcess[]>`
+export const findEnded = (sql: Queries, seconds: number): Promise<readonly EndedProcess[]> =>
+  sql<EndedProcess[]>`
     select uuid, user_uuid from processes
     where state in ('finished', 'failed') and finished_at < now() - make_interval(secs => ${seconds})
       and (exists (select from process_alerts where process_uuid = processes.uuid)
         or exists (select from alerts where process_uuid = processes.uuid))
     limit 100`;
-}
 
 /** Deletes pairs and own alerts of an ended process. Resolves with the destinations that no output uses now, in order. */
 export async function releaseProcess(sql: Queries, { uuid, userUuid }: EndedProcess): Promise<readonly string[]> {

@@ -23,6 +23,16 @@ export type Queries = postgres.ISql<Types>;
 export type Fragment = postgres.Fragment;
 export type TransactionSql = postgres.TransactionSql<Types>;
 
+/** The first row of a query, or null. */
+export const firstOf = async <T>(query: PromiseLike<readonly T[]>): Promise<T | null> => (await query)[0] ?? null;
+
+/** The row that an insert returns. */
+export async function writtenRow<T>(query: PromiseLike<readonly T[]>): Promise<T> {
+  const row = await firstOf(query);
+  if (row === null) throw new Error("the database returned no row for an insert");
+  return row;
+}
+
 /** Address of a database. `parameters` apply to every session. */
 export interface Address {
   /** A name or address, or the folder of a Unix socket. */

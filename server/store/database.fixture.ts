@@ -31,7 +31,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   const postgres = await testPostgres();
   const address = readDatabaseUrl(postgres.url);
   const clients = new Clients(() => connectClient(address, DATABASE_LIMITS, silentLog, testKeyring), 60_000);
-  const { sql, settle } = guardSql(clients, { whenUp: null, waitMs: 0, limitMs: 60_000 });
+  const { sql, settle } = guardSql(clients, { whenUp: () => null, waitMs: 0, limitMs: 60_000 });
   const close = async () => {
     await settle(5000);
     await clients.end();

@@ -106,7 +106,7 @@ async function openAt(
     throw error;
   }
   const guard: Guard = {
-    whenUp: postgres && (() => postgres.whenUp()),
+    whenUp: () => postgres?.whenUp() ?? null,
     waitMs: limits.waitMs,
     limitMs,
   };

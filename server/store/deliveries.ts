@@ -21,13 +21,6 @@ export interface NewDelivery extends Omit<Delivery, "seq"> {
   readonly dueAt?: Date;
 }
 
-interface QueueEnd {
-  readonly uuid: string;
-  readonly kind: Target["kind"];
-  readonly lastSeq: number;
-  readonly trimmedSeq: number;
-}
-
 export interface Trimmed {
   readonly uuid: string;
   readonly kind: Target["kind"];
@@ -55,7 +48,7 @@ export async function insertDeliveries(
   const news = deliveries.map(({ id, destinationUuid, body, dueAt }, at) => ({
     ...{ id, destinationUuid, body, at, dueAt: dueAt?.toISOString() ?? null },
   }));
-  const ends = await sql<QueueEnd[]>`
+  const ends = await sql<(Omit<Trimmed, "dropped"> & { lastSeq: number; trimmedSeq: number })[]>`
     with news as (
       select distinct on (uuid, id) "destinationUuid" as uuid, at, id, body, coalesce("dueAt", now()) as due_at,
         "dueAt" is not null as is_timed

@@ -2,7 +2,7 @@
 import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Queries, Sql } from "./client.ts";
+import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 import { lockUser } from "./users.ts";
 
 export interface EnhancementRow {
@@ -39,7 +39,7 @@ export async function insertEnhancement(
     const running = await findEnhancement(sql, processUuid);
     if (running?.status === "RUNNING") return { row: running, isNew: false };
     await expectBelowLimit(sql, userUuid, limit);
-    const [row] = await sql<EnhancementRow[]>`
+    const row = await writtenRow(sql<EnhancementRow[]>`
       insert into enhancements (process_uuid, status, total, node_uuid, lease_until)
       select ${processUuid}, 'RUNNING', count(*), ${nodeUuid}, now() + make_interval(secs => ${leaseSeconds})
       from tracks where process_uuid = ${processUuid}
@@ -47,8 +47,7 @@ export async function insertEnhancement(
         status = 'RUNNING', fault = null, total = excluded.total, done = 0, last_track_id = 0, crashes = 0,
         started_at = now(), ended_at = null, node_uuid = excluded.node_uuid, lease_until = excluded.lease_until,
         fence = enhancements.fence + 1
-      returning *`;
-    if (row === undefined) throw new Error("the new enhancement was not returned");
+      returning *`);
     return { row, isNew: true };
   });
 }
@@ -66,10 +65,8 @@ async function expectBelowLimit(sql: Queries, userUuid: string, limit: number): 
   });
 }
 
-export async function findEnhancement(sql: Queries, processUuid: string): Promise<EnhancementRow | null> {
-  const [row] = await sql<EnhancementRow[]>`select * from enhancements where process_uuid = ${processUuid}`;
-  return row ?? null;
-}
+export const findEnhancement = (sql: Queries, processUuid: string): Promise<EnhancementRow | null> =>
+  firstOf(sql<EnhancementRow[]>`select * from enhancements where process_uuid = ${processUuid}`);
 
 /** Claims enhancements without an owner, including those that this machine did not renew in time. */
 export async function claimEnhancements(

@@ -24,7 +24,7 @@ function open(guard: Partial<Guard> = {}, limits: Partial<typeof DATABASE_LIMITS
     60_000,
   );
   opened.push(clients);
-  return guardSql(clients, { whenUp: null, waitMs: 60_000, limitMs: 60_000, ...guard });
+  return guardSql(clients, { whenUp: () => null, waitMs: 60_000, limitMs: 60_000, ...guard });
 }
 
 const hasCode = (code: string) => (error: unknown) => error instanceof Error && "code" in error && error.code === code;

@@ -34,21 +34,18 @@ export function translate(error: unknown): unknown {
 }
 
 export interface Guard {
-  /** Resolves when the database is up; null if that is not known. */
-  readonly whenUp: (() => Promise<void>) | null;
+  /** Resolves when the database is up; null if it is, or if that is not known. */
+  whenUp(): Promise<unknown> | null;
   readonly waitMs: number;
   /** Time limit of a query; three times as long for a transaction. */
   readonly limitMs: number;
 }
 
-interface GuardedSql {
-  /** Inside a transaction errors are unchanged; `begin` rejects with the translated error. */
-  readonly sql: Sql;
-  /** Resolves when no query is running, or after this time. */
-  settle(limitMs: number): Promise<void>;
-}
-
-export function guardSql(clients: Clients, guard: Guard): GuardedSql {
+/**
+ * Inside a transaction errors are unchanged; `begin` rejects with the translated error. `settle` resolves when no query is
+ * running, or after the given time.
+ */
+export function guardSql(clients: Clients, guard: Guard) {
   const underWay = new Set<Promise<unknown>>();
   const guarded = <T>(run: () => PromiseLike<T>, client: Sql, limitMs: number): Promise<T> => {
     const result = runGuarded(run, guard, limitMs, () => clients.replace(client));
@@ -71,7 +68,10 @@ export function guardSql(clients: Clients, guard: Guard): GuardedSql {
       return (...args: unknown[]) => guarded(() => Reflect.apply(value, client, args), client, 3 * guard.limitMs);
     },
   }) as unknown as Sql;
-  return { sql, settle: (limitMs) => within(Promise.allSettled(underWay), limitMs, noop).then(noop, noop) };
+  return {
+    sql,
+    settle: (limitMs: number): Promise<void> => within(Promise.allSettled(underWay), limitMs, noop).then(noop, noop),
+  };
 }
 
 const noop = () => {};
@@ -88,15 +88,10 @@ function guardThen(query: Promise<unknown>, guarded: (run: () => PromiseLike<unk
   Object.defineProperty(query, "then", { value: then });
 }
 
-async function runGuarded<T>(
-  run: () => PromiseLike<T>,
-  { whenUp, waitMs }: Guard,
-  limitMs: number,
-  onLost: () => void,
-): Promise<T> {
-  if (whenUp !== null) {
-    await within(whenUp(), waitMs, () => unavailable("The database is being restarted. Try again in a moment."));
-  }
+async function runGuarded<T>(run: () => PromiseLike<T>, guard: Guard, limitMs: number, onLost: () => void): Promise<T> {
+  const starting = guard.whenUp();
+  if (starting !== null)
+    await within(starting, guard.waitMs, () => unavailable("The database is being restarted. Try again in a moment."));
   try {
     return await within(run(), limitMs, () => new NoResponse());
   } catch (error) {

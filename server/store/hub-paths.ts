@@ -3,7 +3,8 @@
  * user.
  */
 import { ServiceError } from "../service-error.ts";
-import type { Queries } from "./client.ts";
+import { firstOf, type Queries } from "./client.ts";
+import { hasValidKey } from "./users.ts";
 
 export const hubPath = (username: string, streamPath: string): string => `${username}/${streamPath}`;
 
@@ -13,29 +14,19 @@ export interface NamingSource {
   readonly streamType: "rtsp" | "rtmp";
 }
 
-/** What a path is registered for. */
-interface PathNames {
-  /** Newest first. */
-  readonly sources: readonly NamingSource[];
-  readonly hasOutput: boolean;
-}
-
-export async function findPathNames(sql: Queries, userUuid: string, path: string): Promise<PathNames> {
+/** What a path is registered for: sources, newest first, or outputs. */
+export async function findPathNames(sql: Queries, userUuid: string, path: string) {
   const sources = await sql<NamingSource[]>`
     select uuid, alias, stream_type from sources where user_uuid = ${userUuid} and hub_path = ${path}
     order by created_at desc, uuid desc`;
   return { sources, hasOutput: sources.length === 0 && (await isOutputPath(sql, userUuid, path)) };
 }
 
-export async function isOutputPath(sql: Queries, userUuid: string, path: string): Promise<boolean> {
-  const [row] = await sql`select from outputs where user_uuid = ${userUuid} and hub_path = ${path} limit 1`;
-  return row !== undefined;
-}
+const isPathIn = (table: "sources" | "outputs") => async (sql: Queries, userUuid: string, path: string) =>
+  (await sql`select from ${sql(table)} where user_uuid = ${userUuid} and hub_path = ${path} limit 1`).length > 0;
 
-export async function isSourcePath(sql: Queries, userUuid: string, path: string): Promise<boolean> {
-  const [row] = await sql`select from sources where user_uuid = ${userUuid} and hub_path = ${path} limit 1`;
-  return row !== undefined;
-}
+export const isOutputPath = isPathIn("outputs");
+export const isSourcePath = isPathIn("sources");
 
 interface PathStatus {
   readonly path: string;
@@ -49,7 +40,7 @@ export async function judgePaths(sql: Queries, paths: readonly string[]): Promis
   if (paths.length === 0) return [];
   return sql<PathStatus[]>`
     select paths.path,
-      users.uuid is not null and users.revoked_at is null and coalesce(users.expires_at > now(), true) as is_key_good,
+      users.uuid is not null and ${hasValidKey(sql)} as is_key_good,
       exists (select from sources where sources.user_uuid = users.uuid and sources.hub_path = paths.path)
         or exists (
           select from outputs where outputs.user_uuid = users.uuid and outputs.hub_path = paths.path) as is_named
@@ -63,16 +54,10 @@ export interface PathOwner {
 }
 
 /** The path of a media-server source or an rtsp output. Null if it has none, or the key of its owner is not valid. */
-export async function findHubPath(sql: Queries, kind: "source" | "output", uuid: string): Promise<PathOwner | null> {
-  const found =
-    kind === "source"
-      ? sql`select user_uuid, hub_path as path from sources where uuid = ${uuid} and hub_path is not null`
-      : sql`select user_uuid, hub_path as path from outputs where uuid = ${uuid} and hub_path is not null`;
-  const [row] = await sql<PathOwner[]>`
-    select found.user_uuid, found.path from (${found}) as found join users on users.uuid = found.user_uuid
-    where users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
-  return row ?? null;
-}
+export const findHubPath = (sql: Queries, kind: "source" | "output", uuid: string): Promise<PathOwner | null> =>
+  firstOf(sql<PathOwner[]>`
+    select user_uuid, hub_path as path from ${sql(`${kind}s`)} as found join users on users.uuid = user_uuid
+    where found.uuid = ${uuid} and hub_path is not null and ${hasValidKey(sql)}`);
 
 export const pathInUse = (path: string, owner: string): ServiceError =>
   new ServiceError("path_in_use", {
@@ -87,14 +72,11 @@ export interface PathSubject {
   readonly path: string;
 }
 
-interface PublishedPath {
-  readonly path: string;
-  /** Null: unknown. */
-  readonly protocol: "rtsp" | "rtmp" | null;
-}
-
-/** The sources of these paths; of several with one path that of the protocol, else the newest. */
-export function findSubjects(sql: Queries, published: readonly PublishedPath[]): Promise<readonly PathSubject[]> {
+/** The sources of these paths; of several with one path that of the protocol (null: unknown), else the newest. */
+export function findSubjects(
+  sql: Queries,
+  published: readonly { readonly path: string; readonly protocol: "rtsp" | "rtmp" | null }[],
+): Promise<readonly PathSubject[]> {
   const paths = published.map(({ path, protocol }) => ({ path, protocol }));
   return sql<PathSubject[]>`
     select distinct on (paths.path) sources.user_uuid, sources.uuid as source_uuid, sources.alias, paths.path

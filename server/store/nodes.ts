@@ -1,10 +1,9 @@
 /** The machines that share this database, and the signing key of the installation. Times are of the database: clocks of machines differ. */
-
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { Poller } from "../async/poller.ts";
 import { newUuid } from "../uuid.ts";
-import type { Fragment, Queries, Sql } from "./client.ts";
+import { type Fragment, type Queries, type Sql, writtenRow } from "./client.ts";
 
 export interface Node {
   readonly uuid: string;
@@ -62,17 +61,12 @@ async function removeNodes(sql: Queries, which: Fragment): Promise<readonly stri
   return gone.map(({ uuid }) => uuid);
 }
 
-export async function listNodes(sql: Queries): Promise<readonly { uuid: string; startedAt: Date; seenAt: Date }[]> {
-  return sql<{ uuid: string; startedAt: Date; seenAt: Date }[]>`select * from nodes order by started_at, uuid`;
-}
-
 const SECRET_BYTES = 32;
 
 /** Of this installation: created by the first call. */
 export async function readSigningKey(sql: Sql): Promise<Uint8Array> {
   const fresh = sql.typed.sealed(randomBytes(SECRET_BYTES).toString("base64"));
   await sql`insert into signing_keys (secret) values (${fresh}) on conflict do nothing`;
-  const [row] = await sql<{ secret: string }[]>`select secret from signing_keys`;
-  if (row === undefined) throw new Error("the signing key was not written");
-  return Buffer.from(row.secret, "base64");
+  const { secret } = await writtenRow(sql<{ secret: string }[]>`select secret from signing_keys`);
+  return Buffer.from(secret, "base64");
 }

@@ -3,9 +3,9 @@ import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import type { Queries, Sql } from "./client.ts";
+import { codeOf, firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 import { isSourcePath, pathInUse } from "./hub-paths.ts";
-import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
 
 export interface OutputRow {
@@ -32,7 +32,7 @@ const FOREIGN_KEY_VIOLATION = "23503";
 
 const columns = (sql: Queries) => sql`
   outputs.uuid, outputs.alias, outputs.type, outputs.url, outputs.settings,
-  ${isoTime(sql, sql`outputs.created_at`)} as created_at,
+  ${isoTime(sql, "outputs.created_at")} as created_at,
   processes.uuid as attached_to, processes.state as process_state`;
 
 /** An output of a process that has ended counts as detached. */
@@ -41,15 +41,13 @@ const tables = (sql: Queries) => sql`
   left join processes
     on processes.uuid = process_outputs.process_uuid and processes.state not in ('finished', 'failed')`;
 
-export async function listOutputs(sql: Sql, userUuid: string, request: PageRequest): Promise<Page<OutputRow>> {
-  const { place, fetch } = readPage(request);
-  const rows = await sql<OutputRow[]>`
-    select ${columns(sql)} from ${tables(sql)}
-    where outputs.user_uuid = ${userUuid}
-    ${place === null ? sql`` : sql`and (outputs.created_at, outputs.uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by outputs.created_at desc, outputs.uuid desc limit ${fetch}`;
-  return cutPage(rows, request, (row) => row);
-}
+export const listOutputs = (sql: Sql, userUuid: string, request: PageRequest): Promise<Page<OutputRow>> =>
+  fetchPage(
+    sql,
+    request,
+    "outputs.created_at",
+    (end) => sql<OutputRow[]>`select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} ${end}`,
+  );
 
 /** Rejects with `output_not_found`, also for outputs of other users. */
 export async function findOutput(sql: Queries, userUuid: string, uuid: string): Promise<OutputRow> {
@@ -59,11 +57,10 @@ export async function findOutput(sql: Queries, userUuid: string, uuid: string): 
   return row;
 }
 
-export async function findIdenticalOutput(sql: Queries, userUuid: string, identity: Buffer): Promise<OutputRow | null> {
-  const [row] = await sql<OutputRow[]>`
-    select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} and outputs.identity = ${sql.typed.sealed(identity.toString("hex"))}`;
-  return row ?? null;
-}
+export const findIdenticalOutput = (sql: Queries, userUuid: string, identity: Buffer): Promise<OutputRow | null> =>
+  firstOf(sql<OutputRow[]>`
+    select ${columns(sql)} from ${tables(sql)}
+    where outputs.user_uuid = ${userUuid} and outputs.identity = ${sql.typed.sealed(identity.toString("hex"))}`);
 
 /** Returns an identical output if there is one. Rejects with `outputs_limit_reached`. */
 export function registerOutput(
@@ -112,19 +109,15 @@ export async function deleteOutput(sql: Sql, userUuid: string, uuid: string): Pr
     })
     .catch((error: unknown) => {
       // Attached at this very moment.
-      if (error instanceof Error && "code" in error && error.code === FOREIGN_KEY_VIOLATION) throw inUse(error);
-      throw error;
+      throw codeOf(error) === FOREIGN_KEY_VIOLATION ? inUse(error) : error;
     });
 }
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("output_not_found", { detail: `there is no output ${uuid}; GET /outputs lists yours` });
 
-export interface AttachedOutput {
+export interface AttachedOutput extends Pick<OutputRow, "type" | "url" | "settings"> {
   readonly outputUuid: string;
-  readonly type: OutputRow["type"];
-  readonly url: string | null;
-  readonly settings: string | null;
   /** Of its owner: rtsp outputs are served below it. */
   readonly username: string;
 }
@@ -153,39 +146,28 @@ export async function attachOutput(
   });
 }
 
+const selectAttached = (sql: Queries, processUuid: string) => sql`
+  select output_uuid, type, url, settings, username
+  from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
+  where process_uuid = ${processUuid}`;
+
 /** Null if it is not attached to this process. */
-export async function findAttached(
-  sql: Queries,
-  processUuid: string,
-  outputUuid: string,
-): Promise<AttachedOutput | null> {
-  const [found] = await sql<AttachedOutput[]>`
-    select output_uuid, type, url, settings, username
-    from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
-    where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
-  return found ?? null;
-}
+export const findAttached = (sql: Queries, processUuid: string, outputUuid: string): Promise<AttachedOutput | null> =>
+  firstOf(sql<AttachedOutput[]>`${selectAttached(sql, processUuid)} and output_uuid = ${outputUuid}`);
 
 export async function detachOutput(sql: Queries, processUuid: string, outputUuid: string): Promise<void> {
   await sql`delete from process_outputs where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
 }
 
-export async function listAttached(sql: Queries, processUuid: string): Promise<readonly AttachedOutput[]> {
-  return sql<AttachedOutput[]>`
-    select output_uuid, type, url, settings, username
-    from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
-    where process_uuid = ${processUuid} order by attached_at, output_uuid`;
-}
+export const listAttached = (sql: Queries, processUuid: string): Promise<readonly AttachedOutput[]> =>
+  sql<AttachedOutput[]>`${selectAttached(sql, processUuid)} order by attached_at, output_uuid`;
 
 async function findToAttach(sql: Queries, userUuid: string, outputUuid: string): Promise<AttachedOutput> {
   const [found] = await sql<AttachedOutput[]>`
     select outputs.uuid as output_uuid, type, url, settings, username
     from outputs join users on users.uuid = outputs.user_uuid
     where outputs.uuid = ${outputUuid} and user_uuid = ${userUuid} for key share of outputs`;
-  if (found === undefined)
-    throw new ServiceError("output_not_found", {
-      detail: `there is no output ${outputUuid}; GET /outputs lists yours`,
-    });
+  if (found === undefined) throw notFound(outputUuid);
   return found;
 }
 
@@ -204,22 +186,16 @@ async function expectAlone(sql: Queries, userUuid: string, { outputUuid, url }: 
 }
 
 /** Rejects with `outputs_limit_reached`. The user is locked. */
-async function expectActiveOutput(sql: Queries, user: User): Promise<void> {
-  const active = await countAttached(sql, user.uuid);
-  const limit = user.limits.outputsActive;
+async function expectActiveOutput(sql: Queries, { uuid, limits: { outputsActive: limit } }: User): Promise<void> {
+  const [{ active = 0 } = {}] = await sql<{ active: number }[]>`
+    select
+      (select count(*) from process_outputs join outputs on outputs.uuid = output_uuid where user_uuid = ${uuid})
+      + (select count(*) from process_branches join processes on processes.uuid = process_uuid
+         where user_uuid = ${uuid} and state not in ('finished', 'failed')) as active`;
   if (active >= limit)
     throw new ServiceError("outputs_limit_reached", {
       detail: `active output limit reached for this key (${limit} outputs and branches); detach one and try again`,
     });
-}
-
-async function countAttached(sql: Queries, userUuid: string): Promise<number> {
-  const [row] = await sql<{ active: number }[]>`
-    select
-      (select count(*) from process_outputs join outputs on outputs.uuid = output_uuid where user_uuid = ${userUuid})
-      + (select count(*) from process_branches join processes on processes.uuid = process_uuid
-         where user_uuid = ${userUuid} and state not in ('finished', 'failed')) as active`;
-  return row?.active ?? 0;
 }
 
 /** A slot that a client has attached to a process. It counts as an active output. */
@@ -238,12 +214,10 @@ export function insertBranch(sql: Sql, user: User, processUuid: string, branch: 
   return sql.begin(async (sql) => {
     await lockUser(sql, user.uuid);
     await expectActiveOutput(sql, user);
-    const [inserted] = await sql<BranchRow[]>`
+    return writtenRow(sql<BranchRow[]>`
       insert into process_branches (uuid, process_uuid, slot, params)
       values (${uuid}, ${processUuid}, ${slot}, ${sql.json(params)})
-      returning uuid, slot, params, attached_at`;
-    if (inserted === undefined) throw new Error("the new branch was not returned");
-    return inserted;
+      returning uuid, slot, params, attached_at`);
   });
 }
 
@@ -252,8 +226,6 @@ export async function deleteBranch(sql: Queries, processUuid: string, uuid: stri
 }
 
 /** In the order of attachment. */
-export async function listBranches(sql: Queries, processUuid: string): Promise<readonly BranchRow[]> {
-  return sql<BranchRow[]>`
-    select uuid, slot, params, attached_at from process_branches
-    where process_uuid = ${processUuid} order by attached_at, uuid`;
-}
+export const listBranches = (sql: Queries, processUuid: string): Promise<readonly BranchRow[]> => sql<BranchRow[]>`
+  select uuid, slot, params, attached_at from process_branches
+  where process_uuid = ${processUuid} order by attached_at, uuid`;

@@ -198,12 +198,12 @@ function logLine(line: string, log: Logger): void {
 export class SupervisedPostgres {
   readonly address: Address;
   readonly #options: PrivatePostgresOptions;
-  readonly #restart: BackoffRule;
+  readonly #rule: BackoffRule;
   readonly #closing = new AbortController();
   readonly #watching: Promise<void>;
-  #run: PrivatePostgres | null;
+  #run: PrivatePostgres;
   #down: string | null = null;
-  #up: Promise<void> = Promise.resolve();
+  #restart: Promise<unknown> | null = null;
 
   static async start(options: PrivatePostgresOptions, restart: BackoffRule): Promise<SupervisedPostgres> {
     return new SupervisedPostgres(await startPrivatePostgres(options), options, restart);
@@ -213,8 +213,8 @@ export class SupervisedPostgres {
     this.address = run.address;
     this.#run = run;
     this.#options = options;
-    this.#restart = restart;
-    this.#watching = this.#watch(run);
+    this.#rule = restart;
+    this.#watching = this.#watch();
   }
 
   /** Why it is down; null if it is up. */
@@ -222,63 +222,48 @@ export class SupervisedPostgres {
     return this.#down;
   }
 
-  get pid(): number | null {
-    return this.#run?.pid ?? null;
-  }
-
-  /** Resolves when it accepts connections; never after `close`. */
-  whenUp(): Promise<void> {
-    return this.#up;
+  /** Resolves when it accepts connections again, or is closed; null while it does. */
+  whenUp(): Promise<unknown> | null {
+    return this.#restart;
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#run?.stop();
+    await this.#run.stop();
     await this.#watching;
   }
 
-  async #watch(first: PrivatePostgres): Promise<void> {
-    const { log } = this.#options;
-    let run = first;
-    let attempt = 0;
+  async #watch(): Promise<void> {
+    let failures = 0;
     for (;;) {
       const startedMs = performance.now();
-      const output = await run.ended;
+      const output = await this.#run.ended;
       if (this.#closing.signal.aborted) return;
-      const raise = this.#lower("it ended unexpectedly and is being restarted");
-      log.error({ output }, "private PostgreSQL ended unexpectedly");
-      if (performance.now() - startedMs > this.#restart.maxMs) attempt = 0;
-      const next = await this.#startAgain(attempt);
-      if (next === null) return;
-      ({ run, attempt } = next);
-      if (this.#closing.signal.aborted) return run.stop();
-      this.#run = run;
-      this.#down = null;
-      raise();
-      log.info({ pid: run.pid }, "private PostgreSQL restarted");
+      this.#down = "it ended unexpectedly and is being restarted";
+      this.#options.log.error({ output }, "private PostgreSQL ended unexpectedly");
+      if (performance.now() - startedMs > this.#rule.maxMs) failures = 0;
+      const restart = this.#startAgain(failures);
+      this.#restart = restart;
+      failures = await restart;
+      if (this.#closing.signal.aborted) return this.#run.stop();
+      this.#restart = null;
     }
   }
 
-  #lower(reason: string): () => void {
-    this.#run = null;
-    this.#down = reason;
-    let raise: () => void = () => {};
-    this.#up = new Promise((resolve) => {
-      raise = resolve;
-    });
-    return raise;
-  }
-
-  /** Null if it was closed meanwhile. */
-  async #startAgain(first: number): Promise<{ run: PrivatePostgres; attempt: number } | null> {
-    for (let attempt = first + 1; ; attempt++) {
-      await sleep(backoff(attempt, this.#restart), this.#closing.signal);
-      if (this.#closing.signal.aborted) return null;
+  /** Resolves with the number of failures in a row when it is up again, or closed. */
+  async #startAgain(before: number): Promise<number> {
+    const { log } = this.#options;
+    for (let failures = before + 1; ; failures++) {
+      await sleep(backoff(failures, this.#rule), this.#closing.signal);
+      if (this.#closing.signal.aborted) return failures;
       try {
-        return { run: await startPrivatePostgres(this.#options), attempt };
+        this.#run = await startPrivatePostgres(this.#options);
+        this.#down = null;
+        log.info({ pid: this.#run.pid }, "private PostgreSQL restarted");
+        return failures;
       } catch (error) {
         this.#down = error instanceof Error ? error.message : String(error);
-        this.#options.log.error({ err: error, attempt }, "private PostgreSQL could not be restarted");
+        log.error({ err: error, attempt: failures }, "private PostgreSQL could not be restarted");
       }
     }
   }

@@ -3,9 +3,8 @@ import type { PROCESS_STATES } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
-import { pairProcess } from "./alerts.ts";
-import type { Queries, Sql } from "./client.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
+import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
+import { fetchPage, type Page, type PageRequest } from "./page.ts";
 import type { TelemetrySetting } from "./sources.ts";
 import { lockUser } from "./users.ts";
 
@@ -66,22 +65,13 @@ export interface ProcessView extends ProcessRow {
 export interface NewProcess
   extends Pick<
     ProcessRow,
-    | "uuid"
-    | "userUuid"
-    | "sourceUuid"
-    | "sourceUrl"
-    | "graph"
-    | "graphText"
-    | "params"
-    | "hasTrackLogger"
-    | "telemetryCfg"
-    | "endsAt"
+    | ("uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "params")
+    | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId")
   > {
   readonly nodeUuid: string;
   readonly leaseSeconds: number;
   /** Registered alerts apply to it. */
   readonly takesAlerts: boolean;
-  readonly nextTrackId: number;
 }
 
 /** Claimed at once, so that no other machine starts it. Rejects with `processes_limit_reached` or `source_not_found`. */
@@ -90,12 +80,13 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
   return sql.begin(async (sql) => {
     await lockUser(sql, userUuid);
     await expectSource(sql, userUuid, sourceUuid);
-    const active = await countActive(sql, userUuid);
+    const [{ active = 0 } = {}] = await sql<{ active: number }[]>`
+      select count(*) as active from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')`;
     if (active >= limit)
       throw new ServiceError("processes_limit_reached", {
         detail: `process limit reached for this key (${limit}); stop one (DELETE /process/{process_uuid}) and try again`,
       });
-    const [inserted] = await sql<ProcessRow[]>`
+    const inserted = await writtenRow(sql<ProcessRow[]>`
       insert into processes
         (uuid, user_uuid, source_uuid, source_url, graph, graph_text, params, has_track_logger, telemetry_cfg,
          takes_alerts, desired, state, next_track_id, ends_at, node_uuid, lease_until, fence)
@@ -104,9 +95,13 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
          ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
          ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
          now() + make_interval(secs => ${leaseSeconds}), 1)
-      returning *`;
-    if (inserted === undefined) throw new Error("the new process was not returned");
-    if (takesAlerts) await pairProcess(sql, userUuid, row.uuid);
+      returning *`);
+    // It starts with all registered alerts of its user, as they are now.
+    if (takesAlerts)
+      await sql`
+        insert into process_alerts (process_uuid, alert_uuid, configuration, output)
+        select ${row.uuid}, uuid, configuration, output from alerts
+        where user_uuid = ${userUuid} and process_uuid is null`;
     return inserted;
   });
 }
@@ -116,29 +111,23 @@ export async function deleteProcess(sql: Queries, uuid: string, fence: number): 
   await sql`delete from processes where uuid = ${uuid} and fence = ${fence}`;
 }
 
-export async function findProcess(sql: Queries, userUuid: string, uuid: string): Promise<ProcessView | null> {
-  const [found] = await sql<ProcessView[]>`
-    select ${viewOf(sql)} from processes
-    where uuid = ${uuid} and user_uuid = ${userUuid}`;
-  return found ?? null;
-}
+export const findProcess = (sql: Queries, userUuid: string, uuid: string): Promise<ProcessView | null> =>
+  firstOf(sql<ProcessView[]>`select ${viewOf(sql)} from processes where uuid = ${uuid} and user_uuid = ${userUuid}`);
 
 /** Newest first. */
-export async function listProcesses(
+export const listProcesses = (
   sql: Queries,
   userUuid: string,
   request: PageRequest & { readonly withEnded: boolean },
-): Promise<Page<ProcessView>> {
-  const { place, fetch } = readPage(request);
-  const fetched = await sql<ProcessView[]>`
-    select ${viewOf(sql)} from processes
-    where user_uuid = ${userUuid}
-      ${request.withEnded ? sql`` : sql`and state not in ('finished', 'failed')`}
-      ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by created_at desc, uuid desc
-    limit ${fetch}`;
-  return cutPage(fetched, request, ({ createdAt, uuid }) => ({ createdAt: createdAt.toISOString(), uuid }));
-}
+): Promise<Page<ProcessView>> =>
+  fetchPage(
+    sql,
+    request,
+    "processes.created_at",
+    (end) => sql<ProcessView[]>`
+      select ${viewOf(sql)} from processes where user_uuid = ${userUuid}
+      ${request.withEnded ? sql`` : sql`and state not in ('finished', 'failed')`} ${end}`,
+  );
 
 const viewOf = (sql: Queries) => sql`
   processes.*,
@@ -160,10 +149,13 @@ async function expectSource(sql: Queries, userUuid: string, sourceUuid: string):
     });
 }
 
-async function countActive(sql: Queries, userUuid: string): Promise<number> {
-  const [row] = await sql<{ active: number }[]>`
-    select count(*) as active from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')`;
-  return row?.active ?? 0;
+/** Rejects with `process_not_found`. Locks the process until the end of the transaction, so that it cannot end meanwhile. */
+export async function expectActiveProcess(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
+  const [process] = await sql<{ state: string }[]>`
+    select state from processes where uuid = ${processUuid} and user_uuid = ${userUuid} for key share`;
+  if (process !== undefined && process.state !== "finished" && process.state !== "failed") return;
+  const found = process === undefined ? `no process ${processUuid}` : `the process ${processUuid} has ended`;
+  throw new ServiceError("process_not_found", { detail: `${found}; GET /processes lists the active ones` });
 }
 
 /** The users of these processes. Unknown ones, and texts that are not uuids, are left out. */
@@ -178,27 +170,15 @@ export async function findProcessOwners(sql: Queries, uuids: readonly string[]):
  * A machine owns a process while it renews its lease. Every claim increments the fence; writes with an earlier fence are
  * rejected, so that a machine learns that it lost the process.
  */
-export interface Claim {
-  readonly uuid: string;
-  readonly fence: number;
-}
+export type Claim = Pick<ProcessRow, "uuid" | "fence">;
+export type RenewedClaim = Pick<ProcessRow, "uuid" | "fence" | "desired">;
 
 /** What changes while it is running. */
-export interface ProcessSnapshot {
-  readonly desired: Desired;
-  readonly live: LiveProperties;
-  readonly params: JsonRecord;
-  readonly state: ProcessState;
-  readonly errorCode: string | null;
-  readonly errorDetail: string | null;
-  readonly positionNs: number;
-  readonly nextTrackId: number;
-  readonly restarts: number;
-  readonly lastError: StoredCrash | null;
-  readonly framesLost: number | null;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-}
+export type ProcessSnapshot = Pick<
+  ProcessRow,
+  | ("desired" | "live" | "params" | "state" | "errorCode" | "errorDetail" | "positionNs" | "nextTrackId")
+  | ("restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt")
+>;
 
 /** Per call. */
 const MAX_CLAIMED = 64;
@@ -222,10 +202,6 @@ export async function claimFree(
       limit ${MAX_CLAIMED}
       for update skip locked)
     returning *`;
-}
-
-export interface RenewedClaim extends Claim {
-  readonly desired: Desired;
 }
 
 /** Those of these claims that this machine still owns, with the desired state, which other machines may have changed. */

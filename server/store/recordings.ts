@@ -1,7 +1,8 @@
 /** Recordings of published streams, and their files, which are on the disk of one machine. */
 import { ServiceError } from "../service-error.ts";
-import type { Queries, Sql } from "./client.ts";
-import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { firstOf, type Queries, type Sql } from "./client.ts";
+import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { hasValidKey } from "./users.ts";
 
 export interface SegmentRow {
   readonly index: number;
@@ -15,7 +16,8 @@ export interface RecordingRow {
   readonly uuid: string;
   readonly sourceUuid: string;
   readonly alias: string;
-  readonly startedAt: string;
+  /** When it started. */
+  readonly createdAt: string;
   /** Null: in progress. */
   readonly stoppedAt: string | null;
   /** Why it ended before its stream. */
@@ -43,19 +45,16 @@ export async function listRecordings(
   userUuid: string,
   request: RecordingsRequest,
 ): Promise<Page<RecordingRow>> {
-  const { place, fetch } = readPage(request);
   const { sourceUuid, since, until } = request;
-  const rows = await sql<RecordingRow[]>`
-    select uuid, source_uuid, alias, detail, ${isoTime(sql, sql`started_at`)} as started_at,
-      ${isoTime(sql, sql`stopped_at`)} as stopped_at,
-      ${segmentsOf(sql)} as segments
-    from recordings where user_uuid = ${userUuid}
-    ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
-    ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
-    ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`}
-    ${place === null ? sql`` : sql`and (recordings.started_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by recordings.started_at desc, uuid desc limit ${fetch}`;
-  return cutPage(rows, request, ({ startedAt, uuid }) => ({ createdAt: startedAt, uuid }));
+  return fetchPage(sql, request, "recordings.started_at", (end) => {
+    return sql<RecordingRow[]>`
+      select uuid, source_uuid, alias, detail, ${isoTime(sql, "started_at")} as created_at,
+        ${isoTime(sql, "stopped_at")} as stopped_at, ${segmentsOf(sql)} as segments
+      from recordings where user_uuid = ${userUuid}
+      ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
+      ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
+      ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`} ${end}`;
+  });
 }
 
 export interface FoundSegment {
@@ -67,25 +66,16 @@ export interface FoundSegment {
 }
 
 /** Null if it does not exist, or the key of its owner is not valid. */
-export async function findSegment(sql: Queries, recording: string, index: number): Promise<FoundSegment | null> {
-  const [row] = await sql<FoundSegment[]>`
+export const findSegment = (sql: Queries, recording: string, index: number): Promise<FoundSegment | null> =>
+  firstOf(sql<FoundSegment[]>`
     select user_uuid, alias, node_uuid, recording_segments.started_at, size_bytes
     from recordings join recording_segments on recording_uuid = recordings.uuid
       join users on users.uuid = user_uuid
-    where recordings.uuid = ${recording} and index = ${index}
-      and users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
-  return row ?? null;
-}
+    where recordings.uuid = ${recording} and index = ${index} and ${hasValidKey(sql)}`);
 
-interface RecordingUpdate {
-  readonly uuid: string;
-  readonly userUuid: string;
-  readonly sourceUuid: string;
-  readonly alias: string;
+/** `segments`: those that are new or have changed. */
+interface RecordingUpdate extends Omit<KeptRecording, "stoppedAt" | "detail"> {
   readonly nodeUuid: string;
-  readonly startedAt: Date;
-  /** Those that are new or have changed. */
-  readonly segments: readonly SegmentRow[];
   readonly end: { readonly stoppedAt: Date; readonly detail: string | null } | null;
 }
 
@@ -97,18 +87,14 @@ export async function saveRecording(sql: Sql, update: RecordingUpdate): Promise<
       insert into recordings (uuid, user_uuid, source_uuid, alias, node_uuid, started_at)
       values (${uuid}, ${userUuid}, ${sourceUuid}, ${alias}, ${nodeUuid}, ${startedAt})
       on conflict (uuid) do nothing`;
-    await saveSegments(transaction, uuid, segments);
+    for (const { index, startedAtMs, durationMs, sizeBytes } of segments)
+      await transaction`
+        insert into recording_segments (recording_uuid, index, started_at, duration_ms, size_bytes)
+        values (${uuid}, ${index}, ${new Date(startedAtMs)}, ${Math.round(durationMs)}, ${sizeBytes})
+        on conflict (recording_uuid, index) do update
+        set duration_ms = excluded.duration_ms, size_bytes = excluded.size_bytes`;
     if (end !== null) await closeRecording(transaction, uuid, end.stoppedAt, end.detail);
   });
-}
-
-async function saveSegments(sql: Queries, recording: string, segments: readonly SegmentRow[]): Promise<void> {
-  for (const { index, startedAtMs, durationMs, sizeBytes } of segments)
-    await sql`
-      insert into recording_segments (recording_uuid, index, started_at, duration_ms, size_bytes)
-      values (${recording}, ${index}, ${new Date(startedAtMs)}, ${Math.round(durationMs)}, ${sizeBytes})
-      on conflict (recording_uuid, index) do update
-      set duration_ms = excluded.duration_ms, size_bytes = excluded.size_bytes`;
 }
 
 /** Updates a repaired file of a recording that has ended. */
@@ -134,20 +120,13 @@ const removeIfEmpty = (sql: Queries, uuid: string) => sql`
   delete from recordings where uuid = ${uuid} and stopped_at is not null
     and not exists (select from recording_segments where recording_uuid = recordings.uuid)`;
 
-interface Deletion {
-  readonly userUuid: string;
-  readonly uuid: string;
-  /** Of this machine. */
-  readonly nodeUuid: string;
-}
-
 /**
  * `removeFiles` is called first: the next start removes a row without files, but would restore files without a row. Rejects
  * with `recording_not_found`, or `recording_unavailable` while it is in progress or if its files are on another machine.
  */
 export async function deleteRecording(
   sql: Sql,
-  { userUuid, uuid, nodeUuid }: Deletion,
+  { userUuid, uuid, nodeUuid }: Pick<RecordingUpdate, "userUuid" | "uuid" | "nodeUuid">,
   removeFiles: () => Promise<void>,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
@@ -173,16 +152,10 @@ export const recordingNotFound = (uuid: string): ServiceError =>
   });
 
 /** A recording with files on the disk of this machine. */
-export interface KeptRecording {
-  readonly uuid: string;
+export interface KeptRecording extends Omit<RecordingRow, "createdAt" | "stoppedAt"> {
   readonly userUuid: string;
-  readonly sourceUuid: string;
-  readonly alias: string;
   readonly startedAt: Date;
   readonly stoppedAt: Date | null;
-  readonly detail: string | null;
-  /** By their index. */
-  readonly segments: readonly SegmentRow[];
 }
 
 interface RemovedSegment {
@@ -227,8 +200,8 @@ export async function removeOldRecordings(sql: Sql, nodeUuid: string, before: Da
 }
 
 /** Files that ended before, of recordings that continued: all but the last. */
-export async function removeOldSegments(sql: Sql, nodeUuid: string, before: Date): Promise<readonly RemovedSegment[]> {
-  return sql<RemovedSegment[]>`
+export const removeOldSegments = (sql: Sql, nodeUuid: string, before: Date): Promise<readonly RemovedSegment[]> =>
+  sql<RemovedSegment[]>`
     delete from recording_segments as segments using recordings
     where recordings.uuid = segments.recording_uuid and recordings.node_uuid = ${nodeUuid}
       and segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) < ${before}
@@ -236,7 +209,6 @@ export async function removeOldSegments(sql: Sql, nodeUuid: string, before: Date
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index)
     returning segments.recording_uuid, segments.index`;
-}
 
 interface OldestSegment extends RemovedSegment {
   readonly endedAt: Date;
@@ -245,16 +217,16 @@ interface OldestSegment extends RemovedSegment {
 
 /** On this machine, by user. */
 export async function readRecordedBytes(sql: Sql, nodeUuid: string): Promise<ReadonlyMap<string, number>> {
-  const rows = await sql<{ userUuid: string; bytes: string }[]>`
-    select user_uuid, sum(segments.size_bytes) as bytes
+  const rows = await sql<{ userUuid: string; bytes: number }[]>`
+    select user_uuid, sum(segments.size_bytes)::bigint as bytes
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
     where recordings.node_uuid = ${nodeUuid} group by user_uuid`;
-  return new Map(rows.map(({ userUuid, bytes }) => [userUuid, Number(bytes)]));
+  return new Map(rows.map(({ userUuid, bytes }) => [userUuid, bytes]));
 }
 
 /** Of one user; null if there is none but those being written. */
-export async function findOldestSegment(sql: Sql, nodeUuid: string, userUuid: string): Promise<OldestSegment | null> {
-  const [row] = await sql<OldestSegment[]>`
+export const findOldestSegment = (sql: Sql, nodeUuid: string, userUuid: string): Promise<OldestSegment | null> =>
+  firstOf(sql<OldestSegment[]>`
     select segments.recording_uuid, segments.index, segments.size_bytes,
       segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
@@ -262,9 +234,7 @@ export async function findOldestSegment(sql: Sql, nodeUuid: string, userUuid: st
       and (recordings.stopped_at is not null or exists (
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index))
-    order by ended_at, segments.index limit 1`;
-  return row === undefined ? null : { ...row, sizeBytes: Number(row.sizeBytes) };
-}
+    order by ended_at, segments.index limit 1`);
 
 /** With its recording, if that has ended and has no other files. */
 export async function removeSegment(sql: Sql, { recordingUuid, index }: RemovedSegment): Promise<void> {

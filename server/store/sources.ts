@@ -1,9 +1,9 @@
 /** Sources of a user, and the storage of uploads. Limits are checked under the user's lock. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Queries, Sql, TransactionSql } from "./client.ts";
+import { firstOf, type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
 import { isOutputPath, pathInUse } from "./hub-paths.ts";
-import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
+import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
 
 /** How telemetry of a source is received. */
@@ -49,20 +49,18 @@ export interface Registered {
 
 const columns = (sql: Queries) => sql`
   uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, loop,
-  ${isoTime(sql, sql`created_at`)} as created_at,
+  ${isoTime(sql, "created_at")} as created_at,
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
   ) as is_processing`;
 
-export async function listSources(sql: Sql, userUuid: string, request: PageRequest): Promise<Page<SourceRow>> {
-  const { place, fetch } = readPage(request);
-  const rows = await sql<SourceRow[]>`
-    select ${columns(sql)} from sources
-    where user_uuid = ${userUuid}
-    ${place === null ? sql`` : sql`and (sources.created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by sources.created_at desc, uuid desc limit ${fetch}`;
-  return cutPage(rows, request, (row) => row);
-}
+export const listSources = (sql: Sql, userUuid: string, request: PageRequest): Promise<Page<SourceRow>> =>
+  fetchPage(
+    sql,
+    request,
+    "sources.created_at",
+    (end) => sql<SourceRow[]>`select ${columns(sql)} from sources where user_uuid = ${userUuid} ${end}`,
+  );
 
 /** Rejects with `source_not_found`, also for sources of other users. */
 export async function findSource(sql: Queries, userUuid: string, uuid: string): Promise<SourceRow> {
@@ -72,11 +70,9 @@ export async function findSource(sql: Queries, userUuid: string, uuid: string): 
   return row;
 }
 
-export async function findIdentical(sql: Queries, userUuid: string, identity: Identity): Promise<SourceRow | null> {
-  const [row] = await sql<SourceRow[]>`
-    select ${columns(sql)} from sources where user_uuid = ${userUuid} and identity = ${sealIdentity(sql, identity)}`;
-  return row ?? null;
-}
+export const findIdentical = (sql: Queries, userUuid: string, identity: Identity): Promise<SourceRow | null> =>
+  firstOf(sql<SourceRow[]>`
+    select ${columns(sql)} from sources where user_uuid = ${userUuid} and identity = ${sealIdentity(sql, identity)}`);
 
 /** Returns an identical source if there is one. Rejects with `sources_limit_reached`. */
 export async function registerSource(
@@ -98,7 +94,7 @@ export async function registerSource(
   const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, identity } = source;
   const { fileName, fileBytes, durationMs, loop } = source;
   if (hubPath !== null && (await isOutputPath(sql, userUuid, hubPath))) throw pathInUse(hubPath, "an rtsp output");
-  const [row] = await sql<SourceRow[]>`
+  const row = await writtenRow(sql<SourceRow[]>`
     insert into sources
       (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms,
        loop, created_at)
@@ -106,8 +102,7 @@ export async function registerSource(
       (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${sql.typed.sealed(inputUrl)},
        ${sql.typed.sealed(telemetryCfg)}, ${hubPath}, ${sealIdentity(sql, identity)}, ${fileName}, ${fileBytes}, ${durationMs},
        ${loop}, clock_timestamp())
-    returning ${columns(sql)}`;
-  if (row === undefined) throw new Error("the source was not written");
+    returning ${columns(sql)}`);
   return { source: row, isNew: true };
 }
 

@@ -1,10 +1,10 @@
 /** Subscriptions to processes. They are deleted when the process has ended and its last notifications are stored. */
 import type { EventType, NotificationFormat } from "../../schemas/api/webhooks.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Queries, Sql, TransactionSql } from "./client.ts";
+import { type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
 import { closeDestination } from "./destinations.ts";
-import { cutPage, isoTime, type Page, type PageRequest, readPage } from "./page.ts";
-import type { Claim } from "./processes.ts";
+import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
 export interface SubscriptionRow {
@@ -29,7 +29,7 @@ export type NewSubscriptionRow = Omit<SubscriptionRow, "createdAt" | "sentCount"
 
 const columns = (sql: Queries) => sql`
   uuid, user_uuid, process_uuid, event_type, notification_url, auth_url, policy, format, secret, told_count as sent_count, next_at,
-  ${isoTime(sql, sql`created_at`)} as created_at`;
+  ${isoTime(sql, "created_at")} as created_at`;
 
 /** Rejects with `process_not_found`, `subscription_exists` and `subscriptions_limit_reached`, also when several run at once. */
 export async function insertSubscription(
@@ -39,7 +39,7 @@ export async function insertSubscription(
 ): Promise<SubscriptionRow> {
   const { userUuid, processUuid, eventType, notificationUrl } = row;
   await lockUser(sql, userUuid);
-  await expectActive(sql, userUuid, processUuid);
+  await expectActiveProcess(sql, userUuid, processUuid);
   const [same] = await sql<{ uuid: string }[]>`
     select uuid from subscriptions
     where process_uuid = ${processUuid} and event_type = ${eventType} and notification_url = ${sql.typed.sealed(notificationUrl)}`;
@@ -58,36 +58,24 @@ export async function insertSubscription(
     authUrl: sql.typed.sealed(row.authUrl),
     secret: sql.typed.sealed(row.secret),
   };
-  const [inserted] = await sql<SubscriptionRow[]>`
+  return writtenRow(sql<SubscriptionRow[]>`
     insert into subscriptions ${sql({ ...row, ...sealed, policy: sql.json({ ...row.policy }) })}
-    returning ${columns(sql)}`;
-  if (inserted === undefined) throw new Error("the new subscription was not returned");
-  return inserted;
-}
-
-/** Locks the process until the end of the transaction, so that it cannot end meanwhile. */
-async function expectActive(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
-  const [process] = await sql<{ state: string }[]>`
-    select state from processes where uuid = ${processUuid} and user_uuid = ${userUuid} for key share`;
-  if (process !== undefined && process.state !== "finished" && process.state !== "failed") return;
-  const found = process === undefined ? `no process ${processUuid}` : `the process ${processUuid} has ended`;
-  throw new ServiceError("process_not_found", { detail: `${found}; GET /processes lists the active ones` });
+    returning ${columns(sql)}`);
 }
 
 /** Newest first. */
-export async function listSubscriptions(
+export const listSubscriptions = (
   sql: Queries,
   processUuid: string,
   request: PageRequest = {},
-): Promise<Page<SubscriptionRow>> {
-  const { place, fetch } = readPage(request);
-  const rows = await sql<SubscriptionRow[]>`
-    select ${columns(sql)} from subscriptions
-    where process_uuid = ${processUuid}
-    ${place === null ? sql`` : sql`and (subscriptions.created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by subscriptions.created_at desc, uuid desc limit ${fetch}`;
-  return cutPage(rows, request, (row) => row);
-}
+): Promise<Page<SubscriptionRow>> =>
+  fetchPage(
+    sql,
+    request,
+    "subscriptions.created_at",
+    (end) =>
+      sql<SubscriptionRow[]>`select ${columns(sql)} from subscriptions where process_uuid = ${processUuid} ${end}`,
+  );
 
 /** Resolves with those that existed, in the order of their uuids, in which their destinations are locked. */
 export async function deleteSubscriptions(sql: Queries, uuids: readonly string[]): Promise<readonly string[]> {

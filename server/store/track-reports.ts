@@ -1,11 +1,10 @@
 /** Track reports: read in pages of bounded size, written once a track has ended, deleted. */
-
 import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
-import type { TrackSummary } from "../../schemas/track-report.ts";
 import { beginEntry, type EntryPatch, type EntryTrack, type KnownSpot } from "../../tracks/report-entry.ts";
-import type { Queries, Sql } from "./client.ts";
-import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
-import type { ProcessState } from "./processes.ts";
+import { firstOf, type Queries, type Sql } from "./client.ts";
+import { fetchPage, type Page, type PageRequest } from "./page.ts";
+import type { ProcessRow } from "./processes.ts";
+import { type SummaryRow, summaryColumns } from "./tracks.ts";
 
 export interface ReportPlace {
   readonly processUuid: string;
@@ -62,19 +61,13 @@ export async function readReportPage(
   }));
 }
 
-interface EntryRow extends Omit<TrackSummary, "confidence"> {
+interface EntryRow extends SummaryRow {
   readonly processUuid: string;
-  readonly best: number;
-  readonly mean: number;
-  readonly least: number;
   readonly firstSpot: KnownSpot | null;
   readonly lastSpot: KnownSpot | null;
 }
 
-const entryColumns = (sql: Queries) => sql`
-  process_uuid, track_id as id, class_id, class_name, round(extract(epoch from first_seen) * 1000)::bigint as first_seen_ms,
-  round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
-  mean_confidence as mean, least_confidence as least, box, is_live, first_spot, last_spot`;
+const entryColumns = (sql: Queries) => sql`${summaryColumns(sql)}, process_uuid, first_spot, last_spot`;
 
 /** These tracks, with their points in the window. */
 export async function readEntries(
@@ -155,51 +148,41 @@ export async function deleteReport(
       ).count;
 }
 
-export interface ReportedProcess {
-  readonly uuid: string;
-  readonly state: ProcessState;
-  readonly sourceUrl: string;
-  readonly hasTrackLogger: boolean;
+export interface ReportedProcess
+  extends Pick<
+    ProcessRow,
+    "uuid" | "state" | "sourceUrl" | "hasTrackLogger" | "createdAt" | "startedAt" | "finishedAt"
+  > {
   readonly reportDeletedAt: Date | null;
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
 }
 
 /** Null if the user has no such process. */
-export async function findReported(sql: Queries, userUuid: string, uuid: string): Promise<ReportedProcess | null> {
-  const [found] = await sql<ReportedProcess[]>`
+export const findReported = (sql: Queries, userUuid: string, uuid: string): Promise<ReportedProcess | null> =>
+  firstOf(sql<ReportedProcess[]>`
     select uuid, state, source_url, has_track_logger, report_deleted_at, created_at, started_at, finished_at
-    from processes where uuid = ${uuid} and user_uuid = ${userUuid}`;
-  return found ?? null;
-}
+    from processes where uuid = ${uuid} and user_uuid = ${userUuid}`);
 
-export interface TrackedRow {
-  readonly uuid: string;
-  readonly sourceUuid: string;
+export interface TrackedRow extends Pick<ProcessRow, "uuid" | "sourceUuid" | "createdAt" | "startedAt" | "finishedAt"> {
   /** Null: the source was deleted. */
   readonly alias: string | null;
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
   readonly trackCount: number;
   readonly enhancement: EnhancementStatus | null;
 }
 
 /** Processes with a report, newest first. */
-export async function listTracked(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<TrackedRow>> {
-  const { place, fetch } = readPage(request);
-  const fetched = await sql<TrackedRow[]>`
-    select processes.uuid, source_uuid, sources.alias, processes.created_at, started_at, finished_at,
-      (select count(*)::integer from tracks where process_uuid = processes.uuid) as track_count,
-      (select status from enhancements where process_uuid = processes.uuid) as enhancement
-    from (
-      select uuid, user_uuid, source_uuid, created_at, started_at, finished_at from processes
-      where user_uuid = ${userUuid} and has_track_logger and report_deleted_at is null
-        ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-      order by created_at desc, uuid desc limit ${fetch}
-    ) processes
-    left join sources on sources.uuid = source_uuid
-    order by processes.created_at desc, processes.uuid desc`;
-  return cutPage(fetched, request, ({ createdAt, uuid }) => ({ createdAt: createdAt.toISOString(), uuid }));
-}
+export const listTracked = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<TrackedRow>> =>
+  fetchPage(
+    sql,
+    request,
+    "processes.created_at",
+    (end) => sql<TrackedRow[]>`
+      select processes.uuid, source_uuid, sources.alias, processes.created_at, started_at, finished_at,
+        (select count(*)::integer from tracks where process_uuid = processes.uuid) as track_count,
+        (select status from enhancements where process_uuid = processes.uuid) as enhancement
+      from (
+        select uuid, user_uuid, source_uuid, created_at, started_at, finished_at from processes
+        where user_uuid = ${userUuid} and has_track_logger and report_deleted_at is null ${end}
+      ) processes
+      left join sources on sources.uuid = source_uuid
+      order by processes.created_at desc, processes.uuid desc`,
+  );

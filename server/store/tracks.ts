@@ -113,6 +113,13 @@ export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Pr
     where process_uuid = "processUuid" and track_id <= "lastTrackId" and is_live`;
 }
 
+export type SummaryRow = Omit<TrackSummary, "confidence"> & TrackSummary["confidence"];
+
+export const summaryColumns = (sql: Queries) => sql`
+  track_id as id, class_id, class_name, round(extract(epoch from first_seen) * 1000)::bigint as first_seen_ms,
+  round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
+  mean_confidence as mean, least_confidence as least, box, is_live`;
+
 /** By id, above `after`. */
 export async function readTracks(
   sql: Queries,
@@ -120,11 +127,8 @@ export async function readTracks(
   after: number,
   limit: number,
 ): Promise<readonly TrackSummary[]> {
-  const rows = await sql<(Omit<TrackSummary, "confidence"> & TrackSummary["confidence"])[]>`
-    select track_id as id, class_id, class_name, round(extract(epoch from first_seen) * 1000)::bigint as first_seen_ms,
-      round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
-      mean_confidence as mean, least_confidence as least, box, is_live
-    from tracks where process_uuid = ${processUuid} and track_id > ${after}
+  const rows = await sql<SummaryRow[]>`
+    select ${summaryColumns(sql)} from tracks where process_uuid = ${processUuid} and track_id > ${after}
     order by track_id limit ${limit}`;
   return rows.map(({ best, mean, least, ...row }) => ({ ...row, confidence: { best, mean, least } }));
 }
@@ -134,19 +138,16 @@ export interface PointPlace {
   readonly index: number;
 }
 
-interface PointRow extends PointPlace {
-  readonly timeMs: number;
-  readonly confidence: number;
+/** A flat row: the export of a long process reads millions of them. */
+interface PointRow
+  extends PointPlace,
+    Pick<TrackPoint, "timeMs" | "confidence">,
+    Omit<NonNullable<TrackPoint["spot"]>, "latitude"> {
+  readonly latitude: number | null;
   readonly boxLeft: number;
   readonly boxTop: number;
   readonly boxWidth: number;
   readonly boxHeight: number;
-  readonly latitude: number | null;
-  readonly longitude: number;
-  readonly altitude: number;
-  readonly errorM: number;
-  readonly speedMps: number | null;
-  readonly heading: number | null;
 }
 
 /** By track and index, after `after`, of tracks up to `lastTrackId`. */

@@ -12,7 +12,6 @@ import {
   findUserByName,
   listUsers,
   type NewUser,
-  readRemainingMs,
   readSubscription,
   revokeUser,
   toUser,
@@ -150,8 +149,8 @@ test("a master allocates pending minutes to itself and its children, all or noth
   await allocate(sql, { masterUuid: master.uuid, username: "giver", ms: 60_000 });
   const tooMuch = allocate(sql, { masterUuid: master.uuid, username: "taker", ms: 300_001 });
   await assert.rejects(tooMuch, refusedWith("minutes_not_pending"));
-  assert.equal(await readRemainingMs(sql, child.uuid), 240_000);
-  assert.equal(await readRemainingMs(sql, master.uuid), 60_000);
+  assert.equal((await readSubscription(sql, child.uuid))?.remainingMs, 240_000);
+  assert.equal((await readSubscription(sql, master.uuid))?.remainingMs, 60_000);
   assert.equal((await readSubscription(sql, master.uuid))?.pendingMs, 300_000);
 });
 

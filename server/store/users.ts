@@ -2,24 +2,14 @@
 import { ServiceError } from "../service-error.ts";
 import type { User, UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import type { Queries, Sql } from "./client.ts";
+import { firstOf, type Queries, type Sql } from "./client.ts";
 
-export interface UserRow {
-  readonly uuid: string;
-  readonly username: string;
-  readonly masterUuid: string | null;
-  readonly product: string;
+export interface UserRow extends Omit<User, "limits"> {
   /** The public part of the key. */
   readonly keyId: string;
   readonly keySha256: Buffer;
-  readonly hasTrackLogger: boolean;
-  readonly hasRecording: boolean;
-  readonly hasEnhancement: boolean;
-  readonly isGraphAuthor: boolean;
-  readonly isOperator: boolean;
   /** Only those that differ from the configuration. */
   readonly limits: Partial<UserLimits>;
-  readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly createdAt: Date;
   /** Null: unlimited. */
@@ -29,12 +19,6 @@ export interface UserRow {
 }
 
 export type NewUser = Omit<UserRow, "uuid" | "revokedAt" | "createdAt">;
-
-const COLUMNS = [
-  ...(["uuid", "username", "masterUuid", "product", "keyId", "keySha256", "limits", "expiresAt"] as const),
-  ...(["hasTrackLogger", "hasRecording", "hasEnhancement", "isGraphAuthor", "isOperator"] as const),
-  ...(["allocatedMs", "pendingMs"] as const),
-] as const;
 
 /** Why a user was not created: the name is in use (maybe by a revoked user), or the master is not a master or is revoked. */
 type UserRefusal = "username_taken" | "no_such_master";
@@ -57,13 +41,15 @@ export async function findHasRecording(sql: Queries, uuid: string): Promise<bool
   return found?.hasRecording ?? false;
 }
 
-/** Whether the owner of a process still has process recording, and is neither revoked nor expired. */
+/** For a query with the table users. */
+export const hasValidKey = (sql: Queries) => sql`users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
+
+/** Whether the owner of a process still has process recording and a valid key. */
 export async function mayRecord(sql: Queries, processUuid: string): Promise<boolean> {
-  const [row] = await sql`
+  const found = await sql`
     select from processes join users on users.uuid = user_uuid
-    where processes.uuid = ${processUuid} and users.has_recording
-      and users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
-  return row !== undefined;
+    where processes.uuid = ${processUuid} and users.has_recording and ${hasValidKey(sql)}`;
+  return found.length > 0;
 }
 
 /** Only if there are no users, revoked ones included. Of several servers that start at once, one creates it. */
@@ -75,31 +61,25 @@ export async function createFirstUser(sql: Sql, user: NewUser): Promise<UserRow 
   });
 }
 
-async function insertUser(sql: Queries, user: NewUser): Promise<UserRow | null> {
+function insertUser(sql: Queries, user: NewUser): Promise<UserRow | null> {
   const row = { ...user, uuid: newUuid(), limits: sql.json({ ...user.limits }) };
-  const [made] = await sql<UserRow[]>`
-    insert into users ${sql(row, ...COLUMNS)} on conflict (username) do nothing returning *`;
-  return made ?? null;
+  return firstOf(sql<UserRow[]>`
+    insert into users ${sql(row)} on conflict (username) do nothing returning *`);
 }
 
 /** Also of a revoked or expired key: the caller checks that. */
-export async function findUserByKeyId(sql: Queries, keyId: string): Promise<UserRow | null> {
-  const [found] = await sql<UserRow[]>`select * from users where key_id = ${keyId}`;
-  return found ?? null;
-}
+export const findUserByKeyId = (sql: Queries, keyId: string): Promise<UserRow | null> =>
+  firstOf(sql<UserRow[]>`select * from users where key_id = ${keyId}`);
 
-export async function findUserByName(sql: Queries, username: string): Promise<UserRow | null> {
-  const [found] = await sql<UserRow[]>`select * from users where username = ${username}`;
-  return found ?? null;
-}
+export const findUserByName = (sql: Queries, username: string): Promise<UserRow | null> =>
+  firstOf(sql<UserRow[]>`select * from users where username = ${username}`);
 
 /** Masters in the order of creation, each followed by its children. */
-export async function listUsers(sql: Queries): Promise<readonly UserRow[]> {
-  return sql<UserRow[]>`
+export const listUsers = (sql: Queries): Promise<readonly UserRow[]> =>
+  sql<UserRow[]>`
     select users.* from users left join users as masters on masters.uuid = users.master_uuid
     order by coalesce(masters.created_at, users.created_at), coalesce(masters.uuid, users.uuid),
       users.master_uuid nulls first, users.created_at, users.uuid`;
-}
 
 /** With the children of a master. Resolves with the users revoked now, this one first. */
 export async function revokeUser(sql: Sql, uuid: string): Promise<readonly UserRow[]> {
@@ -173,18 +153,10 @@ export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocatio
 
 /** `limits`: defaults, from the configuration. */
 export function toUser(row: UserRow, limits: UserLimits): User {
-  const { uuid, username, product, masterUuid } = row;
+  const { uuid, username, product, masterUuid, expiresAt } = row;
   const { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator } = row;
   const flags = { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator };
-  return {
-    uuid,
-    username,
-    product,
-    masterUuid,
-    ...flags,
-    limits: { ...limits, ...row.limits },
-    expiresAt: row.expiresAt,
-  };
+  return { uuid, username, product, masterUuid, ...flags, limits: { ...limits, ...row.limits }, expiresAt };
 }
 
 /** Serialises everything that counts against limits of this user until the end of the transaction. Locked before any row. */
@@ -232,21 +204,48 @@ const used = (sql: Queries) => sql`
   lateral (select coalesce(sum(running_ms), 0)::bigint as ms from usage where usage.user_uuid = users.uuid) as used`;
 
 /** Null if the user does not exist. */
-export async function readSubscription(sql: Queries, userUuid: string): Promise<Subscription | null> {
-  const [found] = await sql<Subscription[]>`
-    select ${subscriptionColumns(sql)} from users, ${used(sql)} where users.uuid = ${userUuid}`;
-  return found ?? null;
-}
+export const readSubscription = (sql: Queries, userUuid: string): Promise<Subscription | null> =>
+  firstOf(sql<Subscription[]>`
+    select ${subscriptionColumns(sql)} from users, ${used(sql)} where users.uuid = ${userUuid}`);
 
 /** Children of a master that are not revoked, by name. */
-export async function listChildSubscriptions(sql: Queries, masterUuid: string): Promise<readonly Subscription[]> {
-  return sql<Subscription[]>`
+export const listChildSubscriptions = (sql: Queries, masterUuid: string): Promise<readonly Subscription[]> =>
+  sql<Subscription[]>`
     select ${subscriptionColumns(sql)} from users, ${used(sql)}
     where users.master_uuid = ${masterUuid} and revoked_at is null order by username`;
+
+/** Whether a user may continue to run processes. */
+export interface Standing extends Pick<Subscription, "userUuid" | "remainingMs"> {
+  readonly isExpired: boolean;
+  readonly isRevoked: boolean;
 }
 
-/** Null: unlimited. 0 if the user does not exist. */
-export async function readRemainingMs(sql: Queries, userUuid: string): Promise<number | null> {
-  const subscription = await readSubscription(sql, userUuid);
-  return subscription === null ? 0 : subscription.remainingMs;
+/** Of users that exist. */
+export async function readStandings(sql: Queries, userUuids: readonly string[]): Promise<readonly Standing[]> {
+  if (userUuids.length === 0) return [];
+  return sql<Standing[]>`
+    select ${subscriptionColumns(sql)}, coalesce(expires_at <= now(), false) as is_expired,
+      revoked_at is not null as is_revoked
+    from users, ${used(sql)} where users.uuid in ${sql([...userUuids])}`;
+}
+
+/** Why this user's processes must stop; null when they may run. */
+export function findLimit({
+  remainingMs,
+  isExpired,
+  isRevoked,
+}: Omit<Standing, "userUuid">): { readonly code: string; readonly detail: string } | null {
+  if (isRevoked) return { code: "api_key_invalid", detail: "the key was revoked" };
+  if (isExpired) return { code: "api_key_expired", detail: "the key has expired" };
+  if (remainingMs !== null && remainingMs <= 0)
+    return { code: "usage_limit_reached", detail: "the minutes of this key are used up" };
+  return null;
+}
+
+/** Rejects with `usage_limit_reached`. */
+export async function expectMinutes(sql: Queries, userUuid: string): Promise<void> {
+  const [standing] = await readStandings(sql, [userUuid]);
+  const error = standing === undefined ? null : findLimit(standing);
+  if (error?.code === "usage_limit_reached")
+    throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; GET /user_info shows its minutes` });
 }

@@ -8,7 +8,7 @@ import { WebSocket } from "ws";
 import { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
-import { createApp } from "../api/app.ts";
+import { startApp } from "../api/app.ts";
 import { streamEndpoints } from "../api/streams.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -38,14 +38,13 @@ export async function openStage(
   };
   const processes = new StagedProcesses();
   const streams = new Streams({ config: config.streams, limits, processes, authenticate });
-  const app = createApp({
+  const running = await startApp({
     config,
     endpoints: streamEndpoints(streams, config.streams.viewers),
     authenticate,
     log: pino({ level: "silent" }),
     onUpgrade: streams.upgrade,
   });
-  const running = await app.listen();
   return {
     users,
     failures,

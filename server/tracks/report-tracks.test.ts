@@ -230,10 +230,11 @@ describe("what is kept of a report", () => {
     const uuid = await insertProcess(sql);
     const [owner] = await sql<[{ userUuid: string }]>`select user_uuid from processes where uuid = ${uuid}`;
     const files = [0, 1].map((index) => ({ index, path: "", sizeBytes: 1, modifiedAt: new Date(START_MS) }));
-    const [endpoint = assert.fail("no endpoint")] = trackedProcessEndpoints({
-      ...{ sql, recordings: { list: async () => files } },
-      signer: { sign: (resource) => `signed-${resource.split("/")[0]}` },
-    });
+    const [endpoint = assert.fail("no endpoint")] = trackedProcessEndpoints(
+      sql,
+      { list: async () => files },
+      { sign: (resource) => `signed-${resource.split("/")[0]}` },
+    );
     for (const [hasRecording, expected] of [
       [true, `https://here/process/${uuid}/recording/0?token=signed-process`],
       [false, null],
