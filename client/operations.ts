@@ -1921,7 +1921,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/branches" }, input, call);
   }
 
-  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, and `rtsp`, `rtmp`, `cot` for outputs) are rejected, as are params that name a resource on the server. */
+  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, `rtsp`, `rtmp`, `cot`) are rejected, as are params that name a resource on the server. */
   attachBranch(input: { process_uuid: string; body: NewBranch }, call?: Call): Promise<Branch> {
     return this.#send(
       { method: "POST", path: "/process/{process_uuid}/branches", bodyType: "application/json" },

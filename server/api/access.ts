@@ -6,7 +6,7 @@ import type { Authenticate } from "../keys/authenticate.ts";
 import { goingOn } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import type { ApiCall } from "./context.ts";
+import type { ApiCall, ApiMiddleware } from "./context.ts";
 import type { Access, AnyEndpoint } from "./endpoint.ts";
 
 /** Whether the token is valid for a resource: `source/<uuid>`. */
@@ -28,8 +28,16 @@ export class AccessControl {
     this.#requestsPerKey = requests_per_key;
   }
 
+  /** Middleware of the requests to an endpoint. */
+  admitTo(endpoint: AnyEndpoint): ApiMiddleware {
+    return async ({ env: { call } }, next) => {
+      await this.#admit(endpoint, call);
+      await next();
+    };
+  }
+
   /** Sets the user of the call, unless no key is needed or the URL is signed, and counts against the limits of the key. */
-  async admit(endpoint: AnyEndpoint, call: ApiCall): Promise<void> {
+  async #admit(endpoint: AnyEndpoint, call: ApiCall): Promise<void> {
     const access: Access = endpoint.access;
     if (access === "none" || (access === "signed" && this.#hasSignature(endpoint, call))) return;
     const { headers, search } = call;

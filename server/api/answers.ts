@@ -5,11 +5,9 @@ import type { Context, ErrorHandler, Handler } from "hono";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
-import type { AccessControl } from "./access.ts";
 import { hasBody } from "./connections.ts";
-import type { ApiCall, ApiEnv } from "./context.ts";
+import type { ApiCall, ApiEnv, ApiMiddleware } from "./context.ts";
 import { type AnyEndpoint, type JsonAnswer, SHARED_ERRORS } from "./endpoint.ts";
-import { type InputDeps, readInput } from "./input.ts";
 import type { KeptAnswers, SentAnswer } from "./kept-answers.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 
@@ -22,27 +20,27 @@ export const shuttingDown = (): ServiceError =>
     retryAfterSeconds: 5,
   });
 
-interface RouteDeps {
-  readonly access: AccessControl;
-  readonly input: InputDeps;
-  readonly kept: KeptAnswers;
-  /** Answers are compared with their schemas. */
-  readonly isChecked: boolean;
-}
-
-/** Answers the requests of one route: parameters, key, limits, input, endpoint. */
-export function answerRoute(route: Route, path: RoutePath, { access, input, kept, isChecked }: RouteDeps) {
-  const { endpoint } = route;
-  return async (context: Context<ApiEnv>): Promise<Response> => {
+/** Sets route and parameters of the call. */
+export function matchParams(route: Route, path: RoutePath): ApiMiddleware {
+  return (context, next) => {
     const { call } = context.env;
     call.route = path.template;
     const params = readParams(route, valuesOf(context, path));
     // A value that does not match its schema means that the path does not exist.
     if (params === null) throw pathNotFound();
-    call.endpoint = endpoint;
+    call.endpoint = route.endpoint;
     call.params = params;
-    await access.admit(endpoint, call);
-    await readInput(route, call, input);
+    return next();
+  };
+}
+
+/**
+ * Sends the kept answer if it is still current, else that of the endpoint. `isChecked`: answers are compared with their
+ * schemas.
+ */
+export function callEndpoint(route: Route, kept: KeptAnswers, isChecked: boolean): Handler<ApiEnv> {
+  const { endpoint } = route;
+  return async ({ env: { call } }) => {
     const version = await endpoint.version?.(call);
     const key = version === undefined ? "" : keyOf(endpoint, call);
     const known = version === undefined ? null : kept.find(key, version);

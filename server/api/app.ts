@@ -14,12 +14,13 @@ import { problemResponse, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
 import { AccessControl, type IsSigned } from "./access.ts";
-import { answerError, answerOtherMethods, answerRoute, pathNotFound, shuttingDown } from "./answers.ts";
+import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
 import { type ConnectionLimits, Connections, LIMITS } from "./connections.ts";
 import { ApiCall, type ApiEnv, ClientAddresses, logAccess, readRequestId } from "./context.ts";
 import { cors } from "./cors.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { createHttpServer, findHeadFault, listen, runUpgrade } from "./http-server.ts";
+import { validateInput } from "./input.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath } from "./routes.ts";
@@ -68,12 +69,8 @@ export async function startApp({
   const addresses = new ClientAddresses(http.trusted_proxies, config.public_url);
   const scheduler = new RequestScheduler();
   const isChecked = http.check_answers;
-  const deps = {
-    access: new AccessControl(authenticate, isSigned, http),
-    input: { http, scheduler },
-    kept: new KeptAnswers(),
-    isChecked,
-  };
+  const access = new AccessControl(authenticate, isSigned, http);
+  const kept = new KeptAnswers();
   let isShuttingDown = false;
 
   // A trailing slash means the same path: clients that join URLs may add one.
@@ -87,7 +84,14 @@ export async function startApp({
   });
   for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
     for (const route of path.routes.values())
-      hono.on(route.endpoint.method, path.pattern, answerRoute(route, path, deps));
+      hono.on(
+        route.endpoint.method,
+        path.pattern,
+        matchParams(route, path),
+        access.admitTo(route.endpoint),
+        validateInput(route, { http, scheduler }),
+        callEndpoint(route, kept, isChecked),
+      );
     hono.all(path.pattern, answerOtherMethods(path));
   }
   hono.notFound(() => {

@@ -26,6 +26,7 @@ import type { GraphLibrary } from "../graphs/library.ts";
 import { expectInside } from "../graphs/live-properties.ts";
 import { showElement, showElements, showFaults, showGraph, showSummary } from "../graphs/records.ts";
 import { describeState } from "../outputs/describe-output.ts";
+import { SERVICE_SLOTS } from "../processes/commands.ts";
 import type { BranchState, Processes } from "../processes/processes.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
@@ -216,8 +217,7 @@ export function branchEndpoints(
     }),
     define("POST", "/process/{process_uuid}/branches", "attachBranch", {
       summary: "Attach a slot of the graph to a running process",
-      description:
-        "A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, and `rtsp`, `rtmp`, `cot` for outputs) are rejected, as are params that name a resource on the server.",
+      description: `A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (${SERVICE_SLOTS.map((slot) => `\`${slot}\``).join(", ")}) are rejected, as are params that name a resource on the server.`,
       body: NewBranch,
       answers: { 201: { description: "Attached.", schema: BranchRecord } },
       errors: ["process_not_found", "wrong_state", "graph_lacks", "outputs_limit_reached", "pipeline_failed"],

@@ -8,7 +8,7 @@ import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { type InputFault, invalidInput, MAX_FAULTS, ServiceError } from "../service-error.ts";
 import type { Check } from "../validation.ts";
-import type { ApiCall } from "./context.ts";
+import type { ApiCall, ApiMiddleware } from "./context.ts";
 import type { RequestScheduler } from "./request-scheduler.ts";
 import type { Route } from "./routes.ts";
 
@@ -18,14 +18,17 @@ export interface InputDeps {
 }
 
 /** Sets query and body of the call. Reports all faults of both together. */
-export async function readInput(route: Route, call: ApiCall, deps: InputDeps): Promise<void> {
+export function validateInput(route: Route, deps: InputDeps): ApiMiddleware {
   const { endpoint, checkQuery, checkBody } = route;
-  const query = checkQuery === null ? NOTHING : readQuery(call.search, endpoint.query, checkQuery);
-  const body = checkBody === null ? NOTHING : await readBody(call, route, checkBody, deps);
-  const faults = [...query.faults, ...body.faults];
-  if (faults.length > 0) throw invalidInput(faults);
-  call.query = query.value ?? {};
-  call.body = body.value;
+  return async ({ env: { call } }, next) => {
+    const query = checkQuery === null ? NOTHING : readQuery(call.search, endpoint.query, checkQuery);
+    const body = checkBody === null ? NOTHING : await readBody(call, route, checkBody, deps);
+    const faults = [...query.faults, ...body.faults];
+    if (faults.length > 0) throw invalidInput(faults);
+    call.query = query.value ?? {};
+    call.body = body.value;
+    await next();
+  };
 }
 
 interface Checked {

@@ -14,6 +14,7 @@ import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fi
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 import { checkEdges, keepShown, measureLikeness, Viewer } from "./live-view.fixture.ts";
 
@@ -281,7 +282,11 @@ step(
   async (context) => {
     const viewer = new Viewer(service, processUuid());
     context.after(() => viewer.stop());
-    await page.waitForSelector("canvas[data-timestamp]");
+    // The page may show frames from before the second viewer connected.
+    const first = await poll("a message", () => viewer.messages.keys().next().value ?? null);
+    await page.waitForFunction(
+      `document.querySelector("canvas[data-timestamp]")?.dataset.timestamp > ${JSON.stringify(first)}`,
+    );
     const shown = await keepShown(page, FRAMES);
     const pictures = [...viewer.pictures.values()];
     const total = { boxes: 0, seen: 0, right: 0, own: 0, foreign: 0 };
