@@ -284,9 +284,8 @@ step(
     context.after(() => viewer.stop());
     // The page may show frames from before the second viewer connected.
     const first = await poll("a message", () => viewer.messages.keys().next().value ?? null);
-    await page.waitForFunction(
-      `document.querySelector("canvas[data-timestamp]")?.dataset.timestamp > ${JSON.stringify(first)}`,
-    );
+    const canvas = page.locator("canvas[data-timestamp]");
+    await poll("a later frame", async () => ((await canvas.getAttribute("data-timestamp")) ?? "") > first);
     const shown = await keepShown(page, FRAMES);
     const pictures = [...viewer.pictures.values()];
     const total = { boxes: 0, seen: 0, right: 0, own: 0, foreign: 0 };
