@@ -80,7 +80,7 @@ export function pick({ boxes, scores, classIds }: Candidates, indices: ArrayLike
   };
   for (let i = 0; i < count; i++) {
     const index = indices[i] ?? 0;
-    picked.boxes.set(boxes.subarray(4 * index, 4 * index + 4), 4 * i);
+    for (let to = 4 * i, from = 4 * index; to < 4 * i + 4; to++, from++) picked.boxes[to] = boxes[from] as number;
     picked.scores[i] = scores[index] ?? 0;
     picked.classIds[i] = classIds[index] ?? 0;
   }
@@ -109,8 +109,11 @@ export const scaleOf = (units: BoxUnits, { width, height }: Size): Scale =>
 const addEdges =
   (left: number, top: number, right: number, bottom: number): AddBox =>
   (list, data, at, { x, y }, score, classId) => {
-    const value = (offset: number): number => data[at + offset] as number;
-    list.add(value(left) * x, value(top) * y, value(right) * x, value(bottom) * y, score, classId);
+    const l = (data[at + left] as number) * x;
+    const t = (data[at + top] as number) * y;
+    const r = (data[at + right] as number) * x;
+    const b = (data[at + bottom] as number) * y;
+    list.add(l, t, r, b, score, classId);
   };
 
 export const BOX_ORDERS: Readonly<Record<BoxOrder, AddBox>> = {

@@ -61,14 +61,19 @@ export function decodeListed(tensors: ListedTensors, { order, scale, labels }: L
     const { data: scores } = readFloats(outputs, tensors.scores.name, [...batch, listed]);
     const { data: classes } = readTensor(outputs, tensors.classes.name, [...batch, listed]);
     const valid = tensors.count === undefined ? listed : Number(outputs[tensors.count.name]?.data[0] ?? listed);
+    const ids = classes instanceof BigInt64Array ? lowWords(classes) : null;
     for (let i = 0; i < Math.min(listed, valid); i++) {
       const score = scores[i] as number;
       if (!(score >= minimum)) continue;
-      const label = labels[Number(classes[i])] ?? -1;
+      const label = labels[ids === null ? Number(classes[i]) : (ids[2 * i] as number)] ?? -1;
       if (label >= 0) addBox(list, boxes, 4 * i, scale, score, label);
     }
   });
 }
+
+/** Of little-endian 64-bit numbers that fit in 32 bits: each BigInt would be an allocation. */
+const lowWords = ({ buffer, byteOffset, length }: BigInt64Array): Int32Array =>
+  new Int32Array(buffer, byteOffset, 2 * length);
 
 /** Length of a row of `decodeRows`. */
 export const ROW = 6;

@@ -14,19 +14,6 @@ export function rank(scores: Float32Array): Uint32Array {
   return order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 }
 
-/** Area of the intersection in square pixels. */
-function intersect(boxes: Float32Array, a: number, b: number): number {
-  const at = 4 * a;
-  const bt = 4 * b;
-  const width =
-    Math.min(boxes[at + 2] as number, boxes[bt + 2] as number) - Math.max(boxes[at] as number, boxes[bt] as number);
-  if (width <= 0) return 0;
-  const height =
-    Math.min(boxes[at + 3] as number, boxes[bt + 3] as number) -
-    Math.max(boxes[at + 1] as number, boxes[bt + 1] as number);
-  return height <= 0 ? 0 : width * height;
-}
-
 export function areaOf(boxes: Float32Array, index: number): number {
   const at = 4 * index;
   return ((boxes[at + 2] as number) - (boxes[at] as number)) * ((boxes[at + 3] as number) - (boxes[at + 1] as number));
@@ -59,12 +46,25 @@ export function suppress(candidates: Candidates, { overlap, limit, isFoundOften 
     const index = order[i] as number;
     const classId = classIds[index] as number;
     const area = areaOf(boxes, index);
+    const at = 4 * index;
+    const left = boxes[at] as number;
+    const top = boxes[at + 1] as number;
+    const right = boxes[at + 2] as number;
+    const bottom = boxes[at + 3] as number;
     let group = -1;
     let most = overlap;
+    // The hot loop: most pairs are apart, which comparisons find faster than an intersection.
     for (let link = latest.get(classId) ?? -1; link >= 0; link = before[link] as number) {
-      const other = kept[link] as number;
-      const shared = intersect(boxes, index, other);
-      if (shared === 0) continue;
+      const other = 4 * (kept[link] as number);
+      const otherLeft = boxes[other] as number;
+      const otherRight = boxes[other + 2] as number;
+      if (otherLeft >= right || otherRight <= left) continue;
+      const otherTop = boxes[other + 1] as number;
+      const otherBottom = boxes[other + 3] as number;
+      if (otherTop >= bottom || otherBottom <= top) continue;
+      const width = (right < otherRight ? right : otherRight) - (left > otherLeft ? left : otherLeft);
+      const height = (bottom < otherBottom ? bottom : otherBottom) - (top > otherTop ? top : otherTop);
+      const shared = width * height;
       const share = shared / (area + (areas[link] as number) - shared);
       if (share <= most) continue;
       most = share;
