@@ -11,9 +11,9 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
 /**
  * These only run in full: with small counts they would repeat what is tested elsewhere. `media`: server/media and
  * test/soak/faults.soak.ts kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
- * test/flight.
+ * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses.
  */
-const ONLY_IN_FULL = ["media", "notices", "flight"].map((name) => join("test/soak", name + SOAK_ENDING));
+const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz"].map((name) => join("test/soak", name + SOAK_ENDING));
 
 /**
  * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the
@@ -35,7 +35,6 @@ const SLOWEST = [
   "test/api/tracks.test.ts",
   "test/golden/detect.test.ts",
   "graphs/runtime/runner/runner.test.ts",
-  "test/soak/fuzz.soak.ts",
   "test/api/client.test.ts",
   "test/api/alerts.test.ts",
 ];
