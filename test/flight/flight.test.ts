@@ -83,7 +83,9 @@ describe("a flight through the running service", { skip: noModel }, () => {
     t.diagnostic(`latest: ${summarize(latest)}`);
     t.diagnostic(`time offset of samples: ${telemetry?.offset_ms} ms; plot: ${plot}`);
     assert.ok(medianOf(joined) < MEDIAN_M, `${medianOf(joined)} m`);
-    assert.ok(medianOf(latest) > LEAST_RATIO * medianOf(joined), `${medianOf(latest)} m against ${medianOf(joined)} m`);
+    // Not the medians: the error grows with the age of the sample, so half of the frames hardly suffer.
+    const [worse, better] = [latest, joined].map((findings) => quantile(errorsOf(findings), 0.9)) as [number, number];
+    assert.ok(worse > LEAST_RATIO * better, `nine of ten within ${worse} m against ${better} m`);
   });
 
   test("a broker that is killed and restarted during the flight only loses the positions in between", async (t) => {
