@@ -3,10 +3,9 @@ import { loadConfig } from "../../server/config/load.ts";
 import type { Log } from "../../server/log/log.ts";
 import type { RunningServer } from "../../server/main.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals } from "../command.ts";
+import { onStopSignal } from "../run/interrupt.ts";
 import { announceHint, announceKey, announceReady, showDemo } from "../serve/announce.ts";
 import type { Terminal } from "../terminal.ts";
-
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export default {
   name: "serve",
@@ -83,11 +82,10 @@ function onStopSignals({ logger, closeNow }: Log): Ending {
       abort.abort(new Error("stop requested"));
       resolve(code);
     };
-    for (const signal of SIGNALS)
-      process.on(signal, () => {
-        logger.info({ signal }, abort.signal.aborted ? "second stop signal received" : "stop signal received");
-        end(abort.signal.aborted ? 128 + constants.signals[signal] : EXIT.ok);
-      });
+    onStopSignal((signal) => {
+      logger.info({ signal }, abort.signal.aborted ? "second stop signal received" : "stop signal received");
+      end(abort.signal.aborted ? 128 + constants.signals[signal] : EXIT.ok);
+    });
     process.on("uncaughtException", (error) => {
       logger.fatal({ err: error }, "uncaught exception: the service stops");
       end(EXIT.failed);
