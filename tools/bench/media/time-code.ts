@@ -98,6 +98,8 @@ export interface TimeCodePublisher {
 /** Frames queued for the encoder; further frames are skipped. */
 const WAITING_FRAMES = 2;
 const KEPT_CHARACTERS = 2000;
+/** Between two frames. */
+const LEAST_SECONDS = 0.004;
 
 /** Publishes raw frames with a time code, encoded by ffmpeg. */
 export function publishTimeCode(options: TimeCodeOptions): TimeCodePublisher {
@@ -161,6 +163,8 @@ function listArguments(options: TimeCodeOptions & { width: number; height: numbe
     ...["-use_wallclock_as_timestamps", "1"],
     ...["-f", "rawvideo", "-pixel_format", "yuv420p", "-video_size", `${width}x${height}`],
     ...["-framerate", "1000", "-i", "pipe:0", ...(hasSound ? sound : [])],
+    // Frames that ffmpeg was late to read have the same time: B-frames among them would have no order.
+    ...["-vf", `setpts=if(isnan(PREV_OUTPTS)\\,PTS\\,max(PTS\\,PREV_OUTPTS+${LEAST_SECONDS}/TB))`],
     ...["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-x264-params", `fps=${framesPerSecond}`],
     ...["-c:v", "libx264", "-preset", "ultrafast", ...(bFrames === 0 ? ["-tune", "zerolatency"] : [])],
     ...["-bf", String(bFrames), "-g", String(Math.round(framesPerSecond * keySeconds)), "-flush_packets", "1"],
