@@ -69,6 +69,9 @@ export const ERRORS = {
   demo_unavailable: { status: 503, title: "The demo is unavailable" },
   console_not_built: { status: 503, title: "The console is not built" },
   shutting_down: { status: 503, title: "The service is shutting down" },
+  capacity_exhausted: { status: 503, title: "No node has room for another process" },
+  node_unavailable: { status: 503, title: "The node of this process cannot be reached" },
+  node_not_found: { status: 404, title: "There is no such node" },
   disk_full: { status: 507, title: "The disk is full" },
 } as const satisfies Readonly<Record<string, { status: number; title: string }>>;
 

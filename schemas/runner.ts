@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const RUNNER_PROTOCOL = 2;
+export const RUNNER_PROTOCOL = 3;
 /** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
@@ -12,6 +12,8 @@ const Properties = Type.Record(Type.String(), Type.Unknown());
 
 /** A fault detaches the branch and is reported as `attachment` with status `failed`; otherwise a fault ends the run. */
 const isExpendable = Type.Optional(Type.Boolean());
+/** It sends to the outside: detached while the lease of the node has ended. */
+const isExternal = Type.Optional(Type.Boolean());
 
 export const RunnerJob = Type.Object({
   uuid: Type.String(),
@@ -39,7 +41,11 @@ export const RunnerJob = Type.Object({
   /** Properties by node that apply from the first frame on; `set` changes them later. */
   live: Type.Optional(Type.Record(Type.String(), Properties)),
   /** Slots to attach before the first frame. */
-  attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable })),
+  attach: Type.Array(
+    Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable, isExternal }),
+  ),
+  /** End of the lease by the monotonic clock of the machine; `lease` extends it. Default: it never ends. */
+  leaseUntilMs: Type.Optional(Type.Number()),
   /** For live sources: how long to reconnect after a loss. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
 });
@@ -60,7 +66,7 @@ export const RunnerRequest = Type.Union([
   /** Sends EOS, drains, closes, exits with 0. */
   request("stop", {}),
   /** `attachment` identifies it in `detach` and in events. */
-  request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties, isExpendable }),
+  request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties, isExpendable, isExternal }),
   request("detach", { attachment: Type.String() }),
   /**
    * Properties by node, and parameters of the graph with all properties that use them; atomic. The
@@ -73,6 +79,8 @@ export const RunnerRequest = Type.Union([
   }),
   /** A message for elements, such as telemetry. The result is the number of elements that listen to the channel. */
   request("deliver", { channel: Type.String(), message: Properties }),
+  /** No reply. The node owns the process until then, by the monotonic clock of the machine. */
+  Type.Object({ type: Type.Literal("lease"), untilMs: Type.Number() }),
 ]);
 export type RunnerRequest = Static<typeof RunnerRequest>;
 

@@ -22,6 +22,7 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { ClusterNode } from "./cluster/node.ts";
 import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -43,7 +44,6 @@ import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
-import { joinNodes } from "./store/nodes.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
@@ -120,7 +120,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("confinement", SPARE_MS, () => confinement.close());
   const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
   shutDown.add("folders of runners", SPARE_MS, () => folders.close());
-  const node = await joinNodes(sql, log);
+  // A private database is nobody else's.
+  const isAlone = config.database.url === null;
+  const node = await ClusterNode.join({ sql, log: partOf(log, "cluster"), isAlone });
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
   const nodeUuid = node.uuid;
@@ -142,7 +144,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   // Below the processes: what they tell at their end is kept.
   const outbox = await Outbox.open({
     ...{ sql, config, log: partOf(log, "delivery"), nodeUuid, softwareVersion },
-    isAlone: config.database.url === null,
+    isAlone,
   });
   shutDown.add("delivery", SPARE_MS * 4, () => outbox.close());
   const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
@@ -157,10 +159,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const webhooks = new Webhooks({ sql, config, log: partOf(log, "webhooks"), delivery: outbox });
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, confinement, folders, metrics },
+    ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks],
-    // A private database is nobody else's.
-    isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
@@ -173,7 +173,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("processes", PROCESS_LIMITS.stopMs * 2 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
     ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry, confinement },
-    isAlone: config.database.url === null,
+    isAlone,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
   const demo = new Demo({

@@ -128,6 +128,11 @@ export class Alerts {
     await withTimeout(APPLY_MS, applied);
   }
 
+  /** Resolves when all events are stored. */
+  flush(): Promise<void> {
+    return this.#writer.batches.idle();
+  }
+
   /** After the processes have ended: their last events are still stored. */
   async close(): Promise<void> {
     await withTimeout(CLOSE_MS, Promise.all([this.#refreshing.close(), this.#sweeping.close()]));
@@ -245,7 +250,7 @@ export interface AlertWriterDeps {
 export interface QueuedEvent extends SizedItem {
   readonly id: string;
   readonly event: AlertEvent;
-  readonly process: Pick<Process, "row" | "tell">;
+  readonly process: Pick<Process, "row" | "fence" | "tell">;
 }
 
 export interface AlertNumbers {
@@ -312,12 +317,14 @@ export class AlertWriter {
   async #write(batch: readonly QueuedEvent[]): Promise<void> {
     const { sql, delivery } = this.#deps;
     const stored = await sql.begin(async (transaction) => {
-      const pairs = batch.map(({ event, process }) => ({ processUuid: process.row.uuid, alertUuid: event.alert }));
+      const pairs = batch.map(({ event, process: { row, fence } }) => ({
+        ...{ process: { uuid: row.uuid, fence }, alertUuid: event.alert },
+      }));
       const receivers = await findReceivers(transaction, pairs);
       const notices = batch.flatMap(({ id, event, process }) => {
         const { uuid: processUuid, sourceUuid } = process.row;
         const found = receivers.get(`${processUuid} ${event.alert}`);
-        // The alert has been deleted.
+        // The alert has been deleted, or another node has the process.
         if (found === undefined) return [];
         const notice = describeEvent(event, { id, alias: found.alias, processUuid, sourceUuid });
         return [{ notice, process, output: found.output }];

@@ -29,11 +29,11 @@ afterEach(async () => {
 });
 
 function eventOf(processUuid: string, alertUuid: string, id: string, sent: string[] = []): QueuedEvent {
-  const { row } = service.stage.supervisor.held(processUuid) ?? assert.fail();
+  const { row, fence } = service.stage.supervisor.held(processUuid) ?? assert.fail();
   const event = { alert: alertUuid, type: "flow-control", timeMs: Date.now(), event: "triggered" as const };
   return {
     ...{ id, owner: processUuid, bytes: 100, event: { ...event, tracks: [], data: {} } },
-    process: { row, tell: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
+    process: { row, fence, tell: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
   };
 }
 

@@ -17,7 +17,7 @@ import { createKey, type KeyOrder } from "../keys/keys.ts";
 import { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
-import { renewNode } from "../store/nodes.ts";
+import { addNode } from "../store/nodes.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import { type MediaServer, type MediaServerDeps, openMedia } from "./open-media.ts";
 import { spawnPublisher } from "./publisher.fixture.ts";
@@ -92,7 +92,7 @@ export class MediaService {
     const database = await testDatabase();
     const { sql } = database;
     const nodeUuid = newUuid();
-    await renewNode(sql, nodeUuid);
+    await addNode(sql, nodeUuid);
     const needs = { sql, config, log: silentLog, nodeUuid };
     const server = await openMedia({ ...needs, hubEntry: HUB_ENTRY, ...more });
     const { hub: media, signer } = server;

@@ -172,7 +172,7 @@ test("a looped file is played from its start after a restart, and loses no frame
 
 test("resumes the processes of a server that does not renew its lease, which loses them for good", async () => {
   // The first one does not renew, as if its machine hung.
-  const first = await stage({ limits: { leaseSeconds: 1200, renewMs: 600_000 } });
+  const first = await stage({ lease: { leaseSeconds: 1200, renewMs: 600_000 }, isAlone: false });
   const { user, sourceUuid } = first;
   const uuid = await first.start();
   const track = await highestTrack(first, uuid);
@@ -180,9 +180,9 @@ test("resumes the processes of a server that does not renew its lease, which los
   const fences = async () =>
     (await database.sql`select fence from usage where process_uuid = ${uuid} order by fence`).map(({ fence }) => fence);
   while ((await fences()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  const second = await stage({ user, sourceUuid, isAlone: false, lease: { leaseSeconds: 1 } });
   assert.equal(second.supervisor.held(uuid), null);
-  await database.sql`update processes set lease_until = now() where uuid = ${uuid}`;
+  await database.sql`update nodes set lease_until = now() where uuid = ${first.node.uuid}`;
   while (second.supervisor.held(uuid) === null) await new Promise((resolve) => setTimeout(resolve, 20));
   await second.reach(uuid, "running");
   assert.ok(Number((await second.inside(uuid)).job.firstTrackId) > track + 100);

@@ -173,7 +173,7 @@ const firstState = ({ outputUuid, type }: AttachedOutput): OutputState => {
 };
 
 const attachmentOf = ({ output, route }: Entry): Attachment | null =>
-  route === null ? null : { id: output.outputUuid, slot: output.type, params: route.params };
+  route === null ? null : { id: output.outputUuid, slot: output.type, params: route.params, isExternal: true };
 
 const statusOf = ({ status, detail, framesSent, framesDropped }: AttachmentReport): AttachmentStatus => ({
   ...{ status, framesSent, framesDropped },
@@ -258,5 +258,5 @@ export class ProcessBranches {
 
 /** Expendable: a fault in it removes the branch and does not end the runner. */
 const branchAttachment = ({ uuid: id, slot, params }: BranchRow): Attachment => ({
-  ...{ id, slot, params, isExpendable: true },
+  ...{ id, slot, params, isExpendable: true, isExternal: true },
 });

@@ -8,7 +8,8 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
-import { type RequestLimit, sleep, unlessAborted } from "../async/timing.ts";
+import { type RequestLimit, sleep, unlessAborted, withTimeout } from "../async/timing.ts";
+import type { ClusterNode } from "../cluster/node.ts";
 import type { AlertNode, GraphOrder } from "../graphs/library.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
 import { SourceLocator } from "../sources/sources.ts";
@@ -37,12 +38,10 @@ export interface ProcessDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly log: Logger;
-  /** Of this node, new with every start of the server. */
-  readonly nodeUuid: string;
-  /** No other server can use this database: earlier owners of processes have ended. */
-  readonly isAlone: boolean;
+  readonly node: ClusterNode;
   readonly limits: ProcessLimits;
   readonly pool: RunnerPool;
+  readonly listeners?: readonly ProcessListener[] | undefined;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
   /** Rejects with `graph_not_found`, or with `invalid_input` when the graph does not accept the values. */
@@ -52,6 +51,13 @@ export interface ProcessDeps {
    * `locate` finds its current address when it is launched.
    */
   resolveInput(userUuid: string, sourceUuid: string, options?: { readonly isResumed: boolean }): Promise<FirstInput>;
+}
+
+/** Follows every process of this node from its beginning: tracks, alerts, webhooks. */
+export interface ProcessListener {
+  follow(process: Process): void;
+  /** Resolves when everything so far is stored. Rejects, or waits, while the database is unreachable. */
+  flush(): Promise<void>;
 }
 
 export interface ProcessOptions extends ProcessOffers, AttachmentsOptions {
@@ -207,6 +213,11 @@ export class Process {
     this.#interrupt();
   }
 
+  /** Its runner silences its outputs by itself when this time is over; null: never. */
+  extendLease(untilMs: number | null): void {
+    if (untilMs !== null) this.#link.runner?.extendLease(untilMs);
+  }
+
   /** The listener receives the current state first. Returns a function that unsubscribes. */
   follow(listener: (notice: ProcessNotice) => void): () => void {
     return this.record.follow(listener);
@@ -287,6 +298,7 @@ export class Process {
   #makeJob(sourceUri: string): RunnerJob {
     const { uuid, sourceUrl, graph, graphText } = this.row;
     const { params, positionNs, startedAt, trackIds } = this.record;
+    const { validUntilMs } = this.#deps.node;
     const sourceAddresses = this.#input.addresses?.() ?? [];
     return {
       ...{ uuid, graph, graphText, params, sourceUri, sourceLabel: sourceUrl },
@@ -296,6 +308,7 @@ export class Process {
       ...(startedAt !== null && { epochMs: startedAt.getTime() }),
       firstTrackId: trackIds.next,
       ...this.attachments.beginRun(),
+      ...(validUntilMs !== null && { leaseUntilMs: validUntilMs }),
       giveUpSeconds: this.#deps.limits.giveUpMs / 1000,
     };
   }
@@ -404,9 +417,19 @@ export class Process {
   /** It continues elsewhere, or later. */
   async #release(state: "halting" | "lost"): Promise<void> {
     this.#close();
-    if (state === "halting") await this.record.release();
+    if (state === "halting") {
+      await this.#flush();
+      await this.record.release();
+    }
     this.#machine.apply("release");
     this.#settle();
+  }
+
+  /** What it has reported is stored while it is still its owner: later writes would be rejected. */
+  async #flush(): Promise<void> {
+    const { node, listeners = [], limits } = this.#deps;
+    if (node.isAlone) return;
+    await withTimeout(limits.saveMs, Promise.allSettled(listeners.map((listener) => listener.flush())));
   }
 
   #close(): void {

@@ -7,7 +7,6 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import { NODE_LEASE } from "../store/nodes.ts";
 import type { BranchRow, NewBranch } from "../store/outputs.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
@@ -123,7 +122,6 @@ export interface FirstInput extends ProcessInput {
 
 /** An operator sets the others (`runners`, `reconnect`). */
 export const LIMITS = {
-  ...NODE_LEASE,
   /** Time limit for loading a runner. */
   loadMs: 30_000,
   /** Grace period before a stopping runner is killed. */

@@ -5,6 +5,7 @@ import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { countWaiting } from "../store/processes.ts";
 import { openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 import type { SupervisorDeps } from "./supervisor.ts";
 
@@ -15,6 +16,8 @@ before(async () => {
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
+  // Not for the nodes of the next test.
+  await database.sql`delete from processes`;
 });
 after(() => database.close());
 
@@ -44,7 +47,7 @@ function breakable(faults: Faults): Sql {
   return new Proxy(database.sql, {
     apply(target, self, given) {
       const [text]: readonly unknown[] = given;
-      const isLease = Array.isArray(text) && text.join("").includes("lease_until = now()");
+      const isLease = Array.isArray(text) && text.join("").includes("insert into nodes");
       if (isLease && faults.insteadOfLeases !== null) return faults.insteadOfLeases();
       return Reflect.apply(target as unknown as Call, self, given);
     },
@@ -74,7 +77,7 @@ test("stops processes that another node runs: one, and all", async () => {
   const { user, sourceUuid } = first;
   const [one, two, three] = [await first.start(), await first.start(), await first.start()];
   const pids = await Promise.all([one, two, three].map(async (uuid) => (await first.inside(uuid)).pid));
-  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  const second = await stage({ user, sourceUuid, isAlone: false });
   await second.supervisor.stop(user, one);
   assert.deepEqual(pids.map(isAlive), [false, true, true]);
   const four = await second.start();
@@ -94,7 +97,7 @@ test("stops a start in progress on another node", async () => {
   started.catch(() => {});
   const rows = () => database.sql`select from processes where user_uuid = ${user.uuid}`;
   await until(async () => (await rows()).length === 1);
-  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  const second = await stage({ user, sourceUuid, isAlone: false });
   await second.supervisor.stopAll(user);
   await assert.rejects(started, rejectsWith("wrong_state"));
   assert.equal((await rows()).length, 0);
@@ -102,10 +105,10 @@ test("stops a start in progress on another node", async () => {
 
 test("a stored stop request survives writes of the owner, and the owner", async () => {
   // Renews too rarely to find out.
-  const first = await stage({ limits: { leaseSeconds: 1200, renewMs: 600_000 } });
+  const first = await stage({ lease: { leaseSeconds: 1200, renewMs: 600_000 } });
   const { user, sourceUuid } = first;
   const uuid = await first.start();
-  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  const second = await stage({ user, sourceUuid, isAlone: false });
   const stopped = second.supervisor.stop(user, uuid);
   await until(async () => (await first.row(uuid))?.desired === "stopped");
   await first.supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
@@ -128,7 +131,7 @@ test("stops from another node what a node has claimed and not resumed yet", asyn
     return { params, offers: new Set(), slots: {} };
   };
   await stage({ user, sourceUuid, needs: { prepare } });
-  const third = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  const third = await stage({ user, sourceUuid, isAlone: false });
   const stopped = third.supervisor.stop(user, uuid);
   await until(async () => (await first.row(uuid))?.desired === "stopped");
   isUnreachable = false;
@@ -156,7 +159,7 @@ test("a hanging database does not delay stopping runners at shutdown", async () 
   await closing;
 });
 
-test("resumes several in parallel and renews their claims meanwhile, without resolving their sources yet", async () => {
+test("resumes several in parallel and renews its lease meanwhile, without resolving their sources yet", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const uuids = [await first.start(), await first.start()];
@@ -175,21 +178,48 @@ test("resumes several in parallel and renews their claims meanwhile, without res
   };
   const opening = stage({ user, sourceUuid, needs: { resolveInput } });
   await until(() => calls.length === 2);
-  const leases = async () =>
-    (await database.sql`select lease_until from processes where uuid in ${database.sql(uuids)} order by uuid`).map(
-      ({ leaseUntil }) => Number(leaseUntil),
-    );
-  const before = await leases();
-  await until(async () => (await leases()).every((lease, at) => lease > Number(before[at])));
+  const lease = async () => {
+    const [row] = await database.sql<{ leaseUntil: Date }[]>`
+      select max(nodes.lease_until) as lease_until from nodes join processes on node_uuid = nodes.uuid
+      where processes.uuid in ${database.sql(uuids)}`;
+    return Number(row?.leaseUntil);
+  };
+  const before = await lease();
+  await until(async () => (await lease()) > before);
   letGo();
   const second = await opening;
   await Promise.all(uuids.map((uuid) => second.reach(uuid, "running")));
   assert.deepEqual(calls, [{ isResumed: true }, { isResumed: true }]);
 });
 
-test("gives up what cannot be renewed in time where other nodes exist, and resumes it when it is free", async () => {
+/** Cuts the node off from the database for longer than its lease, and a little more. */
+async function outlastLease(faults: Faults, leaseSeconds: number): Promise<void> {
+  faults.insteadOfLeases = () => Promise.reject(unreachable());
+  await new Promise((resolve) => setTimeout(resolve, leaseSeconds * 1000 + 500));
+  faults.insteadOfLeases = null;
+}
+
+for (const isAlone of [true, false])
+  test(`keeps processes through an outage that no other node has used: ${isAlone ? "alone" : "among others"}`, async () => {
+    const faults: Faults = { insteadOfLeases: null, losesCommits: false };
+    const on = await stage({ lease: { leaseSeconds: 3 }, isAlone }, breakable(faults));
+    const uuid = await on.start();
+    const { pid } = await on.inside(uuid);
+    await outlastLease(faults, 3);
+    const [{ leaseUntil } = { leaseUntil: new Date() }] = await database.sql<{ leaseUntil: Date }[]>`
+      select lease_until from nodes where uuid = ${on.node.uuid}`;
+    await until(async () => {
+      const [row] = await database.sql<{ isLater: boolean }[]>`
+        select lease_until > ${leaseUntil} as is_later from nodes where uuid = ${on.node.uuid}`;
+      return row?.isLater === true;
+    });
+    assert.equal((await on.inside(uuid)).pid, pid);
+    assert.equal((await on.row(uuid))?.fence, 1);
+  });
+
+test("gives processes up after a long outage where other nodes exist, and resumes them when it is over", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
-  const on = await stage({ limits: { leaseSeconds: 3 }, needs: { isAlone: false } }, breakable(faults));
+  const on = await stage({ lease: { leaseSeconds: 2, holdMs: 3_000 }, isAlone: false }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
   faults.insteadOfLeases = () => Promise.reject(unreachable());
@@ -202,19 +232,91 @@ test("gives up what cannot be renewed in time where other nodes exist, and resum
   assert.notEqual((await on.inside(uuid)).pid, pid);
 });
 
-test("keeps running what cannot be renewed where no other node exists", async () => {
+test("an outage for everybody gives no node the processes of another", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
-  // Long enough for a start on a busy machine.
-  const on = await stage({ limits: { leaseSeconds: 3 } }, breakable(faults));
-  const uuid = await on.start();
-  const { pid } = await on.inside(uuid);
-  faults.insteadOfLeases = () => Promise.reject(unreachable());
-  const isOver = async () =>
-    (await database.sql`select from processes where uuid = ${uuid} and lease_until < now() - interval '0.5 s'`)
-      .length === 1;
-  await until(isOver);
-  faults.insteadOfLeases = null;
-  await until(async () => !(await isOver()));
-  assert.equal((await on.inside(uuid)).pid, pid);
-  assert.equal((await on.row(uuid))?.fence, 1);
+  const sql = breakable(faults);
+  const lease = { leaseSeconds: 2 };
+  const first = await stage({ lease, isAlone: false }, sql);
+  const { user, sourceUuid } = first;
+  const second = await stage({ user, sourceUuid, lease, isAlone: false }, sql);
+  const uuids = [await first.start(), await second.start()];
+  await outlastLease(faults, lease.leaseSeconds);
+  // A whole lease later each could claim what the other has lost.
+  await new Promise((resolve) => setTimeout(resolve, lease.leaseSeconds * 1000 + 1_000));
+  const rows = await Promise.all(uuids.map((uuid) => first.row(uuid)));
+  assert.deepEqual(
+    rows.map((row) => [row?.fence, row?.nodeUuid]),
+    [
+      [1, first.node.uuid],
+      [1, second.node.uuid],
+    ],
+  );
+});
+
+/** Its lease has ended, as if its machine hung: it finds out later, with its next write. */
+const lose = ({ node }: Stage): Promise<void> => node.leave();
+
+const countHeld = ({ supervisor }: Stage, uuids: readonly string[]): number =>
+  uuids.filter((uuid) => supervisor.held(uuid) !== null).length;
+
+test("the processes of a lost node are spread over the others", async () => {
+  const lost = await stage({ isAlone: false });
+  const { user, sourceUuid } = lost;
+  const uuids = await Promise.all(Array.from({ length: 4 }, () => lost.start()));
+  const lease = { leaseSeconds: 2, renewMs: 300 };
+  const others = [
+    await stage({ user, sourceUuid, lease, isAlone: false }),
+    await stage({ user, sourceUuid, lease, isAlone: false }),
+  ];
+  await Promise.all(others.map(({ node }) => until(() => node.canTakeOver)));
+  await lose(lost);
+  await until(() => others.reduce((sum, other) => sum + countHeld(other, uuids), 0) === 4);
+  assert.deepEqual(
+    others.map((other) => countHeld(other, uuids)),
+    [2, 2],
+  );
+});
+
+test("a node takes only what it has room for; the rest waits until there is room", async () => {
+  const lost = await stage({ isAlone: false });
+  const { user, sourceUuid } = lost;
+  const uuids = [await lost.start(), await lost.start(), await lost.start()];
+  const lease = { leaseSeconds: 1 };
+  const other = await stage({ user, sourceUuid, lease, isAlone: false, facts: { maxProcesses: 2 } });
+  await until(() => other.node.canTakeOver);
+  await lose(lost);
+  await until(() => countHeld(other, uuids) === 2);
+  const waiting = () => countWaiting(database.sql);
+  await until(async () => (await waiting()) === 1);
+  await assert.rejects(other.start(), rejectsWith("capacity_exhausted"));
+  const [held = ""] = uuids.filter((uuid) => other.supervisor.held(uuid) !== null);
+  await other.supervisor.stop(user, held);
+  await until(() => uuids.every((uuid) => uuid === held || other.supervisor.held(uuid) !== null));
+  assert.equal(await waiting(), 0);
+});
+
+test("parallel starts never exceed the capacity of a node", async () => {
+  const on = await stage({ isAlone: false, facts: { maxProcesses: 3 }, limits: { parallel: 8 } });
+  const started = await Promise.allSettled(Array.from({ length: 8 }, () => on.start()));
+  assert.equal(started.filter(({ status }) => status === "fulfilled").length, 3);
+  for (const result of started) if (result.status === "rejected") rejectsWith("capacity_exhausted")(result.reason);
+});
+
+test("a node that lacks the graph or the file of a process leaves it to another one; the last one lets it fail", async () => {
+  const lost = await stage({ isAlone: false });
+  const { user, sourceUuid } = lost;
+  const uuid = await lost.start();
+  const lease = { leaseSeconds: 1 };
+  const prepare: SupervisorDeps["prepare"] = async ({ graph }) => {
+    throw new ServiceError("graph_not_found", { detail: `there is no graph ${graph}` });
+  };
+  const lacking = await stage({ user, sourceUuid, lease, isAlone: false, needs: { prepare } });
+  await until(() => lacking.node.canTakeOver);
+  const able = await stage({ user, sourceUuid, lease, isAlone: false });
+  await lose(lost);
+  await until(() => able.supervisor.held(uuid)?.state === "running");
+  assert.equal((await able.row(uuid))?.errorCode, null);
+  await able.supervisor.close();
+  await until(async () => (await lacking.row(uuid))?.state === "failed");
+  assert.equal((await lacking.row(uuid))?.errorCode, "graph_not_found");
 });

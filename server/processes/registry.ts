@@ -1,22 +1,21 @@
 /**
- * The processes that this node runs: held from their start or resumption until they end, as long as it renews their claims
- * in the database. Processes that no node runs are claimed and resumed; those whose claim was not renewed in time are given
- * up.
+ * The processes that this node runs: held from their start or resumption until they end, or another node has claimed them.
+ * With every renewal of the node's lease, processes that no node runs are claimed and resumed.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { RunnerStats } from "../../schemas/runner.ts";
-import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
+import type { NodeRenewal } from "../cluster/node.ts";
 import { ServiceError } from "../service-error.ts";
+import type { OwnedProcess } from "../store/nodes.ts";
 import { listAttached, listBranches } from "../store/outputs.ts";
 import {
   type Claim,
   claimFree,
+  declineProcess,
   deleteProcess,
   type ProcessRow,
-  type RenewedClaim,
   releaseClaim,
-  renewClaims,
   saveSnapshot,
   stopUnheld,
 } from "../store/processes.ts";
@@ -28,11 +27,6 @@ import type { ProcessError } from "./processes.ts";
 import { Metering } from "./usage.ts";
 import { type EndState, isEnd, type LiveProcess } from "./view.ts";
 
-/** Follows every process of this node from its beginning: tracks, alerts, webhooks. */
-export interface ProcessListener {
-  follow(process: Process): void;
-}
-
 interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
   observeTelemetry(uuid: string, numbers: TelemetryNumbers): void;
@@ -42,11 +36,13 @@ interface ProcessMetrics {
 
 export interface RegistryDeps extends ProcessDeps {
   readonly metrics: ProcessMetrics | null;
-  readonly listeners?: readonly ProcessListener[] | undefined;
 }
 
 /** Resuming takes several queries and a compilation: all at once would slow down requests of clients. */
 const RESUMED_AT_ONCE = 4;
+
+/** This node lacks what the process needs; another one may have it. */
+const DECLINED = new Set(["source_file_missing", "graph_not_found"]);
 
 /** Worth another attempt. */
 const TRANSIENT = new Set(["database_unavailable", "rate_limited", "shutting_down", "internal_error"]);
@@ -70,15 +66,13 @@ export class ProcessRegistry {
   readonly #slots = new Semaphore(RESUMED_AT_ONCE);
   /** Failed starts that are still in the database, with their fences. */
   readonly #failedStarts = new Map<string, number>();
-  readonly #renewing = new Poller(() => this.#renewAll());
-  /** Null when no other node could claim anything. */
-  readonly #lease: Lease | null;
   readonly #closing = new AbortController();
+  /** Processes were free at the last renewal. */
+  #wereFree = false;
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
     this.metering = new Metering(deps, () => this.all);
-    this.#lease = deps.isAlone ? null : new Lease(deps.limits.leaseSeconds * 1000, () => this.#loseAll());
   }
 
   get all(): readonly Process[] {
@@ -132,12 +126,9 @@ export class ProcessRegistry {
 
   /** Resumes what should run and no node runs, now and whenever it becomes free. Resolves with how many run. */
   async open(): Promise<number> {
-    const { limits, isAlone } = this.#deps;
     this.metering.start();
-    this.#lease?.renew(performance.now());
-    await this.#claimFree(isAlone);
-    // Renewed meanwhile: resuming many takes long.
-    this.#renewing.start(limits.renewMs);
+    this.#deps.node.follow(this);
+    await this.#claimFree();
     await this.#resumeAll();
     return this.all.length;
   }
@@ -147,8 +138,7 @@ export class ProcessRegistry {
     // Runners first: tasks that are still running may be waiting for an unreachable database.
     const halted = this.#haltAll();
     this.#closing.abort();
-    this.#lease?.close();
-    await Promise.all([this.metering.stop(), this.#renewing.close(), ...this.#resuming.values()]);
+    await Promise.all([this.metering.stop(), ...this.#resuming.values()]);
     // Those that were resumed meanwhile, too.
     await Promise.all([halted, this.#haltAll(), this.#releaseOrphans()]);
   }
@@ -178,12 +168,12 @@ export class ProcessRegistry {
    * stop theirs with their next renewal. Resolves with those that have ended, when all have.
    */
   async stopElsewhere(userUuid: string, uuid: string | null): Promise<readonly string[]> {
-    const { sql, nodeUuid, limits } = this.#deps;
-    const untilMs = performance.now() + limits.renewMs + limits.stopMs + limits.saveMs;
+    const { sql, node, limits } = this.#deps;
+    const untilMs = performance.now() + node.limits.renewMs + limits.stopMs + limits.saveMs;
     const stopped = new Set<string>();
     for (;;) {
       const held = this.ofUser(userUuid).map(({ row }) => row.uuid);
-      const claims = await stopUnheld(sql, { userUuid, uuid, nodeUuid, held });
+      const claims = await stopUnheld(sql, { userUuid, uuid, nodeUuid: node.uuid, held });
       for (const claim of claims) {
         stopped.add(claim.uuid);
         if (!claim.isEnded) continue;
@@ -213,59 +203,56 @@ export class ProcessRegistry {
     }
   }
 
-  async #claimFree(isAlone: boolean): Promise<void> {
-    const { sql, nodeUuid, limits } = this.#deps;
+  async #claimFree(): Promise<void> {
+    const { sql, node } = this.#deps;
     while (!this.#closing.signal.aborted) {
-      const rows = await claimFree(sql, nodeUuid, limits.leaseSeconds, isAlone);
+      const { uuid: nodeUuid, isAlone, canTakeOver } = node;
+      const held = this.claims.map(({ uuid }) => uuid);
+      const { labels } = node.facts;
+      const rows = await claimFree(sql, { nodeUuid, isAlone, canTakeOver, labels, held, isPatient: this.#wereFree });
       for (const row of rows) this.#orphans.set(row.uuid, row);
-      if (rows.length === 0) return;
+      // The share of this node; the others claim theirs.
+      if (rows.length === 0 || !isAlone) return;
     }
   }
 
-  async #renewAll(): Promise<number> {
-    const { limits, log } = this.#deps;
-    try {
-      await this.#renew();
-      await this.#removeFailedStarts();
-      await this.#claimFree(false);
-      // In the background: the next renewal must not be late.
-      void this.#resumeAll();
-    } catch (error) {
-      log.warn({ err: error }, "claims could not be renewed; retrying");
-    }
-    return limits.renewMs * (0.75 + Math.random() / 4);
+  /** What it holds, also what is not resumed yet. */
+  get claims(): readonly Claim[] {
+    return [...this.all.map(({ record }) => record.claim), ...this.#orphans.values()];
   }
 
-  async #renew(): Promise<void> {
-    const { sql, nodeUuid, limits } = this.#deps;
-    // Listed before the query: what is claimed while it runs is not in its result.
-    const processes = this.all;
-    const orphans = [...this.#orphans.values()];
-    const askedMs = performance.now();
-    const claims: readonly Claim[] = [...processes.map(({ record }) => record.claim), ...orphans];
-    const result = await renewClaims(sql, nodeUuid, limits.leaseSeconds, claims);
-    this.#lease?.renew(askedMs);
-    const renewed = new Map(result.map((claim) => [claim.uuid, claim]));
-    for (const process of processes) {
-      const claim = renewed.get(process.row.uuid);
-      if (claim === undefined) process.lose();
-      else if (claim.desired === "stopped") void process.stop();
+  /** The lease of this node was renewed, and with it every claim that no other node has taken. */
+  async onRenewed({ asked, owned, free }: NodeRenewal): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const { node } = this.#deps;
+    for (const { uuid, fence } of asked) {
+      const claim = owned.get(uuid);
+      const isOwned = claim?.fence === fence;
+      const process = this.get(uuid);
+      const orphan = this.#orphans.get(uuid);
+      if (process?.fence === fence) {
+        if (!isOwned) process.lose();
+        else if (claim.desired === "stopped") void process.stop();
+        else process.extendLease(node.validUntilMs);
+      }
+      if (orphan?.fence === fence) this.#updateOrphan(orphan, isOwned ? claim : undefined);
     }
-    for (const row of orphans) this.#updateOrphan(row, renewed.get(row.uuid));
+    await this.#removeFailedStarts();
+    if (free > 0 || owned.size > asked.length) await this.#claimFree();
+    this.#wereFree = free > 0 && node.canTakeOver;
+    // In the background: the next renewal must not be late.
+    void this.#resumeAll();
   }
 
-  #updateOrphan(row: ProcessRow, claim: RenewedClaim | undefined): void {
-    if (this.#orphans.get(row.uuid) !== row) return;
+  /** The database was unreachable for so long that they are left to other nodes, or to the next renewal. */
+  onGivenUp(): void {
+    for (const process of this.all) process.lose();
+    this.#orphans.clear();
+  }
+
+  #updateOrphan(row: ProcessRow, claim: OwnedProcess | undefined): void {
     if (claim === undefined) this.#orphans.delete(row.uuid);
     else if (claim.desired !== row.desired) this.#orphans.set(row.uuid, { ...row, desired: claim.desired });
-  }
-
-  /** The database was unreachable for so long that another node may have claimed them: they must not run twice. */
-  #loseAll(): void {
-    const { all } = this;
-    this.#deps.log.warn({ processes: all.length }, "lease expired; processes are given up");
-    for (const process of all) process.lose();
-    this.#orphans.clear();
   }
 
   /** Resolves when each has been tried; those that cannot be resumed yet stay. */
@@ -332,6 +319,11 @@ export class ProcessRegistry {
       return { row, input, offers, slots, alertNode, outputs, branches, hasRecording };
     } catch (error) {
       if (!(error instanceof ServiceError) || TRANSIENT.has(error.code)) throw error;
+      const { node, log } = this.#deps;
+      if (DECLINED.has(error.code) && !node.isAlone && (await declineProcess(sql, row, node.uuid))) {
+        log.info({ process: uuid, reason: error.message }, "process left to another node");
+        return null;
+      }
       await this.#end(row, "failed", { code: error.code, detail: error.message });
       return null;
     }
@@ -343,37 +335,5 @@ export class ProcessRegistry {
       errorCode: error?.code ?? null,
       errorDetail: error?.detail ?? null,
     });
-  }
-}
-
-/** How long this node owns what it claimed without a reply from the database. Afterwards another node may have claimed it. */
-export class Lease {
-  readonly #ms: number;
-  readonly #onExpired: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
-
-  constructor(ms: number, onExpired: () => void) {
-    this.#ms = ms;
-    this.#onExpired = onExpired;
-  }
-
-  /** `askedMs`: when the renewal was sent, by `performance.now()`. */
-  renew(askedMs: number): void {
-    clearTimeout(this.#timer);
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#onExpired();
-        // For what is claimed before the next renewal.
-        this.renew(performance.now());
-      },
-      Math.max(0, askedMs + this.#ms - performance.now()),
-    );
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
   }
 }

@@ -110,6 +110,10 @@ export class Runner {
     return this.child.request(this.#folder?.lend(command) ?? command, limitMs);
   }
 
+  extendLease(untilMs: number): void {
+    this.child.send({ type: "lease", untilMs });
+  }
+
   /** Lets it shut down within the limit, then kills it. Resolves when it has exited. */
   async stop(): Promise<RunEnd> {
     if (!this.#isStopping) {

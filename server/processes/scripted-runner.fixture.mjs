@@ -13,7 +13,7 @@ const TRACK = {
 const hello = process.env.SCRIPTED_HELLO ?? "";
 if (hello === "crash") process.exit(4);
 if (hello === "garbage") process.send("good morning");
-else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 2, pid: process.pid });
+else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 3, pid: process.pid });
 
 let job = null;
 let script = {};
@@ -25,6 +25,7 @@ let ticks = 0;
 const attached = new Map();
 const outputs = {};
 const live = {};
+let leaseUntilMs = null;
 const grown = [];
 
 const send = (message) => process.connected && process.send(message);
@@ -159,7 +160,10 @@ const answers = {
     reply(id);
   },
   describe({ id }) {
-    reply(id, { pid: process.pid, attached: Object.fromEntries(attached), outputs, live, job, state });
+    reply(id, { pid: process.pid, attached: Object.fromEntries(attached), outputs, live, job, state, leaseUntilMs });
+  },
+  lease({ untilMs }) {
+    leaseUntilMs = untilMs;
   },
   deliver({ id, message }) {
     send({ type: "message", channel: "echo", message });

@@ -4,10 +4,12 @@ import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
+import { type ClusterLimits, ClusterNode } from "../cluster/node.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
+import type { NodeFacts } from "../store/nodes.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
@@ -19,10 +21,11 @@ export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url
 
 /** Short, so that tests of limits are quick; long enough that a busy machine causes no faults. */
 const SETTINGS = { RUNNERS_SPARE: "0", RUNNERS_RESTART_MOST_SECONDS: "0.1" };
-const LIMITS = { restartFirstMs: 100, usageMs: 200, renewMs: 200 };
+const LIMITS = { restartFirstMs: 100, usageMs: 200 };
 
 export interface Stage {
   readonly supervisor: Supervisor;
+  readonly node: ClusterNode;
   readonly user: User;
   readonly sourceUuid: string;
   /** Starts a process whose runner follows the script. */
@@ -42,6 +45,11 @@ export interface Stage {
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly limits?: Partial<FixedLimits>;
+  /** Other nodes use the database, too. */
+  readonly isAlone?: boolean;
+  readonly lease?: Partial<ClusterLimits>;
+  /** Of the node. */
+  readonly facts?: Partial<NodeFacts>;
   readonly isFile?: boolean;
   readonly loops?: boolean;
   /** Its telemetry setting, read at each start. */
@@ -58,12 +66,19 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
   const user = options.user ?? (await addUser(sql, options.allocatedMs ?? null));
   const sourceUuid = options.sourceUuid ?? (await addSource(sql, user));
   const { isFile = false, loops = false } = options;
+  const log = pino({ level: "silent" });
+  const node = await ClusterNode.join(
+    {
+      ...{ sql, log, isAlone: options.isAlone ?? true },
+      limits: { renewMs: 200, ...options.lease },
+    },
+    options.facts,
+  );
   const supervisor = await Supervisor.open({
     sql,
     config: makeConfig({ ...SETTINGS, ...options.settings }),
-    log: pino({ level: "silent" }),
-    nodeUuid: newUuid(),
-    isAlone: true,
+    log,
+    node,
     runnerEntry: SCRIPTED,
     confinement: await testConfinement(),
     folders: null,
@@ -88,6 +103,12 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     ...options.needs,
   });
   await supervisor.resumeAll();
+  const close = supervisor.close.bind(supervisor);
+  // A closed server is no node any longer.
+  supervisor.close = async () => {
+    await close();
+    await node.leave();
+  };
   const start: Stage["start"] = async (script = {}, { graph = "detect", signal } = {}) => {
     const order = { user, sourceUuid, graph, params: { script } };
     return (await supervisor.start({ ...order, ...(signal !== undefined && { signal }) })).uuid;
@@ -95,6 +116,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
   const waitFor: Stage["waitFor"] = (uuid, fits) => listen(supervisor, user, uuid, fits);
   return {
     supervisor,
+    node,
     user,
     sourceUuid,
     start,

@@ -159,7 +159,7 @@ export class Supervisor implements Processes {
   }
 
   async #insert(order: StartOrder, checked: CheckedOrder, limit: RequestLimit): Promise<ProcessRow> {
-    const { sql, nodeUuid } = this.#deps;
+    const { sql, node } = this.#deps;
     const { user, sourceUuid, graph, graphText = null, forSeconds } = order;
     const { input, params, alertNode = null } = checked;
     const uuid = newUuid();
@@ -167,10 +167,10 @@ export class Supervisor implements Processes {
       sql,
       {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, params },
-        ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid },
+        ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid: node.uuid },
+        ...{ cores: 0, memoryBytes: 0, labels: {} },
         takesAlerts: alertNode !== null,
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
-        leaseSeconds: this.#limits.leaseSeconds,
       },
       user.limits.processes,
     );

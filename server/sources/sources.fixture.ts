@@ -10,7 +10,7 @@ import { StillMedia, testSigner } from "../media/media.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
-import { renewNode } from "../store/nodes.ts";
+import { addNode } from "../store/nodes.fixture.ts";
 import type { User, UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { Sources } from "./sources.ts";
@@ -61,7 +61,7 @@ export async function openSourcesService(
   const { sql } = database;
   const users = new Map<string, User>();
   const nodeUuid = newUuid();
-  await renewNode(sql, nodeUuid);
+  await addNode(sql, nodeUuid);
   const media = new StillMedia();
   const signer = testSigner();
   const needs = { sql, config, log: silentLog, nodeUuid, media, signer, confinement: await testConfinement() };

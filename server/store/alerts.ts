@@ -8,7 +8,7 @@ import type { Json } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
-import { expectActiveProcess } from "./processes.ts";
+import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
 /** One output, with its secrets. `uuid`: of its destination. */
@@ -239,18 +239,22 @@ export async function listRunning(sql: Queries, processUuids: readonly string[])
 }
 
 /**
- * The outputs for events of these processes and alerts, by `<process> <alert>`. Locked until the end of the transaction: an
+ * The outputs for events of these processes and alerts, by `<process> <alert>`, without processes that another node has
+ * claimed meanwhile. Locked until the end of the transaction: an
  * output that is closed meanwhile would accept no delivery.
  */
 export async function findReceivers(
   sql: Queries,
-  pairs: readonly { readonly processUuid: string; readonly alertUuid: string }[],
+  pairs: readonly { readonly process: Claim; readonly alertUuid: string }[],
 ): Promise<ReadonlyMap<string, { readonly alias: string; readonly output: readonly StoredOutput[] }>> {
   if (pairs.length === 0) return new Map();
+  const claims = pairs.map(({ process: { uuid, fence } }) => ({ uuid, fence }));
   const rows = await sql<(Pick<RunningAlert, "processUuid" | "alias" | "output"> & { alertUuid: string })[]>`
     select process_alerts.process_uuid, alert_uuid, alias, process_alerts.output
     from process_alerts join alerts on alerts.uuid = alert_uuid
-    where process_alerts.process_uuid in ${sql([...new Set(pairs.map(({ processUuid }) => processUuid))])}
+      join processes on processes.uuid = process_alerts.process_uuid
+    where (processes.uuid, processes.fence) in (
+        select uuid, fence from jsonb_to_recordset(${sql.json(claims)}) as claims (uuid uuid, fence bigint))
       and alert_uuid in ${sql([...new Set(pairs.map(({ alertUuid }) => alertUuid))])}
     order by alert_uuid, process_alerts.uuid
     for share of process_alerts`;

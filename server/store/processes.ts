@@ -4,6 +4,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
+import { isUnowned } from "./nodes.ts";
 import { fetchPage, type Page, type PageRequest } from "./page.ts";
 import type { TelemetrySetting } from "./sources.ts";
 import { lockUser } from "./users.ts";
@@ -54,6 +55,15 @@ export interface ProcessRow {
   readonly finishedAt: Date | null;
   readonly nodeUuid: string | null;
   readonly fence: number;
+  /** Reserved for it on its node. */
+  readonly cores: number;
+  readonly memoryBytes: number;
+  /** It runs only on nodes with these labels. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Nodes that cannot run it. */
+  readonly declinedBy: readonly string[];
+  /** Since when no node has had room for it. */
+  readonly waitingSince: Date | null;
 }
 
 /** With its attachments. */
@@ -66,17 +76,19 @@ export interface NewProcess
   extends Pick<
     ProcessRow,
     | ("uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "params")
-    | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId")
+    | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId" | "cores" | "memoryBytes" | "labels")
   > {
   readonly nodeUuid: string;
-  readonly leaseSeconds: number;
   /** Registered alerts apply to it. */
   readonly takesAlerts: boolean;
 }
 
-/** Claimed at once, so that no other machine starts it. Rejects with `processes_limit_reached` or `source_not_found`. */
+/**
+ * Claimed at once, so that no other machine starts it. Rejects with `processes_limit_reached`, `source_not_found`, or
+ * `capacity_exhausted` when its node has no room.
+ */
 export async function insertProcess(sql: Sql, process: NewProcess, limit: number): Promise<ProcessRow> {
-  const { userUuid, sourceUuid, leaseSeconds, params, takesAlerts, ...row } = process;
+  const { userUuid, sourceUuid, params, takesAlerts, ...row } = process;
   return sql.begin(async (sql) => {
     await lockUser(sql, userUuid);
     await expectSource(sql, userUuid, sourceUuid);
@@ -86,15 +98,16 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
       throw new ServiceError("processes_limit_reached", {
         detail: `process limit reached for this key (${limit}); stop one (DELETE /process/{process_uuid}) and try again`,
       });
+    if (!hasRoomFor(await lockRoom(sql, row.nodeUuid), row)) throw capacityExhausted();
     const inserted = await writtenRow(sql<ProcessRow[]>`
       insert into processes
         (uuid, user_uuid, source_uuid, source_url, graph, graph_text, params, has_track_logger, telemetry_cfg,
-         takes_alerts, desired, state, next_track_id, ends_at, node_uuid, lease_until, fence)
+         takes_alerts, desired, state, next_track_id, ends_at, node_uuid, fence, cores, memory_bytes, labels)
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${sql.json(params)},
          ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
-         ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
-         now() + make_interval(secs => ${leaseSeconds}), 1)
+         ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid}, 1,
+         ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)})
       returning *`);
     // It starts with all registered alerts of its user, as they are now.
     if (takesAlerts)
@@ -166,12 +179,66 @@ export async function findProcessOwners(sql: Queries, uuids: readonly string[]):
   return new Map(rows.map(({ uuid, userUuid }) => [uuid, userUuid]));
 }
 
+/** What a node can still take. `Infinity`: not limited. */
+export interface Room {
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+}
+
+type Reserved = Pick<ProcessRow, "cores" | "memoryBytes">;
+
+const NO_ROOM: Room = { cores: 0, memoryBytes: 0, processes: 0 };
+const UNLIMITED = { cores: null, memoryBytes: null, processes: null };
+
+/**
+ * Locks the node until the end of the transaction, so that starts and claims at the same time do not exceed its capacity
+ * together. A node that drains has no room.
+ */
+async function lockRoom(sql: Queries, nodeUuid: string): Promise<Room> {
+  const [node] = await sql<(Record<keyof Room, number | null> & { isDraining: boolean })[]>`
+    select cores, memory_bytes, max_processes as processes, drains_until is not null as is_draining
+    from nodes where uuid = ${nodeUuid} for no key update`;
+  if (node?.isDraining === true) return NO_ROOM;
+  const { cores, memoryBytes, processes } = node ?? UNLIMITED;
+  const left = (limit: number | null, used: number): number =>
+    limit === null ? Number.POSITIVE_INFINITY : limit - used;
+  if (cores === null && memoryBytes === null && processes === null)
+    return { cores: left(null, 0), memoryBytes: left(null, 0), processes: left(null, 0) };
+  const [used = NO_ROOM] = await sql<Room[]>`
+    select coalesce(sum(cores), 0)::double precision as cores, coalesce(sum(memory_bytes), 0)::bigint as memory_bytes,
+      count(*) as processes
+    from processes where node_uuid = ${nodeUuid} and state not in ('finished', 'failed')`;
+  return {
+    cores: left(cores, used.cores),
+    memoryBytes: left(memoryBytes, used.memoryBytes),
+    processes: left(processes, used.processes),
+  };
+}
+
+/** Cores are stored with single precision. */
+const ROUNDING = 1e-3;
+
+const hasRoomFor = (room: Room, { cores, memoryBytes }: Reserved): boolean =>
+  room.processes >= 1 && room.cores + ROUNDING >= cores && room.memoryBytes >= memoryBytes;
+
+const takeFrom = (room: Room, { cores, memoryBytes }: Reserved): Room => ({
+  cores: room.cores - cores,
+  memoryBytes: room.memoryBytes - memoryBytes,
+  processes: room.processes - 1,
+});
+
+export const capacityExhausted = (): ServiceError =>
+  new ServiceError("capacity_exhausted", {
+    detail: "no node has room for another process; stop one, add a node, or try again later",
+    retryAfterSeconds: 10,
+  });
+
 /**
  * A machine owns a process while it renews its lease. Every claim increments the fence; writes with an earlier fence are
  * rejected, so that a machine learns that it lost the process.
  */
 export type Claim = Pick<ProcessRow, "uuid" | "fence">;
-export type RenewedClaim = Pick<ProcessRow, "uuid" | "fence" | "desired">;
 
 /** What changes while it is running. */
 export type ProcessSnapshot = Pick<
@@ -180,44 +247,80 @@ export type ProcessSnapshot = Pick<
   | ("restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt")
 >;
 
+interface Claimer {
+  readonly nodeUuid: string;
+  /** There are no other machines. */
+  readonly isAlone: boolean;
+  /** Also processes of machines whose lease has ended. */
+  readonly canTakeOver: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Those that it runs, or is about to. */
+  readonly held: readonly string[];
+  /** Others had time to claim their part: it takes one more than its own. */
+  readonly isPatient: boolean;
+}
+
 /** Per call. */
 const MAX_CLAIMED = 64;
 
-/** Claims processes without an owner, including those that this machine did not renew in time. `isAlone`: there are no other machines. */
-export async function claimFree(
-  sql: Queries,
-  nodeUuid: string,
-  leaseSeconds: number,
-  isAlone: boolean,
-): Promise<readonly ProcessRow[]> {
-  return sql<ProcessRow[]>`
-    update processes
-    set node_uuid = ${nodeUuid}, lease_until = now() + make_interval(secs => ${leaseSeconds}), fence = fence + 1
-    where uuid in (
-      select uuid from processes
-      where state not in ('finished', 'failed')
-        and (lease_until < now()
-          or (node_uuid is distinct from ${nodeUuid} and (node_uuid is null or lease_until is null or ${isAlone})))
-      order by created_at
-      limit ${MAX_CLAIMED}
-      for update skip locked)
-    returning *`;
+/**
+ * Claims processes without an owner, oldest first: as many as this machine has room for, up to the average number of
+ * processes a machine, so that those of a lost one are spread over the others. What no machine has room for waits.
+ */
+export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly ProcessRow[]> {
+  const { nodeUuid, isAlone, canTakeOver, labels, held, isPatient } = claimer;
+  const isFree = sql`
+    state not in ('finished', 'failed') and not declined_by ? ${nodeUuid} and ${sql.json(labels)} @> labels
+    and case
+      -- Given up by this machine. Without \`started_at\`: being started here.
+      when processes.node_uuid = ${nodeUuid} then started_at is not null
+        and uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json([...held])}))
+      when ${isAlone} or processes.node_uuid is null then true
+      else ${canTakeOver} and ${isUnowned(sql)} end`;
+  return sql.begin(async (sql): Promise<readonly ProcessRow[]> => {
+    let room = await lockRoom(sql, nodeUuid);
+    const [{ active = 0, nodes = 1 } = {}] = await sql<{ active: number; nodes: number }[]>`
+      select (select count(*) from processes where state not in ('finished', 'failed')) as active,
+        (select count(*) from nodes where lease_until > now() and drains_until is null) as nodes`;
+    const part = Math.max(isPatient ? 1 : 0, Math.ceil(active / Math.max(1, nodes)) - held.length);
+    const share = isAlone ? MAX_CLAIMED : Math.min(MAX_CLAIMED, part);
+    const found = await sql<(Reserved & { uuid: string })[]>`
+      select uuid, cores, memory_bytes from processes where ${isFree}
+      order by created_at limit ${share} for update skip locked`;
+    const chosen: string[] = [];
+    const waiting: string[] = [];
+    for (const process of found)
+      if (hasRoomFor(room, process)) {
+        room = takeFrom(room, process);
+        chosen.push(process.uuid);
+      } else waiting.push(process.uuid);
+    if (waiting.length > 0)
+      await sql`update processes set waiting_since = coalesce(waiting_since, now()) where uuid in ${sql(waiting)}`;
+    if (chosen.length === 0) return [];
+    return sql<ProcessRow[]>`
+      update processes set node_uuid = ${nodeUuid}, fence = fence + 1, waiting_since = null
+      where uuid in ${sql(chosen)} returning *`;
+  });
 }
 
-/** Those of these claims that this machine still owns, with the desired state, which other machines may have changed. */
-export async function renewClaims(
-  sql: Queries,
-  nodeUuid: string,
-  leaseSeconds: number,
-  claims: readonly Claim[],
-): Promise<readonly RenewedClaim[]> {
-  const given = claims.map(({ uuid, fence }) => ({ uuid, fence }));
-  return sql<RenewedClaim[]>`
-    update processes set lease_until = now() + make_interval(secs => ${leaseSeconds})
-    from jsonb_to_recordset(${sql.json(given)}) as claims (uuid uuid, fence bigint)
-    where processes.uuid = claims.uuid and processes.fence = claims.fence
-      and node_uuid = ${nodeUuid} and state not in ('finished', 'failed')
-    returning processes.uuid, processes.fence, desired`;
+/**
+ * This machine cannot run it: it lacks its file or its graph. Another one claims it. False: every live machine has
+ * declined it, or it is not this machine's any longer.
+ */
+export async function declineProcess(sql: Queries, { uuid, fence }: Claim, nodeUuid: string): Promise<boolean> {
+  const { count } = await sql`
+    update processes set node_uuid = null, declined_by = declined_by || to_jsonb(${nodeUuid}::text)
+    where uuid = ${uuid} and fence = ${fence}
+      and exists (
+        select from nodes where lease_until > now() and nodes.uuid <> ${nodeUuid} and not processes.declined_by ? nodes.uuid::text)`;
+  return count > 0;
+}
+
+/** Processes that no machine has room for. */
+export async function countWaiting(sql: Queries): Promise<number> {
+  const row = await firstOf(sql<{ waiting: number }[]>`
+    select count(*) as waiting from processes where waiting_since is not null and state not in ('finished', 'failed')`);
+  return row?.waiting ?? 0;
 }
 
 /** False: lease lost, or deleted with its user. An end detaches its outputs. A desired state `stopped` is never overwritten. */
@@ -231,7 +334,8 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
         next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, frames_lost = ${snapshot.framesLost},
         last_error = ${snapshot.lastError === null ? null : sql.json({ ...snapshot.lastError })}, started_at = ${snapshot.startedAt},
         finished_at = ${snapshot.finishedAt},
-        telemetry_cfg = case when ${snapshot.state} in ('finished', 'failed') then null else telemetry_cfg end
+        telemetry_cfg = case when ${snapshot.state} in ('finished', 'failed') then null else telemetry_cfg end,
+        declined_by = '[]', waiting_since = null
       where uuid = ${uuid} and fence = ${fence}
       returning uuid, state),
     freed as (
@@ -259,7 +363,7 @@ export interface UnheldClaim extends Claim {
 /** Ends processes that no machine runs, and sets the desired state of the others to `stopped`. */
 export async function stopUnheld(sql: Queries, unheld: UnheldProcesses): Promise<readonly UnheldClaim[]> {
   const { userUuid, uuid, nodeUuid, held } = unheld;
-  const isFree = sql`(node_uuid is null or node_uuid = ${nodeUuid} or lease_until is null or lease_until < now())`;
+  const isFree = sql`(processes.node_uuid = ${nodeUuid} or ${isUnowned(sql)})`;
   return sql<UnheldClaim[]>`
     with stopped as (
       update processes set
@@ -279,7 +383,5 @@ export async function stopUnheld(sql: Queries, unheld: UnheldProcesses): Promise
 
 /** Lets the next server, or another machine, take it over at once. */
 export async function releaseClaim(sql: Queries, { uuid, fence }: Claim): Promise<void> {
-  await sql`
-    update processes set node_uuid = null, lease_until = null
-    where uuid = ${uuid} and fence = ${fence}`;
+  await sql`update processes set node_uuid = null where uuid = ${uuid} and fence = ${fence}`;
 }

@@ -12,6 +12,8 @@ export interface NumberedPoint extends TrackPoint {
 /** An update of a track: the whole summary, and new points. */
 export interface TrackUpdate extends TrackSummary {
   readonly processUuid: string;
+  /** Of the claim under which it was made: tracks of a node that has lost the process are ignored. */
+  readonly fence: number;
   readonly points: readonly NumberedPoint[];
   /** A better image than the stored one, or null. */
   readonly patch: TrackPatch | null;
@@ -22,7 +24,8 @@ export interface TrackUpdate extends TrackSummary {
 const UNSTORABLE = /\u0000|\p{Surrogate}/gu;
 
 /**
- * Idempotent. An older summary never replaces a newer one. Tracks of a deleted process are ignored.
+ * Idempotent. An older summary never replaces a newer one. Tracks of a deleted process, or of one that another node has
+ * claimed meanwhile, are ignored.
  */
 export async function writeTracks(sql: Sql, updates: readonly TrackUpdate[]): Promise<void> {
   const tracks = updates.map(({ points, patch: _, confidence, className, ...track }) => ({
@@ -30,11 +33,11 @@ export async function writeTracks(sql: Sql, updates: readonly TrackUpdate[]): Pr
     className: className.replaceAll(UNSTORABLE, "\ufffd"),
     ...findSpots(points),
   }));
-  const patches = updates.flatMap(({ processUuid, id, patch }) =>
-    patch === null ? [] : [{ processUuid, id, ...patch }],
+  const patches = updates.flatMap(({ processUuid, fence, id, patch }) =>
+    patch === null ? [] : [{ processUuid, fence, id, ...patch }],
   );
-  const points = updates.flatMap(({ processUuid, id, points }) =>
-    points.map((point) => flatten(processUuid, id, point)),
+  const points = updates.flatMap(({ processUuid, fence, id, points }) =>
+    points.map((point) => ({ processUuid, fence, id, ...flatten(point) })),
   );
   await sql.begin(async (sql) => {
     await sql`
@@ -44,11 +47,11 @@ export async function writeTracks(sql: Sql, updates: readonly TrackUpdate[]): Pr
         to_timestamp("lastSeenMs" / 1000.0), sightings, best, mean, least, box, "isLive",
         "firstSpot", "lastSpot"
       from jsonb_to_recordset(${sql.json(tracks)}) as updates (
-        "processUuid" uuid, id bigint, "classId" integer, "className" text, "firstSeenMs" numeric, "lastSeenMs" numeric,
+        "processUuid" uuid, fence bigint, id bigint, "classId" integer, "className" text, "firstSeenMs" numeric, "lastSeenMs" numeric,
         sightings integer, best double precision,
         mean double precision, least double precision, box jsonb, "isLive" boolean, "firstSpot" jsonb,
         "lastSpot" jsonb)
-      join processes on processes.uuid = "processUuid"
+      join processes on processes.uuid = "processUuid" and processes.fence = updates.fence
       on conflict (process_uuid, track_id) do update set
         class_id = excluded.class_id, class_name = excluded.class_name, first_seen = excluded.first_seen,
         last_seen = excluded.last_seen, sightings = excluded.sightings, best_confidence = excluded.best_confidence,
@@ -64,19 +67,19 @@ export async function writeTracks(sql: Sql, updates: readonly TrackUpdate[]): Pr
         select processes.uuid, id, index, to_timestamp("timeMs" / 1000.0), confidence, "left", top, width, height,
           latitude, longitude, altitude, "errorM", "speedMps", heading
         from jsonb_to_recordset(${sql.json(points)}) as points (
-          "processUuid" uuid, id bigint, index integer, "timeMs" numeric, confidence double precision,
+          "processUuid" uuid, fence bigint, id bigint, index integer, "timeMs" numeric, confidence double precision,
           "left" double precision, top double precision, width double precision, height double precision,
           latitude double precision, longitude double precision, altitude double precision, "errorM" double precision,
           "speedMps" double precision, heading double precision)
-        join processes on processes.uuid = "processUuid"
+        join processes on processes.uuid = "processUuid" and processes.fence = points.fence
         on conflict do nothing`;
     if (patches.length > 0)
       await sql`
         insert into track_patches (process_uuid, track_id, seen_at, confidence, jpeg)
         select processes.uuid, id, to_timestamp("timeMs" / 1000.0), confidence, decode(jpeg, 'base64')
         from jsonb_to_recordset(${sql.json(patches)}) as patches (
-          "processUuid" uuid, id bigint, "timeMs" numeric, confidence double precision, jpeg text)
-        join processes on processes.uuid = "processUuid"
+          "processUuid" uuid, fence bigint, id bigint, "timeMs" numeric, confidence double precision, jpeg text)
+        join processes on processes.uuid = "processUuid" and processes.fence = patches.fence
         on conflict (process_uuid, track_id) do update set
           seen_at = excluded.seen_at, confidence = excluded.confidence, jpeg = excluded.jpeg`;
   });
@@ -93,14 +96,15 @@ function findSpots(points: readonly TrackPoint[]): { firstSpot?: JsonRecord; las
   return first === undefined || last === undefined ? {} : { firstSpot: show(first), lastSpot: show(last) };
 }
 
-function flatten(processUuid: string, id: number, { index, timeMs, confidence, box, spot }: NumberedPoint) {
+function flatten({ index, timeMs, confidence, box, spot }: NumberedPoint) {
   const [left, top, width, height] = box;
-  return { processUuid, id, index, timeMs, confidence, left, top, width, height, ...spot };
+  return { index, timeMs, confidence, left, top, width, height, ...spot };
 }
 
 /** Tracks of a process up to this one. */
 export interface EndedTracks {
   readonly processUuid: string;
+  readonly fence: number;
   readonly lastTrackId: number;
 }
 
@@ -109,7 +113,9 @@ export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Pr
   if (ended.length === 0) return;
   await sql`
     update tracks set is_live = false
-    from jsonb_to_recordset(${sql.json(ended.map((one) => ({ ...one })))}) as ended ("processUuid" uuid, "lastTrackId" bigint)
+    from jsonb_to_recordset(${sql.json(ended.map((one) => ({ ...one })))})
+      as ended ("processUuid" uuid, fence bigint, "lastTrackId" bigint)
+      join processes on processes.uuid = "processUuid" and processes.fence = ended.fence
     where process_uuid = "processUuid" and track_id <= "lastTrackId" and is_live`;
 }
 

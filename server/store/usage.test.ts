@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { pino } from "pino";
 import { newUuid } from "../uuid.ts";
 import type { Sql } from "./client.ts";
 import { type TestDatabase, testDatabase } from "./database.fixture.ts";
-import { expireNodes, joinNodes, NODE_LEASE, renewNode } from "./nodes.ts";
 import { listChildSubscriptions, readSubscription, writeUsage } from "./users.ts";
 
 let database: TestDatabase;
@@ -84,37 +82,4 @@ test("lists the children of a master that are not revoked", async () => {
     ["kid-a", null],
     ["kid-b", 2000],
   ]);
-});
-
-test("removes a node that was not renewed within its lease, with its upload reservations", async () => {
-  const log = pino({ level: "silent" });
-  const user = await insertUser("uploader", 0);
-  const silent = newUuid();
-  await renewNode(sql, silent);
-  await sql`update nodes set seen_at = now() - interval '1 minute' where uuid = ${silent}`;
-  const node = await joinNodes(sql, log);
-  for (const nodeUuid of [silent, node.uuid]) {
-    await sql`insert into upload_reservations ${sql({ uuid: newUuid(), userUuid: user, nodeUuid, bytes: 5 })}`;
-  }
-  assert.deepEqual(await expireNodes(sql, 15), [silent]);
-  assert.deepEqual(await expireNodes(sql, 15), []);
-  const left = await sql<{ nodeUuid: string }[]>`select node_uuid from upload_reservations`;
-  assert.deepEqual(
-    left.map(({ nodeUuid }) => nodeUuid),
-    [node.uuid],
-  );
-  await node.leave();
-  assert.equal((await sql`select from nodes`).length, 0);
-  assert.equal((await sql`select from upload_reservations`).length, 0);
-});
-
-test("a node can miss a renewal without losing its lease", () =>
-  assert.ok(NODE_LEASE.renewMs * 2 <= NODE_LEASE.leaseSeconds * 1000));
-
-test("a node renews itself, and registers again after it expired", async () => {
-  const node = await joinNodes(sql, pino({ level: "silent" }), { ...NODE_LEASE, renewMs: 20 });
-  await sql`delete from nodes`;
-  while ((await sql`select from nodes`).length === 0) await new Promise(setImmediate);
-  assert.deepEqual([...(await sql`select uuid from nodes`)], [{ uuid: node.uuid }]);
-  await node.leave();
 });

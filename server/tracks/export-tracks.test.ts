@@ -33,12 +33,12 @@ test("exports tracks by id, each with its own points, whatever the pages", async
   const counts = [0, 1, 4500, 0, 3, 0];
   const news = counts.map((count, i) => ({
     ...reported(i + 1),
-    ...{ processUuid, patch: null },
+    ...{ processUuid, fence: 1, patch: null },
     points: Array.from({ length: count }, (_, index) => ({ ...pointOf(index, 48 + index / 1e5), index })),
   }));
   await writeTracks(sql, [...news].reverse());
   await writeTracks(sql, [
-    { ...reported(2), processUuid: other, patch: null, points: [{ ...pointOf(0, 1), index: 0 }] },
+    { ...reported(2), processUuid: other, fence: 1, patch: null, points: [{ ...pointOf(0, 1), index: 0 }] },
   ]);
   const features = readGeoJson(await join(exported(processUuid, "geojson")));
   assert.deepEqual(

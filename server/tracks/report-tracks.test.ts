@@ -30,7 +30,7 @@ const write = (processUuid: string, ...tracks: readonly ReportedTrack[]) =>
   writeTracks(
     sql,
     tracks.map(({ pointsBefore, points, patch = null, ...summary }) => ({
-      ...{ ...summary, processUuid, patch },
+      ...{ ...summary, processUuid, fence: 1, patch },
       points: points.map((point, i) => ({ ...point, index: pointsBefore + i })),
     })),
   );

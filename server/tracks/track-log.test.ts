@@ -108,6 +108,21 @@ test("tracks of an ended runner are not live; those of the next one are", async 
   assert.deepEqual(await liveIds(), []);
 });
 
+test("ignores what a node reports of a process that another node has claimed", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  process.report(reported(1, { sightings: 2 }));
+  await log.flush();
+  await sql`update processes set fence = 2 where uuid = ${process.row.uuid}`;
+  process.report(reported(1, { sightings: 9, pointsBefore: 1, points: [pointOf(1)] }), reported(2));
+  process.emit({ type: "ended" });
+  await log.flush();
+  assert.deepEqual(
+    (await tracksOf(process)).map(({ id, sightings, isLive }) => [id, sightings, isLive]),
+    [[1, 2, true]],
+  );
+});
+
 test("queues and merges updates while the database rejects them", async () => {
   const log = openLog({ flushMs: 20 });
   const process = await logged(log);

@@ -50,6 +50,7 @@ export type TrackLimits = Readonly<typeof LIMITS>;
 /** The part of a process that is used here. */
 export interface LoggedProcess {
   readonly row: Pick<ProcessRow, "uuid" | "hasTrackLogger" | "nextTrackId">;
+  readonly fence: number;
   follow(listener: (notice: ProcessNotice) => void): () => void;
 }
 
@@ -94,13 +95,14 @@ export class TrackLog {
     if (!hasTrackLogger) return;
     // Of earlier runs, on any machine.
     let lastTrackId = nextTrackId - 1;
-    const end = () => this.#end({ processUuid, lastTrackId });
+    const { fence } = process;
+    const end = () => this.#end({ processUuid, fence, lastTrackId });
     if (lastTrackId > 0) end();
     process.follow((notice) => {
       if (notice.type === "restarting" || notice.type === "ended") end();
       if (notice.type !== "message" || notice.channel !== TRACK_REPORT_CHANNEL) return;
       for (const track of this.#read(processUuid, notice.message)) {
-        this.#queue.add(processUuid, track);
+        this.#queue.add({ uuid: processUuid, fence }, track);
         lastTrackId = Math.max(lastTrackId, track.id);
       }
     });

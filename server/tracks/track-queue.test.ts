@@ -6,13 +6,14 @@ import { pointOf, reported, START_MS } from "./tracks.fixture.ts";
 
 const LARGE = { tracks: 1000, points: 1000, patchBytes: 1000 };
 const patchOf = (length: number) => ({ timeMs: START_MS, confidence: 0.9, jpeg: "A".repeat(length) });
+const claimOf = (uuid: string) => ({ uuid, fence: 1 });
 const indicesOf = (points: readonly { readonly index: number }[]) => points.map(({ index }) => index);
 
 test("merges updates of a track into one, with the newest summary and all points", () => {
   const waiting = new TrackQueue(LARGE);
-  waiting.add("p", reported(1, { sightings: 2 }));
-  waiting.add("q", reported(1));
-  waiting.add("p", reported(1, { sightings: 5, pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
+  waiting.add(claimOf("p"), reported(1, { sightings: 2 }));
+  waiting.add(claimOf("q"), reported(1));
+  waiting.add(claimOf("p"), reported(1, { sightings: 5, pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
   const taken = waiting.take(100);
   assert.deepEqual(
     taken.map(({ processUuid, sightings, points }) => [processUuid, sightings, indicesOf(points)]),
@@ -26,9 +27,9 @@ test("merges updates of a track into one, with the newest summary and all points
 
 test("puts failed updates before newer ones, without replacing them", () => {
   const waiting = new TrackQueue(LARGE);
-  waiting.add("p", reported(1, { sightings: 2 }));
+  waiting.add(claimOf("p"), reported(1, { sightings: 2 }));
   const taken = waiting.take(100);
-  waiting.add("p", reported(1, { sightings: 9, pointsBefore: 1, points: [pointOf(1)] }));
+  waiting.add(claimOf("p"), reported(1, { sightings: 9, pointsBefore: 1, points: [pointOf(1)] }));
   waiting.putBack(taken);
   const [news] = waiting.take(100);
   assert.deepEqual([news?.sightings, indicesOf(news?.points ?? [])], [9, [0, 1]]);
@@ -36,9 +37,9 @@ test("puts failed updates before newer ones, without replacing them", () => {
 
 test("tracks of an ended runner are not live, and those of the next one are", () => {
   const waiting = new TrackQueue(LARGE);
-  for (const id of [1, 2, 3]) waiting.add("p", reported(id));
-  waiting.add("q", reported(1));
-  waiting.end({ processUuid: "p", lastTrackId: 2 });
+  for (const id of [1, 2, 3]) waiting.add(claimOf("p"), reported(id));
+  waiting.add(claimOf("q"), reported(1));
+  waiting.end({ processUuid: "p", fence: 1, lastTrackId: 2 });
   assert.deepEqual(
     waiting.take(100).map(({ isLive }) => isLive),
     [false, false, true, true],
@@ -47,8 +48,8 @@ test("tracks of an ended runner are not live, and those of the next one are", ()
 
 test("drops the oldest beyond the limits, and counts them", () => {
   const waiting = new TrackQueue({ tracks: 2, points: 3, patchBytes: 1000 });
-  for (const id of [1, 2, 3]) waiting.add("p", reported(id));
-  waiting.add("p", reported(3, { pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
+  for (const id of [1, 2, 3]) waiting.add(claimOf("p"), reported(id));
+  waiting.add(claimOf("p"), reported(3, { pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
   assert.deepEqual(waiting.takeLosses(), { tracks: 1, points: 2, patches: 0 });
   assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0, patches: 0 });
   assert.deepEqual(
@@ -63,7 +64,10 @@ test("drops the oldest beyond the limits, and counts them", () => {
 test("drops the points that were queued longest", () => {
   const waiting = new TrackQueue({ ...LARGE, points: 4 });
   const add = (id: number, pointsBefore: number, count: number) =>
-    waiting.add("p", reported(id, { pointsBefore, points: Array.from({ length: count }, (_, i) => pointOf(i)) }));
+    waiting.add(
+      claimOf("p"),
+      reported(id, { pointsBefore, points: Array.from({ length: count }, (_, i) => pointOf(i)) }),
+    );
   add(1, 0, 3);
   add(2, 0, 3);
   add(1, 3, 2);
@@ -78,21 +82,21 @@ test("drops the points that were queued longest", () => {
 
 test("writes the newest image of a track, also after failures", () => {
   const waiting = new TrackQueue(LARGE);
-  waiting.add("p", reported(1, { patch: patchOf(4) }));
-  waiting.add("p", reported(1, { patch: patchOf(8) }));
-  waiting.add("p", reported(1));
+  waiting.add(claimOf("p"), reported(1, { patch: patchOf(4) }));
+  waiting.add(claimOf("p"), reported(1, { patch: patchOf(8) }));
+  waiting.add(claimOf("p"), reported(1));
   const taken = waiting.take(100);
   assert.deepEqual(taken[0]?.patch, patchOf(8));
   waiting.putBack(taken);
-  waiting.add("p", reported(1, { patch: patchOf(12) }));
+  waiting.add(claimOf("p"), reported(1, { patch: patchOf(12) }));
   waiting.putBack(taken);
   assert.deepEqual(waiting.take(100)[0]?.patch, patchOf(12));
 });
 
 test("drops the oldest images beyond the limit, not their tracks, and counts them", () => {
   const waiting = new TrackQueue({ ...LARGE, patchBytes: 100 });
-  for (const id of [1, 2, 3]) waiting.add("p", reported(id, { patch: patchOf(40) }));
-  waiting.add("p", reported(3, { patch: patchOf(80) }));
+  for (const id of [1, 2, 3]) waiting.add(claimOf("p"), reported(id, { patch: patchOf(40) }));
+  waiting.add(claimOf("p"), reported(3, { patch: patchOf(80) }));
   assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0, patches: 2 });
   assert.deepEqual(
     waiting.take(100).map(({ patch, points }) => [patch?.jpeg.length ?? 0, points.length]),
@@ -102,7 +106,7 @@ test("drops the oldest images beyond the limit, not their tracks, and counts the
       [80, 2],
     ],
   );
-  waiting.add("p", reported(4, { patch: patchOf(100) }));
+  waiting.add(claimOf("p"), reported(4, { patch: patchOf(100) }));
   assert.equal(waiting.takeLosses().patches, 0);
 });
 
@@ -124,7 +128,7 @@ test("stays within its limits, and every point is written, queued or counted as 
         if (one.act === "add") {
           const pointsBefore = reportedPoints.get(one.id) ?? 0;
           const points = Array.from({ length: one.points }, (_, i) => pointOf(i));
-          waiting.add("p", reported(one.id, { pointsBefore, points }));
+          waiting.add(claimOf("p"), reported(one.id, { pointsBefore, points }));
           reportedPoints.set(one.id, pointsBefore + one.points);
         } else {
           const taken = waiting.take(one.most);

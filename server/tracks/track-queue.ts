@@ -3,6 +3,7 @@
  * and beyond the limits the oldest are dropped and counted.
  */
 import type { ReportedTrack } from "../../schemas/track-report.ts";
+import type { Claim } from "../store/processes.ts";
 import type { EndedTracks, NumberedPoint, TrackUpdate } from "../store/tracks.ts";
 
 interface TrackQueueLimits {
@@ -41,11 +42,11 @@ export class TrackQueue {
     return this.#updates.size === 0;
   }
 
-  add(processUuid: string, { pointsBefore, points, patch, ...summary }: ReportedTrack): void {
+  add({ uuid: processUuid, fence }: Claim, { pointsBefore, points, patch, ...summary }: ReportedTrack): void {
     const numbered = points.map((point, i): NumberedPoint => ({ ...point, index: pointsBefore + i }));
     const earlier = this.#updates.get(keyOf({ processUuid, id: summary.id }));
     this.#set({
-      ...{ processUuid, ...summary },
+      ...{ processUuid, fence, ...summary },
       points: [...(earlier?.points ?? []), ...numbered],
       patch: patch ?? earlier?.patch ?? null,
     });

@@ -41,6 +41,7 @@ export const reported = (id: number, change: Partial<ReportedTrack> = {}): Repor
 /** Emits what the test wants. */
 export class TestProcess implements LoggedProcess {
   readonly row: LoggedProcess["row"];
+  readonly fence = 1;
   #listener: (notice: ProcessNotice) => void = () => {};
 
   constructor(uuid: string, change: Partial<LoggedProcess["row"]> = {}) {

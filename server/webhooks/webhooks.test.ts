@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { NewTracksNotification, TargetCountNotification } from "../../schemas/api/webhooks.ts";
 import type { TrackEntry } from "../../schemas/detection-message.ts";
 import { makeConfig } from "../api/app.fixture.ts";
-import type { ProcessListener } from "../processes/registry.ts";
+import type { ProcessListener } from "../processes/process.ts";
 import { openStage as openSupervisor } from "../processes/supervisor.fixture.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
@@ -347,6 +347,7 @@ async function serve(shown: number[], more: Parameters<typeof openSupervisor>[1]
         if (notice.type !== "message") return;
         for (const { track_id } of notice.message.active_tracks as unknown as TrackEntry[]) shown.push(track_id);
       }),
+    flush: async () => {},
   };
   const stage = await openSupervisor(sql, { ...more, needs: { listeners: [witness, webhooks] } });
   const stop = async () => {

@@ -22,6 +22,9 @@ const channel = connectToParent<RunnerMessage, RunnerRequest>({
     if (runner === undefined) throw new Error("the runner is not loaded yet");
     return runner.request(request);
   },
+  onMessage: (message) => {
+    if (message.type === "lease") runner?.extendLease(message.untilMs);
+  },
   onInvalid: (fault) => channel.send({ type: "log", level: "warn", node: "", message: `ignored: ${fault}` }),
   onOrphan: () => {
     if (runner === undefined) process.exit(0);

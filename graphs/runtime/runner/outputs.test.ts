@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { ForkedHub } from "../../../hub/hub.fixture.ts";
+import { monotonicMs } from "../../../ipc/monotonic.ts";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
 import { ForkedRunner } from "./runner.fixture.ts";
 import { SENT } from "./sent.fixture.ts";
@@ -60,6 +61,37 @@ test("reports outputs from the start and later ones, without secrets", async () 
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
   await hub.next("unpublished", ({ path }) => path === "anna/early");
   assert.ok(!(JSON.stringify(runner.received) + runner.stderr).includes(SECRET));
+});
+
+test("external outputs end with the lease, by the runner's own clock, and return with it", async () => {
+  const params = { url: await urlOf("anna/leased") };
+  const runner = await startRunner("width=64&height=48", {
+    leaseUntilMs: monotonicMs() + 600_000,
+    attach: [{ id: "leased", slot: "rtsp", params, isExternal: true }],
+  });
+  await published("anna/leased");
+  const isLate = hub.next("unpublished", ({ path }) => path === "anna/leased");
+  runner.child.send({ type: "lease", untilMs: monotonicMs() + 500 });
+  await isLate;
+  // Detection continues.
+  const seen = runner.messages.length;
+  await runner.watch.until("messages", () => runner.messages.length > seen + 10);
+  // What is attached meanwhile waits, too.
+  await runner.ask({
+    ...{ type: "attach", attachment: "waiting", slot: "rtsp", params: { url: await urlOf("anna/waiting") } },
+    isExternal: true,
+  });
+  assert.equal(
+    (await runner.reply({ type: "attach", attachment: "leased", slot: "rtsp", params })).error?.kind,
+    "wrong_state",
+  );
+  runner.child.send({ type: "lease", untilMs: monotonicMs() + 600_000 });
+  await published("anna/waiting");
+  const isLeased = ({ stream }: { stream: { path: string } }) => stream.path === "anna/leased";
+  await hub.next("published", (message) => isLeased(message) && hub.all("published").filter(isLeased).length === 2);
+  await runner.ask({ type: "detach", attachment: "leased" });
+  await runner.ask({ type: "stop" });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
 
 test("a slow branch drops frames of its own, reports them, and does not affect other branches", async () => {

@@ -22,6 +22,7 @@ import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFaults, patchPlan, setLive } from "./live-values.ts";
 import { PictureSocket } from "./picture-socket.ts";
+import { type ExternalAttachment, Silence } from "./silence.ts";
 import { FileFrames, onFirstFrame, RunningTime, Statistics } from "./statistics.ts";
 import { describeFailure, hideSource, isPath, toMessages } from "./to-server.ts";
 
@@ -72,6 +73,9 @@ export class Runner {
   #timer: NodeJS.Timeout | undefined;
   #reading: Reading | null = null;
   readonly #frames = new FileFrames();
+  readonly #silence = new Silence(() => this.#queue(() => this.#applySilence()).catch(() => {}));
+  /** External attachments of the running graph. */
+  readonly #external = new Map<string, ExternalAttachment>();
   /** The last request received. */
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
@@ -90,11 +94,20 @@ export class Runner {
     if (this.#pending >= MAX_PENDING) throw new RequestRejected("busy", `request limit reached (${MAX_PENDING})`);
     this.#pending += 1;
     if (request.type === "stop") void this.stop();
-    const done = this.#last.then(() => this.#handle(request));
-    this.#last = done.catch(() => {});
-    return done.finally(() => {
+    return this.#queue(() => this.#handle(request)).finally(() => {
       this.#pending -= 1;
     });
+  }
+
+  #queue(act: () => Promise<unknown>): Promise<unknown> {
+    const done = this.#last.then(act);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  /** The node owns the process until then, by `monotonicMs()`. */
+  extendLease(untilMs: number): void {
+    this.#silence.extend(untilMs);
   }
 
   async #handle(request: RunnerRequest): Promise<unknown> {
@@ -117,6 +130,8 @@ export class Runner {
         return this.#expectRunning().description.write(request.format);
       case "deliver":
         return this.#expectRunning().graph.deliver(request.channel, request.message as JsonRecord);
+      case "lease":
+        return this.extendLease(request.untilMs);
     }
   }
 
@@ -160,6 +175,7 @@ export class Runner {
       this.#conclude(error === null ? null : await describeFailure(error, graph.plan, job)),
     );
     if (this.#cut.signal.aborted) void this.stop();
+    else if (this.#silence.isSilent) await this.#applySilence();
   }
 
   #compile(job: RunnerJob): Compiled {
@@ -176,7 +192,11 @@ export class Runner {
 
   async #run(job: RunnerJob, compiled: Compiled): Promise<RunningGraph> {
     this.#pictures = new PictureSocket();
-    for (const { id, slot } of job.attach) this.#attachments.add(id, segmentOf(slot, id));
+    if (job.leaseUntilMs !== undefined) this.extendLease(job.leaseUntilMs);
+    for (const attachment of job.attach) {
+      this.#attachments.add(attachment.id, segmentOf(attachment.slot, attachment.id));
+      if (attachment.isExternal === true) this.#external.set(attachment.id, attachment);
+    }
     const fromNs = BigInt(job.positionNs);
     try {
       return await RunningGraph.start(compiled, {
@@ -240,26 +260,35 @@ export class Runner {
     this.#enter("running");
   }
 
-  async #attach({ attachment, slot, params, isExpendable }: RunnerRequest & { type: "attach" }): Promise<void> {
+  async #attach(request: Omit<RunnerRequest & { type: "attach" }, "id" | "type">): Promise<void> {
+    const { attachment, slot, params, isExpendable, isExternal = false } = request;
     const { graph } = this.#expectRunning();
-    if (this.#attachments.has(attachment))
+    if (this.#attachments.has(attachment) || this.#silence.detached.has(attachment))
       throw new RequestRejected("wrong_state", `"${attachment}" is already attached`);
     if (graph.plan.slots[slot] === undefined) {
       const offered = Object.keys(graph.plan.slots).join(", ") || "none";
       throw new RequestRejected("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
     }
+    const external = { id: attachment, slot, params, ...(isExpendable !== undefined && { isExpendable }) };
+    if (isExternal && this.#silence.isSilent) {
+      this.#silence.detached.set(attachment, external);
+      return;
+    }
+    if (isExternal) this.#external.set(attachment, external);
     this.#attachments.add(attachment, segmentOf(slot, attachment));
     try {
       await graph.attach(slot, params as JsonRecord, attachment, isExpendable);
       this.#attachments.meter(attachment, graph.segments());
     } catch (error) {
       this.#attachments.delete(attachment);
+      this.#external.delete(attachment);
       throw error instanceof GraphFaults ? new RequestRejected("invalid", describeFaults(error.faults)) : error;
     }
   }
 
   async #detach(attachment: string): Promise<void> {
     const { graph } = this.#expectRunning();
+    if (this.#silence.detached.delete(attachment)) return;
     const segment = this.#attachments.segmentOf(attachment);
     if (segment === null) throw new RequestRejected("wrong_state", `"${attachment}" is not attached`);
     try {
@@ -271,6 +300,29 @@ export class Runner {
       this.#channel.send({ type: "log", level: "warn", node: attachment, message: (error as Error).message });
     }
     this.#attachments.delete(attachment);
+    this.#external.delete(attachment);
+  }
+
+  /** Detaches what sends to the outside, or attaches it again. A graph that is closing needs neither. */
+  async #applySilence(): Promise<void> {
+    const { detached, isSilent } = this.#silence;
+    if (this.#running === null) return;
+    const detail = isSilent ? "silent: the lease of this node has ended" : "the lease of this node is valid again";
+    this.#channel.send({ type: "log", level: isSilent ? "warn" : "info", node: "", message: detail });
+    for (const attachment of isSilent ? [...this.#external.values()] : [...detached.values()]) {
+      const { id, slot, params, isExpendable } = attachment;
+      try {
+        if (isSilent) await this.#detach(id);
+        else {
+          detached.delete(id);
+          const how = isExpendable === undefined ? {} : { isExpendable };
+          await this.#attach({ attachment: id, slot, params, isExternal: true, ...how });
+        }
+      } catch (error) {
+        this.#channel.send({ type: "log", level: "warn", node: id, message: (error as Error).message });
+      }
+      if (isSilent) detached.set(id, attachment);
+    }
   }
 
   async #set(nodes: LiveValues, params: JsonRecord): Promise<SetResult> {
@@ -364,6 +416,7 @@ export class Runner {
 
   #conclude(failure: RunnerFailure | null): void {
     clearInterval(this.#timer);
+    this.#silence.close();
     this.#time.stop();
     this.#notifyProgress();
     this.#statistics.close();

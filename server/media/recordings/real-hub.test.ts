@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { silentLog } from "../../store/database.fixture.ts";
-import { renewNode } from "../../store/nodes.ts";
+import { addNode } from "../../store/nodes.fixture.ts";
 import { newUuid } from "../../uuid.ts";
 import { addSource, exitOf, MediaService, until } from "../media-service.fixture.ts";
 import { type MediaServer, openMedia } from "../open-media.ts";
@@ -75,7 +75,7 @@ test("lists finished files that were not written to the database after the next 
 
 async function restart(): Promise<MediaServer> {
   const nodeUuid = newUuid();
-  await renewNode(service.sql, nodeUuid);
+  await addNode(service.sql, nodeUuid);
   return openMedia({ sql: service.sql, config: service.config, log: silentLog, nodeUuid, hubEntry: HUB_ENTRY });
 }
 

@@ -7,7 +7,7 @@ import { makeConfig } from "../../api/app.fixture.ts";
 import { createKey } from "../../keys/keys.ts";
 import type { Sql } from "../../store/client.ts";
 import { silentLog, testDatabase } from "../../store/database.fixture.ts";
-import { renewNode } from "../../store/nodes.ts";
+import { addNode } from "../../store/nodes.fixture.ts";
 import type { RecordingRow } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import { newUuid } from "../../uuid.ts";
@@ -46,7 +46,7 @@ export class RecordingStage {
   /** As a server that starts does it; the next one is another node. */
   async begin(settings: Readonly<Record<string, string>> = {}): Promise<Recordings> {
     const nodeUuid = newUuid();
-    await renewNode(this.sql, nodeUuid);
+    await addNode(this.sql, nodeUuid);
     const still = { RECORDINGS_RESERVE_BYTES: "0" };
     const config = makeConfig({ DATA_DIR: this.dataDir, ...still, ...this.settings, ...settings });
     return Recordings.open({
