@@ -115,6 +115,22 @@ export const Config = section({
     start_seconds: seconds(30, "Time limit for the start of the database"),
     statement_seconds: seconds(10, "Timeout of a statement"),
   }),
+  cluster: section({
+    url: nullable(
+      "URL at which the other nodes reach this one, if several share a database: `http://10.0.0.5:8080`. Default: `http.host`, or the first address of the machine, with the port of the API.",
+    ),
+    ca_file: nullable("File with the CA certificates (PEM) by which nodes with `http.tls_cert` verify each other."),
+    labels: list("Labels of this node, `name=value`: a start can ask for a node with certain labels."),
+    cores: Type.Number({
+      minimum: 0,
+      default: 0,
+      description:
+        "Processor cores of this node for processes: starts beyond it go to other nodes or are rejected. 0: not limited.",
+    }),
+    memory_bytes: count(0, "Memory of this node for processes; 0: not limited."),
+    processes: count(0, "Maximum number of processes on this node; 0: not limited."),
+    drain_seconds: seconds(60, "Time to hand processes over to other nodes when this one stops or is drained", 1),
+  }),
   limits: section({
     processes: count(4, "Maximum number of active processes per key."),
     sources: count(100, "Maximum number of registered sources per key."),

@@ -134,6 +134,8 @@ export const RunnerMessage = Type.Union([
   Type.Object({
     type: Type.Literal("progress"),
     positionNs: Type.String({ pattern: "^\\d+$" }),
+    /** Processor time that the runner has used, all threads together. */
+    cpuMs: Type.Optional(Type.Number({ minimum: 0 })),
     nextTrackId: Type.Integer({ minimum: 1 }),
     /** Time in the state `running` since the start of this runner. */
     runningMs: Type.Number({ minimum: 0 }),

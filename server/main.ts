@@ -13,6 +13,7 @@ import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
+import { nodeEndpoints } from "./api/nodes.ts";
 import { demoEndpoints, metricsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { processEndpoints } from "./api/processes.ts";
@@ -22,6 +23,7 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { readCapacity } from "./cluster/machine.ts";
 import { ClusterNode } from "./cluster/node.ts";
 import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
@@ -36,6 +38,7 @@ import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub
 import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
+import { openCluster } from "./open-cluster.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
@@ -122,7 +125,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("folders of runners", SPARE_MS, () => folders.close());
   // A private database is nobody else's.
   const isAlone = config.database.url === null;
-  const node = await ClusterNode.join({ sql, log: partOf(log, "cluster"), isAlone });
+  const node = await ClusterNode.join(
+    { sql, log: partOf(log, "cluster"), isAlone },
+    { version: knowledge.softwareVersion, ...readCapacity(config.cluster) },
+  );
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
   const nodeUuid = node.uuid;
@@ -183,7 +189,13 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("demo", SPARE_MS, () => demo.close());
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
-  const streams = new Streams({ config: config.streams, processes, authenticate });
+  const stallMs = CLIENT_LIMITS.stalledMs;
+  const cluster = isAlone
+    ? null
+    : await openCluster({ sql, config, log: partOf(log, "cluster"), node, processes, library, stallMs });
+  shutDown.add("cluster", SPARE_MS, () => cluster?.close());
+  const forwarder = cluster?.forwarder;
+  const streams = new Streams({ config: config.streams, processes, authenticate, passOn: cluster?.passOn });
   const checks = {
     database: health,
     media_hub: () => media.trouble,
@@ -191,11 +203,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     runners: () => processes.trouble,
   };
   const components = () => checkHealth({ config, checks });
-  const stallMs = CLIENT_LIMITS.stalledMs;
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sql, sources),
-    ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
+    ...processEndpoints({ sql, processes, hub, recordings: processRecordings, forwarder }),
     ...streamEndpoints(streams, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
@@ -210,8 +221,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),
-    ...processGraphEndpoints({ library, processes }),
+    ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
+    ...nodeEndpoints({ sql, node, database: health }),
     ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
@@ -221,8 +233,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
     isSigned: (resource, token) => signer.isGood(resource, token),
     observe: (answered) => metrics.observeRequest(answered),
+    ...(forwarder !== undefined && { forwarder }),
   });
   app = running;
+  await cluster?.announce({ httpPort: running.port, rtspPort: media.rtspPort });
   shutDown.add("streams", STREAM_LIMITS.closeMs + SPARE_MS, () => streams.close());
   shutDown.add("requests", SPARE_MS, () => running.rejectRequests());
   // Last: a key is shown once, and a start that failed after it was made would have shown it to nobody.
@@ -240,7 +254,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     firstKey: config.bootstrap_key === null ? firstKey : null,
     resumed,
     startDemo: () => demo.startFirst(),
-    stop: () => shutDown.run(),
+    stop: async () => {
+      await cluster?.leave();
+      return shutDown.run();
+    },
   };
 }
 

@@ -17,6 +17,12 @@ export const StartBody = Type.Object(
     params: Type.Optional(
       jsonObject("Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter."),
     ),
+    node_labels: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[A-Za-z0-9_.-]{1,64}$" }), Type.String({ maxLength: 128 }), {
+        description: "Where several nodes form one service: run only on a node with these labels (`cluster.labels`).",
+        maxProperties: 16,
+      }),
+    ),
   },
   { title: "StartProcess" },
 );

@@ -52,8 +52,8 @@ export class AccessControl {
     const user = await this.#authenticate(key, call.address);
     call.user = user;
     this.#countOpen(user, call.outgoing);
-    // Video arrives in many small requests; the media hub has limits of its own.
-    if (access !== "signed") this.#countRequest(user);
+    // Video arrives in many small requests; the media hub has limits of its own. The node that passed it on has counted it.
+    if (access !== "signed" && call.hop === null) this.#countRequest(user);
   }
 
   /** Throws when there is a token, no key, and the token is not valid. */

@@ -8,6 +8,7 @@ import { Hono } from "hono";
 import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { Hop } from "../cluster/peers.ts";
 import type { Authenticate } from "../keys/authenticate.ts";
 import type { AnsweredRequest } from "../metrics/metrics.ts";
 import { problemResponse, toServiceError } from "../problem.ts";
@@ -19,6 +20,7 @@ import { type ConnectionLimits, Connections, LIMITS } from "./connections.ts";
 import { ApiCall, type ApiEnv, ClientAddresses, logAccess, readRequestId } from "./context.ts";
 import { cors } from "./cors.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
+import type { Forwarder } from "./forward.ts";
 import { createHttpServer, findHeadFault, listen, runUpgrade } from "./http-server.ts";
 import { validateInput } from "./input.ts";
 import { KeptAnswers } from "./kept-answers.ts";
@@ -38,6 +40,8 @@ export interface AppDeps {
   readonly observe?: (answered: AnsweredRequest) => void;
   /** Websockets. */
   readonly onUpgrade?: UpgradeHook;
+  /** Where other nodes share the database. */
+  readonly forwarder?: Forwarder;
   /** For tests. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -63,6 +67,7 @@ export async function startApp({
   log,
   observe = () => {},
   onUpgrade,
+  forwarder,
   limits: givenLimits,
 }: AppDeps): Promise<RunningApp> {
   const { http } = config;
@@ -77,10 +82,13 @@ export async function startApp({
   const hono = new Hono<ApiEnv>({ strict: false });
   if (http.cors_origins.length > 0) hono.use(cors(http.cors_origins));
   const findFault = (request: IncomingMessage) => (isShuttingDown ? shuttingDown() : findHeadFault(request));
-  hono.use(({ env: { call } }, next) => {
+  hono.use(async ({ env: { call } }, next) => {
     const fault = findFault(call.raw);
     if (fault !== null) throw fault;
-    return next();
+    const hop = forwarder?.peers.readHop(call.raw) ?? null;
+    if (hop === null) return next();
+    call.setHop(hop);
+    return (await forwarder?.answerNode(call)) ?? next();
   });
   for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
     for (const route of path.routes.values())
@@ -89,6 +97,7 @@ export async function startApp({
         path.pattern,
         matchParams(route, path),
         access.admitTo(route.endpoint),
+        ...(forwarder === undefined ? [] : [forwarder.toOwner(route.endpoint)]),
         validateInput(route, { http, scheduler }),
         callEndpoint(route, kept, isChecked),
       );
@@ -127,7 +136,13 @@ export async function startApp({
     const reject = (error: unknown) => writeProblem(socket, error, requestId);
     const fault = findFault(request);
     if (fault !== null) return reject(fault);
-    const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
+    let hop: Hop | null;
+    try {
+      hop = forwarder?.peers.readHop(request) ?? null;
+    } catch (error) {
+      return reject(error);
+    }
+    const call = { ...addresses.find(request), ...hop, hop, requestId, log: log.child({ request_id: requestId }) };
     scheduler.schedule(originOf(call.address), () => {
       if (!socket.destroyed) runUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, reject, call.log);
     });

@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { plainAddress } from "../../schemas/client-origin.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { Hop } from "../cluster/peers.ts";
 import type { AnsweredRequest } from "../metrics/metrics.ts";
 import { readNetworks } from "../net/addresses.ts";
 import type { User } from "../user.ts";
@@ -31,9 +32,11 @@ export class ApiCall {
   readonly outgoing: ServerResponse;
   readonly requestId: string;
   /** IP address of the client, resolved through trusted proxies. */
-  readonly address: string;
+  address: string;
   /** Scheme, host and port of the service as clients see it, without a trailing slash: the start of URLs we hand out. */
-  readonly publicUrl: string;
+  publicUrl: string;
+  /** Set if another node passed the request on. */
+  hop: Hop | null = null;
   /** When the request arrived, by `performance.now()`. */
   readonly startedMs = performance.now();
   user: User | null = null;
@@ -60,6 +63,13 @@ export class ApiCall {
     const { address, publicUrl } = addresses.find(incoming);
     this.address = address;
     this.publicUrl = publicUrl;
+  }
+
+  /** Another node passed it on: the client is that of the other node. */
+  setHop(hop: Hop): void {
+    this.hop = hop;
+    this.address = hop.address;
+    this.publicUrl = hop.publicUrl;
   }
 
   get headers(): IncomingHttpHeaders {

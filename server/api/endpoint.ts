@@ -159,11 +159,14 @@ export const listing = <T>(
 const KEY_ERRORS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
 const BODY_ERRORS = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;
 const SERVER_ERRORS = ["internal_error", "database_unavailable", "shutting_down"] as const;
+/** Of requests to a process. */
+const PROCESS_ERRORS = ["node_unavailable"] as const;
 
 /** Error codes that endpoints need not declare. */
 export const SHARED_ERRORS: readonly ErrorCode[] = [
   ...(["malformed_request", "path_not_found", "method_not_allowed", "rate_limited"] as const),
   ...SERVER_ERRORS,
+  ...PROCESS_ERRORS,
   ...KEY_ERRORS,
   ...BODY_ERRORS,
   ...(["signature_invalid", "invalid_input"] as const),
@@ -181,6 +184,7 @@ export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
     ...(body === undefined ? [] : BODY_ERRORS),
     (query !== undefined || body !== undefined) && "invalid_input",
     ...errors,
+    ...(path.includes("{process_uuid}") ? PROCESS_ERRORS : []),
     ...SERVER_ERRORS,
   ];
   return [...new Set(codes.filter((code) => code !== false))];

@@ -32,8 +32,9 @@ import { invalidInput, ServiceError } from "../service-error.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
 import { checkBy } from "../validation.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
+import type { Forwarder } from "./forward.ts";
 import { type BodyLimits, expectSize, parseJson, readBytes } from "./input.ts";
-import { describeStarted, START_ERRORS } from "./processes.ts";
+import { START_ERRORS, startHere } from "./processes.ts";
 
 const define = defineEndpoints("Graphs");
 
@@ -125,6 +126,7 @@ async function readYamlBody(
 interface ProcessGraphDeps {
   readonly library: Pick<GraphLibrary, "elements" | "registry">;
   readonly processes: Pick<Processes, "describe" | "setProperties" | "start">;
+  readonly forwarder?: Forwarder | undefined;
 }
 
 /** The graph name of a process that was started with `POST /graphs/try`. */
@@ -135,7 +137,7 @@ const TRY_SECONDS = 60;
 const TEXT = "text/plain; charset=utf-8";
 const DOT = "text/vnd.graphviz; charset=utf-8";
 
-export function processGraphEndpoints({ library, processes }: ProcessGraphDeps): readonly AnyEndpoint[] {
+export function processGraphEndpoints({ library, processes, forwarder }: ProcessGraphDeps): readonly AnyEndpoint[] {
   return [
     define("POST", "/graphs/try", "tryGraph", {
       summary: "Run your own graph for a minute",
@@ -143,19 +145,20 @@ export function processGraphEndpoints({ library, processes }: ProcessGraphDeps):
       body: TryBody,
       answers: { 201: { description: "The process runs.", schema: StartedProcess } },
       errors: ["graph_author_needed", ...START_ERRORS],
-      async handle({ user, body, publicUrl, headers, startedMs, signal }) {
+      async handle(call) {
+        const { user, body, startedMs, signal } = call;
         if (!user.isGraphAuthor)
           throw new ServiceError("graph_author_needed", {
             detail: "This key does not have the flag `graph_author`; ask the operator for a key that has it.",
           });
         const { yaml, source_uuid: sourceUuid } = body;
-        const { uuid, telemetry } = await processes.start({
+        const order = {
           ...{ user, sourceUuid, graph: TRIED, graphText: yaml, requestedMs: startedMs, signal },
           forSeconds: TRY_SECONDS,
           params: (body.params ?? {}) as JsonRecord,
-        });
-        const apiKey = String(headers.api_key ?? "");
-        return { status: 201, body: describeStarted(uuid, telemetry, { publicUrl, apiKey }) };
+        };
+        const start = () => startHere(processes, order, call);
+        return forwarder === undefined ? start() : forwarder.place(call, order, start);
       },
     }),
     define("GET", "/process/{process_uuid}/graph", "getProcessGraph", {

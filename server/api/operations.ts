@@ -25,7 +25,7 @@ interface MetricsDeps {
 
 const define = defineEndpoints("Operations");
 
-function expectOperator({ isOperator }: User, reason: string): void {
+export function expectOperator({ isOperator }: User, reason: string): void {
   if (isOperator) return;
   throw new ServiceError("operator_key_needed", {
     detail: `${reason}: use the first key, or one created with \`windhover keys create NAME --operator\`.`,

@@ -2,8 +2,9 @@
 import { NewOutput, OutputListing, OutputRecord } from "../../schemas/api/outputs.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
-import { describeOutput, findState, type LiveProcesses, type OutputHub } from "../outputs/describe-output.ts";
+import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import { registerNewOutput } from "../outputs/register-output.ts";
+import type { LiveProcesses } from "../processes/view.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteOutput, findOutput, listOutputs, type OutputRow } from "../store/outputs.ts";
 import type { User } from "../user.ts";
@@ -19,8 +20,12 @@ interface OutputDeps {
 const define = defineEndpoints("Outputs");
 
 export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): readonly AnyEndpoint[] {
-  const describe = (output: OutputRow, call: { readonly user: User; readonly publicUrl: string }) =>
-    describeOutput(output, call.user.username, call.publicUrl, hub, findState(processes, output));
+  type Caller = { readonly user: User; readonly publicUrl: string };
+  const describeAll = async (outputs: readonly OutputRow[], { user, publicUrl }: Caller) => {
+    const views = await processes.views(outputs.flatMap(({ attachedTo }) => attachedTo ?? []));
+    return outputs.map((row) => describeOutput(row, user.username, publicUrl, hub, findState(views, row)));
+  };
+  const describe = async (output: OutputRow, call: Caller) => (await describeAll([output], call))[0];
   return [
     define("POST", "/output", "registerOutput", {
       summary: "Register an output",
@@ -33,7 +38,7 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
       errors: ["outputs_limit_reached", "address_refused", "path_in_use"],
       async handle(call) {
         const { output, isNew } = await registerNewOutput({ sql, config }, call.user, call.body);
-        return { status: isNew ? 201 : 200, body: describe(output, call) };
+        return { status: isNew ? 201 : 200, body: await describe(output, call) };
       },
     }),
     define("GET", "/outputs", "listOutputs", {
@@ -41,15 +46,15 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: OutputListing } },
       async handle(call) {
-        const page = await listOutputs(sql, call.user.uuid, call.query);
-        return listing("outputs", page, (row) => describe(row, call));
+        const { rows, nextCursor } = await listOutputs(sql, call.user.uuid, call.query);
+        return listing("outputs", { rows: await describeAll(rows, call), nextCursor });
       },
     }),
     define("GET", "/output/{output_uuid}", "readOutput", {
       summary: "Get an output",
       answers: { 200: { description: "The output.", schema: OutputRecord } },
       errors: ["output_not_found"],
-      handle: async (call) => ok(describe(await findOutput(sql, call.user.uuid, call.params.output_uuid), call)),
+      handle: async (call) => ok(await describe(await findOutput(sql, call.user.uuid, call.params.output_uuid), call)),
     }),
     define("DELETE", "/output/{output_uuid}", "deleteOutput", {
       summary: "Delete an output that is not attached",

@@ -15,22 +15,26 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
-import type { Processes } from "../processes/processes.ts";
-import { describeProcess, type LiveProcess } from "../processes/view.ts";
+import type { Processes, StartOrder } from "../processes/processes.ts";
+import { describeProcess, type LiveProcess, type LiveProcesses } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
 import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
 import type { User } from "../user.ts";
+import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok } from "./endpoint.ts";
+import type { Forwarder } from "./forward.ts";
 import { describeFiles } from "./recordings.ts";
 
 interface ProcessDeps {
   readonly sql: Sql;
-  readonly processes: Processes & { view(uuid: string): LiveProcess | null };
+  readonly processes: Processes & LiveProcesses;
   readonly hub: OutputHub;
   readonly recordings: Pick<ProcessRecordings, "list">;
+  /** Where other nodes share the database: a process starts on any of them. */
+  readonly forwarder?: Forwarder | undefined;
 }
 
 const define = defineEndpoints("Process");
@@ -39,40 +43,44 @@ const defineOutput = defineEndpoints("Outputs");
 export const START_ERRORS: readonly ErrorCode[] = [
   ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),
   ...(["source_not_found", "source_file_missing", "graph_not_found", "address_refused"] as const),
-  ...(["wrong_state", "pipeline_failed"] as const),
+  ...(["wrong_state", "pipeline_failed", "capacity_exhausted", "node_unavailable"] as const),
 ];
 
-export function processEndpoints({ sql, processes, hub, recordings }: ProcessDeps): readonly AnyEndpoint[] {
-  const describe = async (row: ProcessView, user: User, publicUrl: string): Promise<ProcessRecord> => {
+export function processEndpoints({ sql, processes, hub, recordings, forwarder }: ProcessDeps): readonly AnyEndpoint[] {
+  const describe = async (
+    row: ProcessView,
+    live: LiveProcess | null,
+    user: User,
+    publicUrl: string,
+  ): Promise<ProcessRecord> => {
     const files = user.hasRecording ? await recordings.list(row.uuid) : [];
     const described = describeFiles(files, row.uuid, hub.signer, publicUrl);
-    return describeProcess(row, processes.view(row.uuid), described, user.isOperator);
+    return describeProcess(row, live, described, user.isOperator);
   };
-  const read = async (user: User, uuid: string, publicUrl: string): Promise<JsonAnswer> =>
-    ok(await describe(await expectProcess(sql, user, uuid), user, publicUrl));
+  const read = async (user: User, uuid: string, publicUrl: string): Promise<JsonAnswer> => {
+    const row = await expectProcess(sql, user, uuid);
+    const live = (await processes.views([uuid])).get(uuid) ?? null;
+    return ok(await describe(row, live, user, publicUrl));
+  };
   return [
     define("POST", "/start", "startProcess", {
       summary: "Start a process on a source",
       description:
-        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. A start that fails, or whose client disconnects before the answer, leaves no process.",
+        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process.",
       query: StartQuery,
       body: StartBody,
       isBodyOptional: true,
       answers: { 201: { description: "The process runs.", schema: StartedProcess } },
       errors: START_ERRORS,
-      async handle({ user, query, body, publicUrl, headers, startedMs, signal }) {
+      async handle(call) {
+        const { user, query, body, startedMs, signal } = call;
         const { source_uuid: sourceUuid, graph = "detect" } = query;
         // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
-        const order = { user, sourceUuid, graph, params, requestedMs: startedMs, signal };
-        const { uuid, telemetry, times = {} } = await processes.start(order);
-        const apiKey = String(headers.api_key ?? "");
-        const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);
-        return {
-          status: 201,
-          body: describeStarted(uuid, telemetry, { publicUrl, apiKey }),
-          headers: { "server-timing": timing.join(", ") },
-        };
+        const labels = body.node_labels ?? {};
+        const order = { user, sourceUuid, graph, params, labels, requestedMs: startedMs, signal };
+        const start = () => startHere(processes, order, call);
+        return forwarder === undefined ? start() : forwarder.place(call, order, start);
       },
     }),
     define("GET", "/processes", "listProcesses", {
@@ -83,8 +91,9 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
       async handle({ user, query, publicUrl }) {
         const withEnded = query.state === "all";
         const { rows, nextCursor } = await listProcesses(sql, user.uuid, { ...query, withEnded });
+        const views = await processes.views(rows.map(({ uuid }) => uuid));
         const records: ProcessRecord[] = [];
-        for (const row of rows) records.push(await describe(row, user, publicUrl));
+        for (const row of rows) records.push(await describe(row, views.get(row.uuid) ?? null, user, publicUrl));
         return listing("processes", { rows: records, nextCursor });
       },
     }),
@@ -150,7 +159,9 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
       async handle({ user, params: { process_uuid: uuid, output_uuid: outputUuid }, publicUrl }) {
         await processes.attach(user, uuid, outputUuid);
         const output = await findOutput(sql, user.uuid, outputUuid);
-        return ok(describeOutput(output, user.username, publicUrl, hub, findState(processes, output)));
+        const { attachedTo } = output;
+        const views = await processes.views(attachedTo === null ? [] : [attachedTo]);
+        return ok(describeOutput(output, user.username, publicUrl, hub, findState(views, output)));
       },
     }),
     defineOutput("DELETE", "/process/{process_uuid}/{output_uuid}", "detachOutput", {
@@ -164,6 +175,21 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
       },
     }),
   ];
+}
+
+export async function startHere(
+  processes: Pick<Processes, "start">,
+  order: StartOrder,
+  { publicUrl, headers }: Pick<ApiCall, "publicUrl" | "headers">,
+): Promise<JsonAnswer> {
+  const { uuid, telemetry, times = {} } = await processes.start(order);
+  const apiKey = String(headers.api_key ?? "");
+  const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);
+  return {
+    status: 201,
+    body: describeStarted(uuid, telemetry, { publicUrl, apiKey }),
+    headers: { "server-timing": timing.join(", ") },
+  };
 }
 
 /** The endpoint, and the deprecated `POST` that does the same. */

@@ -66,6 +66,8 @@ export class ClusterNode {
     ...{ cores: null, memoryBytes: null, maxProcesses: null },
   };
   #listener: NodeListener | null = null;
+  /** Called with every renewal while it is to hand its processes over. */
+  onDrain: (until: Date) => void = () => {};
   /** When the last renewal was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
   /** Since when no lease of this node has ended. */
@@ -144,6 +146,12 @@ export class ClusterNode {
     return listed.rows;
   }
 
+  /** As they are now: for decisions. */
+  listNow(): Promise<readonly NodeRow[]> {
+    this.#listed = null;
+    return this.list();
+  }
+
   /** A node that can be reached, or null. */
   async find(uuid: string): Promise<NodeRow | null> {
     const found = (await this.list()).find((node) => node.uuid === uuid);
@@ -159,7 +167,8 @@ export class ClusterNode {
     const { owned, free, nextExpiryMs, drainsUntil } = await renewNode(this.#deps.sql, facts, leaseSeconds);
     if (askedMs - this.#renewedMs >= leaseSeconds * 1000) this.#steadySinceMs = askedMs;
     this.#renewedMs = askedMs;
-    this.#drainsUntil = drainsUntil;
+    this.#drainsUntil = drainsUntil === null ? null : new Date(drainsUntil);
+    if (this.#drainsUntil !== null) this.onDrain(this.#drainsUntil);
     this.#giveUpLater();
     await this.#listener?.onRenewed({ asked, owned: new Map(owned.map((process) => [process.uuid, process])), free });
     return nextExpiryMs;

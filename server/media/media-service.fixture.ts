@@ -103,7 +103,7 @@ export class MediaService {
     const app = await openApp(
       [
         ...sourceEndpoints(sql, sources),
-        ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
+        ...outputEndpoints({ sql, config, hub, processes: { views: async () => new Map() } }),
         ...mediaEndpoints(server, { ...config, stallMs: STALL_MS }),
         ...recordingEndpoints({ recordings: server.recordings, signer, stallMs: STALL_MS }),
       ],

@@ -22,14 +22,12 @@ export interface OutputHub {
   readonly signer: Signer;
 }
 
-/** The processes of this machine. */
-export interface LiveProcesses {
-  view(uuid: string): { readonly outputs: readonly OutputState[] } | null;
-}
+/** Running processes with their outputs, by uuid. */
+type OutputViews = ReadonlyMap<string, { readonly outputs: readonly OutputState[] }>;
 
 /** Null if it is attached to none of them. */
-export function findState(processes: LiveProcesses, { uuid, attachedTo }: OutputRow): OutputState | null {
-  const outputs = attachedTo === null ? [] : (processes.view(attachedTo)?.outputs ?? []);
+export function findState(views: OutputViews, { uuid, attachedTo }: OutputRow): OutputState | null {
+  const outputs = attachedTo === null ? [] : (views.get(attachedTo)?.outputs ?? []);
   return outputs.find(({ outputUuid }) => outputUuid === uuid) ?? null;
 }
 

@@ -41,11 +41,11 @@ export function wrongState(state: LifecycleState, action: string, expected: read
   });
 }
 
-/** Stored as active, and run by another node or by none yet. */
+/** Stored as active, and its node cannot be reached or none runs it yet. */
 export const notHere = (): ServiceError =>
-  new ServiceError("wrong_state", {
-    detail:
-      "the process is not available on this node: another node runs it or it is being resumed; try again in a moment",
+  new ServiceError("node_unavailable", {
+    detail: "the process is being resumed, or the node that runs it cannot be reached; try again in a moment",
+    retryAfterSeconds: 2,
   });
 
 export const notFound = (uuid: string, state?: ProcessState): ServiceError =>

@@ -18,6 +18,7 @@ import type { Sql } from "../store/client.ts";
 import {
   type Claim,
   type LiveProperties,
+  type ProcessProgress,
   type ProcessRow,
   type ProcessSnapshot,
   releaseClaim,
@@ -71,6 +72,8 @@ export class ProcessRecord {
   reconnecting = false;
   /** Null until the current runner has reported any. */
   stats: RunnerStats | null = null;
+  /** Of its runners. */
+  readonly load = new LoadSamples();
   /** Of `runningMs`, what was queued to be stored. */
   meteredMs = 0;
   readonly #deps: ProcessRecordDeps;
@@ -172,6 +175,7 @@ export class ProcessRecord {
     this.#isSourceLost = false;
     this.stats = null;
     this.#framesLost = 0;
+    this.load.beginRun();
   }
 
   endRun(): void {
@@ -267,7 +271,15 @@ export class ProcessRecord {
     this.notify({ type: "message", channel, message });
   }
 
-  #advance({ positionNs, nextTrackId, runningMs, stats, framesLost = 0, framesLeft }: Report<"progress">): void {
+  /** Stored every few seconds, with that of the other processes of this node. */
+  get progress(): Omit<ProcessProgress, "view"> {
+    const { claim, positionNs, framesLost, restarts, load } = this;
+    return { ...claim, positionNs, framesLost, restarts, nextTrackId: this.trackIds.reserved, ...load.used };
+  }
+
+  #advance(report: Report<"progress">): void {
+    const { positionNs, nextTrackId, runningMs, stats, framesLost = 0, framesLeft, cpuMs } = report;
+    if (cpuMs !== undefined) this.load.add(cpuMs, stats.rss_bytes, performance.now());
     const position = Number(positionNs);
     if (Number.isSafeInteger(position)) this.positionNs = position;
     this.#currentMs = Math.max(this.#currentMs, runningMs);
@@ -311,6 +323,46 @@ export class ProcessRecord {
       lastError: this.lastError === null ? null : { ...this.lastError, at: this.lastError.at.toISOString() },
     };
   }
+}
+
+/** Interval of samples. */
+const SAMPLE_MS = 5_000;
+/** One hour. */
+const MAX_SAMPLES = 720;
+
+/** How much of its node a process uses: 95 % quantiles, so that a later start of the same can be placed. */
+export class LoadSamples {
+  readonly #cores: number[] = [];
+  readonly #bytes: number[] = [];
+  #last: { readonly cpuMs: number; readonly atMs: number } | null = null;
+
+  /** Each runner counts from zero. */
+  beginRun(): void {
+    this.#last = null;
+  }
+
+  add(cpuMs: number, rssBytes: number, atMs: number): void {
+    // The first sample is only a beginning: loading is not what it uses.
+    if (this.#last === null) this.#last = { cpuMs, atMs };
+    const passedMs = atMs - this.#last.atMs;
+    if (passedMs < SAMPLE_MS) return;
+    this.#cores.push((cpuMs - this.#last.cpuMs) / passedMs);
+    this.#bytes.push(rssBytes);
+    if (this.#cores.length > MAX_SAMPLES) {
+      this.#cores.shift();
+      this.#bytes.shift();
+    }
+    this.#last = { cpuMs, atMs };
+  }
+
+  get used(): { readonly usedCores: number | null; readonly usedBytes: number | null } {
+    return { usedCores: quantile(this.#cores), usedBytes: quantile(this.#bytes) };
+  }
+}
+
+function quantile(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null;
 }
 
 /** How far ahead of the ids in use the stored one is. */

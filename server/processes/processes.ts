@@ -76,10 +76,18 @@ export interface StartOrder {
   readonly graphText?: string;
   readonly forSeconds?: number;
   readonly params: JsonRecord;
+  /** It runs only on nodes with these labels. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** When the request arrived, by `performance.now()`: the time limit of the start counts from then. */
   readonly requestedMs?: number;
   /** Aborted when the client has disconnected: the start is rolled back. */
   readonly signal?: AbortSignal;
+}
+
+/** What is reserved for a process on its node. */
+export interface ProcessCost {
+  readonly cores: number;
+  readonly memoryBytes: number;
 }
 
 export interface StartedProcess {

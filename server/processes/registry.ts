@@ -203,13 +203,28 @@ export class ProcessRegistry {
     }
   }
 
-  async #claimFree(): Promise<void> {
+  /** Another node hands it over. False: it is not free, or there is no room for it. */
+  async claimNow(uuid: string): Promise<boolean> {
+    await this.#claimFree(uuid);
+    void this.#resumeAll();
+    return this.#orphans.has(uuid) || this.#processes.has(uuid);
+  }
+
+  async #claimFree(only?: string): Promise<void> {
     const { sql, node } = this.#deps;
     while (!this.#closing.signal.aborted) {
       const { uuid: nodeUuid, isAlone, canTakeOver } = node;
       const held = this.claims.map(({ uuid }) => uuid);
       const { labels } = node.facts;
-      const rows = await claimFree(sql, { nodeUuid, isAlone, canTakeOver, labels, held, isPatient: this.#wereFree });
+      const rows = await claimFree(sql, {
+        nodeUuid,
+        isAlone,
+        canTakeOver,
+        labels,
+        held,
+        isPatient: this.#wereFree,
+        ...(only !== undefined && { only }),
+      });
       for (const row of rows) this.#orphans.set(row.uuid, row);
       // The share of this node; the others claim theirs.
       if (rows.length === 0 || !isAlone) return;

@@ -4,7 +4,14 @@ import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NewBranch } from "../store/outputs.ts";
-import { findProcess, insertProcess, type ProcessRow, type ProcessView } from "../store/processes.ts";
+import {
+  estimateCost,
+  findProcess,
+  insertProcess,
+  type ProcessRow,
+  type ProcessView,
+  readViews,
+} from "../store/processes.ts";
 import { expectMinutes } from "../store/users.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
@@ -20,6 +27,7 @@ import {
   LIMITS,
   type Picture,
   type PictureSlot,
+  type ProcessCost,
   type Processes,
   type ProcessLimits,
   type ProcessNotice,
@@ -31,7 +39,7 @@ import {
 import { LAST_WRITE_MS, ProcessRegistry, type RegistryDeps } from "./registry.ts";
 import { RunnerPool } from "./runner.ts";
 import type { RunnerFolders } from "./runner-folders.ts";
-import { countProcesses, isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
+import { countProcesses, isEnd, type LiveProcess, type ProcessNumbers, readStoredView } from "./view.ts";
 
 export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool"> {
   readonly confinement: Confinement;
@@ -85,6 +93,16 @@ export class Supervisor implements Processes {
     return this.#registry.open();
   }
 
+  /** All processes of this node. */
+  get all(): readonly Process[] {
+    return this.#registry.all;
+  }
+
+  /** Resumes a process that another node hands over. False: this node cannot take it. */
+  async takeOver(uuid: string): Promise<boolean> {
+    return !this.#isClosing && (await this.#registry.claimNow(uuid));
+  }
+
   /** Runners end; the processes stay wanted in the database, for the next server. */
   async close(): Promise<void> {
     const { stopMs, saveMs } = this.#limits;
@@ -107,6 +125,18 @@ export class Supervisor implements Processes {
   /** Of a process that this node runs, or ran recently: newer, and more, than what is stored. */
   view(uuid: string): LiveProcess | null {
     return this.#registry.view(uuid);
+  }
+
+  /** As `view`, also of processes of other nodes: those are a few seconds old. */
+  async views(uuids: readonly string[]): Promise<ReadonlyMap<string, LiveProcess>> {
+    const { sql, node } = this.#deps;
+    const own = uuids.map((uuid) => [uuid, this.view(uuid)] as const);
+    const others = node.isAlone ? [] : own.flatMap(([uuid, view]) => (view === null ? [uuid] : []));
+    const stored = await readViews(sql, others);
+    return new Map([
+      ...own.flatMap(([uuid, view]) => (view === null ? [] : [[uuid, view] as const])),
+      ...[...stored].map(([uuid, view]) => [uuid, readStoredView(view)] as const),
+    ]);
   }
 
   held(uuid: string): Process | null {
@@ -158,17 +188,25 @@ export class Supervisor implements Processes {
     return { ...prepared, input };
   }
 
+  /** What is reserved for it on its node; nothing where no node has limits. */
+  async costOf(process: Pick<ProcessRow, "graph" | "params" | "sourceUuid">): Promise<ProcessCost> {
+    const { sql, node } = this.#deps;
+    const isLimited = (await node.list()).some(({ cores, memoryBytes }) => cores !== null || memoryBytes !== null);
+    return isLimited ? estimateCost(sql, process) : { cores: 0, memoryBytes: 0 };
+  }
+
   async #insert(order: StartOrder, checked: CheckedOrder, limit: RequestLimit): Promise<ProcessRow> {
     const { sql, node } = this.#deps;
     const { user, sourceUuid, graph, graphText = null, forSeconds } = order;
     const { input, params, alertNode = null } = checked;
     const uuid = newUuid();
+    const cost = await this.costOf({ graph, params, sourceUuid });
     const inserted = insertProcess(
       sql,
       {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, params },
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid: node.uuid },
-        ...{ cores: 0, memoryBytes: 0, labels: {} },
+        ...{ ...cost, labels: order.labels ?? {} },
         takesAlerts: alertNode !== null,
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
       },

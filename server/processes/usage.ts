@@ -2,14 +2,16 @@
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
+import { saveProgress } from "../store/processes.ts";
 import { findLimit, readStandings, type UsageEntry, writeUsage } from "../store/users.ts";
 import type { Process, ProcessDeps } from "./process.ts";
+import { storeView } from "./view.ts";
 
 /** Minimum interval between checks of minutes that are nearly used up. */
 const MIN_CHECK_MS = 200;
 const RETRY = { firstMs: 500, maxMs: 5_000 };
 
-type MeteringDeps = Pick<ProcessDeps, "sql" | "log" | "config" | "limits">;
+type MeteringDeps = Pick<ProcessDeps, "sql" | "log" | "config" | "limits" | "node">;
 
 /** Meters the processes of this node. */
 export class Metering {
@@ -67,14 +69,23 @@ export class Metering {
     const { log, limits } = this.#deps;
     const maxMs = limits.usageMs;
     try {
-      for (const process of this.#list())
-        if (process.state === "running" || process.state === "paused") void process.record.save();
-      await this.flush();
+      await Promise.all([this.#saveProgress(), this.flush()]);
       return await this.#stopSpent(maxMs);
     } catch (error) {
       log.warn({ err: error }, "usage limits could not be read; retrying");
       return maxMs;
     }
+  }
+
+  async #saveProgress(): Promise<void> {
+    const { sql, node } = this.#deps;
+    const processes = this.#list().filter(({ state }) => state === "running" || state === "paused");
+    const saved = await saveProgress(
+      sql,
+      processes.map(({ record, view }) => ({ ...record.progress, view: node.isAlone ? null : storeView(view) })),
+    );
+    // Ended meanwhile, or another node owns it.
+    for (const process of processes) if (!saved.has(process.row.uuid) && process.isActive) void process.record.save();
   }
 
   async #stopSpent(maxMs: number): Promise<number> {

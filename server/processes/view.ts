@@ -1,5 +1,6 @@
 /** Processes for clients and metrics. Pure. */
 import type { ProcessRecord as ApiProcess, TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState, type OutputState } from "../outputs/describe-output.ts";
 import type { ProcessView } from "../store/processes.ts";
@@ -21,6 +22,11 @@ export interface LiveProcess extends Pick<ProcessRecord, RecordFields> {
   /** Null for a process that is not to be recorded. */
   readonly recording: RecordingState | null;
   readonly telemetry: TelemetryInfo | null;
+}
+
+export interface LiveProcesses {
+  /** By uuid, without those that have ended or are not known yet. */
+  views(uuids: readonly string[]): Promise<ReadonlyMap<string, LiveProcess>>;
 }
 
 export function describeProcess(
@@ -95,6 +101,19 @@ export function viewProcess(record: ProcessRecord, attachments: Attachments, has
     telemetry: telemetry?.info ?? null,
     // A runner that is paused or has ended reports no new rates; counters stay.
     stats: stats === null || isFlowing ? stats : { ...stats, fps_in: 0, fps_processed: 0, fps_out: 0 },
+  };
+}
+
+/** For the other nodes. */
+export const storeView = (view: LiveProcess): JsonRecord => JSON.parse(JSON.stringify(view)) as JsonRecord;
+
+export function readStoredView(stored: JsonRecord): LiveProcess {
+  const view = stored as unknown as LiveProcess;
+  const toDate = (time: Date | null): Date | null => (time === null ? null : new Date(time));
+  return {
+    ...view,
+    ...{ startedAt: toDate(view.startedAt), finishedAt: toDate(view.finishedAt) },
+    lastError: view.lastError === null ? null : { ...view.lastError, at: new Date(view.lastError.at) },
   };
 }
 

@@ -70,7 +70,12 @@ export async function openSourcesService(
   const app = await openApp(
     [
       ...sourceEndpoints(sql, sources),
-      ...outputEndpoints({ sql, config, hub: { rtspPort: media.rtspPort, signer }, processes: { view: () => null } }),
+      ...outputEndpoints({
+        sql,
+        config,
+        hub: { rtspPort: media.rtspPort, signer },
+        processes: { views: async () => new Map() },
+      }),
     ],
     {
       config,

@@ -124,10 +124,10 @@ export const listNodes = (sql: Queries): Promise<readonly NodeRow[]> => sql<Node
   from nodes left join processes on processes.node_uuid = nodes.uuid and state not in ('finished', 'failed')
   group by nodes.uuid order by nodes.started_at, nodes.uuid`;
 
-/** False: there is no such node, or it is lost. */
-export async function drainNode(sql: Queries, uuid: string, seconds: number): Promise<boolean> {
+/** `seconds` null: it takes processes again. False: there is no such node, or it is lost. */
+export async function drainNode(sql: Queries, uuid: string, seconds: number | null): Promise<boolean> {
   const { count } = await sql`
-    update nodes set drains_until = now() + make_interval(secs => ${seconds})
+    update nodes set drains_until = now() + make_interval(secs => ${seconds}::double precision)
     where uuid = ${uuid} and lease_until > now()`;
   return count > 0;
 }

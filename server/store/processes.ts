@@ -179,6 +179,45 @@ export async function findProcessOwners(sql: Queries, uuids: readonly string[]):
   return new Map(rows.map(({ uuid, userUuid }) => [uuid, userUuid]));
 }
 
+export interface ProcessOwner {
+  readonly nodeUuid: string;
+  readonly fence: number;
+}
+
+/** The nodes that own these processes, which have not ended; others are left out. */
+export async function findOwners(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, ProcessOwner>> {
+  const rows = await sql<(ProcessOwner & { uuid: string })[]>`
+    select uuid, node_uuid, fence from processes
+    where uuid in ${sql([...uuids])} and node_uuid is not null and state not in ('finished', 'failed')`;
+  return new Map(rows.map(({ uuid, nodeUuid, fence }) => [uuid, { nodeUuid, fence }]));
+}
+
+/** Of a process of which nothing is known. */
+const USUAL_COST = { cores: 1, memoryBytes: 512 * 2 ** 20 };
+/** The last runs that count. */
+const COUNTED_RUNS = 20;
+
+/**
+ * What a process is likely to use: what earlier runs of the same graph with the same model have used (95 % quantile), on the
+ * same source where there were any, as the cost depends on its resolution and frame rate.
+ */
+export async function estimateCost(
+  sql: Queries,
+  { graph, params, sourceUuid }: Pick<ProcessRow, "graph" | "params" | "sourceUuid">,
+): Promise<Reserved> {
+  const row = await firstOf(sql<{ cores: number | null; memoryBytes: number | null }[]>`
+    with runs as (
+      select used_cores, used_bytes, source_uuid = ${sourceUuid} as is_same from processes
+      where graph = ${graph} and used_cores is not null
+        and params -> 'model' is not distinct from ${sql.json(params.model ?? null)}::jsonb
+      order by is_same desc, created_at desc limit ${COUNTED_RUNS}),
+    counted as (select * from runs where is_same or not exists (select from runs where is_same))
+    select percentile_disc(0.95) within group (order by used_cores) as cores,
+      percentile_disc(0.95) within group (order by used_bytes) as memory_bytes
+    from counted`);
+  return { cores: row?.cores ?? USUAL_COST.cores, memoryBytes: row?.memoryBytes ?? USUAL_COST.memoryBytes };
+}
+
 /** What a node can still take. `Infinity`: not limited. */
 export interface Room {
   readonly cores: number;
@@ -258,6 +297,8 @@ interface Claimer {
   readonly held: readonly string[];
   /** Others had time to claim their part: it takes one more than its own. */
   readonly isPatient: boolean;
+  /** Only this one, which another machine hands over. */
+  readonly only?: string;
 }
 
 /** Per call. */
@@ -268,7 +309,7 @@ const MAX_CLAIMED = 64;
  * processes a machine, so that those of a lost one are spread over the others. What no machine has room for waits.
  */
 export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly ProcessRow[]> {
-  const { nodeUuid, isAlone, canTakeOver, labels, held, isPatient } = claimer;
+  const { nodeUuid, isAlone, canTakeOver, labels, held, isPatient, only = null } = claimer;
   const isFree = sql`
     state not in ('finished', 'failed') and not declined_by ? ${nodeUuid} and ${sql.json(labels)} @> labels
     and case
@@ -276,14 +317,15 @@ export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly Pr
       when processes.node_uuid = ${nodeUuid} then started_at is not null
         and uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json([...held])}))
       when ${isAlone} or processes.node_uuid is null then true
-      else ${canTakeOver} and ${isUnowned(sql)} end`;
+      else ${canTakeOver} and ${isUnowned(sql)} end
+    ${only === null ? sql`` : sql`and uuid = ${only}`}`;
   return sql.begin(async (sql): Promise<readonly ProcessRow[]> => {
     let room = await lockRoom(sql, nodeUuid);
     const [{ active = 0, nodes = 1 } = {}] = await sql<{ active: number; nodes: number }[]>`
       select (select count(*) from processes where state not in ('finished', 'failed')) as active,
         (select count(*) from nodes where lease_until > now() and drains_until is null) as nodes`;
     const part = Math.max(isPatient ? 1 : 0, Math.ceil(active / Math.max(1, nodes)) - held.length);
-    const share = isAlone ? MAX_CLAIMED : Math.min(MAX_CLAIMED, part);
+    const share = isAlone || only !== null ? MAX_CLAIMED : Math.min(MAX_CLAIMED, part);
     const found = await sql<(Reserved & { uuid: string })[]>`
       select uuid, cores, memory_bytes from processes where ${isFree}
       order by created_at limit ${share} for update skip locked`;
@@ -343,6 +385,52 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
       where process_uuid = saved.uuid and saved.state in ('finished', 'failed'))
     select count(*) as saved from saved`;
   return row?.saved === 1;
+}
+
+/** What changes all the time while it runs. */
+export interface ProcessProgress
+  extends Claim,
+    Pick<ProcessRow, "positionNs" | "nextTrackId" | "framesLost" | "restarts"> {
+  /** What it uses; null: not measured yet. */
+  readonly usedCores: number | null;
+  readonly usedBytes: number | null;
+  /** For listings of other machines; null where there are none. */
+  readonly view: JsonRecord | null;
+}
+
+/** Of all processes of a machine in one statement. Resolves with those that the machine still owns. */
+export async function saveProgress(sql: Queries, entries: readonly ProcessProgress[]): Promise<ReadonlySet<string>> {
+  if (entries.length === 0) return new Set();
+  const rows = await sql<{ uuid: string }[]>`
+    with entries as (
+      select * from jsonb_to_recordset(${sql.json(entries.map((entry) => ({ ...entry })))}) as entries (
+        uuid uuid, fence bigint, "positionNs" bigint, "nextTrackId" bigint, "framesLost" bigint, restarts integer,
+        "usedCores" real, "usedBytes" bigint, view jsonb)),
+    saved as (
+      update processes set
+        position_ns = entries."positionNs", next_track_id = greatest(next_track_id, entries."nextTrackId"),
+        frames_lost = entries."framesLost", restarts = entries.restarts,
+        used_cores = coalesce(entries."usedCores", used_cores), used_bytes = coalesce(entries."usedBytes", used_bytes)
+      from entries
+      where processes.uuid = entries.uuid and processes.fence = entries.fence and state not in ('finished', 'failed')
+      returning processes.uuid),
+    views as (
+      insert into process_views (process_uuid, fence, view)
+      select entries.uuid, entries.fence, entries.view from entries join saved using (uuid)
+      where entries.view is not null
+      on conflict (process_uuid) do update set fence = excluded.fence, view = excluded.view, updated_at = now())
+    select uuid from saved`;
+  return new Set(rows.map(({ uuid }) => uuid));
+}
+
+/** As their owners have last shown them, by uuid. */
+export async function readViews(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, JsonRecord>> {
+  if (uuids.length === 0) return new Map();
+  const rows = await sql<{ uuid: string; view: JsonRecord }[]>`
+    select process_uuid as uuid, view from process_views join processes on processes.uuid = process_uuid
+    where process_uuid in ${sql([...uuids])} and process_views.fence = processes.fence
+      and state not in ('finished', 'failed')`;
+  return new Map(rows.map(({ uuid, view }) => [uuid, view]));
 }
 
 interface UnheldProcesses {

@@ -33,7 +33,17 @@ interface SocketDeps {
   readonly limits: StreamLimits;
   readonly processes: Pick<Processes, "follow" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
+  /** Passes the connection on to the node that runs the process. False: it is opened here. */
+  readonly passOn?: PassOn | undefined;
 }
+
+export type PassOn = (
+  processUuid: string,
+  request: IncomingMessage,
+  connection: Duplex,
+  head: Buffer,
+  call: UpgradeCall,
+) => Promise<boolean>;
 
 /** What the graph must offer. `drone_data` and `telemetry` exist with every process. */
 const OFFERS: Partial<Record<Channel, string>> = { detection_data: "detections" };
@@ -94,13 +104,15 @@ export class Sockets {
     request: IncomingMessage,
     connection: Duplex,
     head: Buffer,
-    { address, log }: UpgradeCall,
+    call: UpgradeCall,
   ): Promise<void> {
+    const { address, log, hop = null } = call;
     this.#expectOpen();
     checkHandshake(request);
-    const { processes, authenticate } = this.#deps;
+    const { processes, authenticate, passOn } = this.#deps;
     const user = await authenticate(target.apiKey, address);
-    this.#expectPace(user);
+    if (hop === null) this.#expectPace(user);
+    if (hop === null && (await passOn?.(target.processUuid, request, connection, head, call)) === true) return;
     const offer = OFFERS[target.channel];
     if (offer !== undefined) await processes.expectOffer(user, target.processUuid, offer);
     const name = nameOf(target);

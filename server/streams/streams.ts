@@ -7,7 +7,7 @@ import type { User } from "../user.ts";
 import { FeedChunks, streamBody } from "./body.ts";
 import { EventLines } from "./event-lines.ts";
 import { LIMITS, type StreamLimits } from "./socket-client.ts";
-import { Sockets } from "./sockets.ts";
+import { type PassOn, Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
 
 interface StreamsDeps {
@@ -16,6 +16,7 @@ interface StreamsDeps {
   readonly limits?: Partial<StreamLimits>;
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
+  readonly passOn?: PassOn | undefined;
 }
 
 /** A viewer of a process. */

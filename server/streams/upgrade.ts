@@ -2,6 +2,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
+import type { Hop } from "../cluster/peers.ts";
 import { problemHeaders, toProblem, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 
@@ -10,6 +11,8 @@ export interface UpgradeCall {
   readonly requestId: string;
   readonly publicUrl: string;
   readonly log: Logger;
+  /** Set if another node passed the request on. */
+  readonly hop?: Hop | null;
 }
 
 /**

@@ -399,6 +399,7 @@ export class Runner {
     this.#channel.send({
       type: "progress",
       ...this.#reading,
+      cpuMs: readCpuMs(),
       runningMs,
       messagesLost: this.#channel.dropped,
       framesLost,
@@ -437,6 +438,11 @@ export class Runner {
     if (this.#state !== state)
       throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected ${state}`);
   }
+}
+
+function readCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return Math.round((user + system) / 1000);
 }
 
 /** As named by the compiler. */

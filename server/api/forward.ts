@@ -1,0 +1,172 @@
+/**
+ * Requests that another node has to answer, as it runs their process: passed on to it, and its answer passed back. A request
+ * is passed on once. Where the node cannot be reached, this one answers what the database knows.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Config } from "../../schemas/config.ts";
+import type { ClusterNode } from "../cluster/node.ts";
+import type { Owners } from "../cluster/owners.ts";
+import { MISDIRECTED, type Peers, PeerUnreachable, passedHeaders } from "../cluster/peers.ts";
+import { rankNodes } from "../cluster/placement.ts";
+import { claimPath } from "../processes/hand-over.ts";
+import type { ProcessCost, StartOrder } from "../processes/processes.ts";
+import { ServiceError } from "../service-error.ts";
+import type { NodeRow } from "../store/nodes.ts";
+import { capacityExhausted, type ProcessRow } from "../store/processes.ts";
+import { hasBody } from "./connections.ts";
+import type { ApiCall, ApiMiddleware } from "./context.ts";
+import type { Answer, AnyEndpoint } from "./endpoint.ts";
+import { expectSize, readBytes } from "./input.ts";
+import { sendPieces } from "./send-file.ts";
+
+export interface ForwardDeps {
+  readonly node: ClusterNode;
+  /** What a process is likely to use. */
+  costOf(process: Pick<ProcessRow, "graph" | "params" | "sourceUuid">): Promise<ProcessCost>;
+  readonly peers: Peers;
+  readonly owners: Owners;
+  readonly http: Config["http"];
+  /** A client that reads nothing for this long is disconnected. */
+  readonly stallMs: number;
+  /** Resumes a process that another node hands over. */
+  takeOver(processUuid: string): Promise<boolean>;
+  /** The fence of a process that this node runs; null: it does not. */
+  fenceOf(processUuid: string): number | null;
+}
+
+const PROCESS = "{process_uuid}";
+const CLAIM = new RegExp(`^${claimPath("([0-9a-f-]{36})")}$`);
+
+/** Null: this node has no room. */
+const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
+  started.catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === "capacity_exhausted") return null;
+    throw error;
+  });
+
+type ForwardedCall = Pick<
+  ApiCall,
+  "raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue"
+>;
+
+export class Forwarder {
+  readonly #deps: ForwardDeps;
+
+  constructor(deps: ForwardDeps) {
+    this.#deps = deps;
+  }
+
+  get peers(): Peers {
+    return this.#deps.peers;
+  }
+
+  /** Requests of other nodes on their own behalf; null: of a client. */
+  async answerNode({ hop, raw }: Pick<ApiCall, "hop" | "raw">): Promise<Response | null> {
+    const uuid = hop === null || raw.method !== "POST" ? undefined : CLAIM.exec(raw.url ?? "")?.[1];
+    if (uuid === undefined) return null;
+    return new Response(null, { status: (await this.#deps.takeOver(uuid)) ? 204 : 409 });
+  }
+
+  /** Middleware of endpoints whose path names a process, before their input is read. */
+  toOwner({ path }: AnyEndpoint): ApiMiddleware {
+    if (!path.includes(PROCESS)) return (_, next) => next();
+    return async ({ env: { call } }, next) => {
+      const { process_uuid: uuid = "" } = call.params;
+      const fence = this.#deps.fenceOf(uuid);
+      if (call.hop !== null && call.hop.fence !== fence) return new Response(null, { status: MISDIRECTED });
+      const answer = call.hop !== null || fence !== null ? null : await this.#pass(call, uuid);
+      return answer ?? next();
+    };
+  }
+
+  /** Null: it is answered here. */
+  async #pass(call: ForwardedCall, uuid: string): Promise<Response | null> {
+    let body: Buffer | null = null;
+    let isRead = false;
+    for (const isFresh of [false, true]) {
+      const owner = await this.#deps.owners.find(uuid, isFresh);
+      // What the database knows can be read anywhere; a body that was read here cannot be read again.
+      if (owner === null) return isRead ? rejectMoved() : null;
+      isRead ||= hasBody(call.raw);
+      body ??= await this.#readBody(call);
+      const answer = await this.send(call, owner.node, { fence: owner.fence, body });
+      if (answer !== null) return answer;
+    }
+    return isRead ? rejectMoved() : null;
+  }
+
+  /** Starts a process on the node that suits it best; `start` starts it here. */
+  async place(call: ForwardedCall, order: StartOrder, start: () => Promise<Answer>): Promise<Answer> {
+    if (call.hop !== null) return (await orNone(start())) ?? new Response(null, { status: MISDIRECTED });
+    const { node, costOf } = this.#deps;
+    const { graph, graphText = null, params, sourceUuid, labels = {} } = order;
+    const process = { graph, graphText, labels, ...(await costOf({ graph, params, sourceUuid })) };
+    const nodes = rankNodes(await node.listNow(), process);
+    const body = Buffer.from(JSON.stringify(call.body));
+    for (const candidate of nodes) {
+      const isHere = candidate.uuid === node.uuid;
+      const answer = isHere ? await orNone(start()) : await this.send(call, candidate, { fence: null, body });
+      if (answer !== null) return answer;
+    }
+    throw capacityExhausted();
+  }
+
+  /** Null: the node cannot be reached, does not own the process or has no room for it, so that nothing has happened. */
+  async send(
+    call: ForwardedCall,
+    peer: NodeRow,
+    { fence, body }: { readonly fence: number | null; readonly body: Uint8Array | null },
+  ): Promise<Response | null> {
+    const { raw, address, publicUrl, requestId, signal, log } = call;
+    try {
+      const answer = await this.#deps.peers.send(peer, {
+        ...{ method: raw.method ?? "GET", target: raw.url ?? "/", body, signal },
+        headers: { ...raw.headers, "x-request-id": requestId },
+        hop: { address, publicUrl, fence },
+      });
+      if (answer.statusCode !== MISDIRECTED) return this.#toResponse(call, answer);
+      answer.resume();
+      return null;
+    } catch (error) {
+      if (!(error instanceof PeerUnreachable) && !signal.aborted)
+        throw new ServiceError("node_unavailable", {
+          detail: "the node of this process did not answer; read the process before you try again",
+          retryAfterSeconds: 1,
+          cause: error,
+        });
+      log.info({ node: peer.uuid, reason: (error as Error).message }, "node cannot be reached");
+      return null;
+    }
+  }
+
+  async #readBody({ raw, letContinue }: ForwardedCall): Promise<Buffer | null> {
+    if (!hasBody(raw)) return null;
+    const { http } = this.#deps;
+    const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
+    expectSize(raw, limits);
+    letContinue();
+    return readBytes(raw, limits);
+  }
+
+  #toResponse({ raw }: ForwardedCall, answer: IncomingMessage): Response {
+    const status = answer.statusCode ?? 502;
+    const headers = Object.entries(passedHeaders(answer.headers)).flatMap(([name, value]): [string, string][] =>
+      [value ?? []].flat().map((text) => [name, text]),
+    );
+    const length = answer.headers["content-length"];
+    if (length !== undefined) headers.push(["content-length", length]);
+    if (raw.method === "HEAD" || status === 204 || status === 304) {
+      answer.resume();
+      return new Response(null, { status, headers });
+    }
+    const pieces = answer[Symbol.asyncIterator]() as AsyncGenerator<Uint8Array>;
+    return new Response(sendPieces(pieces, { raw, stallMs: this.#deps.stallMs }), { status, headers });
+  }
+}
+
+const rejectMoved = (): never => {
+  throw new ServiceError("node_unavailable", {
+    detail: "the process is moving to another node; try again in a moment",
+    retryAfterSeconds: 1,
+  });
+};

@@ -1,0 +1,101 @@
+/** This server as one of several nodes that share a database: requests are passed on, processes are placed and handed over. */
+import type { Logger } from "pino";
+import type { Config } from "../schemas/config.ts";
+import { Forwarder } from "./api/forward.ts";
+import { Poller } from "./async/poller.ts";
+import { LoadMeter, reachableHost } from "./cluster/machine.ts";
+import type { ClusterNode } from "./cluster/node.ts";
+import { Owners } from "./cluster/owners.ts";
+import { Peers, PeerUnreachable } from "./cluster/peers.ts";
+import { ClusterKey } from "./cluster/signature.ts";
+import type { GraphLibrary } from "./graphs/library.ts";
+import { HandOver } from "./processes/hand-over.ts";
+import type { Supervisor } from "./processes/supervisor.ts";
+import type { Sql } from "./store/client.ts";
+import { drainNode, readSigningKey } from "./store/nodes.ts";
+import type { PassOn } from "./streams/sockets.ts";
+
+interface ClusterDeps {
+  readonly sql: Sql;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly node: ClusterNode;
+  readonly processes: Supervisor;
+  readonly library: Pick<GraphLibrary, "list">;
+  readonly stallMs: number;
+}
+
+export interface Cluster {
+  readonly forwarder: Forwarder;
+  readonly passOn: PassOn;
+  /** It listens: other nodes can send it requests from now on. */
+  announce(ports: { readonly httpPort: number; readonly rtspPort: number }): Promise<void>;
+  /** Before the service stops: hands its processes over, as far as other nodes take them. Never rejects. */
+  leave(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Interval of measurements. */
+const LOAD_MS = 5_000;
+
+export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
+  const { sql, config, log, node, processes, library, stallMs } = deps;
+  const peers = new Peers(node, new ClusterKey(await readSigningKey(sql)), config.cluster);
+  const owners = new Owners(node, sql);
+  const forwarder = new Forwarder({
+    ...{ node, peers, owners, http: config.http, stallMs },
+    costOf: (process) => processes.costOf(process),
+    takeOver: (uuid) => processes.takeOver(uuid),
+    fenceOf: (uuid) => processes.held(uuid)?.fence ?? null,
+  });
+  const handOver = new HandOver({ node, peers, log, list: () => processes.all });
+  node.onDrain = (until) => void handOver.run(until);
+  const meter = new LoadMeter();
+  const measuring = new Poller(async () => {
+    node.tell({ load: await meter.read() });
+    return LOAD_MS;
+  });
+  measuring.start(LOAD_MS);
+  return {
+    forwarder,
+    passOn: async (processUuid, request, connection, head, { address, publicUrl }) => {
+      if (processes.held(processUuid) !== null) return false;
+      // Not from the cache: a client that is passed to a wrong node is not passed on again.
+      const owner = await owners.find(processUuid, true);
+      if (owner === null) return false;
+      try {
+        await peers.passUpgrade(owner.node, request, connection, head, { address, publicUrl, fence: owner.fence });
+        return true;
+      } catch (error) {
+        if (error instanceof PeerUnreachable) return false;
+        throw error;
+      }
+    },
+    async announce({ httpPort, rtspPort }) {
+      const { http, rtsp, cluster } = config;
+      const scheme = http.tls_cert === null ? "http" : "https";
+      const url = cluster.url?.replace(/(?<!\/)\/+$/, "") ?? `${scheme}://${reachableHost(http.host)}:${httpPort}`;
+      const host = cluster.url === null ? reachableHost(rtsp.host ?? http.host) : new URL(cluster.url).hostname;
+      const graphs = Object.fromEntries((await library.list()).map(({ name }) => [name, ""]));
+      node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, graphs });
+      await node.renew();
+    },
+    async leave() {
+      try {
+        const seconds = config.cluster.drain_seconds;
+        const others = (await node.listNow()).filter(({ uuid, isLive }) => isLive && uuid !== node.uuid);
+        if (others.length === 0 || processes.all.length === 0) return;
+        await drainNode(sql, node.uuid, seconds);
+        await node.renew();
+        await handOver.run(new Date(Date.now() + seconds * 1000));
+      } catch (error) {
+        log.warn({ err: error }, "processes could not be handed over; other nodes take them when this one has stopped");
+      }
+    },
+    async close() {
+      handOver.close();
+      await measuring.close();
+      peers.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Several real nodes on one real database, each with data of its own. */
+import { randomBytes } from "node:crypto";
+import type { NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import { testPostgres } from "../../server/store/database.fixture.ts";
+import { TestService } from "../api/service.fixture.ts";
+
+export class TestCluster {
+  readonly databaseUrl: string;
+  readonly nodes: TestService[] = [];
+  readonly #close: () => Promise<void>;
+  readonly #env: NodeJS.ProcessEnv;
+
+  private constructor(databaseUrl: string, close: () => Promise<void>, env: NodeJS.ProcessEnv) {
+    this.databaseUrl = databaseUrl;
+    this.#close = close;
+    this.#env = {
+      ...{ DATABASE_URL: databaseUrl, WINDHOVER_SECRETS_KEY: randomBytes(32).toString("hex") },
+      ...{ WINDHOVER_LIMITS_PROCESSES: "100", ...env },
+    };
+  }
+
+  static async start(count: number, env: NodeJS.ProcessEnv = {}): Promise<TestCluster> {
+    const { url, close } = await testPostgres();
+    const cluster = new TestCluster(url, close, env);
+    for (let i = 0; i < count; i += 1) await cluster.add();
+    return cluster;
+  }
+
+  async add(env: NodeJS.ProcessEnv = {}): Promise<TestService> {
+    const node = await TestService.start({ env: { ...this.#env, ...env } });
+    this.nodes.push(node);
+    return node;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.close()));
+    await this.#close();
+  }
+}
+
+export const listNodes = (service: TestService): Promise<NodeListing> => service.expect(200, "GET", "/nodes");
+
+/** The record of the node that answers. */
+export async function ownRecord(service: TestService): Promise<NodeRecord> {
+  const found = (await listNodes(service)).nodes.find(({ is_this }) => is_this);
+  if (found === undefined) throw new Error("the node does not list itself");
+  return found;
+}
+
+export const start = (service: TestService, sourceUuid: string, more: object = {}): Promise<StartedProcess> =>
+  service.expect(201, "POST", `/start?source_uuid=${sourceUuid}`, { json: { params: { every: 15 }, ...more } });
+
+export const read = (service: TestService, uuid: string): Promise<ProcessRecord> =>
+  service.expect(200, "GET", `/process/${uuid}`);
+
+export async function until(isSo: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
+  const deadlineMs = performance.now() + limitMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadlineMs) throw new Error(`not so within ${limitMs / 1000} s: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,130 @@
+/** Two nodes that share a database: any node answers any request. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { Detections, readFeed } from "../api/process-client.fixture.ts";
+import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
+import { startCamera } from "../camera.fixture.ts";
+import { listNodes, ownRecord, read, start, TestCluster, until } from "./cluster.fixture.ts";
+
+const camera = await startCamera();
+after(() => camera.kill());
+const cluster = await TestCluster.start(2, { WINDHOVER_CLUSTER_PROCESSES: "2" });
+after(() => cluster.close());
+const [first, second] = cluster.nodes as [TestService, TestService];
+const source = await first.expect<SourceRecord>(201, "POST", "/stream", {
+  json: { alias: "yard", stream_type: "rtsp", input_url: camera.url },
+});
+
+const reserved = async (service: TestService) => (await ownRecord(service)).reserved.processes;
+
+/** Measurements change all the time. */
+const withoutNumbers = (text: string): string =>
+  text.replaceAll(/:-?[\d.]+/g, ":0").replaceAll(/"request_id":"[^"]*"/g, "");
+
+test("both nodes list both, with what they offer and what is reserved", async () => {
+  for (const service of [first, second]) {
+    const { nodes, waiting } = await listNodes(service);
+    assert.deepEqual(
+      nodes.map(({ state, capacity }) => [state, capacity.processes]),
+      [
+        ["live", 2],
+        ["live", 2],
+      ],
+    );
+    assert.equal(waiting, 0);
+    assert.equal(nodes.filter(({ is_this }) => is_this).length, 1);
+    await service.expect(200, "GET", "/readyz", { key: null });
+    await service.expect(200, "GET", "/healthz", { key: null });
+  }
+});
+
+test("starts on one node are placed on both, up to the capacity; every node answers for every process", async (t) => {
+  const started: { process_uuid: string }[] = [];
+  for (let i = 0; i < 4; i += 1) started.push(await start(second, source.uuid));
+  assert.deepEqual([await reserved(first), await reserved(second)], [2, 2]);
+  const full = await second.call<{ code: string }>("POST", `/start?source_uuid=${source.uuid}`);
+  assert.deepEqual([full.status, full.body.code], [503, "capacity_exhausted"]);
+  assert.ok(Number(full.headers.get("retry-after")) > 0);
+
+  await t.test("every way to read a process", async () => {
+    for (const { process_uuid: uuid } of started)
+      for (const path of ["", "/graph", "/graph?format=launch", "/branches", "/tracks", "/feed", "/events", "/none"]) {
+        const answers = [];
+        for (const service of [first, second]) answers.push(await service.send("GET", `/process/${uuid}${path}`, {}));
+        const [one, other] = answers;
+        assert.equal(one?.status, other?.status, path);
+        assert.equal(withoutNumbers(one?.text ?? ""), withoutNumbers(other?.text ?? ""), path);
+      }
+  });
+
+  await t.test("every way to change a process", async () => {
+    for (const { process_uuid: uuid } of started) {
+      for (const [service, other] of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        assert.equal((await service.expect<ProcessRecord>(200, "POST", `/process/${uuid}/pause`)).state, "paused");
+        assert.equal((await read(other, uuid)).state, "paused");
+        assert.equal((await other.call("POST", `/process/${uuid}/pause`)).status, 409);
+        await other.expect(200, "POST", `/process/${uuid}/resume`);
+        await service.expect(200, "PATCH", `/process/${uuid}/graph`, { json: { params: { confidence: 0.5 } } });
+      }
+      assert.equal((await read(first, uuid)).params.confidence, 0.5);
+    }
+  });
+
+  await t.test("a websocket and a feed through the other node; a second websocket is rejected anywhere", async () => {
+    for (const { process_uuid: uuid } of started) {
+      const urlOn = (service: TestService, path: string): string =>
+        `${service.url.replace("http", path === "feed" ? "http" : "ws")}/process/${uuid}/${path}?api_key=${MASTER_KEY}`;
+      const detections = await Detections.open(urlOn(first, "detection_data"));
+      await detections.next(2);
+      for (const service of [first, second])
+        await assert.rejects(Detections.open(urlOn(service, "detection_data")), /409/);
+      detections.close();
+      assert.equal((await readFeed(urlOn(second, "feed"), 2)).length, 2);
+    }
+  });
+
+  await t.test("the listing of each node shows what the other one runs", async () => {
+    await until(async () => {
+      for (const service of [first, second]) {
+        const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes");
+        if (processes.length !== 4 || processes.some(({ stats }) => stats.fps_in === 0)) return false;
+      }
+      return true;
+    });
+  });
+
+  await t.test("a drained node hands its processes over when there is room, and takes no more", async () => {
+    const { uuid: drained } = await ownRecord(first);
+    const victims = started.slice(0, 2).map(({ process_uuid: uuid }) => uuid);
+    await second.expect(200, "POST", `/nodes/${drained}/drain`, { json: { seconds: 120 } });
+    await until(async () => (await ownRecord(first)).state === "draining");
+    await until(async () => (await first.call("GET", "/readyz", { key: null })).status === 503);
+    for (const uuid of victims) await second.expect(200, "DELETE", `/process/${uuid}`);
+    await until(async () => (await reserved(second)) === 2 && (await reserved(first)) === 0);
+    for (const { process_uuid: uuid } of started.slice(2)) {
+      await until(async () => (await read(first, uuid)).state === "running");
+      assert.equal((await read(second, uuid)).error, null);
+    }
+    await second.expect(200, "DELETE", `/nodes/${drained}/drain`);
+  });
+
+  await t.test("a request that no node has signed, or for another node, is rejected", async () => {
+    const [{ process_uuid: uuid = "" } = {}] = started.slice(2);
+    const hop = Buffer.from(
+      JSON.stringify({ to: (await ownRecord(first)).uuid, address: "1.2.3.4", publicUrl: "", fence: 1 }),
+    );
+    for (const signature of ["", ".", `.zzzzzz.${"A".repeat(43)}`]) {
+      const answer = await first.call<{ code: string }>("GET", `/process/${uuid}`, {
+        headers: { "windhover-hop": `${hop.toString("base64url")}${signature}` },
+      });
+      assert.deepEqual([answer.status, answer.body.code], [403, "signature_invalid"]);
+    }
+    const answer = await first.send("POST", `/cluster/claim/${uuid}`, {});
+    assert.equal(answer.status, 404);
+  });
+});
