@@ -38,7 +38,7 @@ import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub
 import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { openCluster } from "./open-cluster.ts";
+import { openCluster } from "./api/open-cluster.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";

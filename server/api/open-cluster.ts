@@ -1,19 +1,19 @@
 /** This server as one of several nodes that share a database: requests are passed on, processes are placed and handed over. */
 import type { Logger } from "pino";
-import type { Config } from "../schemas/config.ts";
-import { Forwarder } from "./api/forward.ts";
-import { Poller } from "./async/poller.ts";
-import { LoadMeter, reachableHost } from "./cluster/machine.ts";
-import type { ClusterNode } from "./cluster/node.ts";
-import { Owners } from "./cluster/owners.ts";
-import { Peers, PeerUnreachable } from "./cluster/peers.ts";
-import { ClusterKey } from "./cluster/signature.ts";
-import type { GraphLibrary } from "./graphs/library.ts";
-import { HandOver } from "./processes/hand-over.ts";
-import type { Supervisor } from "./processes/supervisor.ts";
-import type { Sql } from "./store/client.ts";
-import { drainNode, readSigningKey } from "./store/nodes.ts";
-import type { PassOn } from "./streams/sockets.ts";
+import type { Config } from "../../schemas/config.ts";
+import { Poller } from "../async/poller.ts";
+import { LoadMeter, reachableHost } from "../cluster/machine.ts";
+import type { ClusterNode } from "../cluster/node.ts";
+import { Owners } from "../cluster/owners.ts";
+import { Peers, PeerUnreachable } from "../cluster/peers.ts";
+import { ClusterKey } from "../cluster/signature.ts";
+import type { GraphLibrary } from "../graphs/library.ts";
+import { HandOver } from "../processes/hand-over.ts";
+import type { Supervisor } from "../processes/supervisor.ts";
+import type { Sql } from "../store/client.ts";
+import { drainNode, readSigningKey } from "../store/nodes.ts";
+import type { PassOn } from "../streams/sockets.ts";
+import { Forwarder } from "./forward.ts";
 
 interface ClusterDeps {
   readonly sql: Sql;
