@@ -3,16 +3,17 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 export class Gate {
-  readonly #target: number;
+  /** A port of this machine, or the path of a Unix socket. */
+  readonly #target: number | string;
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #port = 0;
 
-  private constructor(target: number) {
+  private constructor(target: number | string) {
     this.#target = target;
   }
 
-  static async open(target: number): Promise<Gate> {
+  static async open(target: number | string): Promise<Gate> {
     const gate = new Gate(target);
     await gate.open();
     return gate;
@@ -25,7 +26,7 @@ export class Gate {
   /** Reopens on the same port. */
   async open(): Promise<void> {
     const server = createServer((socket) => {
-      const beyond = connect(this.#target, "127.0.0.1");
+      const beyond = typeof this.#target === "string" ? connect(this.#target) : connect(this.#target, "127.0.0.1");
       for (const [one, other] of [
         [socket, beyond],
         [beyond, socket],

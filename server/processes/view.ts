@@ -3,7 +3,7 @@ import type { ProcessRecord as ApiProcess, TelemetryInfo } from "../../schemas/a
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState, type OutputState } from "../outputs/describe-output.ts";
-import type { ProcessView } from "../store/processes.ts";
+import type { ProcessView, StoredView } from "../store/processes.ts";
 import type { Attachments } from "./attachments.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { ProcessCrash, ProcessState } from "./processes.ts";
@@ -107,11 +107,13 @@ export function viewProcess(record: ProcessRecord, attachments: Attachments, has
 /** For the other nodes. */
 export const storeView = (view: LiveProcess): JsonRecord => JSON.parse(JSON.stringify(view)) as JsonRecord;
 
-export function readStoredView(stored: JsonRecord): LiveProcess {
+export function readStoredView({ view: stored, isLost }: StoredView): LiveProcess {
   const view = stored as unknown as LiveProcess;
   const toDate = (time: Date | null): Date | null => (time === null ? null : new Date(time));
+  const stats = view.stats === null ? null : { ...view.stats, fps_in: 0, fps_processed: 0, fps_out: 0 };
   return {
     ...view,
+    ...(isLost && { restarting: true, reconnecting: false, stats }),
     ...{ startedAt: toDate(view.startedAt), finishedAt: toDate(view.finishedAt) },
     lastError: view.lastError === null ? null : { ...view.lastError, at: new Date(view.lastError.at) },
   };

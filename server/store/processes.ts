@@ -423,14 +423,20 @@ export async function saveProgress(sql: Queries, entries: readonly ProcessProgre
   return new Set(rows.map(({ uuid }) => uuid));
 }
 
+export interface StoredView {
+  readonly view: JsonRecord;
+  /** Its owner is lost, and no other machine has resumed it yet. */
+  readonly isLost: boolean;
+}
+
 /** As their owners have last shown them, by uuid. */
-export async function readViews(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, JsonRecord>> {
+export async function readViews(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, StoredView>> {
   if (uuids.length === 0) return new Map();
-  const rows = await sql<{ uuid: string; view: JsonRecord }[]>`
-    select process_uuid as uuid, view from process_views join processes on processes.uuid = process_uuid
-    where process_uuid in ${sql([...uuids])} and process_views.fence = processes.fence
-      and state not in ('finished', 'failed')`;
-  return new Map(rows.map(({ uuid, view }) => [uuid, view]));
+  const rows = await sql<(StoredView & { uuid: string })[]>`
+    select process_uuid as uuid, view, process_views.fence <> processes.fence or ${isUnowned(sql)} as is_lost
+    from process_views join processes on processes.uuid = process_uuid
+    where process_uuid in ${sql([...uuids])} and state not in ('finished', 'failed')`;
+  return new Map(rows.map(({ uuid, ...stored }) => [uuid, stored]));
 }
 
 interface UnheldProcesses {

@@ -2,12 +2,15 @@
 import { randomBytes } from "node:crypto";
 import type { NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { testPostgres } from "../../server/store/database.fixture.ts";
 import { TestService } from "../api/service.fixture.ts";
 
 export class TestCluster {
   readonly databaseUrl: string;
   readonly nodes: TestService[] = [];
+  /** Each node reaches the database through its own, which can be cut. */
+  readonly gates: Gate[] = [];
   readonly #close: () => Promise<void>;
   readonly #env: NodeJS.ProcessEnv;
 
@@ -15,8 +18,7 @@ export class TestCluster {
     this.databaseUrl = databaseUrl;
     this.#close = close;
     this.#env = {
-      ...{ DATABASE_URL: databaseUrl, WINDHOVER_SECRETS_KEY: randomBytes(32).toString("hex") },
-      ...{ WINDHOVER_LIMITS_PROCESSES: "100", ...env },
+      ...{ WINDHOVER_SECRETS_KEY: randomBytes(32).toString("hex"), WINDHOVER_LIMITS_PROCESSES: "100", ...env },
     };
   }
 
@@ -28,13 +30,23 @@ export class TestCluster {
   }
 
   async add(env: NodeJS.ProcessEnv = {}): Promise<TestService> {
-    const node = await TestService.start({ env: { ...this.#env, ...env } });
+    const gate = await Gate.open(this.#socket);
+    const { pathname, searchParams } = new URL(this.databaseUrl);
+    const url = `postgres://${searchParams.get("user")}@127.0.0.1:${gate.port}${pathname}`;
+    const node = await TestService.start({ env: { ...this.#env, DATABASE_URL: url, ...env } });
     this.nodes.push(node);
+    this.gates.push(gate);
     return node;
+  }
+
+  /** Of this database, past the gates of the nodes. */
+  get #socket(): string {
+    return `${new URL(this.databaseUrl).searchParams.get("host")}/.s.PGSQL.5432`;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.close()));
+    await Promise.all(this.gates.map((gate) => gate.cut()));
     await this.#close();
   }
 }
