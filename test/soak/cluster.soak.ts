@@ -56,6 +56,17 @@ interface Owned {
 
 const listOwned = () => sql<Owned[]>`
   select uuid, node_uuid, fence, state, next_track_id from processes where state not in ('finished', 'failed') order by uuid`;
+/** Minutes that are counted may be off by this much for each process of a lost node. */
+const OFF_MS = 5_000;
+
+const readUsage = async () =>
+  new Map(
+    (
+      await sql<{ uuid: string; ms: number }[]>`
+        select process_uuid as uuid, sum(running_ms)::bigint as ms from usage group by process_uuid`
+    ).map(({ uuid, ms }) => [uuid, ms]),
+  );
+
 const countFailed = async () => (await sql`select from processes where state = 'failed'`).length;
 
 /** All of them run, and the nodes that should have them do. */
@@ -94,6 +105,7 @@ test("the processes of a killed node run on both others, none fails, no id is us
     const { uuid: lost } = await ownRecord(victim);
     const before = await listOwned();
     const mine = before.filter(({ nodeUuid }) => nodeUuid === lost).map(({ uuid }) => uuid);
+    const used = await readUsage();
     const beganMs = performance.now();
     victim.serving.child.kill("SIGKILL");
     await victim.serving.ended;
@@ -106,7 +118,17 @@ test("the processes of a killed node run on both others, none fails, no id is us
     };
     await until(isMoved, 2 * LEASE_MS);
     await untilRunning(uuids, 60_000, via);
-    latencies.push(performance.now() - beganMs);
+    const awayMs = performance.now() - beganMs;
+    latencies.push(awayMs);
+    // Stored every five seconds.
+    await wait(6_000);
+    const usedNow = await readUsage();
+    const passedMs = performance.now() - beganMs;
+    for (const uuid of mine) {
+      const ms = (usedNow.get(uuid) ?? 0) - (used.get(uuid) ?? 0);
+      const running = `${ms} ms were counted of ${passedMs}, ${awayMs} of them without a node`;
+      assert.ok(ms >= passedMs - awayMs - OFF_MS && ms <= passedMs + OFF_MS, running);
+    }
     const now = await listOwned();
     const moved = now.filter(({ uuid }) => mine.includes(uuid));
     assert.ok(moved.every(({ nodeUuid }) => nodeUuid !== lost && nodeUuid !== null));
