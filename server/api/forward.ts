@@ -8,7 +8,7 @@ import type { ClusterNode } from "../cluster/node.ts";
 import type { Owners } from "../cluster/owners.ts";
 import { MISDIRECTED, type Peers, PeerUnreachable, passedHeaders } from "../cluster/peers.ts";
 import { rankNodes } from "../cluster/placement.ts";
-import { claimPath } from "../processes/hand-over.ts";
+import { claimPath, PREPARE_PATH } from "../processes/hand-over.ts";
 import type { ProcessCost, StartOrder } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NodeRow } from "../store/nodes.ts";
@@ -28,6 +28,8 @@ export interface ForwardDeps {
   readonly http: Config["http"];
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
+  /** Another node is about to hand a process over. */
+  prepare(): Promise<void>;
   /** Resumes a process that another node hands over. */
   takeOver(processUuid: string): Promise<boolean>;
   /** The fence of a process that this node runs; null: it does not. */
@@ -62,7 +64,12 @@ export class Forwarder {
 
   /** Requests of other nodes on their own behalf; null: of a client. */
   async answerNode({ hop, raw }: Pick<ApiCall, "hop" | "raw">): Promise<Response | null> {
-    const uuid = hop === null || raw.method !== "POST" ? undefined : CLAIM.exec(raw.url ?? "")?.[1];
+    if (hop === null || raw.method !== "POST") return null;
+    if (raw.url === PREPARE_PATH) {
+      await this.#deps.prepare();
+      return new Response(null, { status: 204 });
+    }
+    const uuid = CLAIM.exec(raw.url ?? "")?.[1];
     if (uuid === undefined) return null;
     return new Response(null, { status: (await this.#deps.takeOver(uuid)) ? 204 : 409 });
   }

@@ -45,6 +45,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
   const forwarder = new Forwarder({
     ...{ node, peers, owners, http: config.http, stallMs },
     costOf: (process) => processes.costOf(process),
+    prepare: () => processes.prepare(),
     takeOver: (uuid) => processes.takeOver(uuid),
     fenceOf: (uuid) => processes.held(uuid)?.fence ?? null,
   });

@@ -17,12 +17,13 @@ interface HandOverDeps {
   list(): readonly Process[];
 }
 
-/** Path of the request by which a node is asked to resume a process now; only for nodes. */
+/** Requests between nodes: to load a runner in advance, and to resume a process now. */
+export const PREPARE_PATH = "/cluster/prepare";
 export const claimPath = (processUuid: string): string => `/cluster/claim/${processUuid}`;
 
 /** Between two attempts to find room. */
 const RETRY_MS = 1_000;
-const ASK_MS = 10_000;
+const ASK_MS = 20_000;
 
 export class HandOver {
   readonly #deps: HandOverDeps;
@@ -64,9 +65,10 @@ export class HandOver {
     const others = (await node.listNow()).filter((other) => other.uuid !== node.uuid);
     const [target] = rankNodes(others, { graph, graphText, labels, cores, memoryBytes });
     if (target === undefined) return false;
+    await this.#ask(target, PREPARE_PATH).catch(() => {}); // then it only takes longer
     const beganMs = performance.now();
     await process.halt();
-    const isTaken = await this.#ask(target, uuid).catch((error: unknown) => {
+    const isTaken = await this.#ask(target, claimPath(uuid)).catch((error: unknown) => {
       log.warn({ err: error, process: uuid }, "node did not take a process; another one will");
       return false;
     });
@@ -74,9 +76,9 @@ export class HandOver {
     return true;
   }
 
-  async #ask(target: NodeRow, uuid: string): Promise<boolean> {
-    const answer = await this.#deps.peers.send(target, {
-      ...{ method: "POST", target: claimPath(uuid), headers: {}, body: null },
+  async #ask(node: NodeRow, target: string): Promise<boolean> {
+    const answer = await this.#deps.peers.send(node, {
+      ...{ method: "POST", target, headers: {}, body: null },
       hop: { address: "", publicUrl: "", fence: null },
       signal: AbortSignal.timeout(ASK_MS),
     });

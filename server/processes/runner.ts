@@ -283,6 +283,12 @@ export class RunnerPool {
     while (this.#hasRoom) this.#load();
   }
 
+  /** Resolves when a runner is loaded and idle, so that the next launch is quick. Rejects when none can be loaded. */
+  async prepare(): Promise<void> {
+    const [runner = this.#load()] = [...this.#idle, ...this.#kept];
+    await runner.child.loaded;
+  }
+
   /**
    * Resolves with a loaded runner, which the caller owns from then on; `fill` replaces it. Rejects when none can be
    * loaded, or when the signal is aborted: then the runner stays here, for the next caller.

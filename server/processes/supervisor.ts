@@ -1,4 +1,5 @@
 /** The processes of this node, for the rest of the server: starts and stops them, and passes the commands of users on. */
+import { setTimeout as wait } from "node:timers/promises";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
@@ -57,6 +58,10 @@ interface CheckedOrder extends ProcessOffers {
   readonly params: JsonRecord;
 }
 
+/** How long the node that hands a process over waits for it to run. */
+const TAKE_OVER_MS = 8_000;
+const POLL_MS = 50;
+
 /** Of a new row. */
 const FIRST_FENCE = 1;
 
@@ -98,9 +103,21 @@ export class Supervisor implements Processes {
     return this.#registry.all;
   }
 
-  /** Resumes a process that another node hands over. False: this node cannot take it. */
+  /** Another node is about to hand a process over: resolves when it can be resumed without a delay. */
+  async prepare(): Promise<void> {
+    await withTimeout(this.#limits.loadMs, this.#pool.prepare());
+  }
+
+  /** Resumes a process that another node hands over. Resolves when it runs; false: this node cannot take it. */
   async takeOver(uuid: string): Promise<boolean> {
-    return !this.#isClosing && (await this.#registry.claimNow(uuid));
+    if (this.#isClosing || !(await this.#registry.claimNow(uuid))) return false;
+    const untilMs = performance.now() + TAKE_OVER_MS;
+    const isWaiting = (): boolean => {
+      const process = this.#registry.get(uuid);
+      return process === null || (process.isActive && process.state === "starting");
+    };
+    while (isWaiting() && performance.now() < untilMs) await wait(POLL_MS);
+    return true;
   }
 
   /** Runners end; the processes stay wanted in the database, for the next server. */

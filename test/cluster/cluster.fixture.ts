@@ -1,10 +1,16 @@
 /** Several real nodes on one real database, each with data of its own. */
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { testPostgres } from "../../server/store/database.fixture.ts";
 import { TestService } from "../api/service.fixture.ts";
+import { findFreePort } from "../ports.fixture.ts";
 
 export class TestCluster {
   readonly databaseUrl: string;
@@ -33,7 +39,11 @@ export class TestCluster {
     const gate = await Gate.open(this.#socket);
     const { pathname, searchParams } = new URL(this.databaseUrl);
     const url = `postgres://${searchParams.get("user")}@127.0.0.1:${gate.port}${pathname}`;
-    const node = await TestService.start({ env: { ...this.#env, DATABASE_URL: url, ...env } });
+    // The same after a restart.
+    const port = String(await findFreePort());
+    const node = await TestService.start({
+      env: { ...this.#env, DATABASE_URL: url, WINDHOVER_HTTP_PORT: port, ...env },
+    });
     this.nodes.push(node);
     this.gates.push(gate);
     return node;
@@ -49,6 +59,35 @@ export class TestCluster {
     await Promise.all(this.gates.map((gate) => gate.cut()));
     await this.#close();
   }
+}
+
+const PROXY = new URL("../../docker/cluster/haproxy.cfg", import.meta.url);
+
+/** HAProxy in front of these nodes, with the configuration for users; only its HTTP part, on a free port. */
+export async function startProxy(nodes: readonly TestService[]): Promise<{ url: string; close(): Promise<void> }> {
+  const port = await findFreePort();
+  const folder = await mkdtemp(join(tmpdir(), "windhover-haproxy-"));
+  const sections = (await readFile(PROXY, "utf8")).split(/^(?=\S)/m);
+  const kept = sections.filter((section) => !/^(?:frontend|backend|listen) (?:rtsp|rtmp|stats|metrics)/.test(section));
+  const text = kept
+    .join("")
+    .replaceAll(/bind :8080/g, `bind 127.0.0.1:${port}`)
+    .replaceAll(/node(\d):8080/g, (_, i: string) => new URL(nodes[Number(i) - 1]?.url ?? "http://127.0.0.1:1").host);
+  await writeFile(join(folder, "haproxy.cfg"), text);
+  const child = spawn("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const url = `http://127.0.0.1:${port}`;
+  await until(async () => (await fetch(`${url}/healthz`).catch(() => null))?.status === 200);
+  return {
+    url,
+    async close() {
+      child.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 export const listNodes = (service: TestService): Promise<NodeListing> => service.expect(200, "GET", "/nodes");

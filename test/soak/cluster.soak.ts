@@ -12,9 +12,10 @@ import { connectClient } from "../../server/store/client.ts";
 import { DATABASE_LIMITS, silentLog } from "../../server/store/database.fixture.ts";
 import { readDatabaseUrl } from "../../server/store/database.ts";
 import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
-import type { TestService } from "../api/service.fixture.ts";
+import { Detections } from "../api/process-client.fixture.ts";
+import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
-import { ownRecord, read, TestCluster, until } from "../cluster/cluster.fixture.ts";
+import { ownRecord, read, startProxy, TestCluster, until } from "../cluster/cluster.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
 const IS_FULL = process.env.WINDHOVER_SOAK === "1";
@@ -252,5 +253,120 @@ test("a node that is stopped cleanly hands its processes over within seconds", a
   }
   assert.equal(await countFailed(), 0);
   t.diagnostic(`each restart, with all its processes on other nodes: at most ${(worstMs / 1000).toFixed(1)} s`);
+  await stopAll(nodeAt(1));
+});
+
+test("a rolling restart of all nodes behind HAProxy fails no request that is repeated", {
+  skip: !IS_FULL,
+  timeout: 1_200_000,
+}, async (t) => {
+  const proxy = await startProxy(cluster.nodes);
+  const uuids: string[] = [];
+  for (let i = 0; i < CAPACITY; i += 1) uuids.push((await start(nodeAt(0))).body.process_uuid);
+  const numbers = { requests: 0, repeated: 0 };
+  const faults: string[] = [];
+  const stopping = new AbortController();
+  const targets = ["/processes", "/sources", "/user_info", ...uuids.map((uuid) => `/process/${uuid}`)];
+  const client = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const target = targets[numbers.requests % targets.length] ?? "/status";
+      numbers.requests += 1;
+      const deadlineMs = performance.now() + 30_000;
+      for (;;) {
+        const answer = await fetch(`${proxy.url}${target}`, { headers: { api_key: MASTER_KEY } }).catch(
+          (error) => error,
+        );
+        if (answer.status === 200) break;
+        const retryAfter = answer instanceof Response ? answer.headers.get("retry-after") : null;
+        if (retryAfter === null || performance.now() > deadlineMs) {
+          faults.push(`${target}: ${answer.status ?? answer}`);
+          break;
+        }
+        numbers.repeated += 1;
+        await wait(Math.min(Number(retryAfter), 2) * 1000);
+      }
+      await wait(20);
+    }
+  };
+  const clients = Promise.all([client(), client(), client()]);
+  for (const victim of cluster.nodes) {
+    assert.equal(await victim.serving.stop(), 0);
+    await victim.startAgain();
+    await until(async () => (await victim.send("GET", "/readyz", {})).status === 200);
+    // Until the proxy has seen it.
+    await wait(6_000);
+  }
+  await untilRunning(uuids, 60_000, nodeAt(0));
+  stopping.abort();
+  await clients;
+  await proxy.close();
+  t.diagnostic(`${numbers.requests} requests, ${numbers.repeated} repeated after 503 with Retry-After`);
+  assert.deepEqual(faults, []);
+  assert.equal(await countFailed(), 0);
+  await stopAll(nodeAt(1));
+});
+
+interface Watched {
+  /** Longest time between two messages. */
+  readonly worstMs: number;
+  readonly lastMs: number;
+  readonly connections: number;
+}
+
+/** A client that always reconnects, through the given node. */
+async function watchGaps(uuid: string, via: TestService, signal: AbortSignal): Promise<Watched> {
+  const url = `${via.url.replace("http", "ws")}/process/${uuid}/detection_data?api_key=${MASTER_KEY}`;
+  let lastMs: number | null = null;
+  let worstMs = 0;
+  let connections = 0;
+  const note = (message: { timestamp: string }): void => {
+    const atMs = Date.parse(message.timestamp);
+    if (lastMs !== null) worstMs = Math.max(worstMs, atMs - lastMs);
+    lastMs = Math.max(lastMs ?? 0, atMs);
+  };
+  while (!signal.aborted) {
+    try {
+      const detections = await Detections.open(url);
+      connections += 1;
+      signal.addEventListener("abort", () => detections.close(), { once: true });
+      await detections.closed;
+      for (const message of detections.messages) note(message);
+    } catch {
+      // It is moving.
+      await wait(100);
+    }
+  }
+  return { worstMs, lastMs: lastMs ?? 0, connections };
+}
+
+test("a drained node moves its processes one by one; each misses a few seconds", {
+  skip: !IS_FULL,
+  timeout: 600_000,
+}, async (t) => {
+  const { uuid: drained } = await ownRecord(nodeAt(0));
+  const stopping = new AbortController();
+  const gaps: Promise<Watched>[] = [];
+  const started: string[] = [];
+  for (let i = 0; i < 2 * NODES; i += 1) started.push((await start(nodeAt(0), "detect")).body.process_uuid);
+  for (const { uuid, nodeUuid } of await listOwned())
+    if (nodeUuid === drained) gaps.push(watchGaps(uuid, nodeAt(1), stopping.signal));
+    else await nodeAt(0).expect(200, "DELETE", `/process/${uuid}`);
+  assert.ok(gaps.length > 0 && started.length === 2 * NODES);
+  await wait(5_000);
+  const beganMs = performance.now();
+  await nodeAt(2).expect(200, "POST", `/nodes/${drained}/drain`, { json: { seconds: 60 } });
+  await until(async () => (await ownRecord(nodeAt(0))).reserved.processes === 0, 60_000);
+  t.diagnostic(`drained after ${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
+  const drainedMs = Date.now();
+  await wait(10_000);
+  stopping.abort();
+  const watched = await Promise.all(gaps);
+  for (const { lastMs, connections } of watched)
+    assert.ok(lastMs > drainedMs && connections > 1, "no messages afterwards");
+  const worst = Math.max(...watched.map(({ worstMs }) => worstMs));
+  t.diagnostic(`longest time without a detection: ${(worst / 1000).toFixed(1)} s`);
+  assert.equal(await countFailed(), 0);
+  assert.ok(worst > 0 && worst <= 3_000, `${worst} ms without a detection`);
+  await nodeAt(2).expect(200, "DELETE", `/nodes/${drained}/drain`);
   await stopAll(nodeAt(1));
 });
