@@ -87,7 +87,9 @@ const stored = (row: ProcessView): LiveProcess => ({
   ...{ startedAt: row.startedAt, finishedAt: row.finishedAt },
   error: row.errorCode === null ? null : { code: row.errorCode, detail: row.errorDetail ?? "" },
   lastError: row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) },
-  ...{ reconnecting: false, restarting: false, stats: null, outputs: [], recording: null, telemetry: null },
+  // No node has room for it: it is resumed when one has.
+  restarting: row.waitingSince !== null,
+  ...{ reconnecting: false, stats: null, outputs: [], recording: null, telemetry: null },
 });
 
 export function viewProcess(record: ProcessRecord, attachments: Attachments, hasRunner: boolean): LiveProcess {
