@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { DrainBody, NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ClusterNode } from "../cluster/node.ts";
+import { stateOf } from "../cluster/numbers.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { drainNode, type NodeRow } from "../store/nodes.ts";
@@ -101,7 +102,7 @@ const nodeNotFound = (uuid: string): ServiceError =>
 
 const describe = (row: NodeRow, own: string): NodeRecord => ({
   uuid: row.uuid,
-  state: row.isLive ? (row.drainsUntil === null ? "live" : "draining") : "lost",
+  state: stateOf(row),
   is_this: row.uuid === own,
   version: row.version,
   url: row.url,
