@@ -97,8 +97,9 @@ async function openAt(
   const clients = new Clients(() => connectClient(address, config.database, log, keys?.keyring ?? CLOSED), 3 * limitMs);
   try {
     await waitForAnswer(clients.current, address, start_seconds * 1000);
-    const applied = await migrate(clients.current);
+    const { applied, newer } = await migrate(clients.current, { isShared: postgres === null });
     if (applied.length > 0) log.info({ applied }, "database migrated");
+    if (newer.length > 0) log.info({ newer }, "database has additive migrations of a newer version");
     const sealed = keys === null ? 0 : await sealStored(clients.current, keys);
     if (sealed > 0) log.info({ sealed, key: keys?.keyring.currentId }, "secrets sealed with the current key");
   } catch (error) {
