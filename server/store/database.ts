@@ -144,6 +144,11 @@ async function waitForAnswer(client: Sql, address: Address, limitMs: number): Pr
     } catch (error) {
       if (error instanceof DatabaseFault) throw error;
       const reason = error instanceof Error ? error.message : String(error);
+      // PgBouncer: see `Address.isPooled`.
+      if (reason.startsWith("unsupported startup parameter"))
+        throw new DatabaseFault(`${name} is behind PgBouncer: add pgbouncer=true to DATABASE_URL (${reason}).`, {
+          cause: error,
+        });
       if (!isUnavailable(error)) {
         throw new DatabaseFault(`${name} rejects user ${address.user}: ${reason}. Check DATABASE_URL.`, {
           cause: error,
@@ -195,6 +200,8 @@ export function readDatabaseUrl(text: string): Address {
   const user = take("user") ?? (decode(url.username) || "postgres");
   const password = take("password") ?? (decode(url.password) || null);
   const mode = take("sslmode") ?? "prefer";
+  const pooled = take("pgbouncer") ?? "false";
+  if (pooled !== "true" && pooled !== "false") throw fault(`has pgbouncer=${pooled}, expected true or false`);
   if (!isSslMode(mode)) throw fault(`has the sslmode "${mode}", expected one of ${Object.keys(SSL_MODES).join(", ")}`);
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw fault("has an invalid port");
   return {
@@ -205,5 +212,6 @@ export function readDatabaseUrl(text: string): Address {
     database: decode(url.pathname.slice(1)) || user,
     ssl: host.startsWith("/") ? false : SSL_MODES[mode],
     parameters: Object.fromEntries(given),
+    isPooled: pooled === "true",
   };
 }

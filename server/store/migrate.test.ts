@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { connectClient, DatabaseFault, type Sql } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
 import { readDatabaseUrl } from "./database.ts";
-import { MARK, migrate, planMigrations, readMigrations } from "./migrate.ts";
+import { isMarked, migrate, planMigrations, readMigrations } from "./migrate.ts";
 import { testKeyring } from "./sealing/test-key.fixture.ts";
 
 let postgres: Awaited<ReturnType<typeof testPostgres>>;
@@ -130,7 +130,7 @@ test("a breaking migration is rejected while other servers run; an additive one 
 });
 
 test("every migration since 016 is marked as additive or breaking in its first line", async () => {
-  const unmarked = (await readMigrations()).filter(({ name, text }) => name >= "016" && !MARK.test(text));
+  const unmarked = (await readMigrations()).filter(({ name, text }) => name >= "016" && !isMarked(text));
   assert.deepEqual(
     unmarked.map(({ name }) => name),
     [],

@@ -45,8 +45,8 @@ const digest = (text: string): string => createHash("sha256").update(text).diges
  * The first line of a migration is `-- additive` if servers that do not know it can work with it, else `-- breaking: REASON`.
  * Those up to 015 have no mark: every server that reads it knows them.
  */
-export const MARK = /^-- (?:additive|breaking: \S.*)\n/;
 const isAdditive = (text: string): boolean => text.startsWith("-- additive\n");
+export const isMarked = (text: string): boolean => isAdditive(text) || text.startsWith("-- breaking: ");
 
 export async function readMigrations(folder: URL = FOLDER): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
