@@ -29,7 +29,7 @@ describe("through PgBouncer", { skip: pgbouncerIsMissing }, async () => {
     const [row] = await sql`
       select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
         current_setting('TimeZone') as zone, current_setting('application_name') as name`;
-    assert.deepEqual(row, { statement: "5s", lock: "5s", zone: "UTC", name: "windhover" });
+    assert.deepEqual(row, { statement: "10s", lock: "10s", zone: "UTC", name: "windhover" });
     // The same statements in parallel transactions: named statements would be missing in some sessions, or exist twice.
     const sums = await Promise.all(
       Array.from({ length: 60 }, (_, i) =>
@@ -52,6 +52,18 @@ describe("through PgBouncer", { skip: pgbouncerIsMissing }, async () => {
     await assert.rejects(
       openDatabase(config, silentLog),
       (error) => error instanceof DatabaseFault && /add pgbouncer=true to DATABASE_URL/.test(error.message),
+    );
+  });
+
+  test("a start waits for a database that PgBouncer cannot reach yet", async () => {
+    const ended = await testPostgres();
+    await ended.close();
+    const { url } = await openPgBouncer(ended.url);
+    const database = { ...DATABASE_LIMITS, url, start_seconds: 3 };
+    const config = { database, data_dir: "", secrets: { key: KEY, key_file: null } };
+    await assert.rejects(
+      openDatabase(config, silentLog),
+      (error) => error instanceof DatabaseFault && /did not respond within 3 s/.test(error.message),
     );
   });
 
