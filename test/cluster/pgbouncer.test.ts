@@ -70,9 +70,11 @@ describe("through PgBouncer", { skip: pgbouncerIsMissing }, async () => {
   test("two nodes upload, start, read and stop; they continue after a restart of PgBouncer", async () => {
     const camera = await startCamera();
     after(() => camera.kill());
-    const nodes = await Promise.all([TestService.start({ env }), TestService.start({ env })]);
-    after(() => Promise.all(nodes.map((node) => node.close())));
-    const [first, second] = nodes;
+    const first = await TestService.start({ env });
+    after(() => first.close());
+    const second = await TestService.start({ env });
+    after(() => second.close());
+    const nodes = [first, second];
     await until(async () => (await listNodes(first)).nodes.filter(({ url }) => url !== null).length === 2);
 
     const video = await uploadVideo(first, await makeClip(temporaryFolder(), 25));
