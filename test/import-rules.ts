@@ -19,7 +19,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
     ...["processes", "sources", "media", "alerts", "webhooks", "tracks", "enhancement", "streams", "demo", "telemetry"],
     "metrics",
   ],
-  ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs"],
+  ["cluster", "delivery", "store", "graphs", "mqtt", "keys", "config", "outputs"],
   ["async", "net", "log", "confinement"],
 ];
 const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));
@@ -27,6 +27,8 @@ const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `s
 const SERVER_BASE = ["server/*.ts", "schemas", "graphs/compiler", "telemetry", "tracks", "ipc"];
 const SERVER_ROWS: readonly Row[] = [
   { part: "server/main.ts", may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()] },
+  // A part of main.ts: it connects the parts of a node that is not alone.
+  { part: "server/open-cluster.ts", may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()] },
   ...SERVER_FOLDERS.flatMap((folders, layer) =>
     folders.map((part) => ({ part, may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(layer).flat()] })),
   ),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { pino } from "pino";
 import { connectClient, DatabaseFault, type Sql } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
-import { readDatabaseUrl } from "./database.ts";
+import { openDatabase, readDatabaseUrl } from "./database.ts";
 import { isMarked, migrate, planMigrations, readMigrations } from "./migrate.ts";
 import { testKeyring } from "./sealing/test-key.fixture.ts";
 
@@ -96,6 +97,18 @@ test("an older server accepts additive migrations of a newer one, and rejects br
     apply([first]),
     (error) => error instanceof DatabaseFault && /does not know the migration 003-less\.sql/.test(error.message),
   );
+});
+
+test("a server starts on a database with additive migrations of a newer one, and logs them", async () => {
+  await clear();
+  await migrate(sql);
+  await sql`insert into migrations (name, sha256, is_additive) values ('999-next.sql', '', true)`;
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+  const database = { ...DATABASE_LIMITS, url: postgres.url };
+  const opened = await openDatabase({ database, data_dir: "", secrets: { key: "ab".repeat(32), key_file: null } }, log);
+  await opened.close();
+  assert.match(lines.join(""), /"newer":\["999-next\.sql"\],"msg":"database has additive migrations/);
 });
 
 test("a database from before the marks accepts further migrations", async () => {

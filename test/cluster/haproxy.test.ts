@@ -34,6 +34,13 @@ describe("behind HAProxy", { skip: haproxyIsMissing }, async () => {
     assert.equal((await exchange(haproxy.rtmpPort, handshake)).charCodeAt(0), 3);
   });
 
+  test("a node reports itself and the states of all nodes as metrics", async () => {
+    const metrics = await first.expect<string>(200, "GET", "/metrics");
+    for (const line of ['nodes{state="live"} 2', 'nodes{state="lost"} 0', "processes_waiting 0", "node_processes 0"])
+      assert.ok(metrics.includes(`\nwindhover_${line}\n`), line);
+    assert.doesNotMatch(metrics, /^windhover_node_capacity_cores /m, "not limited");
+  });
+
   test("events and websockets pass; a node that drains gets no new requests and keeps its connections", async () => {
     const source = await first.expect<SourceRecord>(201, "POST", "/stream", {
       json: { alias: "yard", stream_type: "rtsp", input_url: camera.url },
