@@ -9,6 +9,8 @@ interface Leaf {
 /** A group of commands: `models list`, `models get`. */
 export interface Family {
   readonly about: string;
+  /** Of `commands`: what the name of the family alone means; default: its help. */
+  readonly usual?: string;
   readonly commands: Readonly<Record<string, Leaf>>;
 }
 
@@ -119,6 +121,24 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
       allocate: {
         about: "Allocate pending minutes of a master key to itself or a child.",
         load: async () => (await import("./commands/keys.ts")).keysAllocate,
+      },
+    },
+  },
+  nodes: {
+    about: "List the servers that share a database, and drain one of them.",
+    usual: "list",
+    commands: {
+      list: {
+        about: "List the nodes of the service.",
+        load: async () => (await import("./commands/nodes.ts")).nodesList,
+      },
+      drain: {
+        about: "Take no more processes on a node, and hand its own over.",
+        load: async () => (await import("./commands/nodes.ts")).nodesDrain,
+      },
+      undrain: {
+        about: "End the draining of a node.",
+        load: async () => (await import("./commands/nodes.ts")).nodesUndrain,
       },
     },
   },

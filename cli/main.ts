@@ -36,13 +36,15 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<nu
   if (rest.includes("--json")) terminal.speakJson();
   const entry = findEntry([], name, COMMANDS);
   const isFamily = "commands" in entry;
-  const [second, ...others] = rest;
+  const usual = isFamily && (rest[0] === undefined || isFlag(rest[0])) && entry.usual;
+  const [second, ...others] = usual ? [usual, ...rest] : rest;
   if (isFamily && (second === undefined || isHelp(second))) return showHelp([name], terminal);
   const command = await (isFamily ? findEntry([name], second ?? "", entry.commands) : entry).load();
   const given = readArguments(command, isFamily ? others : rest);
   return given.flag("help") ? showHelp(command.name.split(" "), terminal) : command.run(given, terminal);
 }
 
+const isFlag = (word: string): boolean => word.startsWith("-") && !isHelp(word);
 const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help";
 
 /** `above` are the words before: none, or the name of a family. */

@@ -2142,7 +2142,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/readyz" }, {}, call);
   }
 
-  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
+  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
   readMetrics(call?: Call): Promise<string> {
     return this.#send({ method: "GET", path: "/metrics" }, {}, call);
   }

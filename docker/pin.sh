@@ -1,12 +1,12 @@
 #!/bin/sh
-# Appends the current digest to every image tag in docker/Dockerfile and docker/compose.yaml, so that builds and starts
+# Appends the current digest to every image tag in docker/Dockerfile and the compose files, so that builds and starts
 # always use the same image. Pinned images get no security fixes: run it again to update the digests, and commit them.
 #
 #   docker/pin.sh            requires docker with buildx, and access to the registries
 #   docker/pin.sh --undo     removes the digests
 set -eu
 cd "$(dirname "$0")"
-files='Dockerfile compose.yaml'
+files='Dockerfile compose.yaml cluster/compose.yaml'
 
 # NAME:TAG of every third-party image, without its digest.
 images() {

@@ -14,6 +14,7 @@ import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/gr
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
 import { nodeEndpoints } from "./api/nodes.ts";
+import { openCluster } from "./api/open-cluster.ts";
 import { demoEndpoints, metricsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { processEndpoints } from "./api/processes.ts";
@@ -25,6 +26,7 @@ import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
 import { readCapacity } from "./cluster/machine.ts";
 import { ClusterNode } from "./cluster/node.ts";
+import { countNodes } from "./cluster/numbers.ts";
 import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -38,7 +40,6 @@ import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub
 import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { openCluster } from "./api/open-cluster.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
@@ -47,6 +48,7 @@ import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
+import { countWaiting } from "./store/processes.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
@@ -203,6 +205,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     runners: () => processes.trouble,
   };
   const components = () => checkHealth({ config, checks });
+  const nodes = () =>
+    Promise.all([node.list(), countWaiting(sql)]).then(
+      ([rows, waiting]) => countNodes(rows, node.uuid, waiting),
+      () => null,
+    );
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sql, sources),
@@ -224,7 +231,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),
-    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox }),
+    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox, nodes }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();

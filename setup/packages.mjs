@@ -37,7 +37,9 @@ export const TEST_PACKAGES = {
   ffmpeg: "publishes to the media server and plays from it; creates and checks files",
   chromium: "headless browser for player and console tests",
   curl: "runs the calls in the documentation",
+  haproxy: "checks the load balancer's configuration, and balances several nodes",
   mosquitto: "MQTT broker for telemetry and alerts",
+  pgbouncer: "connection pooler in front of the database",
   python3: "parses exported map files independently",
 };
 
@@ -47,7 +49,9 @@ const POLICY = "/usr/sbin/policy-rc.d";
 
 /** Programs to check for on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
-const TEST_PROGRAMS = ["ffmpeg", "chromium", "curl", "mosquitto", "python3"];
+const TEST_PROGRAMS = ["ffmpeg", "chromium", "curl", "haproxy", "mosquitto", "pgbouncer", "python3"];
+/** Packages that start a service when they are installed. */
+const STARTING = ["haproxy", "mosquitto", "pgbouncer"];
 /** Libraries that the addon is compiled and linked with, by their pkg-config names. */
 export const LIBRARIES = [
   "gstreamer-1.0",
@@ -100,7 +104,7 @@ export async function installPackages(missing, { onProgress, isHasty = false }) 
     throw new Error(
       `This system has no apt-get, and these are missing: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
-        `cairo, pango, headers of OpenSSL 3, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium and mosquitto, too)\n` +
+        `cairo, pango, headers of OpenSSL 3, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium, haproxy, mosquitto and pgbouncer, too)\n` +
         `with your system's package manager, then run this again.`,
     );
   }
@@ -132,8 +136,8 @@ export async function installPackages(missing, { onProgress, isHasty = false }) 
     await run([...asRoot, "mkdir", "--parents", dirname(NO_CLUSTER)]);
     await script(`echo "create_main_cluster = false" > ${NO_CLUSTER}`);
   }
-  // Mosquitto's package starts a broker. An existing policy belongs to the system and stays.
-  if (missing.includes("mosquitto") && !existsSync(POLICY)) {
+  // An existing policy belongs to the system and stays.
+  if (missing.some((name) => STARTING.includes(name)) && !existsSync(POLICY)) {
     files.push(POLICY);
     await script(`printf '#!/bin/sh\\nexit 101\\n' > ${POLICY} && chmod 755 ${POLICY}`);
   }

@@ -14,16 +14,8 @@ import {
   type UserRow,
 } from "../../server/store/users.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
-import {
-  FLAGS,
-  KEYS_NOTES,
-  KEYS_OPTIONS,
-  type KeySummary,
-  LIMITS,
-  readOrder,
-  summariseKey,
-  withKeys,
-} from "../keys.ts";
+import { DATABASE_NOTES, DATABASE_OPTIONS, withDatabase } from "../database.ts";
+import { FLAGS, type KeySummary, LIMITS, readOrder, summariseKey } from "../keys.ts";
 
 export const keysCreate = {
   name: "keys create",
@@ -61,9 +53,9 @@ export const keysCreate = {
       multiple: true,
       about: `Override a limit of the configuration: ${Object.keys(LIMITS).join(", ")}.`,
     },
-    ...KEYS_OPTIONS,
+    ...DATABASE_OPTIONS,
   },
-  notes: `${KEYS_NOTES} Only a digest of the key is stored: revoke a lost key and create another one.`,
+  notes: `${DATABASE_NOTES} Only a digest of the key is stored: revoke a lost key and create another one.`,
   examples: [
     "keys create acme --pending 6000 --track-logger",
     "keys create acme-north --master acme --minutes 500 --expires 2027-12-31",
@@ -73,7 +65,7 @@ export const keysCreate = {
   async run(given, terminal) {
     expectPositionals(given, 1, 1, "a NAME for the key");
     const order = readOrder(given);
-    const { key, summary } = await withKeys(given, true, async (sql) => {
+    const { key, summary } = await withDatabase(given, true, async (sql) => {
       const made = await createKey(sql, order);
       const subscription = await readSubscription(sql, made.row.uuid);
       return { key: made.key, summary: subscription && summariseKey(made.row, order.master, subscription) };
@@ -94,12 +86,12 @@ export const keysList = {
   name: "keys list",
   about: "List the API keys: masters, each followed by its children.",
   usage: "",
-  options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} LEFT, USED and PENDING are minutes. Secrets are not stored.`,
+  options: DATABASE_OPTIONS,
+  notes: `${DATABASE_NOTES} LEFT, USED and PENDING are minutes. Secrets are not stored.`,
   examples: ["keys list", "keys list --json | jq -r '.[] | select(.state == \"valid\").username'"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "no argument");
-    const keys = await withKeys(given, false, list);
+    const keys = await withDatabase(given, false, list);
     if (given.flag("json")) {
       await terminal.print(JSON.stringify(keys, null, 2));
       return EXIT.ok;
@@ -144,15 +136,15 @@ export const keysAllocate = {
   name: "keys allocate",
   about: "Allocate pending minutes of a master key to itself or a child; without NAME, add pending minutes.",
   usage: "MASTER [NAME] MINUTES",
-  options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} Fails without allocating anything if fewer minutes are pending.`,
+  options: DATABASE_OPTIONS,
+  notes: `${DATABASE_NOTES} Fails without allocating anything if fewer minutes are pending.`,
   examples: ["keys allocate acme 6000", "keys allocate acme acme-north 500"],
   async run(given, terminal) {
     expectPositionals(given, 2, 3, "MASTER [NAME] MINUTES");
     const [master = "", ...rest] = given.positionals;
     const minutes = readAllocation(rest.at(-1) ?? "");
     const name = rest.length === 2 ? (rest[0] ?? null) : null;
-    const summary = await withKeys(given, false, (sql) => addMinutes(sql, master, name, minutes));
+    const summary = await withDatabase(given, false, (sql) => addMinutes(sql, master, name, minutes));
     if (given.flag("json")) {
       await terminal.print(JSON.stringify(summary, null, 2));
       return EXIT.ok;
@@ -186,12 +178,12 @@ export const keysRevoke = {
   name: "keys revoke",
   about: "Revoke API keys permanently. A running server applies it within two seconds.",
   usage: "NAME|ID…",
-  options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} Revoking a master key also revokes its children. Data of the keys is kept; their processes are stopped within seconds.`,
+  options: DATABASE_OPTIONS,
+  notes: `${DATABASE_NOTES} Revoking a master key also revokes its children. Data of the keys is kept; their processes are stopped within seconds.`,
   examples: ["keys revoke acme-north", "keys revoke lab prometheus"],
   async run(given, terminal) {
     expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` shows them");
-    const revoked = await withKeys(given, false, (sql) => revoke(sql, [...new Set(given.positionals)]));
+    const revoked = await withDatabase(given, false, (sql) => revoke(sql, [...new Set(given.positionals)]));
     if (given.flag("json")) await terminal.print(JSON.stringify(revoked, null, 2));
     else for (const { username, key_id } of revoked) await terminal.print(`${username}  ${key_id}  revoked`);
     return EXIT.ok;

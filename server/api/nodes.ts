@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { DrainBody, NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ClusterNode } from "../cluster/node.ts";
+import { stateOf } from "../cluster/numbers.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { drainNode, type NodeRow } from "../store/nodes.ts";
@@ -24,7 +25,7 @@ export function nodeEndpoints({ sql, node, database }: NodeDeps): readonly AnyEn
   const find = async (uuid: string): Promise<NodeRecord> => {
     const found = (await node.listNow()).find((row) => row.uuid === uuid);
     if (found === undefined) throw nodeNotFound(uuid);
-    return describe(found, node.uuid);
+    return describeNode(found, node.uuid);
   };
   const drain = async (uuid: string, seconds: number | null): Promise<NodeRecord> => {
     if (!(await drainNode(sql, uuid, seconds))) throw nodeNotFound(uuid);
@@ -41,7 +42,7 @@ export function nodeEndpoints({ sql, node, database }: NodeDeps): readonly AnyEn
       async handle({ user }) {
         expectOperator(user, REASON);
         const [nodes, waiting] = await Promise.all([node.listNow(), countWaiting(sql)]);
-        return ok({ nodes: nodes.map((row) => describe(row, node.uuid)), waiting });
+        return ok({ nodes: nodes.map((row) => describeNode(row, node.uuid)), waiting });
       },
     }),
     define("POST", "/nodes/{node_uuid}/drain", "drainNode", {
@@ -99,9 +100,9 @@ const Probe = Type.Object({ status: Type.Literal("ok") }, { title: "Probe" });
 const nodeNotFound = (uuid: string): ServiceError =>
   new ServiceError("node_not_found", { detail: `there is no live node ${uuid}; GET /nodes lists all` });
 
-const describe = (row: NodeRow, own: string): NodeRecord => ({
+export const describeNode = (row: NodeRow, own: string): NodeRecord => ({
   uuid: row.uuid,
-  state: row.isLive ? (row.drainsUntil === null ? "live" : "draining") : "lost",
+  state: stateOf(row),
   is_this: row.uuid === own,
   version: row.version,
   url: row.url,

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
-import { LoadMeter, reachableHost } from "../cluster/machine.ts";
+import { LoadMeter, nodeUrl, reachableHost } from "../cluster/machine.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import { Owners } from "../cluster/owners.ts";
 import { Peers, PeerUnreachable } from "../cluster/peers.ts";
@@ -74,8 +74,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
     },
     async announce({ httpPort, rtspPort }) {
       const { http, rtsp, cluster } = config;
-      const scheme = http.tls_cert === null ? "http" : "https";
-      const url = cluster.url?.replace(/(?<!\/)\/+$/, "") ?? `${scheme}://${reachableHost(http.host)}:${httpPort}`;
+      const url = nodeUrl(config, httpPort);
       const host = cluster.url === null ? reachableHost(rtsp.host ?? http.host) : new URL(cluster.url).hostname;
       const graphs = Object.fromEntries((await library.list()).map(({ name }) => [name, ""]));
       node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, graphs });

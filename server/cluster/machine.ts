@@ -15,6 +15,12 @@ export function reachableHost(host: string): string {
   return found?.address ?? "127.0.0.1";
 }
 
+/** Where the other nodes reach the API of this one. */
+export function nodeUrl({ http, cluster }: Pick<Config, "http" | "cluster">, httpPort: number): string {
+  const scheme = http.tls_cert === null ? "http" : "https";
+  return cluster.url?.replace(/(?<!\/)\/+$/, "") ?? `${scheme}://${reachableHost(http.host)}:${httpPort}`;
+}
+
 /** `["site=north"]`: `{ site: "north" }`. Throws for anything else. */
 export function readLabels(texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(

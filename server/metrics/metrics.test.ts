@@ -89,3 +89,19 @@ test("counts processes by state, and by how they ended", async () => {
   assert.ok(text.includes('windhover_processes_ended_total{state="finished"} 0'), "present before the first one");
   assert.ok(!text.includes('windhover_processes{state="failed"}'));
 });
+
+test("exposes this node, the states of all nodes and processes without room, unless the database is unavailable", async () => {
+  const metrics = new Metrics();
+  const states = { live: 2, draining: 1, lost: 0 };
+  metrics.observeNodes({ waiting: 3, states, processes: 4, reservedCores: 2.5, capacityCores: 6 });
+  const text = await metrics.print();
+  for (const line of [
+    ...["processes_waiting 3", "node_processes 4", "node_reserved_cores 2.5", "node_capacity_cores 6"],
+    ...['nodes{state="live"} 2', 'nodes{state="draining"} 1', 'nodes{state="lost"} 0'],
+  ])
+    assert.ok(text.includes(`\nwindhover_${line}\n`), line);
+  metrics.observeNodes({ waiting: 0, states, processes: 4, reservedCores: 2.5, capacityCores: null });
+  assert.doesNotMatch(await metrics.print(), /^windhover_node_capacity_cores/m, "not limited");
+  metrics.observeNodes(null);
+  assert.doesNotMatch(await metrics.print(), /^windhover_(node_|nodes\{|processes_waiting)/m);
+});

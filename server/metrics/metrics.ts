@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AlertNumbers } from "../alerts/alerts.ts";
+import type { NodeNumbers } from "../cluster/numbers.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { CrashCounts } from "../processes/processes.ts";
@@ -74,6 +75,21 @@ const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
   ["dropped_total", "Notifications dropped: queue full or too old", ({ dropped }) => dropped],
 ];
 
+const OF_NODE: readonly Row<NodeNumbers>[] = [
+  ["node_processes", "Active processes of this node", ({ processes }) => processes],
+  ["node_reserved_cores", "Cores reserved for the processes of this node", ({ reservedCores }) => reservedCores],
+  [
+    "node_capacity_cores",
+    "Cores that this node offers to processes (`cluster.cores`); absent: not limited",
+    ({ capacityCores }) => capacityCores,
+  ],
+  [
+    "processes_waiting",
+    "Processes that no node has room for, of all servers on this database",
+    ({ waiting }) => waiting,
+  ],
+];
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #registers = [this.#registry];
@@ -103,6 +119,12 @@ export class Metrics {
   readonly media = this.#read("windhover_media_", OF_MEDIA);
   readonly alerts = this.#read("windhover_alert_", OF_ALERTS);
   readonly #delivery = this.#read("windhover_delivery_", OF_DELIVERY, ["kind"]);
+  readonly #node = this.#read("windhover_", OF_NODE);
+  readonly #nodes = new Gauge({
+    name: "windhover_nodes",
+    help: "Nodes on this database, by state",
+    ...{ labelNames: ["state"], registers: this.#registers },
+  });
   readonly #components = new Gauge({
     name: "windhover_component_up",
     help: "1 if a component of the service is healthy, else 0",
@@ -150,6 +172,15 @@ export class Metrics {
 
   observeDelivery(readings: readonly DeliveryReading[]): void {
     for (const reading of readings) this.#delivery.observe(reading, { kind: reading.kind });
+  }
+
+  /** Null: the database cannot be reached. Then the values are unknown, and autoscaling must not act on old ones. */
+  observeNodes(numbers: NodeNumbers | null): void {
+    this.#node.forget({});
+    this.#nodes.reset();
+    if (numbers === null) return;
+    this.#node.observe(numbers);
+    for (const [state, count] of Object.entries(numbers.states)) this.#nodes.set({ state }, count);
   }
 
   observeComponents(components: Readonly<Record<string, string>>): void {

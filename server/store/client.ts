@@ -43,6 +43,11 @@ export interface Address {
   readonly password: string | null;
   readonly ssl: "require" | "prefer" | "verify-full" | false;
   readonly parameters: Readonly<Record<string, string>>;
+  /**
+   * Through PgBouncer in transaction mode: consecutive statements may run in different sessions, so there are no named
+   * prepared statements, and time limits are set by PgBouncer (`connect_query`), which rejects them from clients.
+   */
+  readonly isPooled?: boolean;
 }
 
 /** Usage is in milliseconds and positions in files in nanoseconds: 2^53 of them are centuries, or 104 days. */
@@ -77,6 +82,10 @@ function locate({ host, port }: Address): { host?: string; port?: number; path?:
 /** Connects with the first query, and again with the next query after a connection was lost. */
 export function connectClient(address: Address, limits: Config["database"], log: Logger, sealer: Sealer): Sql {
   const statementMs = Math.ceil(limits.statement_seconds * 1000);
+  const timeLimits = {
+    ...{ statement_timeout: statementMs, lock_timeout: statementMs },
+    idle_in_transaction_session_timeout: statementMs,
+  };
   const client = postgres<{ bigint: typeof bigint; sealed: ReturnType<typeof sealedBy> }>({
     ...locate(address),
     database: address.database,
@@ -92,15 +101,14 @@ export function connectClient(address: Address, limits: Config["database"], log:
     // Fetching array types with every connection throws an error that cannot be caught if the connection is lost then.
     // Arrays are not used: lists are `in ${sql(list)}` or jsonb.
     fetch_types: false,
+    prepare: !address.isPooled,
     transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
     onnotice: (notice) => log.debug({ notice: notice.message }, "database notice"),
     connection: {
       application_name: "windhover",
       TimeZone: "UTC",
       DateStyle: "ISO",
-      statement_timeout: statementMs,
-      lock_timeout: statementMs,
-      idle_in_transaction_session_timeout: statementMs,
+      ...(address.isPooled ? {} : timeLimits),
       ...address.parameters,
     },
   });
@@ -116,6 +124,8 @@ export class DatabaseFault extends Error {
 export const LOST: ReadonlySet<unknown> = new Set([
   ...["CONNECTION_CLOSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"],
   ...["57P01", "57P02", "25P03"],
+  // PgBouncer has no connection to PostgreSQL, or lost it; it closes that of the client.
+  "08P01",
 ]);
 
 export const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);

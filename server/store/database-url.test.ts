@@ -15,6 +15,8 @@ const READ: readonly (readonly [url: string, expected: object])[] = [
   ["postgres://me@%2Frun%2Fpg/hawks", { host: "/run/pg", ssl: false }],
   ["postgres://me@db/hawks?sslmode=disable", { ssl: false, parameters: {} }],
   ["postgres://me@db/hawks?sslmode=verify-full", { ssl: "verify-full" }],
+  ["postgres://me@db/hawks", { isPooled: false }],
+  ["postgres://me@db/hawks?pgbouncer=true", { isPooled: true, parameters: {} }],
   ["postgres://me@db/hawks?search_path=birds", { parameters: { search_path: "birds" } }],
 ];
 
@@ -31,6 +33,7 @@ const REFUSED: readonly (readonly [url: string, words: RegExp])[] = [
   ["postgres://me:se/cret@db/hawks", /cannot be read|port/],
   ["postgres://me:secret@db/hawks?sslmode=maybe", /sslmode "maybe".*require/],
   ["postgres://me:secret@db/hawks?port=0", /invalid port/],
+  ["postgres://me:secret@db/hawks?pgbouncer=yes", /pgbouncer=yes, expected true or false/],
 ];
 
 for (const [url, words] of REFUSED) {

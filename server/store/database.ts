@@ -97,8 +97,9 @@ async function openAt(
   const clients = new Clients(() => connectClient(address, config.database, log, keys?.keyring ?? CLOSED), 3 * limitMs);
   try {
     await waitForAnswer(clients.current, address, start_seconds * 1000);
-    const applied = await migrate(clients.current);
+    const { applied, newer } = await migrate(clients.current, { isShared: postgres === null });
     if (applied.length > 0) log.info({ applied }, "database migrated");
+    if (newer.length > 0) log.info({ newer }, "database has additive migrations of a newer version");
     const sealed = keys === null ? 0 : await sealStored(clients.current, keys);
     if (sealed > 0) log.info({ sealed, key: keys?.keyring.currentId }, "secrets sealed with the current key");
   } catch (error) {
@@ -143,6 +144,11 @@ async function waitForAnswer(client: Sql, address: Address, limitMs: number): Pr
     } catch (error) {
       if (error instanceof DatabaseFault) throw error;
       const reason = error instanceof Error ? error.message : String(error);
+      // PgBouncer: see `Address.isPooled`.
+      if (reason.startsWith("unsupported startup parameter"))
+        throw new DatabaseFault(`${name} is behind PgBouncer: add pgbouncer=true to DATABASE_URL (${reason}).`, {
+          cause: error,
+        });
       if (!isUnavailable(error)) {
         throw new DatabaseFault(`${name} rejects user ${address.user}: ${reason}. Check DATABASE_URL.`, {
           cause: error,
@@ -194,6 +200,8 @@ export function readDatabaseUrl(text: string): Address {
   const user = take("user") ?? (decode(url.username) || "postgres");
   const password = take("password") ?? (decode(url.password) || null);
   const mode = take("sslmode") ?? "prefer";
+  const pooled = take("pgbouncer") ?? "false";
+  if (pooled !== "true" && pooled !== "false") throw fault(`has pgbouncer=${pooled}, expected true or false`);
   if (!isSslMode(mode)) throw fault(`has the sslmode "${mode}", expected one of ${Object.keys(SSL_MODES).join(", ")}`);
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw fault("has an invalid port");
   return {
@@ -204,5 +212,6 @@ export function readDatabaseUrl(text: string): Address {
     database: decode(url.pathname.slice(1)) || user,
     ssl: host.startsWith("/") ? false : SSL_MODES[mode],
     parameters: Object.fromEntries(given),
+    isPooled: pooled === "true",
   };
 }

@@ -4,32 +4,12 @@ import { test } from "node:test";
 import { parse } from "yaml";
 import { type ConfigFault, checkSetting } from "../../server/config/keys.ts";
 import { readEnvironment } from "../../server/config/read-settings.ts";
+import { readCompose, readExample, type Service, substitute } from "./compose.ts";
 
 const FOLDER = new URL("../../docker/", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), "utf8");
 
-interface Service {
-  readonly image: string;
-  readonly profiles?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly volumes?: readonly string[];
-  readonly ports?: readonly string[];
-  readonly secrets?: readonly string[];
-  readonly user?: string;
-  readonly cap_drop?: readonly string[];
-  readonly cap_add?: readonly string[];
-  readonly security_opt?: readonly string[];
-  readonly read_only?: boolean;
-  readonly tmpfs?: readonly string[];
-  readonly mem_limit?: string;
-  readonly pids_limit?: number;
-  readonly depends_on?: Readonly<Record<string, unknown>>;
-}
-const compose = parse(read("compose.yaml"), { merge: true }) as {
-  readonly services: Readonly<Record<string, Service>>;
-  readonly volumes: Readonly<Record<string, null>>;
-  readonly secrets: Readonly<Record<string, { readonly environment: string }>>;
-};
+const compose = readCompose(read("compose.yaml"));
 const services = Object.entries(compose.services);
 const serviceOf = (name: string): Service => {
   const service = compose.services[name];
@@ -37,18 +17,7 @@ const serviceOf = (name: string): Service => {
   return service;
 };
 
-/** Variable substitution of compose: `${A}`, `${A:-default}`, `${A:?error}`, `${A:+alternative}`. */
-const substitute = (text: string, env: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\$\{(\w+)(?::([-?+])([^}]*))?\}/g, (_, name: string, sign: string, word: string) => {
-    const value = env[name] ?? "";
-    if (sign === "+") return value === "" ? "" : word;
-    if (value === "" && sign === "?") throw new Error(`${name} is not set: ${word}`);
-    return value === "" && sign === "-" ? word : value;
-  });
-
-const example = Object.fromEntries(
-  [...read(".env.example").matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
-);
+const example = readExample(read(".env.example"));
 
 test("contains Windhover, a database, a broker, Prometheus and Grafana, and MediaMTX as a profile", () => {
   const usual = services.filter(([, { profiles }]) => profiles === undefined).map(([name]) => name);

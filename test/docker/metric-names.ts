@@ -22,6 +22,10 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
       ...{ attempts: 1, failures: 1, delivered: 1, dropped: 1 },
     },
   ]);
+  metrics.observeNodes({
+    ...{ waiting: 1, states: { live: 1, draining: 1, lost: 1 } },
+    ...{ processes: 1, reservedCores: 1, capacityCores: 1 },
+  });
   metrics.observeComponents({ database: "away" });
   metrics.observeRequest({ method: "GET", route: "/status", status: 200, seconds: 1 });
   const found = new Map<string, Set<string>>();

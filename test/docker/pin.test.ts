@@ -9,9 +9,10 @@ import { fileURLToPath } from "node:url";
 import { readDockerfile } from "./dockerfile.ts";
 
 const DOCKER = fileURLToPath(new URL("../../docker/", import.meta.url));
-const FILES = ["Dockerfile", "compose.yaml"];
+const FILES = ["Dockerfile", "compose.yaml", "cluster/compose.yaml"];
 const folder = mkdtempSync(join(tmpdir(), "windhover-pin-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
+mkdirSync(join(folder, "cluster"));
 for (const name of [...FILES, "pin.sh"]) copyFileSync(join(DOCKER, name), join(folder, name));
 mkdirSync(join(folder, "bin"));
 /** Writes the fake docker command. Its digest is derived from the name of the image and DAY. */
@@ -25,7 +26,7 @@ const pin = (day: string, ...args: string[]): string =>
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 const imagesOf = (): string[] => [
   ...readDockerfile(read("Dockerfile")).map(({ image }) => image),
-  ...[...read("compose.yaml").matchAll(/^ +image: (\S+)$/gm)].map(([, image = ""]) => image),
+  ...FILES.slice(1).flatMap((name) => [...read(name).matchAll(/^ +image: (\S+)$/gm)].map(([, image = ""]) => image)),
 ];
 
 test("pins every third-party image to a digest, updates it on the next run, and removes it with --undo", () => {

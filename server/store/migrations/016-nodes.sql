@@ -1,3 +1,4 @@
+-- breaking: servers of earlier versions do not renew the lease of their node, and would lose their processes to others.
 -- Several machines on one database. A node owns what it claimed until `lease_until`, by the clock of the database; it
 -- renews that time, and others take over afterwards. One lease a node: `processes.lease_until` is no longer used.
 alter table nodes

@@ -59,7 +59,7 @@ const TELEMETRY = { type: "mqtt", format: "native", parameters: { ip: "192.0.2.1
 async function fillOld(url: string): Promise<void> {
   const sql = connect(url);
   const old = (await readMigrations()).filter(({ name }) => name < "013");
-  await migrate(sql, old);
+  await migrate(sql, { migrations: old });
   const [process, output, alert] = [newUuid(), newUuid(), newUuid()];
   const stored = [{ uuid: newUuid(), type: "webhook", config: { url: "http://a", secret: "whsec_hunter2" } }];
   await sql`

@@ -1,0 +1,100 @@
+/** Nodes that reach the database through PgBouncer in transaction mode, with fewer connections than nodes need at once. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { connectClient, DatabaseFault } from "../../server/store/client.ts";
+import { DATABASE_LIMITS, silentLog, testPostgres } from "../../server/store/database.fixture.ts";
+import { openDatabase, readDatabaseUrl } from "../../server/store/database.ts";
+import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
+import { TestService, uploadVideo } from "../api/service.fixture.ts";
+import { startCamera } from "../camera.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { openPgBouncer, pgbouncerIsMissing } from "../pgbouncer.fixture.ts";
+import { listNodes, read, start, until } from "./cluster.fixture.ts";
+
+/** Connections to PostgreSQL: statements of a client meet sessions of others all the time. */
+const SESSIONS = "2";
+const KEY = "ab".repeat(32);
+
+describe("through PgBouncer", { skip: pgbouncerIsMissing }, async () => {
+  if (pgbouncerIsMissing !== false) return;
+  const postgres = await testPostgres();
+  after(() => postgres.close());
+  const bouncer = await openPgBouncer(postgres.url, { default_pool_size: SESSIONS });
+  const env = { DATABASE_URL: bouncer.url, WINDHOVER_SECRETS_KEY: KEY, WINDHOVER_LIMITS_PROCESSES: "20" };
+
+  test("sessions have the time limits of the shipped configuration, and UTC", async () => {
+    const sql = connectClient(readDatabaseUrl(bouncer.url), DATABASE_LIMITS, silentLog, testKeyring);
+    after(() => sql.end());
+    const [row] = await sql`
+      select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+        current_setting('TimeZone') as zone, current_setting('application_name') as name`;
+    assert.deepEqual(row, { statement: "10s", lock: "10s", zone: "UTC", name: "windhover" });
+    // The same statements in parallel transactions: named statements would be missing in some sessions, or exist twice.
+    const sums = await Promise.all(
+      Array.from({ length: 60 }, (_, i) =>
+        sql.begin(async (tx) => {
+          const [sum] = await tx<{ sum: number }[]>`select ${i}::int + ${1}::int as sum`;
+          const [twice] = await tx<{ twice: number }[]>`select ${sum?.sum ?? 0}::int * ${2}::int as twice`;
+          return twice?.twice;
+        }),
+      ),
+    );
+    assert.deepEqual(
+      sums,
+      sums.map((_, i) => (i + 1) * 2),
+    );
+  });
+
+  test("without pgbouncer=true the start is rejected with the reason", async () => {
+    const url = bouncer.url.replace("?pgbouncer=true", "");
+    const config = { database: { ...DATABASE_LIMITS, url }, data_dir: "", secrets: { key: KEY, key_file: null } };
+    await assert.rejects(
+      openDatabase(config, silentLog),
+      (error) => error instanceof DatabaseFault && /add pgbouncer=true to DATABASE_URL/.test(error.message),
+    );
+  });
+
+  test("a start waits for a database that PgBouncer cannot reach yet", async () => {
+    const ended = await testPostgres();
+    await ended.close();
+    const { url } = await openPgBouncer(ended.url);
+    const database = { ...DATABASE_LIMITS, url, start_seconds: 3 };
+    const config = { database, data_dir: "", secrets: { key: KEY, key_file: null } };
+    await assert.rejects(
+      openDatabase(config, silentLog),
+      (error) => error instanceof DatabaseFault && /did not respond within 3 s/.test(error.message),
+    );
+  });
+
+  test("two nodes upload, start, read and stop; they continue after a restart of PgBouncer", async () => {
+    const camera = await startCamera();
+    after(() => camera.kill());
+    const first = await TestService.start({ env });
+    after(() => first.close());
+    const second = await TestService.start({ env });
+    after(() => second.close());
+    const nodes = [first, second];
+    await until(async () => (await listNodes(first)).nodes.filter(({ url }) => url !== null).length === 2);
+
+    const video = await uploadVideo(first, await makeClip(temporaryFolder(), 25));
+    assert.equal((await second.expect<SourceRecord>(200, "GET", `/source/${video.uuid}`)).uuid, video.uuid);
+    const json = { alias: "yard", stream_type: "rtsp", input_url: camera.url };
+    const source = await first.expect<SourceRecord>(201, "POST", "/stream", { json });
+    const { process_uuid: uuid } = await start(first, source.uuid);
+    await Promise.all(nodes.flatMap((node) => Array.from({ length: 20 }, () => node.expect(200, "GET", "/sources"))));
+    assert.equal((await read(second, uuid)).state, "running");
+
+    await bouncer.kill();
+    await until(async () => (await first.send("GET", "/readyz", { key: null })).status === 503);
+    await first.expect(200, "GET", "/healthz", { key: null });
+    await bouncer.start();
+    for (const node of nodes)
+      await until(async () => (await node.send("GET", "/readyz", { key: null })).status === 200);
+    assert.equal((await read(second, uuid)).state, "running");
+
+    await second.expect(200, "POST", `/process/${uuid}/stop`);
+    await until(async () => (await read(first, uuid)).state === "finished");
+    for (const node of nodes) assert.equal(await node.serving.stop(), 0);
+  });
+});
