@@ -9,6 +9,7 @@ import { Owners } from "./cluster/owners.ts";
 import { Peers, PeerUnreachable } from "./cluster/peers.ts";
 import { ClusterKey } from "./cluster/signature.ts";
 import type { GraphLibrary } from "./graphs/library.ts";
+import { listOwnHosts } from "./net/addresses.ts";
 import { HandOver } from "./processes/hand-over.ts";
 import type { Supervisor } from "./processes/supervisor.ts";
 import type { Sql } from "./store/client.ts";
@@ -77,7 +78,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
       const url = cluster.url?.replace(/(?<!\/)\/+$/, "") ?? `${scheme}://${reachableHost(http.host)}:${httpPort}`;
       const host = cluster.url === null ? reachableHost(rtsp.host ?? http.host) : new URL(cluster.url).hostname;
       const graphs = Object.fromEntries((await library.list()).map(({ name }) => [name, ""]));
-      node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, graphs });
+      node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, hosts: listOwnHosts(config), graphs });
       await node.renew();
     },
     async leave() {

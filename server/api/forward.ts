@@ -44,7 +44,7 @@ const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
     throw error;
   });
 
-type ForwardedCall = Pick<
+export type ForwardedCall = Pick<
   ApiCall,
   "raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue"
 >;
