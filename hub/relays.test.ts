@@ -93,7 +93,7 @@ class TestPublisher {
   constructor(t: TestContext, publication: Publication, { lateMs = 0, cached = 0 } = {}) {
     this.publication = publication;
     this.#beginMs = Date.now() - lateMs - cached * STEP_MS;
-    publication.setTracks({ ...TRACKS, audio: null });
+    publication.setTracks(TRACKS);
     for (let i = 0; i <= cached; i += 1) this.#write();
     this.#timer = setInterval(() => this.#write(), STEP_MS);
     t.after(() => this.end());
@@ -110,7 +110,9 @@ class TestPublisher {
   }
 
   #write(): void {
-    this.publication.write(pictureAt(this.next, this.captureMs(this.next)));
+    const picture = pictureAt(this.next, this.captureMs(this.next));
+    this.publication.write(picture);
+    this.publication.write({ ...picture, kind: "audio", isKey: true, parts: [Buffer.alloc(100, this.next)] });
     this.next += 1;
   }
 }
@@ -132,16 +134,20 @@ test("a relay keeps pictures, their intervals and their capture times, from the 
   await b.relays.want(PATH);
   const reader = new KeepingReader();
   b.streams.read(PATH, reader);
-  await until("30 pictures", () => reader.units.length >= 30);
-  const [first] = reader.units;
-  assert.equal(numberOf(first?.unit as AccessUnit), 0, "the cached pictures come first");
-  for (const [i, { unit }] of reader.units.entries()) {
-    assert.equal(numberOf(unit), i);
-    assert.ok(Math.abs(unit.captureMs - publisher.captureMs(i)) < 2, `${unit.captureMs} ${publisher.captureMs(i)}`);
-    assert.ok(Math.abs(unit.ptsUs - i * STEP_MS * 1000) < 100, `picture ${i} at ${unit.ptsUs} µs`);
-  }
+  await until("30 pictures, with audio", () => reader.units.length >= 60);
+  const units = reader.units.map(({ unit }) => unit);
+  // The cached pictures come first.
+  for (const [kind, read] of [
+    ["video", numberOf],
+    ["audio", ({ parts }: AccessUnit) => parts[0]?.[0] ?? -1],
+  ] as const)
+    for (const [i, unit] of units.filter((one) => one.kind === kind).entries()) {
+      assert.equal(read(unit), i);
+      assert.ok(Math.abs(unit.captureMs - publisher.captureMs(i)) < 2, `${unit.captureMs} ${publisher.captureMs(i)}`);
+      assert.ok(Math.abs(unit.ptsUs - i * STEP_MS * 1000) < 100, `${kind} ${i} at ${unit.ptsUs} µs`);
+    }
   const { video, audio } = reader.tracks[0] as Tracks;
-  assert.deepEqual([Buffer.from(video.sps), video.width, audio], [TRACKS.video.sps, 320, null]);
+  assert.deepEqual([Buffer.from(video.sps), video.width, audio?.sampleRate], [TRACKS.video.sps, 320, 44_100]);
 });
 
 test("one connection for many readers, which ends some time after the last; nothing is reported to the server", async (t) => {

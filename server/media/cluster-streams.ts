@@ -61,7 +61,7 @@ export class ClusterStreams {
   #fence = 0;
   #loading: { readonly atMs: number; readonly done: Promise<void> } | null = null;
   #foreign: ReadonlyMap<string, ForeignStream> = new Map();
-  #text = "";
+  #text = "[]";
   #version = 0;
 
   constructor(deps: ClusterStreamsDeps) {

@@ -166,7 +166,10 @@ test("a process on one node reads a stream of another, and its output is played 
   await awaitStatus(first, "processing");
   publisher = await poll("accepted on the other node", async () => {
     const again = publish(`${b.rtmp}/${PATH}${KEY}`);
-    const isRejected = await Promise.race([exitOf(again).then(() => true), new Promise((done) => setTimeout(done, 3000))]);
+    const isRejected = await Promise.race([
+      exitOf(again).then(() => true),
+      new Promise((done) => setTimeout(done, 3000)),
+    ]);
     return isRejected === true ? null : again;
   });
   await poll("frames flow again", async () => {
