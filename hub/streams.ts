@@ -51,10 +51,11 @@ export class Streams {
    */
   publish(path: string, protocol: StreamInfo["protocol"], recording: string | null, isOwn = false): Publication {
     const { publishers } = this.#limits;
-    if (this.#live.get(path)?.isRelay === true) this.expel(path, "the stream is published on this node now");
-    if (this.#live.has(path)) throw busy(path);
+    if (this.#live.get(path)?.isRelay === false) throw busy(path);
     if (!isOwn && [...this.#live.values()].filter((stream) => !stream.isOwn).length >= publishers)
       throw new StreamRejected("too_many", `limit of published streams reached (${publishers})`);
+    // Of another node, where its publisher has ended.
+    this.expel(path, "the stream is published on this node now");
     return this.#add({
       ...{ path, protocol, isOwn, isRelay: false },
       onStarted: (started) => {

@@ -149,11 +149,14 @@ export function isOwnHost(host: string, { public_url, media }: Config, publicUrl
   return names.includes(name) || listOwnAddresses().includes(name);
 }
 
+const LINK_LOCAL = /^(?:169\.254\.|fe80:)/;
+
 /** By which other machines know this one. */
 export function listOwnHosts({ public_url, media, cluster }: Config): readonly string[] {
   const urls = [public_url, cluster.url].flatMap((url) => (url === null ? [] : new URL(url).hostname));
   const names = [...urls, ...media.hosts, hostname(), ...listOwnAddresses()].map(plainHost);
-  return [...new Set(names)].filter((name) => name !== "localhost" && !isLoopback(name));
+  const isLocal = (name: string): boolean => name === "localhost" || isLoopback(name) || LINK_LOCAL.test(name);
+  return [...new Set(names)].filter((name) => !isLocal(name));
 }
 
 export const plainHost = (host: string): string => {
