@@ -34,7 +34,9 @@ interface AuthorizerDeps {
   readonly maxPublished: number;
   livePaths(): readonly string[];
   /** Absent: there are no other nodes. */
-  readonly elsewhere?: Pick<ClusterStreams, "claim" | "isToken" | "allows" | "refresh" | "keyPaths"> | undefined;
+  readonly elsewhere?:
+    | Pick<ClusterStreams, "claim" | "claimForRunner" | "isToken" | "allows" | "refresh" | "keyPaths">
+    | undefined;
   /** Delay of responses to an address with too many wrong keys. */
   sleep(): Promise<void>;
   /** The name of its recording; null for none. */
@@ -89,15 +91,9 @@ export class Authorizer {
   }
 
   async #grantRunner({ action, path }: AuthorizeRequest): Promise<Authorization> {
-    const { elsewhere, log } = this.#deps;
-    // Without the database it publishes: no other node runs its process.
-    const mayPublish =
-      action === "play" ||
-      elsewhere === undefined ||
-      (await elsewhere.claim(path, false).catch((error: unknown) => {
-        log.warn({ err: error, path }, "published stream could not be written; retrying");
-        return true;
-      }));
+    const { elsewhere } = this.#deps;
+    const isPlayer = action === "play" || elsewhere === undefined;
+    const mayPublish = isPlayer || (await elsewhere.claimForRunner(path));
     return mayPublish ? { ...grant(), isOwn: true } : reject("busy", publishedElsewhere(path));
   }
 

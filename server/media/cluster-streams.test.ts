@@ -150,6 +150,26 @@ test("what the database does not know is written again; a publisher whose path w
   assert.deepEqual(await rows(), [["ada/yard", b.node.uuid, true]]);
 });
 
+test("while the database does not answer, relays use the last address, and runners publish", async (t) => {
+  const [a, b] = [await open(t), await open(t)];
+  await a.streams.claim("ada/yard", true);
+  a.streams.add(infoOf("ada/yard"));
+  await until("it is live", async () => (await rows())[0]?.[2] === true);
+  assert.notEqual(await b.streams.locate("ada/yard"), null);
+  const { token } = b.tokens.issue("publish", "ada/processed");
+  await sql.begin(async (transaction) => {
+    await transaction`lock table streams in access exclusive mode`;
+    const asked = [b.streams.locate("ada/yard"), b.streams.locate("ada/gate")];
+    assert.equal(await b.ask({ path: "ada/processed", secret: token }), "own");
+    const [known, unknown] = await Promise.all(asked);
+    assert.match(known ?? "", /@10\.0\.0\.1:8554\/ada\/yard$/);
+    assert.equal(unknown, null);
+  });
+  a.streams.remove("ada/yard");
+  await until("it has ended", async () => (await rows()).every(([path]) => path !== "ada/yard"));
+  assert.equal(await b.streams.locate("ada/yard"), null);
+});
+
 test("runners publish like clients, but do not count against the limit of the key; streams of all nodes do", async (t) => {
   const [a, b] = [await open(t), await open(t, { maxPublished: 1 })];
   const { token } = a.tokens.issue("publish", "ada/processed");

@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import type { StreamInfo } from "../../schemas/hub.ts";
 import { sweepEvery } from "../async/poller.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import type { ClusterKey } from "../cluster/signature.ts";
 import type { Sql } from "../store/client.ts";
@@ -46,6 +47,9 @@ export interface NodeHosts {
 const RELAY_PREFIX = "relay_";
 /** The hub disconnects a publisher without a keyframe before. */
 const PENDING_MS = 45_000;
+/** Clients of the hub are not kept waiting for longer. */
+const DATABASE_MS = 2_000;
+const MAX_ORIGINS = 1_000;
 /** Interval for writing again what could not be written. */
 const SWEEP_MS = 5_000;
 
@@ -60,6 +64,8 @@ export class ClusterStreams {
   #isDirty = false;
   #fence = 0;
   #loading: { readonly atMs: number; readonly done: Promise<void> } | null = null;
+  /** Where streams were located last. */
+  readonly #origins = new Map<string, string>();
   #foreign: ReadonlyMap<string, ForeignStream> = new Map();
   #text = "[]";
   #version = 0;
@@ -77,6 +83,15 @@ export class ClusterStreams {
   async close(): Promise<void> {
     await this.#sweeps.close();
     await Promise.all(this.#writes);
+  }
+
+  /** For a runner. Without the database it publishes: no other node runs its process. */
+  async claimForRunner(path: string): Promise<boolean> {
+    const claimed = await withTimeout(DATABASE_MS, this.claim(path, false)).catch((error: unknown) => {
+      this.#deps.log.warn({ err: error, path }, "published stream could not be written; retrying");
+      return true;
+    });
+    return claimed === TIMED_OUT || claimed;
   }
 
   /** For a publisher. False: another node has this path. Rejects without the database. */
@@ -113,11 +128,25 @@ export class ClusterStreams {
 
   /** What the hub pulls the stream from: the hub of the node that publishes it, with a token. Null: no other node does. */
   async locate(path: string): Promise<string | null> {
-    const { sql, node, key } = this.#deps;
-    const origin = await findOrigin(sql, node.uuid, path);
-    if (origin === null) return null;
-    const token = `${RELAY_PREFIX}${key.sign("relay", ["play", path])}`;
-    return `${origin.rtspUrl.replace("rtsp://", `rtsp://relay:${token}@`)}/${path}`;
+    const rtspUrl = await this.#findOrigin(path);
+    if (rtspUrl === null) return null;
+    const token = `${RELAY_PREFIX}${this.#deps.key.sign("relay", ["play", path])}`;
+    return `${rtspUrl.replace("rtsp://", `rtsp://relay:${token}@`)}/${path}`;
+  }
+
+  /** While the database does not answer, where the stream was. */
+  async #findOrigin(path: string): Promise<string | null> {
+    const { sql, node } = this.#deps;
+    const known = this.#origins.get(path) ?? null;
+    const found = await withTimeout(DATABASE_MS, findOrigin(sql, node.uuid, path)).catch(
+      (): typeof TIMED_OUT => TIMED_OUT,
+    );
+    if (found === TIMED_OUT) return known;
+    this.#origins.delete(path);
+    if (found === null) return null;
+    this.#origins.set(path, found.rtspUrl);
+    if (this.#origins.size > MAX_ORIGINS) this.#origins.delete(this.#origins.keys().next().value ?? "");
+    return found.rtspUrl;
   }
 
   isToken(secret: string): boolean {

@@ -199,7 +199,8 @@ function pullFromHub(
     isFile: false,
     label,
     async locate() {
-      if (media.find(path) === null) await elsewhere?.refresh();
+      // Without the database, what was known last.
+      if (media.find(path) === null) await elsewhere?.refresh().catch(() => {});
       if (media.find(path) === null && elsewhere?.has(path) !== true)
         throw new ServiceError("source_not_live", {
           detail: media.trouble ?? `nothing is published at /${path}; publish the stream, then start the process`,
