@@ -6,6 +6,7 @@ import { createServer, type Socket } from "node:net";
 import { originOf, plainAddress } from "../schemas/client-origin.ts";
 import type { HubSettings } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
+import type { Relays } from "./relays.ts";
 import type { AccessClient } from "./server-channel.ts";
 import type { Streams } from "./streams.ts";
 
@@ -63,6 +64,8 @@ export interface SessionDeps {
   readonly settings: Pick<HubSettings, "limits">;
   readonly streams: Streams;
   readonly access: Pick<AccessClient, "authorize">;
+  /** Absent: there are no other nodes. */
+  readonly relays?: Pick<Relays, "want"> | undefined;
   readonly connections: Connections;
   readonly log: Log;
 }

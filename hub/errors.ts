@@ -3,7 +3,7 @@ import type { Authorization } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
 
 /** Why the server does not authorize a client, or why the hub cannot publish or play a stream. */
-export type RejectionKind = NonNullable<Authorization["refusal"]>["kind"] | "busy" | "not_live" | "too_many";
+export type RejectionKind = NonNullable<Authorization["refusal"]>["kind"] | "not_live" | "too_many";
 
 /** A publisher or reader is not admitted. The message may be sent to the client. */
 export class StreamRejected extends Error {

@@ -6,12 +6,15 @@ import { describeBug, type HttpAnswer, INTERNAL_ERROR, StatusError, StreamReject
 import type { Hls } from "./hls/hls.ts";
 import type { Log } from "./log.ts";
 import { readPath } from "./path.ts";
+import type { Relays } from "./relays.ts";
 import type { Whep } from "./webrtc/whep.ts";
 
 export interface HttpDeps {
   readonly socket: string;
   readonly hls: Pick<Hls, "answer">;
   readonly whep: Pick<Whep, "offer" | "close">;
+  /** Absent: there are no other nodes. */
+  readonly relays?: Pick<Relays, "want"> | undefined;
   readonly log: Log;
 }
 
@@ -53,7 +56,7 @@ async function serve(deps: HttpDeps, request: IncomingMessage, response: ServerR
 }
 
 async function answerRequest(
-  { hls, whep }: HttpDeps,
+  { hls, whep, relays }: HttpDeps,
   request: IncomingMessage,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
@@ -67,6 +70,7 @@ async function answerRequest(
       const path = toPath(rest);
       const client = request.headers[CLIENT_HEADER];
       const offer = await readBody(request);
+      await relays?.want(path);
       const { id, sdp } = await whep.offer(path, offer, typeof client === "string" ? client : undefined);
       const headers = { "content-type": "application/sdp", location: `/whep/${path}/${id}` };
       return { status: 201, headers, body: sdp };

@@ -1,4 +1,4 @@
-/** Assembles the media hub: publishers by RTSP and RTMP; readers by RTSP, HLS, WebRTC and recordings. */
+/** Assembles the media hub: publishers by RTSP and RTMP, relays of other nodes; readers by RTSP, HLS, WebRTC and recordings. */
 import type { Channel } from "../ipc/channel.ts";
 import type { HubMessage, HubRequest, HubSettings } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
@@ -6,6 +6,7 @@ import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { Recordings } from "./recorder/recordings.ts";
+import { Relays } from "./relays.ts";
 import { openRtmp } from "./rtmp/session.ts";
 import { openRtsp } from "./rtsp/session.ts";
 import { AccessClient } from "./server-channel.ts";
@@ -42,15 +43,21 @@ export async function openHub(
         if (recording !== null) recordings.start(streams, stream.path, recording);
       },
       unpublished: (path, reason) => send({ type: "unpublished", path, reason }),
+      // Only other nodes need to know.
+      ...(settings.relay !== undefined && { abandoned: (path) => send({ type: "abandoned", path }) }),
     },
     log,
   );
   const hls = new Hls({ settings, streams, log });
   const whep = new Whep({ settings, streams, log });
+  const relays =
+    settings.relay &&
+    new Relays({ limits: { ...limits, ...settings.relay }, streams, log, locate: (path) => access.locate(path) });
   const ports: { close(): Promise<void> }[] = [];
   /** First no client can connect, then the connected ones are closed. */
   const close = async (): Promise<void> => {
     await Promise.all(ports.map((port) => port.close()));
+    relays?.close();
     streams.close("the media server is shutting down");
     hls.close();
     await Promise.all([whep.closeAll(), recordings.close()]);
@@ -64,8 +71,11 @@ export async function openHub(
     return port;
   };
 
-  const shared = { settings, streams, access, connections, log };
-  await open(`on ${settings.httpSocket} for HLS and WebRTC`, openHttp({ socket: settings.httpSocket, hls, whep, log }));
+  const shared = { settings, streams, access, connections, relays, log };
+  await open(
+    `on ${settings.httpSocket} for HLS and WebRTC`,
+    openHttp({ socket: settings.httpSocket, hls, whep, relays, log }),
+  );
   const rtsp = await open(`${at(settings.rtsp)} for RTSP`, openRtsp({ ...shared, ...settings.rtsp }));
   const rtmp = await open(`${at(settings.rtmp)} for RTMP`, openRtmp({ ...shared, ...settings.rtmp }));
   const stats = setInterval(() => {

@@ -32,6 +32,8 @@ export interface LiveStreamOptions {
   readonly protocol: StreamInfo["protocol"];
   /** Published by a runner of the server. */
   readonly isOwn: boolean;
+  /** Published on another node. */
+  readonly isRelay: boolean;
   readonly limits: StreamLimits;
   readonly log: Log;
   readonly now: () => number;
@@ -57,6 +59,7 @@ export type Publication = Pick<LiveStream, "path" | "setTracks" | "write" | "tou
 export class LiveStream {
   readonly path: string;
   readonly isOwn: boolean;
+  readonly isRelay: boolean;
   /** Resolves with the reason when the publisher, the watchdog or the server closes it. */
   readonly ended: Promise<string>;
   /** When data of a picture arrived last, and when a picture was written last. */
@@ -83,6 +86,7 @@ export class LiveStream {
     this.#options = options;
     this.path = options.path;
     this.isOwn = options.isOwn;
+    this.isRelay = options.isRelay;
     this.#cache = new GopCache(options.cacheBytes);
     this.activeAtMs = options.now();
     this.pictureAtMs = this.activeAtMs;
@@ -94,6 +98,10 @@ export class LiveStream {
   /** Null until the first keyframe. */
   get tracks(): Tracks | null {
     return this.isPlayable ? this.#tracks : null;
+  }
+
+  get readers(): number {
+    return this.#seats.length;
   }
 
   /** Called before the first unit, and on changes. */
@@ -175,7 +183,8 @@ export class LiveStream {
 
   stats(): StreamStats {
     const missed = this.#seats.reduce((sum, { reader }) => sum + (reader.missed ?? 0), this.#missed);
-    return { path: this.path, pictures: this.#pictures, bytes: this.#bytes, readers: this.#seats.length, missed };
+    const { path, isRelay, readers } = this;
+    return { path, pictures: this.#pictures, bytes: this.#bytes, readers, missed, ...(isRelay && { isRelay }) };
   }
 
   #switchTracks(tracks: Tracks): void {

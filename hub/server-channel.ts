@@ -1,4 +1,4 @@
-/** Requests to the server for authorization. */
+/** Requests to the server: for authorization, and for streams of other nodes. */
 import { type Channel, NoReply } from "../ipc/channel.ts";
 import type { Authorization, AuthorizeRequest, HubMessage, HubRequest } from "../schemas/hub.ts";
 import { StreamRejected } from "./errors.ts";
@@ -26,5 +26,10 @@ export class AccessClient {
     })) as Authorization;
     if (refusal !== null) throw new StreamRejected(refusal.kind, refusal.detail);
     return admission;
+  }
+
+  /** The URL at the node that publishes this stream; null if no other does. Contains a token. Rejects without a reply. */
+  async locate(path: string): Promise<string | null> {
+    return (await this.#server.request({ type: "locate", path }, this.#limitMs)) as string | null;
   }
 }

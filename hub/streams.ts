@@ -4,6 +4,7 @@ import type { StreamInfo } from "../schemas/hub.ts";
 import { StreamRejected } from "./errors.ts";
 import {
   LiveStream,
+  type LiveStreamOptions,
   notLive,
   type Publication,
   type Reader,
@@ -16,6 +17,8 @@ import type { Log } from "./log.ts";
 export interface StreamEvents {
   published?(stream: StreamInfo, recording: string | null): void;
   unpublished?(path: string, reason: string): void;
+  /** An authorized publisher has ended without a keyframe, or has not begun. */
+  abandoned?(path: string): void;
 }
 
 /** Maximum delay until a frozen publication is closed. */
@@ -47,21 +50,47 @@ export class Streams {
    * of the server, which does not count against the limit and may pause for any time.
    */
   publish(path: string, protocol: StreamInfo["protocol"], recording: string | null, isOwn = false): Publication {
-    const { publishers, cacheBytes, keyBytes } = this.#limits;
-    if (this.#live.has(path)) throw new StreamRejected("busy", `${path} is already being published`);
+    const { publishers } = this.#limits;
+    if (this.#live.get(path)?.isRelay === false) throw busy(path);
     if (!isOwn && [...this.#live.values()].filter((stream) => !stream.isOwn).length >= publishers)
       throw new StreamRejected("too_many", `limit of published streams reached (${publishers})`);
-    const stream = new LiveStream({
-      ...{ path, protocol, isOwn, limits: this.#limits, log: this.#log, now: this.#now },
-      cacheBytes: () => shareOf(path, this.#live.keys(), cacheBytes, keyBytes),
+    // Of another node, where its publisher has ended.
+    this.expel(path, "the stream is published on this node now");
+    return this.#add({
+      ...{ path, protocol, isOwn, isRelay: false },
       onStarted: (started) => {
         this.#log("info", "stream started", { path, protocol });
         this.#events.published?.(started.info(), recording);
       },
       onClosed: ({ isPlayable }, reason) => {
-        this.#live.delete(path);
         this.#log("info", "stream ended", { path, protocol, reason });
         if (isPlayable) this.#events.unpublished?.(path, reason);
+        else this.#events.abandoned?.(path);
+      },
+    });
+  }
+
+  /** A stream of another node, for readers here: neither counted, nor reported, nor recorded. Throws `StreamRejected`. */
+  relay(path: string, events: Pick<LiveStreamOptions, "onStarted" | "onClosed">): LiveStream {
+    if (this.#live.has(path)) throw busy(path);
+    // Like an own stream: it may pause for as long as that of the other node.
+    return this.#add({ path, protocol: "rtsp", isOwn: true, isRelay: true, ...events });
+  }
+
+  /** An authorized publisher does not begin. */
+  abandon(path: string): void {
+    if (this.#live.get(path)?.isRelay !== false) this.#events.abandoned?.(path);
+  }
+
+  #add(options: Omit<LiveStreamOptions, "limits" | "log" | "now" | "cacheBytes">): LiveStream {
+    const { path } = options;
+    const { cacheBytes, keyBytes } = this.#limits;
+    const stream = new LiveStream({
+      ...{ ...options, limits: this.#limits, log: this.#log, now: this.#now },
+      cacheBytes: () => shareOf(path, this.#live.keys(), cacheBytes, keyBytes),
+      onClosed: (closed, reason) => {
+        this.#live.delete(path);
+        options.onClosed(closed, reason);
       },
     });
     this.#live.set(path, stream);
@@ -78,6 +107,10 @@ export class Streams {
   /** Throws `StreamRejected` if `read` would reject this client now. */
   expectRoom(path: string, client: string | undefined): void {
     this.#live.get(path)?.expectRoom(client);
+  }
+
+  isRelay(path: string): boolean {
+    return this.#live.get(path)?.isRelay === true;
   }
 
   /** The tracks of a playable stream, or null. */
@@ -117,6 +150,8 @@ export class Streams {
     }
   }
 }
+
+const busy = (path: string) => new StreamRejected("busy", `${path} is already being published`);
 
 /** Paths start with the owner's name. All streams of one owner share `keyBytes` equally, each up to `maxBytes`. */
 export function shareOf(path: string, paths: Iterable<string>, maxBytes: number, keyBytes: number): number {

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const HUB_PROTOCOL = 2;
+export const HUB_PROTOCOL = 3;
 
 const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const Milliseconds = Type.Number({ minimum: 0 });
@@ -31,6 +31,15 @@ export const HubSettings = Type.Object({
     portFirst: Port,
     portLast: Port,
   }),
+  /** The server is one of several nodes: streams that another one has are relayed to readers here. Without it, none are. */
+  relay: Type.Optional(
+    Type.Object({
+      /** A relay without readers ends after this time. */
+      idleMs: Milliseconds,
+      /** Time limit for the first keyframe of a relayed stream. */
+      waitMs: Milliseconds,
+    }),
+  ),
   limits: Type.Object({
     publishers: Count,
     readersPerStream: Count,
@@ -102,8 +111,11 @@ export type AuthorizeRequest = Static<typeof AuthorizeRequest>;
 /** The reply to `authorize`. */
 export interface Authorization {
   readonly refusal: {
-    /** `unauthorized`: missing or wrong key; `slow_down`: too many wrong keys; `forbidden`: not this path; `unknown`: no such path. */
-    readonly kind: "unauthorized" | "slow_down" | "forbidden" | "unknown" | "unavailable";
+    /**
+     * `unauthorized`: missing or wrong key; `slow_down`: too many wrong keys; `forbidden`: not this path; `unknown`: no such
+     * path; `busy`: published on another node.
+     */
+    readonly kind: "unauthorized" | "slow_down" | "forbidden" | "unknown" | "unavailable" | "busy";
     /** Shown to the client. */
     readonly detail: string;
   } | null;
@@ -114,7 +126,13 @@ export interface Authorization {
    * long as its connection responds.
    */
   readonly isOwn?: boolean;
+  /** For a player that is the hub of another node: only a stream that is published here is played. */
+  readonly isRelay?: boolean;
 }
+
+/** Where another node publishes this stream. Answered with a URL for RTSP, which contains a token, or null. */
+export const LocateRequest = Type.Object({ type: Type.Literal("locate"), id: Count, path: Type.String() });
+export type LocateRequest = Static<typeof LocateRequest>;
 
 export const StreamInfo = Type.Object({
   path: Type.String(),
@@ -138,9 +156,12 @@ export type RecordedSegment = Static<typeof RecordedSegment>;
 
 export const HubMessage = Type.Union([
   AuthorizeRequest,
+  LocateRequest,
   /** The first keyframe has arrived: the stream can be played. */
   Type.Object({ type: Type.Literal("published"), stream: StreamInfo }),
   Type.Object({ type: Type.Literal("unpublished"), path: Type.String(), reason: Type.String() }),
+  /** An authorized publisher has ended without a keyframe, or has not begun. */
+  Type.Object({ type: Type.Literal("abandoned"), path: Type.String() }),
   /** About once per second and at the end of each segment. */
   Type.Object({ type: Type.Literal("segment"), segment: RecordedSegment }),
   /** The recording has ended. `detail`: the reason, if not the end of its stream. */
@@ -166,6 +187,8 @@ export const HubMessage = Type.Union([
         readers: Count,
         /** Pictures dropped for slow readers. */
         missed: Count,
+        /** Relayed from another node. */
+        isRelay: Type.Optional(Type.Boolean()),
       }),
     ),
   }),

@@ -134,12 +134,15 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
   const nodeUuid = node.uuid;
-  const mediaServer = await openMediaServer({ sql, config, log: partOf(log, "media"), nodeUuid, hubEntry }, shutDown);
-  const { hub: media, signer, recordings } = mediaServer;
+  const mediaServer = await openMediaServer(
+    { sql, config, log: partOf(log, "media"), node, nodeUuid, hubEntry },
+    shutDown,
+  );
+  const { hub: media, signer, recordings, elsewhere } = mediaServer;
   const hub = { rtspPort: media.rtspPort, signer };
   signal.throwIfAborted();
   const sources = await Sources.open({
-    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, confinement, media, signer },
+    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, confinement, media, elsewhere, signer },
   });
   shutDown.add("sources", SPARE_MS, () => sources.close());
   const library = await opening;
@@ -194,7 +197,17 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const stallMs = CLIENT_LIMITS.stalledMs;
   const cluster = isAlone
     ? null
-    : await openCluster({ sql, config, log: partOf(log, "cluster"), node, processes, library, stallMs });
+    : await openCluster({
+        sql,
+        config,
+        log: partOf(log, "cluster"),
+        node,
+        processes,
+        library,
+        media,
+        elsewhere,
+        stallMs,
+      });
   shutDown.add("cluster", SPARE_MS, () => cluster?.close());
   const forwarder = cluster?.forwarder;
   const streams = new Streams({ config: config.streams, processes, authenticate, passOn: cluster?.passOn });
@@ -223,7 +236,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...enhancementEndpoints(sql, enhancements, tracks),
     ...alertEndpoints(alerts, processes),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
-    ...mediaEndpoints(mediaServer, { ...config, stallMs }),
+    ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),

@@ -233,8 +233,11 @@ class RtmpSession {
     const { access, streams, settings } = this.#deps;
     const request = { action: "publish", protocol: "rtmp", path, secret, address: this.#address } as const;
     const { recording } = await access.authorize(request);
-    if (this.#isClosing || this.#socket.destroyed) return;
-    const publication = streams.publish(path, "rtmp", recording);
+    if (this.#isClosing || this.#socket.destroyed) {
+      streams.abandon(path);
+      return;
+    }
+    const publication = this.#begin(path, recording);
     this.#streamId = streamId;
     this.#publication = publication;
     this.#toStream = new RtmpToStream(new Ingest(publication, settings.limits), (reason) =>
@@ -250,6 +253,17 @@ class RtmpSession {
     this.#reader.readsMedia = true;
     this.#readMessages();
     this.#socket.resume();
+  }
+
+  /** Throws `StreamRejected`. */
+  #begin(path: string, recording: string | null): Publication {
+    const { streams } = this.#deps;
+    try {
+      return streams.publish(path, "rtmp", recording);
+    } catch (error) {
+      streams.abandon(path);
+      throw error;
+    }
   }
 
   #acknowledge(): void {

@@ -40,12 +40,16 @@ export interface SetUpRequest {
   /** The `Transport` header. */
   readonly header: string;
   readonly limits: PlayerLimits;
+  /** The hub of another node. */
+  readonly isRelay: boolean;
 }
 
 /** Interval of sender reports. */
 const REPORT_MS = 5000;
 /** Over UDP, an RTCP BYE could overtake the last packets. */
 const BYE_DELAY_MS = 200;
+
+const keepTime = (unit: AccessUnit): TimedUnit => ({ unit, timeUs: unit.ptsUs });
 
 export class Player implements Reader {
   readonly path: string;
@@ -56,6 +60,7 @@ export class Player implements Reader {
   missed = 0;
 
   readonly #limits: PlayerLimits;
+  readonly #isRelay: boolean;
   readonly #tracks = new Map<number, PlayerTrack>();
   #audio: AudioTrack | null;
   #joining: AccessUnit[] | null = null;
@@ -70,8 +75,9 @@ export class Player implements Reader {
   #sentAtMs = 0;
   #byeTimer: NodeJS.Timeout | undefined;
 
-  constructor(path: string, tracks: Tracks, delivery: Delivery, limits: PlayerLimits) {
+  constructor(path: string, tracks: Tracks, delivery: Delivery, limits: PlayerLimits, isRelay = false) {
     this.path = path;
+    this.#isRelay = isRelay;
     this.tracks = tracks;
     this.#audio = tracks.audio;
     this.delivery = delivery;
@@ -81,14 +87,14 @@ export class Player implements Reader {
   /** Answers SETUP of one track, for a new player or an existing one. Rejects with a `StatusError`. */
   static async setUp(
     existing: Player | null,
-    { path, tracks, track, url, header, limits }: SetUpRequest,
+    { path, tracks, track, url, header, limits, isRelay }: SetUpRequest,
     wire: Wire,
   ): Promise<{ player: Player; transport: string }> {
     const transport = expectTransport(header, false, existing?.delivery.kind ?? null);
     const delivery =
       existing?.delivery ??
       (transport.kind === "tcp" ? new TcpDelivery(wire.socket) : new UdpDelivery(limits.readerBytes));
-    const player = existing ?? new Player(path, tracks, delivery, limits);
+    const player = existing ?? new Player(path, tracks, delivery, limits, isRelay);
     if (track !== VIDEO && (track !== AUDIO || player.tracks.audio === null))
       throw new StatusError(404, "the stream has no such track");
     let answer = "";
@@ -136,7 +142,10 @@ export class Player implements Reader {
     this.#joining = [];
     try {
       this.#leave = read(this);
-      this.#queue = squeeze(this.#joining);
+      // A relay passes pictures on with the times that they have.
+      this.#queue = this.#isRelay
+        ? this.#joining.filter(({ kind }) => this.#tracks.has(kind === "video" ? VIDEO : AUDIO)).map(keepTime)
+        : squeeze(this.#joining);
     } finally {
       this.#joining = null;
     }
@@ -231,6 +240,7 @@ export class Player implements Reader {
     const track = this.#tracks.get(index);
     if (track === undefined) return;
     track.lastUs = timeUs;
+    if (this.#isRelay && this.#reportedAtMs === 0) this.#reportFirst(timeUs);
     this.delivery.send(index, track.sender.write(payloadsOf(unit), timeUs, this.delivery.channelOf(index)));
   }
 
@@ -257,6 +267,12 @@ export class Player implements Reader {
         return `url=${url};seq=${sender.sequence}${start}`;
       })
       .join(",");
+  }
+
+  /** Before the first packet: the other hub knows the capture time of every picture. */
+  #reportFirst(timeUs: number): void {
+    for (const track of this.#tracks.values()) track.lastUs = timeUs;
+    this.#report(performance.now());
   }
 
   #report(nowMs: number): void {

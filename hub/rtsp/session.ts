@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MediaError } from "../../media/access-unit.ts";
+import { MediaError, type Tracks } from "../../media/access-unit.ts";
 import { readBasicPassword } from "../../media/rtsp/headers.ts";
 import { MessageReader, RtspError, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
 import { writeSdp } from "../../media/rtsp/sdp.ts";
@@ -37,6 +37,8 @@ interface Grant {
   readonly path: string;
   readonly recording: string | null;
   readonly isOwn: boolean;
+  /** The client is the hub of another node. */
+  readonly isRelay: boolean;
   readonly untilMs: number;
 }
 
@@ -250,21 +252,20 @@ class RtspSession {
 
   async #describe(request: RtspRequest): Promise<Answer> {
     const { url, rest } = expectUrl(request);
-    const { path } = await this.#authorize("play", request, rest);
+    const grant = await this.#authorize("play", request, rest);
     // With a slash before the query: clients that replace the last segment by the track's name find it there too.
     const [address = "", ...query] = url.split(/(?=\?)/);
     const base = `${address.replace(/\/$/, "")}/${query.join("")}`;
     const headers = { "Content-Base": base, "Content-Type": "application/sdp" };
-    return { headers, body: writeSdp(this.#expectTracks(path)) };
+    return { headers, body: writeSdp(await this.#expectTracks(grant)) };
   }
 
   async #announce(request: RtspRequest): Promise<Answer> {
     if (this.#isSetUp) throw wrongState("this session is in use");
     const { rest } = expectUrl(request);
     const { path, recording, isOwn } = await this.#authorize("publish", request, rest);
-    const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
-    const { settings, streams, reportMs, log } = this.#deps;
-    const publication = streams.publish(path, "rtsp", recording, isOwn);
+    const { settings, reportMs, log } = this.#deps;
+    const { announced, publication } = this.#begin(request, path, recording, isOwn);
     const onError = (error: unknown) => this.#fail(error);
     const publisher = new Publisher(announced, publication, {
       unitBytes: settings.limits.unitBytes,
@@ -282,6 +283,18 @@ class RtspSession {
     return {};
   }
 
+  /** Throws a `StatusError` or `StreamRejected`. */
+  #begin(request: RtspRequest, path: string, recording: string | null, isOwn: boolean) {
+    const { streams } = this.#deps;
+    try {
+      const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
+      return { announced, publication: streams.publish(path, "rtsp", recording, isOwn) };
+    } catch (error) {
+      streams.abandon(path);
+      throw error;
+    }
+  }
+
   async #setUp(request: RtspRequest): Promise<Answer> {
     this.#expectSession(request, false);
     if (this.#isStreaming) throw wrongState("the session is already streaming");
@@ -292,10 +305,11 @@ class RtspSession {
     }
     const { rest: base, track } = splitTrack(rest);
     if (this.#player !== null) expectPath(base, this.#player);
-    const { path } = await this.#authorize("play", request, base);
-    const tracks = this.#player?.tracks ?? this.#expectTracks(path);
+    const grant = await this.#authorize("play", request, base);
+    const { path, isRelay } = grant;
+    const tracks = this.#player?.tracks ?? (await this.#expectTracks(grant));
     const { limits } = this.#deps.settings;
-    const setUp = { path, tracks, track: track ?? VIDEO, url, header, limits };
+    const setUp = { path, tracks, track: track ?? VIDEO, url, header, limits, isRelay };
     const { player, transport } = await Player.setUp(this.#player, setUp, this.#wire);
     if (this.#isClosing) player.close();
     this.#player = player;
@@ -378,8 +392,12 @@ class RtspSession {
     return this.#player !== null || this.#publisher !== null;
   }
 
-  #expectTracks(path: string) {
-    const tracks = this.#deps.streams.tracks(path);
+  /** Waits for a stream of another node. The hub of another node gets only what is published here: no loops. */
+  async #expectTracks({ path, isRelay }: Grant): Promise<Tracks> {
+    const { streams, relays } = this.#deps;
+    if (!isRelay) await relays?.want(path);
+    if (this.#isClosing) throw closed();
+    const tracks = isRelay && streams.isRelay(path) ? null : streams.tracks(path);
     if (tracks === null) throw notLive(path);
     return tracks;
   }
@@ -404,14 +422,18 @@ class RtspSession {
     if (secret === null) throw new StatusError(401, "a key is required: as the password, or as ?api_key=");
     const { address } = this.#wire;
     const admission = await this.#deps.access.authorize({ action, protocol: "rtsp", path, secret, address });
-    if (this.#isClosing) throw new StatusError(503, "the connection is closed");
-    const { recording, isOwn = false } = admission;
+    if (this.#isClosing) {
+      if (action === "publish") this.#deps.streams.abandon(path);
+      throw closed();
+    }
+    const { recording, isOwn = false, isRelay = false } = admission;
     const seconds = Math.min(GRANT_SECONDS, this.#deps.sessionSeconds);
-    this.#grant = { action, path, recording, isOwn, untilMs: performance.now() + seconds * 1000 };
+    this.#grant = { action, path, recording, isOwn, isRelay, untilMs: performance.now() + seconds * 1000 };
     return this.#grant;
   }
 }
 
+const closed = (): StatusError => new StatusError(503, "the connection is closed");
 const newId = (): string => randomBytes(16).toString("hex");
 const wrongState = (message: string): StatusError => new StatusError(455, message);
 

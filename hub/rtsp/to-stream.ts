@@ -1,4 +1,7 @@
-/** One RTSP publisher: reads its SDP, receives RTP over the connection or UDP, and feeds the ingest of its stream. */
+/**
+ * One RTSP publisher, or the hub of another node that relays a stream: reads its SDP, receives RTP over the connection or UDP,
+ * and feeds the ingest of its stream.
+ */
 import type { AudioTrack } from "../../media/access-unit.ts";
 import { AacDepayloader, type AacLayout } from "../../media/rtp/aac.ts";
 import { H264Depayloader } from "../../media/rtp/h264.ts";
@@ -122,7 +125,7 @@ export class Publisher {
     if (index === -1) throw new StatusError(404, "no such track was announced");
     if (transport.kind === "tcp") {
       const channels = transport.channels ?? defaultChannels(index);
-      this.#addChannels(index, channels);
+      this.addChannels(index, channels);
       return `${describeTcp(channels)};mode=record`;
     }
     const pair = await UdpPair.open(wire);
@@ -134,7 +137,8 @@ export class Publisher {
     return `${describeUdp(transport.ports, pair)};mode=record`;
   }
 
-  #addChannels(track: number, [rtp, rtcp]: Pair): void {
+  /** Receives a track, by its index in the SDP, in these interleaved channels. Throws a `StatusError`. */
+  addChannels(track: number, [rtp, rtcp]: Pair): void {
     if (this.#channels.has(rtp) || this.#channels.has(rtcp)) throw channelsInUse();
     this.kind = "tcp";
     this.#channels.set(rtp, { track, isRtcp: false });

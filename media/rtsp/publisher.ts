@@ -62,7 +62,8 @@ async function startSession(client: RtspClient, url: string, tracks: Tracks): Pr
   return { url, ...session, video, audio };
 }
 
-function readSession(headers: Headers): Pick<Session, "id" | "keepAliveMs"> {
+/** Throws without a session id. */
+export function readSession(headers: Headers): Pick<Session, "id" | "keepAliveMs"> {
   const [id = "", ...parameters] = (headers.get("session") ?? "").split(";");
   if (id === "") throw new Error("the server sent no session id");
   const seconds = parameters

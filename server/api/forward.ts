@@ -28,6 +28,8 @@ export interface ForwardDeps {
   readonly http: Config["http"];
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
+  /** The node that has the video of a source; null: none, or all reach it equally. */
+  findVideo(userUuid: string, sourceUuid: string): Promise<string | null>;
   /** Another node is about to hand a process over. */
   prepare(): Promise<void>;
   /** Resumes a process that another node hands over. */
@@ -46,7 +48,7 @@ const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
     throw error;
   });
 
-type ForwardedCall = Pick<
+export type ForwardedCall = Pick<
   ApiCall,
   "raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue"
 >;
@@ -108,7 +110,8 @@ export class Forwarder {
     const { node, costOf } = this.#deps;
     const { graph, graphText = null, params, sourceUuid, labels = {} } = order;
     const process = { graph, graphText, labels, ...(await costOf({ graph, params, sourceUuid })) };
-    const nodes = rankNodes(await node.listNow(), process);
+    const near = await this.#deps.findVideo(order.user.uuid, sourceUuid);
+    const nodes = rankNodes(await node.listNow(), process, ({ uuid }) => uuid === near);
     const body = Buffer.from(JSON.stringify(call.body));
     for (const candidate of nodes) {
       const isHere = candidate.uuid === node.uuid;

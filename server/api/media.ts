@@ -1,22 +1,30 @@
-/** HLS and WHEP for media-server sources and rtsp outputs. The media hub serves the streams; these endpoints forward. */
+/**
+ * HLS and WHEP for media-server sources and rtsp outputs. The media hub serves the streams; these endpoints forward. A stream
+ * that another node publishes is played by HLS from that node, and by WHEP from the relay of this one.
+ */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { type Static, Type } from "typebox";
 import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
+import type { ClusterNode } from "../cluster/node.ts";
 import { goingOn, type Resource, type Signer, type Watched } from "../keys/signed-urls.ts";
 import type { WatchedPaths } from "../media/hub-proxy.ts";
 import type { Media } from "../media/media-hub.ts";
 import type { MediaServer } from "../media/open-media.ts";
 import { ServiceError } from "../service-error.ts";
+import type { NodeRow } from "../store/nodes.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
+import type { ForwardedCall, Forwarder } from "./forward.ts";
 import { readBytes } from "./input.ts";
 import { sendPieces } from "./send-file.ts";
 
-interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "onKeyUsed"> {
+interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "onKeyUsed" | "elsewhere"> {
   readonly hub: Pick<Media, "find" | "trouble">;
   readonly watched: Pick<WatchedPaths, "find">;
+  /** Absent: there are no other nodes. */
+  readonly others?: { readonly forwarder: Forwarder; readonly node: ClusterNode } | undefined;
 }
 
 interface MediaConfig {
@@ -40,6 +48,7 @@ const MAIN_PLAYLIST = "index.m3u8";
 
 const FileName = Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$" });
 const SessionId = Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" });
+const SESSION_OF_NODE = /^(.+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const HlsQuery = Type.Object({
   _HLS_msn: Type.Optional(Type.Integer({ minimum: 0, description: "Low-latency HLS: wait for this segment." })),
   _HLS_part: Type.Optional(Type.Integer({ minimum: 0, description: "Low-latency HLS: wait for this part of it." })),
@@ -52,7 +61,7 @@ export const mediaEndpoints = (deps: MediaDeps, config: MediaConfig): readonly A
   (["source", "output"] as const).flatMap((kind) => watchEndpoints(kind, deps, config));
 
 function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] {
-  const { hub, ask, watched, signer, onKeyUsed } = deps;
+  const { hub, ask, watched, signer, onKeyUsed, elsewhere, others } = deps;
   const { stallMs } = config;
   const uuidName = `${kind}_uuid`;
   const notFound: ErrorCode = `${kind}_not_found`;
@@ -68,16 +77,35 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
       throw new ServiceError(notFound, { detail: `you have no ${noun} ${uuid}` });
     return found.path;
   };
+  const isLive = async (path: string): Promise<boolean> => {
+    if (hub.find(path) !== null) return true;
+    await elsewhere?.refresh();
+    return elsewhere?.has(path) === true;
+  };
   const expectLive = async (call: WatchCall): Promise<string> => {
     const path = await findPath(call);
     if (hub.trouble !== null)
       throw new ServiceError("media_unavailable", { detail: `${hub.trouble}; retry soon`, retryAfterSeconds: 1 });
-    if (hub.find(path) === null) throw notLive(path);
+    if (!(await isLive(path))) throw notLive(path);
     return path;
   };
   const toError = async (answer: IncomingMessage, path: string): Promise<ServiceError> => {
     const error = await readError(answer);
-    return hub.find(path) === null ? notLive(path) : error;
+    return (await isLive(path)) ? error : notLive(path);
+  };
+  /** Null: it is answered here. A request of another node is not passed on again. */
+  const pass = async (call: ForwardedCall, peer: NodeRow | null): Promise<Response | null> => {
+    if (others === undefined || peer === null || call.hop !== null) return null;
+    const answer = await others.forwarder.send(call, peer, { fence: null, body: null }).catch((cause: unknown) => {
+      throw nodeLost(cause);
+    });
+    if (answer === null) throw nodeLost(null);
+    return answer;
+  };
+  const passToOrigin = async (call: ForwardedCall & WatchCall): Promise<Response | null> => {
+    if (elsewhere === undefined || call.hop !== null) return null;
+    const path = await findPath(call);
+    return hub.find(path) === null ? pass(call, await elsewhere.findNode(path)) : null;
   };
 
   return [
@@ -91,7 +119,10 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
       query: HlsQuery,
       answers: { 200: { description: "A playlist or media segment.", mediaType: "*/*" } },
       errors,
-      async handle({ user, params, query, raw, signal }) {
+      async handle(call) {
+        const { user, params, query, raw, signal } = call;
+        const passed = await passToOrigin(call);
+        if (passed !== null) return passed;
         const path = await expectLive({ user, params });
         const search = new URLSearchParams({ token: sessionToken(raw, params, signer, `${kind}/${params[uuidName]}`) });
         for (const [name, value] of Object.entries(query as Static<typeof HlsQuery>)) search.set(name, String(value));
@@ -126,7 +157,9 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
         });
         if (answer.statusCode !== 201) throw await toError(answer, path);
         onKeyUsed(path);
-        const session = answer.headers.location?.split("/").at(-1) ?? "";
+        const viewer = answer.headers.location?.split("/").at(-1) ?? "";
+        // It can be ended through any node.
+        const session = others === undefined ? viewer : `${viewer}-${others.node.uuid}`;
         const uuid = params[uuidName];
         const token = signer.signGoingOn(`${kind}/${uuid}`);
         const location = `${publicUrl}/${kind}/${uuid}/whep/${session}?token=${token}`;
@@ -140,9 +173,15 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
       params: Type.Object({ session: SessionId }),
       answers: { 200: { description: "The session has ended.", schema: Type.Object({ deleted: Type.Literal(true) }) } },
       errors: [notFound, "media_unavailable"],
-      async handle({ user, params, signal }) {
+      async handle(call) {
+        const { user, params, signal } = call;
         const path = await findPath({ user, params });
-        const answer = await ask({ method: "DELETE", target: `/whep/${path}/${params.session}`, signal });
+        const [, viewer = params.session, nodeUuid = null] = SESSION_OF_NODE.exec(params.session) ?? [];
+        if (others !== undefined && nodeUuid !== null && nodeUuid !== others.node.uuid) {
+          const passed = await pass(call, await others.node.find(nodeUuid));
+          if (passed !== null) return passed;
+        }
+        const answer = await ask({ method: "DELETE", target: `/whep/${path}/${viewer}`, signal });
         answer.resume();
         if (answer.statusCode === 204) return ok({ deleted: true });
         throw new ServiceError("path_not_found", { detail: "unknown session, or it has already ended" });
@@ -188,6 +227,13 @@ function forward(
 
 const notLive = (path: string): ServiceError =>
   new ServiceError("stream_not_live", { detail: `no stream is published at /${path}`, retryAfterSeconds: 1 });
+
+const nodeLost = (cause: unknown): ServiceError =>
+  new ServiceError("media_unavailable", {
+    detail: "the node that publishes the stream did not answer; try again in a moment",
+    retryAfterSeconds: 1,
+    ...(cause !== null && { cause }),
+  });
 
 const CODES: Readonly<Record<number, ErrorCode>> = {
   400: "invalid_input",

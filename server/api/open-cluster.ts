@@ -8,9 +8,13 @@ import { Owners } from "../cluster/owners.ts";
 import { Peers, PeerUnreachable } from "../cluster/peers.ts";
 import { ClusterKey } from "../cluster/signature.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
+import type { ClusterStreams } from "../media/cluster-streams.ts";
+import type { MediaHub } from "../media/media-hub.ts";
+import { listOwnHosts } from "../net/addresses.ts";
 import { HandOver } from "../processes/hand-over.ts";
 import type { Supervisor } from "../processes/supervisor.ts";
 import type { Sql } from "../store/client.ts";
+import { findHubPathOf } from "../store/hub-paths.ts";
 import { drainNode, readSigningKey } from "../store/nodes.ts";
 import type { PassOn } from "../streams/sockets.ts";
 import { Forwarder } from "./forward.ts";
@@ -22,6 +26,8 @@ interface ClusterDeps {
   readonly node: ClusterNode;
   readonly processes: Supervisor;
   readonly library: Pick<GraphLibrary, "list">;
+  readonly media: Pick<MediaHub, "find">;
+  readonly elsewhere: ClusterStreams | undefined;
   readonly stallMs: number;
 }
 
@@ -39,12 +45,17 @@ export interface Cluster {
 const LOAD_MS = 5_000;
 
 export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
-  const { sql, config, log, node, processes, library, stallMs } = deps;
+  const { sql, config, log, node, processes, library, media, elsewhere, stallMs } = deps;
   const peers = new Peers(node, new ClusterKey(await readSigningKey(sql)), config.cluster);
   const owners = new Owners(node, sql);
   const forwarder = new Forwarder({
     ...{ node, peers, owners, http: config.http, stallMs },
     costOf: (process) => processes.costOf(process),
+    async findVideo(userUuid, sourceUuid) {
+      const path = await findHubPathOf(sql, userUuid, sourceUuid);
+      if (path === null) return null;
+      return media.find(path) === null ? ((await elsewhere?.findNode(path))?.uuid ?? null) : node.uuid;
+    },
     prepare: () => processes.prepare(),
     takeOver: (uuid) => processes.takeOver(uuid),
     fenceOf: (uuid) => processes.held(uuid)?.fence ?? null,
@@ -77,7 +88,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
       const url = nodeUrl(config, httpPort);
       const host = cluster.url === null ? reachableHost(rtsp.host ?? http.host) : new URL(cluster.url).hostname;
       const graphs = Object.fromEntries((await library.list()).map(({ name }) => [name, ""]));
-      node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, graphs });
+      node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, hosts: listOwnHosts(config), graphs });
       await node.renew();
     },
     async leave() {

@@ -3,7 +3,7 @@ import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import { NewStream, NewVideo, SourceChange, SourceListing, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
-import { findSource, listSources, type Registered } from "../store/sources.ts";
+import { findSource, listSources, type Registered, type SourceRow } from "../store/sources.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok } from "./endpoint.ts";
 
 const define = defineEndpoints("Sources");
@@ -14,9 +14,13 @@ const REGISTERED = {
 };
 
 export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoint[] {
-  const answerRegistered = ({ source, isNew }: Registered, publicUrl: string): JsonAnswer => ({
+  const describe = async (source: SourceRow, publicUrl: string): Promise<SourceRecord> => {
+    await sources.refresh();
+    return sources.describe(source, publicUrl);
+  };
+  const answerRegistered = async ({ source, isNew }: Registered, publicUrl: string): Promise<JsonAnswer> => ({
     status: isNew ? 201 : 200,
-    body: sources.describe(source, publicUrl),
+    body: await describe(source, publicUrl),
   });
   return [
     define("POST", "/video", "uploadVideo", {
@@ -47,15 +51,18 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
       version: ({ user }) => sources.version(user),
-      handle: async ({ user, query, publicUrl }) =>
-        listing("sources", await listSources(sql, user.uuid, query), (row) => sources.describe(row, publicUrl)),
+      async handle({ user, query, publicUrl }) {
+        await sources.refresh();
+        const page = await listSources(sql, user.uuid, query);
+        return listing("sources", page, (row) => sources.describe(row, publicUrl));
+      },
     }),
     define("GET", "/source/{source_id}", "readSource", {
       summary: "Get a source",
       answers: { 200: { description: "The source.", schema: SourceRecord } },
       errors: ["source_not_found"],
       handle: async ({ user, params, publicUrl }) =>
-        ok(sources.describe(await findSource(sql, user.uuid, params.source_id), publicUrl)),
+        ok(await describe(await findSource(sql, user.uuid, params.source_id), publicUrl)),
     }),
     define("PATCH", "/source/{source_id}", "changeSource", {
       summary: "Change the alias or the telemetry of a source",
@@ -63,7 +70,7 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
       answers: { 200: { description: "The changed source.", schema: SourceRecord } },
       errors: ["source_not_found", "source_exists", "address_refused"],
       handle: async ({ user, params, body, publicUrl }) =>
-        ok(sources.describe(await sources.change(user, params.source_id, body), publicUrl)),
+        ok(await describe(await sources.change(user, params.source_id, body), publicUrl)),
     }),
     define("DELETE", "/source/{source_id}", "deleteSource", {
       summary: "Delete a source that no process uses, and its file",

@@ -8,6 +8,7 @@ import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findPathNames, type NamingSource } from "../store/hub-paths.ts";
 import type { User } from "../user.ts";
+import { type ClusterStreams, publishedElsewhere } from "./cluster-streams.ts";
 
 type RefusalKind = NonNullable<Authorization["refusal"]>["kind"];
 
@@ -32,6 +33,10 @@ interface AuthorizerDeps {
   /** Streams that one key may publish at once. */
   readonly maxPublished: number;
   livePaths(): readonly string[];
+  /** Absent: there are no other nodes. */
+  readonly elsewhere?:
+    | Pick<ClusterStreams, "claim" | "claimForRunner" | "isToken" | "allows" | "refresh" | "keyPaths">
+    | undefined;
   /** Delay of responses to an address with too many wrong keys. */
   sleep(): Promise<void>;
   /** The name of its recording; null for none. */
@@ -52,18 +57,25 @@ export class Authorizer {
   readonly #quota: PublisherQuota;
 
   constructor(deps: AuthorizerDeps) {
-    const { maxPublished, tokens, livePaths } = deps;
+    const { maxPublished, tokens, livePaths, elsewhere } = deps;
     this.#deps = deps;
-    this.#quota = new PublisherQuota(maxPublished, () => livePaths().filter((path) => !tokens.publishes(path)));
+    this.#quota = new PublisherQuota(maxPublished, () => [
+      ...livePaths().filter((path) => !tokens.publishes(path)),
+      ...(elsewhere?.keyPaths ?? []),
+    ]);
   }
 
   /** Never rejects. A client without access to a path does not learn whether the path exists. */
   async authorize(request: AuthorizeRequest): Promise<Authorization> {
     const { action, path, secret, address } = request;
-    const { tokens, keys, wrongKeys, sleep } = this.#deps;
+    const { tokens, keys, wrongKeys, sleep, elsewhere } = this.#deps;
     if (secret === null || secret === "") return reject("unauthorized", NO_KEY);
     if (tokens.isToken(secret))
-      return tokens.allows(secret, action, path) ? { ...grant(), isOwn: true } : reject("unauthorized", WRONG_KEY);
+      return tokens.allows(secret, action, path) ? this.#grantRunner(request) : reject("unauthorized", WRONG_KEY);
+    if (elsewhere?.isToken(secret))
+      return elsewhere.allows(secret, action, path)
+        ? { ...grant(), isRelay: true }
+        : reject("unauthorized", "The token of the relay is not valid.");
     const isSlow = wrongKeys.isSlow(address) && !keys.isKnown(secret);
     // Before the lookup: this limits the number of guesses.
     if (isSlow) await sleep();
@@ -78,8 +90,15 @@ export class Authorizer {
     }
   }
 
+  async #grantRunner({ action, path }: AuthorizeRequest): Promise<Authorization> {
+    const { elsewhere } = this.#deps;
+    const isPlayer = action === "play" || elsewhere === undefined;
+    const mayPublish = isPlayer || (await elsewhere.claimForRunner(path));
+    return mayPublish ? { ...grant(), isOwn: true } : reject("busy", publishedElsewhere(path));
+  }
+
   async #authorizeUser(user: User, { action, path, protocol }: AuthorizeRequest): Promise<Authorization> {
-    const { sql, onKeyUsed, nameRecording, maxPublished } = this.#deps;
+    const { sql, onKeyUsed, nameRecording, maxPublished, elsewhere } = this.#deps;
     if (path.split("/")[0] !== user.username)
       return reject("forbidden", `This key is only valid for paths below /${user.username}/.`);
     const { sources, hasOutput } = await findPathNames(sql, user.uuid, path);
@@ -90,11 +109,14 @@ export class Authorizer {
       return reject("forbidden", `/${path} is the path of an rtsp output: only its process publishes there.`);
     onKeyUsed(path);
     if (action === "play" || source === null) return grant();
+    await elsewhere?.refresh();
     if (!this.#quota.take(user.username, path))
       return reject(
         "forbidden",
         `Stream limit reached: this key publishes ${maxPublished} streams already; end one first.`,
       );
+    if (elsewhere !== undefined && !(await elsewhere.claim(path, true)))
+      return reject("busy", publishedElsewhere(path));
     return grant(nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias, path }));
   }
 }

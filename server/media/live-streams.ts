@@ -43,6 +43,11 @@ export class LiveStreams {
     return [...this.#streams.keys()];
   }
 
+  /** Streams of other nodes that have readers here. */
+  get relayedPaths(): readonly string[] {
+    return (this.#latest?.streams ?? []).filter(({ isRelay }) => isRelay === true).map(({ path }) => path);
+  }
+
   add(stream: StreamInfo): void {
     this.#streams.set(stream.path, stream);
     this.#version += 1;

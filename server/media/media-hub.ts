@@ -17,6 +17,7 @@ import {
 import { backoff, MAX_TIMER_MS, sleep } from "../async/timing.ts";
 import { WITHOUT_SECRETS } from "../config/keys.ts";
 import type { Action, RunTokens } from "./authorization.ts";
+import type { ClusterStreams } from "./cluster-streams.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
 
 export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
@@ -48,6 +49,8 @@ interface MediaHubDeps {
   readonly tokens: RunTokens;
   /** Never rejects. */
   authorize(request: AuthorizeRequest): Promise<Authorization>;
+  /** Absent: there are no other nodes. */
+  readonly elsewhere?: Pick<ClusterStreams, "add" | "remove" | "clear" | "locate"> | undefined;
   readonly recordings: {
     handle(report: RecordingReport): void;
     /** The hub has ended, and its recordings with it. */
@@ -102,6 +105,8 @@ export const CLIENT_LIMITS = {
   /** Time limit for authorizing a publisher or player: longer than the delay after wrong keys. */
   verdictMs: 5_000,
 };
+/** Of streams that another node publishes. */
+export const RELAY_LIMITS = { idleMs: 10_000, waitMs: 8_000 };
 /** After this time without a crash the next one counts as the first. */
 const STABLE_MS = 60_000;
 /** Ports of a predecessor that was killed a moment ago may still be in use. */
@@ -167,6 +172,11 @@ export class MediaHub {
 
   get livePaths(): readonly string[] {
     return this.#streams.paths;
+  }
+
+  /** Streams of other nodes that have readers here. */
+  get relayedPaths(): readonly string[] {
+    return this.#streams.relayedPaths;
   }
 
   /** A runner of this server may publish there. */
@@ -240,7 +250,7 @@ export class MediaHub {
       log,
       loadMs,
       onMessage: (message) => this.#handle(child, message),
-      onRequest: async (request) => request.type === "authorize" && this.#deps.authorize(request),
+      onRequest: (request) => this.#answer(request),
     });
     this.#child = child;
     if (this.#closing.signal.aborted) child.kill("the server is shutting down");
@@ -267,10 +277,17 @@ export class MediaHub {
     return child;
   }
 
+  async #answer(request: HubMessage): Promise<Authorization | string | null> {
+    const { authorize, elsewhere } = this.#deps;
+    if (request.type === "authorize") return authorize(request);
+    return request.type === "locate" && elsewhere !== undefined ? elsewhere.locate(request.path) : null;
+  }
+
   get #settings(): HubSettings {
-    const { config, httpSocket, recordingsFolder, recordings } = this.#deps;
+    const { config, httpSocket, recordingsFolder, recordings, elsewhere } = this.#deps;
     return hubSettings(config, {
       ...{ httpSocket, recordingsFolder, untold: [...recordings.unreported] },
+      ...(elsewhere !== undefined && { relay: RELAY_LIMITS }),
       rtspPort: this.#ports.rtsp,
       rtmpPort: this.#ports.rtmp,
     });
@@ -310,12 +327,19 @@ export class MediaHub {
 
   #forgetStreams(): void {
     this.#streams.clear();
+    this.#deps.elsewhere?.clear();
     this.#deps.recordings.onHubLost();
   }
 
   #handle(child: HubChild, message: HubMessage): void {
-    if (message.type === "published") this.#streams.add(message.stream);
-    else if (message.type === "unpublished") this.#streams.remove(message.path);
+    const { elsewhere } = this.#deps;
+    if (message.type === "published") {
+      this.#streams.add(message.stream);
+      elsewhere?.add(message.stream);
+    } else if (message.type === "unpublished") {
+      this.#streams.remove(message.path);
+      elsewhere?.remove(message.path);
+    } else if (message.type === "abandoned") elsewhere?.remove(message.path);
     else if (message.type === "log") this.#log(message);
     else if (message.type === "stats") {
       if (!this.#closing.signal.aborted) child.refresh();
@@ -336,7 +360,7 @@ export class MediaHub {
 /** The hub stops recording a little below the free space at which the server starts to remove recordings. */
 const HUB_RESERVE = 0.9;
 
-interface HubStart extends Pick<HubSettings, "httpSocket" | "recordingsFolder" | "untold"> {
+interface HubStart extends Pick<HubSettings, "httpSocket" | "recordingsFolder" | "untold" | "relay"> {
   readonly rtspPort: number;
   readonly rtmpPort: number;
 }

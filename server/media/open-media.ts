@@ -5,6 +5,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
+import type { ClusterNode } from "../cluster/node.ts";
+import { ClusterKey } from "../cluster/signature.ts";
 import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
 import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
@@ -12,6 +14,7 @@ import type { Sql } from "../store/client.ts";
 import { judgePaths } from "../store/hub-paths.ts";
 import { readSigningKey } from "../store/nodes.ts";
 import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
+import { ClusterStreams } from "./cluster-streams.ts";
 import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
 import { MediaHub } from "./media-hub.ts";
 import { processRecordingsFolder } from "./recordings/recording-files.ts";
@@ -22,6 +25,8 @@ export interface MediaServerDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly nodeUuid: string;
+  /** Absent, or alone: there are no other nodes. */
+  readonly node?: ClusterNode;
   /** The program of the hub. */
   readonly hubEntry: URL;
   /** Interval for checking the authorization of connected clients; set in tests. */
@@ -32,6 +37,8 @@ export interface MediaServer {
   readonly hub: MediaHub;
   readonly signer: Signer;
   readonly recordings: Recordings;
+  /** Streams that other nodes publish. Absent: there are no other nodes. */
+  readonly elsewhere?: ClusterStreams | undefined;
   /** For HLS and WHEP. */
   readonly ask: AskHub;
   readonly watched: WatchedPaths;
@@ -51,10 +58,16 @@ const ANSWER_MS = 15_000;
 
 /** Resolves when the hub listens. Rejects with `HubFault`; then nothing is left running. */
 export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
-  const { sql, config, log, nodeUuid, hubEntry, recheckMs = RECHECK_MS } = deps;
+  const { sql, config, log, node, nodeUuid, hubEntry, recheckMs = RECHECK_MS } = deps;
   const { url_seconds: urlSeconds, watch_seconds: watchSeconds } = config.media;
-  const signer = createSigner(await readSigningKey(sql), { urlSeconds, watchSeconds });
+  const signingKey = await readSigningKey(sql);
+  const signer = createSigner(signingKey, { urlSeconds, watchSeconds });
   let hub: MediaHub | null = null;
+  const expel = (path: string, reason: string): void => hub?.expel(path, reason);
+  const elsewhere =
+    node === undefined || node.isAlone
+      ? undefined
+      : new ClusterStreams({ sql, log, node, key: new ClusterKey(signingKey), expel });
   const recordings = await Recordings.open({
     ...{ sql, config, log, nodeUuid },
     otherFolders: [processRecordingsFolder(config.data_dir)],
@@ -62,8 +75,8 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   });
   const livePaths = () => hub?.livePaths ?? [];
   const rechecks = new KeyRechecks({
-    ...{ sql, log, livePaths, everyMs: recheckMs },
-    expel: (path, reason) => hub?.expel(path, reason),
+    ...{ sql, log, everyMs: recheckMs, expel },
+    livePaths: () => [...livePaths(), ...(hub?.relayedPaths ?? [])],
   });
   const onKeyUsed = (path: string): void => rechecks.add(path);
   const folder = await makeSocketFolder(PREFIX);
@@ -71,13 +84,15 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   const close = async (): Promise<void> => {
     await rechecks.close();
     await hub?.close();
+    await elsewhere?.close();
     await recordings.close();
     await rm(folder, { recursive: true, force: true });
   };
   const tokens = new RunTokens();
   const wrongKeys = new WrongKeys(WRONG_KEYS);
   const authorizer = new Authorizer({
-    ...{ sql, log, tokens, wrongKeys, onKeyUsed, livePaths, maxPublished: config.media.publishers_per_key },
+    ...{ sql, log, tokens, wrongKeys, onKeyUsed, livePaths, elsewhere },
+    maxPublished: config.media.publishers_per_key,
     keys: new Authenticator(findKeyIn(sql, config), wrongKeys),
     sleep: () => wait(WRONG_KEY_MS),
     nameRecording: (subject) => recordings.name(subject),
@@ -86,6 +101,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
     hub = await MediaHub.open({
       ...{ config, log, tokens, recordings, httpSocket, entry: hubEntry, recordingsFolder: recordings.folder.path },
       authorize: (request) => authorizer.authorize(request),
+      elsewhere,
     });
   } catch (error) {
     await close();
@@ -95,7 +111,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   hub.allowRecording(recordings.trouble === null);
   recordings.connect(hub);
   const ask = askHubAt(httpSocket, ANSWER_MS);
-  return { hub, signer, recordings, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
+  return { hub, signer, recordings, elsewhere, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
 }
 
 interface RecheckDeps {

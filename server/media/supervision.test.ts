@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Deadline } from "../../ipc/channel.ts";
+import { HUB_PROTOCOL } from "../../schemas/hub.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
@@ -16,7 +17,7 @@ import { until } from "./media-service.fixture.ts";
 import { WRONG_KEY_MS } from "./open-media.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
-const HELLO = `process.send({ type: "hello", protocol: 2, pid: process.pid });`;
+const HELLO = `process.send({ type: "hello", protocol: ${HUB_PROTOCOL}, pid: process.pid });`;
 const READY = `process.on("message", ({ type, id }) => {
   if (type === "start") process.send({ type: "reply", id, error: null, result: { rtspPort: 5, rtmpPort: 6 } });
 });`;

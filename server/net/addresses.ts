@@ -142,14 +142,24 @@ loopback.addAddress("::1", "ipv6");
 
 /** Asked anew each time: addresses of a machine come and go. */
 export function isOwnHost(host: string, { public_url, media }: Config, publicUrl: string | null): boolean {
-  const name = plain(host);
+  const name = plainHost(host);
   if (name === "localhost" || isLoopback(name)) return true;
   const urls = [public_url, publicUrl].flatMap((url) => (url === null ? [] : new URL(url).hostname));
-  const names = [...urls, ...media.hosts, hostname()].map(plain);
+  const names = [...urls, ...media.hosts, hostname()].map(plainHost);
   return names.includes(name) || listOwnAddresses().includes(name);
 }
 
-const plain = (host: string): string => {
+const LINK_LOCAL = /^(?:169\.254\.|fe80:)/;
+
+/** By which other machines know this one. */
+export function listOwnHosts({ public_url, media, cluster }: Config): readonly string[] {
+  const urls = [public_url, cluster.url].flatMap((url) => (url === null ? [] : new URL(url).hostname));
+  const names = [...urls, ...media.hosts, hostname(), ...listOwnAddresses()].map(plainHost);
+  const isLocal = (name: string): boolean => name === "localhost" || isLoopback(name) || LINK_LOCAL.test(name);
+  return [...new Set(names)].filter((name) => !isLocal(name));
+}
+
+export const plainHost = (host: string): string => {
   const bare = host.toLowerCase().replace(/^\[|\]$/g, "");
   return bare.replace(/\.$/, "").replace(/^::ffff:(?=\d+\.)/, "");
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
-import { isOwnHost } from "../net/addresses.ts";
+import { isOwnHost, listOwnHosts } from "../net/addresses.ts";
 import { findHubPath } from "./registration.ts";
 
 const hub = { rtspPort: 8554, rtmpPort: 1935, isOwnHost: (host: string) => host === "hub.example" };
@@ -46,6 +46,30 @@ const REFUSED = [
 for (const url of REFUSED)
   test(`${url.slice(0, 60)} is rejected with the expected form`, () =>
     assert.throws(() => find(url), { code: "invalid_input", message: /expected rt[sm]p:\/\/hub\.example:\d+\/ada\// }));
+
+test("hosts of other nodes are on the media hub, at the port of this node or their RTSP port", () => {
+  const others = [
+    { hosts: ["north.example"], rtspPort: 8555 },
+    { hosts: ["south.example"], rtspPort: null },
+  ];
+  const at = (url: string) => findHubPath(url, "ada", { ...hub, others });
+  for (const host of ["north.example:8554", "NORTH.example.:8555", "south.example:8554"])
+    assert.equal(at(`rtsp://${host}/ada/yard`), "ada/yard", host);
+  assert.equal(at("rtmp://south.example/ada/yard"), "ada/yard");
+  for (const host of ["south.example:8555", "hub.example:8555", "west.example:8554"])
+    assert.equal(at(`rtsp://${host}/ada/yard`), null, host);
+  assert.throws(() => at("rtsp://north.example:8554/eve/yard"), { code: "invalid_input" });
+});
+
+test("other nodes learn the configured names and the addresses of a machine, without those that mean another one there", () => {
+  const config = makeConfig({
+    ...{ PUBLIC_URL: "https://api.example.com", MEDIA_HOSTS: "Drones.example.com,localhost" },
+    CLUSTER_URL: "http://10.1.2.3:8080",
+  });
+  const hosts = listOwnHosts(config);
+  for (const host of ["api.example.com", "drones.example.com", "10.1.2.3"]) assert.ok(hosts.includes(host), host);
+  for (const host of ["localhost", "127.0.0.1", "::1"]) assert.ok(!hosts.includes(host), host);
+});
 
 test("this machine has its loopback names, its addresses, and the configured names", () => {
   const config = makeConfig({ PUBLIC_URL: "https://api.example.com", MEDIA_HOSTS: "Drones.example.com,192.0.2.7" });

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { NewStream, SourceChange } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { plainHost } from "../net/addresses.ts";
 import { guardAddress } from "../net/guard.ts";
 import { lowerHost, readAuthority } from "../net/url.ts";
 import { invalidInput } from "../service-error.ts";
@@ -25,11 +26,12 @@ interface RegistrationDeps {
   readonly config: Config;
 }
 
-/** The media hub of this server. */
+/** The media hub of this server, and those of other nodes. */
 interface OwnHub {
   readonly rtspPort: number;
   readonly rtmpPort: number;
   isOwnHost(host: string): boolean;
+  readonly others?: readonly { readonly hosts: readonly string[]; readonly rtspPort: number | null }[];
 }
 
 /** Masked secrets, as credentials of a URL or as a parameter of its query. */
@@ -126,14 +128,27 @@ export function findHubPath(inputUrl: string, username: string, hub: OwnHub): st
   const authority = readAuthority(inputUrl);
   if (typeof authority === "string") return null;
   const { scheme, host, port, rest, writtenHost } = authority;
-  const hubPort: number | undefined = { rtsp: hub.rtspPort, rtmp: hub.rtmpPort }[scheme];
-  if (hubPort === undefined || (port ?? USUAL_PORTS[scheme]) !== hubPort || !hub.isOwnHost(host)) return null;
+  const hubPort = findHubPort(hub, scheme, host, port ?? USUAL_PORTS[scheme]);
+  if (hubPort === null) return null;
   const path = readHubPath(rest);
   if (path?.startsWith(`${username}/`)) return path;
   throw invalid(
     "/input_url",
     `is on the media server of this service, where your paths are below your username: expected ${scheme}://${writtenHost}:${hubPort}/${username}/ and a path whose segments consist of letters, digits and ._~- and start with a letter, a digit or _`,
   );
+}
+
+/** Null: it is not the address of a media hub of this service. */
+function findHubPort(hub: OwnHub, scheme: string, host: string, port: number | undefined): number | null {
+  const ownPort: number | undefined = { rtsp: hub.rtspPort, rtmp: hub.rtmpPort }[scheme];
+  if (ownPort === undefined || port === undefined) return null;
+  if (port === ownPort && hub.isOwnHost(host)) return port;
+  // Nodes listen on the same ports, unless their RTSP ports are known to differ.
+  const isOther = (hub.others ?? []).some(
+    ({ hosts, rtspPort }) =>
+      hosts.includes(plainHost(host)) && (port === ownPort || (scheme === "rtsp" && port === rtspPort)),
+  );
+  return isOther ? port : null;
 }
 
 /** By the same rules as the hub. */

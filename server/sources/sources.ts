@@ -6,6 +6,7 @@ import { maskCredentials } from "../../schemas/mask.ts";
 import { Poller } from "../async/poller.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { type Signer, watchUrls } from "../keys/signed-urls.ts";
+import type { ClusterStreams } from "../media/cluster-streams.ts";
 import type { Media, RunToken } from "../media/media-hub.ts";
 import { isOwnHost } from "../net/addresses.ts";
 import { guardAddress } from "../net/guard.ts";
@@ -31,6 +32,8 @@ interface SourcesDeps {
   readonly probeEntry: URL;
   readonly confinement: Confinement;
   readonly media: Media;
+  /** Streams that other nodes publish. Absent: there are no other nodes. */
+  readonly elsewhere?: Pick<ClusterStreams, "refresh" | "has" | "version" | "listHosts"> | undefined;
   readonly signer: Signer;
   /** For tests. */
   readonly limits?: Partial<UploadLimits>;
@@ -93,11 +96,17 @@ export class Sources {
   }
 
   /** @param publicUrl base URL of this server as the client sees it: its host is one of ours */
-  register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
-    const { sql, config, media } = this.#deps;
+  async register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
+    const { sql, config, media, elsewhere } = this.#deps;
     const { rtspPort, rtmpPort } = media;
-    const hub = { rtspPort, rtmpPort, isOwnHost: (host: string) => isOwnHost(host, config, publicUrl) };
-    return registerStream({ sql, config, hub }, user, body);
+    const others = (await elsewhere?.listHosts()) ?? [];
+    const isOwn = (host: string) => isOwnHost(host, config, publicUrl);
+    return registerStream({ sql, config, hub: { rtspPort, rtmpPort, isOwnHost: isOwn, others } }, user, body);
+  }
+
+  /** Before `describe`: reads what other nodes publish. */
+  async refresh(): Promise<void> {
+    await this.#deps.elsewhere?.refresh();
   }
 
   /** As clients see it: without secrets. */
@@ -120,9 +129,10 @@ export class Sources {
 
   /** Changes whenever a listing of the user's sources would: with the sources, their processes, live streams and signed URLs. */
   async version({ uuid }: User): Promise<string> {
-    const { sql, media, signer } = this.#deps;
-    const stored = await readOwnerVersion(sql, uuid);
-    return `${stored} ${media.streamsVersion} ${signer.period()}`;
+    const { sql, media, elsewhere, signer } = this.#deps;
+    const [stored] = await Promise.all([readOwnerVersion(sql, uuid), this.refresh()]);
+    const streams = elsewhere === undefined ? media.streamsVersion : `${media.streamsVersion}+${elsewhere.version}`;
+    return `${stored} ${streams} ${signer.period()}`;
   }
 
   change(user: User, uuid: string, body: SourceChange): Promise<SourceRow> {
@@ -150,10 +160,10 @@ export class Sources {
    * later, by `locate`: names that cannot be resolved would delay all others.
    */
   async resolveInput(userUuid: string, uuid: string, { isResumed = false } = {}): Promise<SourceInput> {
-    const { sql, config, media } = this.#deps;
+    const { sql, config } = this.#deps;
     const source = await findSource(sql, userUuid, uuid);
     const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry, loop: loops } = source;
-    if (hubPath !== null) return { ...pullFromHub(media, hubPath, maskCredentials(inputUrl)), telemetry };
+    if (hubPath !== null) return { ...pullFromHub(this.#deps, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
       const addresses = isResumed ? null : await guardAddress(inputUrl, config.network, "source_uuid");
       const located = locateStream(inputUrl, config.network, addresses);
@@ -171,12 +181,17 @@ export class Sources {
   #statusOf({ isProcessing, hubPath }: SourceRow): SourceRecord["status"] {
     if (isProcessing) return "processing";
     if (hubPath === null) return "unknown";
-    return this.#deps.media.find(hubPath) === null ? "offline" : "streaming";
+    const { media, elsewhere } = this.#deps;
+    return media.find(hubPath) !== null || elsewhere?.has(hubPath) === true ? "streaming" : "offline";
   }
 }
 
-/** A process plays a media-server source from the hub, with a token for that stream. */
-function pullFromHub(media: Media, path: string, label: string): Omit<SourceInput, "telemetry"> {
+/** A process plays a media-server source from the hub of its node, wherever it is published, with a token for that stream. */
+function pullFromHub(
+  { media, elsewhere }: Pick<SourcesDeps, "media" | "elsewhere">,
+  path: string,
+  label: string,
+): Omit<SourceInput, "telemetry"> {
   // One token for all runs: a process whose URL changes would treat its source as moved.
   let token: RunToken | null = null;
   return {
@@ -184,7 +199,9 @@ function pullFromHub(media: Media, path: string, label: string): Omit<SourceInpu
     isFile: false,
     label,
     async locate() {
-      if (media.find(path) === null)
+      // Without the database, what was known last.
+      if (media.find(path) === null) await elsewhere?.refresh().catch(() => {});
+      if (media.find(path) === null && elsewhere?.has(path) !== true)
         throw new ServiceError("source_not_live", {
           detail: media.trouble ?? `nothing is published at /${path}; publish the stream, then start the process`,
         });

@@ -59,6 +59,13 @@ export const findHubPath = (sql: Queries, kind: "source" | "output", uuid: strin
     select user_uuid, hub_path as path from ${sql(`${kind}s`)} as found join users on users.uuid = user_uuid
     where found.uuid = ${uuid} and hub_path is not null and ${hasValidKey(sql)}`);
 
+/** The path to which a source is published; null for other sources, and for one that does not exist. */
+export async function findHubPathOf(sql: Queries, userUuid: string, sourceUuid: string): Promise<string | null> {
+  const found = await firstOf(sql<{ hubPath: string | null }[]>`
+    select hub_path from sources where uuid = ${sourceUuid} and user_uuid = ${userUuid}`);
+  return found?.hubPath ?? null;
+}
+
 export const pathInUse = (path: string, owner: string): ServiceError =>
   new ServiceError("path_in_use", {
     detail: `${owner} of yours uses the path /${path}; streams and rtsp outputs share their paths: choose another`,

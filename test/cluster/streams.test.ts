@@ -1,0 +1,204 @@
+/** Streams of two nodes: published on one, played and processed through any. */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
+import type { Tracks } from "../../media/access-unit.ts";
+import { publishRtsp } from "../../media/rtsp/publisher.ts";
+import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { keepPublishing, spawnPublisher } from "../../server/media/publisher.fixture.ts";
+import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
+import { poll } from "../watch.fixture.ts";
+import { read, start, TestCluster } from "./cluster.fixture.ts";
+
+const run = promisify(execFile);
+const KEY = `?api_key=${MASTER_KEY}`;
+const PATH = "master/drones/one";
+/** Not a measurement: only turns a hang into a failure. */
+const LIMIT_MS = 60_000;
+
+// A recording would be one more reader.
+const cluster = await TestCluster.start(0, { WINDHOVER_RECORDINGS_ENABLED: "false" });
+after(() => cluster.close());
+const first = await cluster.add({ WINDHOVER_MEDIA_HOSTS: "cams-a.example" });
+const second = await cluster.add({ WINDHOVER_CLUSTER_LABELS: "site=b" });
+const a = (await first.serving.event("ready")) as { rtsp: string; rtmp: string };
+const b = (await second.serving.event("ready")) as { rtsp: string; rtmp: string };
+
+const register = (service: TestService, alias: string, url: string) =>
+  service.expect<SourceRecord>(201, "POST", "/stream", {
+    json: { alias, input_url: url, stream_type: url.slice(0, 4) },
+  });
+const source = await register(first, "drone", `${a.rtmp}/${PATH}`);
+
+const statusOn = async (service: TestService) =>
+  (await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`)).status;
+const awaitStatus = (service: TestService, status: SourceRecord["status"]) =>
+  poll(`the source is ${status}`, async () => (await statusOn(service)) === status);
+const readersOf = async (service: TestService): Promise<number> => {
+  const { text } = await service.send("GET", "/metrics", {});
+  return Number(/^windhover_media_readers (\d+)/m.exec(text)?.[1]);
+};
+
+/** Until it is killed, or `frames` have been received. */
+function play(url: string, frames: number | null = null): ChildProcess {
+  const limit = frames === null ? [] : ["-frames:v", String(frames)];
+  const player = spawn(
+    "ffmpeg",
+    ["-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-i", url, ...limit, "-f", "null", "-"],
+    { stdio: "ignore" },
+  );
+  after(() => player.kill("SIGKILL"));
+  return player;
+}
+
+const exitOf = async (child: ChildProcess): Promise<number | null> =>
+  child.exitCode ?? ((await once(child, "exit")) as [number | null])[0];
+
+function publish(url: string): ChildProcess {
+  const publisher = spawnPublisher(url);
+  after(() => publisher.kill("SIGKILL"));
+  return publisher;
+}
+
+const TRACKS: Tracks = {
+  video: {
+    codec: "h264",
+    sps: Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64"),
+    pps: Buffer.from("aMuDyyA=", "base64"),
+    width: 320,
+    height: 240,
+    reorders: false,
+  },
+  audio: null,
+};
+
+let publisher = publish(`${a.rtmp}/${PATH}${KEY}`);
+await awaitStatus(first, "streaming");
+
+test("every node shows a stream as live, in kept listings, too", async () => {
+  await awaitStatus(second, "streaming");
+  const { sources } = await second.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources");
+  assert.deepEqual(
+    sources.map(({ status }) => status),
+    ["streaming"],
+  );
+});
+
+test("RTSP and WebRTC players of another node share one connection to the node that publishes", async (t) => {
+  const players = [1, 2].map(() => play(`${b.rtsp}/${PATH}${KEY}`));
+  const { stdout } = await run(
+    "timeout",
+    [
+      ...["60", "gst-launch-1.0", "-v", "rtspsrc", `location=${b.rtsp}/${PATH}${KEY}`, "protocols=tcp", "!"],
+      ...["rtph264depay", "!", "h264parse", "!", "identity", "eos-after=25", "!", "fakesink", "silent=false"],
+    ],
+    { timeout: LIMIT_MS, maxBuffer: 2 ** 24 },
+  );
+  assert.match(stdout, /width=\(int\)160/);
+  const viewer = await TestViewer.create();
+  t.after(() => viewer.close());
+  const answer = await second.call<string>("POST", `/source/${source.uuid}/whep`, {
+    body: viewer.offer,
+    headers: { "content-type": "application/sdp" },
+  });
+  assert.equal(answer.status, 201, answer.text);
+  await viewer.connect(answer.text);
+  await viewer.until("25 pictures", () => viewer.pictures.length >= 25);
+  await poll("three players", async () => (await readersOf(second)) === 3);
+  assert.equal(await readersOf(first), 1);
+  // A load balancer can send the end of the session to any node.
+  const { pathname, search } = new URL(answer.headers.get("location") ?? "");
+  await first.expect(200, "DELETE", `${pathname}${search}`, { key: null });
+  await poll("two players", async () => (await readersOf(second)) === 2);
+  for (const player of players) player.kill("SIGKILL");
+  await poll("the relay ends", async () => (await readersOf(first)) === 0);
+});
+
+test("HLS of another node, with a key and with the signed URLs of playlists", async () => {
+  const { hls_url = "" } = await second.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`);
+  assert.ok(hls_url.startsWith(second.url), hls_url);
+  const words = "-v error -show_entries stream=codec_name,width -of csv=p=0".split(" ");
+  const { stdout } = await run("ffprobe", [...words, hls_url], { timeout: LIMIT_MS });
+  assert.match(stdout, /^h264,160/m);
+  const playlist = await second.call<string>("GET", `/source/${source.uuid}/hls/index.m3u8`);
+  assert.match(playlist.text, /#EXTM3U/);
+  const denied = await second.call("GET", `/source/${source.uuid}/hls/index.m3u8?token=wrong`, { key: null });
+  assert.equal(denied.status, 403);
+});
+
+test("a second publisher is rejected on any node, with the reason, and tokens of relays cannot be forged", async () => {
+  await assert.rejects(publishRtsp(`${b.rtsp}/${PATH}${KEY}`, TRACKS), {
+    message: `the server rejected ANNOUNCE: 403 /${PATH} is published on another node`,
+  });
+  assert.notEqual(await exitOf(publish(`${b.rtmp}/${PATH}${KEY}`)), 0);
+  const reason = "rtmp publisher rejected: /master/drones/one is published on another node";
+  await poll("the reason is logged", async () => second.serving.stderr.includes(reason));
+  const end = Math.ceil(Date.now() / 1000 + 60).toString(36);
+  for (const token of ["relay_", `relay_${end}.${"A".repeat(43)}`])
+    assert.notEqual(await exitOf(play(`${a.rtsp.replace("//", `//relay:${token}@`)}/${PATH}`, 1)), 0);
+  assert.equal(await statusOn(second), "streaming");
+});
+
+test("a process on one node reads a stream of another, and its output is played through both", async () => {
+  const { process_uuid: uuid } = await start(second, source.uuid, {
+    ...{ node_labels: { site: "b" }, params: { every: 1000 } },
+  });
+  const output = await second.expect<OutputRecord>(201, "POST", "/output", {
+    json: { alias: "processed", type: "rtsp", url: "rtsp://drones/processed", settings: "360p" },
+  });
+  await first.expect(200, "POST", `/process/${uuid}/${output.uuid}`);
+  await poll("frames flow", async () => (await read(first, uuid)).stats.fps_in > 0);
+  await poll(
+    "the output is live",
+    async () => (await first.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`)).status === "live",
+  );
+  const path = "master/drones/processed";
+  for (const { rtsp } of [a, b]) assert.equal(await exitOf(play(`${rtsp}/${path}${KEY}`, 20)), 0, rtsp);
+  const hls = await first.call<string>("GET", `/output/${output.uuid}/hls/index.m3u8`);
+  assert.match(hls.text, /#EXTM3U/);
+  // The publisher moves to the node of the process: the relay is replaced, and the process continues.
+  publisher.kill("SIGKILL");
+  await awaitStatus(first, "processing");
+  publisher = await poll("accepted on the other node", async () => {
+    const again = publish(`${b.rtmp}/${PATH}${KEY}`);
+    const isRejected = await Promise.race([
+      exitOf(again).then(() => true),
+      new Promise((done) => setTimeout(done, 3000)),
+    ]);
+    return isRejected === true ? null : again;
+  });
+  await poll("frames flow again", async () => {
+    const { reconnecting, stats } = await read(first, uuid);
+    return !reconnecting && stats.fps_in > 0;
+  });
+  assert.equal((await read(first, uuid)).state satisfies ProcessRecord["state"], "running");
+  assert.equal(await exitOf(play(`${a.rtsp}/${PATH}${KEY}`, 20)), 0);
+  await first.expect(200, "DELETE", `/process/${uuid}`);
+  publisher.kill("SIGKILL");
+  await awaitStatus(first, "offline");
+  await awaitStatus(second, "offline");
+});
+
+test("host names of one node are names of the media server on every node", async () => {
+  const port = new URL(a.rtsp).port;
+  const named = await register(second, "by name", `rtsp://cams-a.example:${port}/master/named`);
+  assert.ok(named.hls_url?.startsWith(second.url));
+});
+
+test("a publisher whose node was killed is accepted by another when the lease has ended", async (t) => {
+  publish(`${a.rtmp}/${PATH}${KEY}`);
+  await awaitStatus(second, "streaming");
+  first.serving.child.kill("SIGKILL");
+  await first.serving.ended;
+  const again = keepPublishing(`${b.rtmp}/${PATH}${KEY}`);
+  t.after(() => again.end());
+  const logged = second.serving.stderr.length;
+  await poll("accepted", async () => second.serving.stderr.slice(logged).includes("stream started"));
+  await awaitStatus(second, "streaming");
+  assert.equal(await exitOf(play(`${b.rtsp}/${PATH}${KEY}`, 20)), 0);
+});
