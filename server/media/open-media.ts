@@ -5,6 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
+import type { SharedFiles } from "../files/open-files.ts";
 import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
 import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
@@ -24,6 +25,8 @@ export interface MediaServerDeps {
   readonly nodeUuid: string;
   /** The program of the hub. */
   readonly hubEntry: URL;
+  /** Null or undefined: recordings stay in the data folder. */
+  readonly files?: SharedFiles | null;
   /** Interval for checking the authorization of connected clients; set in tests. */
   readonly recheckMs?: number;
 }
@@ -51,12 +54,12 @@ const ANSWER_MS = 15_000;
 
 /** Resolves when the hub listens. Rejects with `HubFault`; then nothing is left running. */
 export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
-  const { sql, config, log, nodeUuid, hubEntry, recheckMs = RECHECK_MS } = deps;
+  const { sql, config, log, nodeUuid, hubEntry, files = null, recheckMs = RECHECK_MS } = deps;
   const { url_seconds: urlSeconds, watch_seconds: watchSeconds } = config.media;
   const signer = createSigner(await readSigningKey(sql), { urlSeconds, watchSeconds });
   let hub: MediaHub | null = null;
   const recordings = await Recordings.open({
-    ...{ sql, config, log, nodeUuid },
+    ...{ sql, config, log, nodeUuid, files },
     otherFolders: [processRecordingsFolder(config.data_dir)],
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });
