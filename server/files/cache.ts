@@ -7,7 +7,7 @@ import { open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { makePrivateFolder } from "../data-folder.ts";
-import type { FileStore } from "./file-store.ts";
+import { FileMissing, type FileStore } from "./file-store.ts";
 
 interface CacheDeps {
   readonly store: Pick<FileStore, "read">;
@@ -157,8 +157,8 @@ export class FileCache {
         await handle.close();
       }
       const isSame = received === sizeBytes && (sha256 === null || hash.digest().equals(sha256));
-      if (!isSame)
-        throw new Error(`${key} differs from what was stored: ${received} of ${sizeBytes} bytes, or its digest`);
+      const counts = `${received} of ${sizeBytes} bytes, or another digest`;
+      if (!isSame) throw new FileMissing(key, null, `${key} differs from what was stored: ${counts}`);
       await rename(part, this.pathOf(name));
     } catch (error) {
       await rm(part, { force: true });

@@ -44,8 +44,8 @@ export interface FileStore {
 export class FileMissing extends Error {
   override readonly name = "FileMissing";
 
-  constructor(key: string, cause?: unknown) {
-    super(`there is no file ${key} in the storage`, { cause });
+  constructor(key: string, cause?: unknown, message = `there is no file ${key} in the storage`) {
+    super(message, { cause });
   }
 }
 

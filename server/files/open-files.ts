@@ -134,8 +134,9 @@ export class SharedFiles {
       return await this.#watch(this.cache.acquire({ key, name: nameOf(key), sizeBytes, sha256 }));
     } catch (error) {
       if (!(error instanceof FileMissing)) throw error;
+      this.#deps.log.error({ key, reason: error.message }, "file is missing in the storage");
       throw new ServiceError("source_file_missing", {
-        detail: `the file of source ${ownerUuid} is missing in the storage; delete the source and upload it again`,
+        detail: `the file of source ${ownerUuid} is missing or damaged in the storage; delete the source and upload it again`,
         cause: error,
       });
     }
