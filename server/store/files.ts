@@ -99,7 +99,8 @@ export async function forgetFiles(sql: Queries, keys: readonly string[]): Promis
 export async function removeAbandoned(sql: Queries): Promise<void> {
   await sql`
     update files set removed_at = now()
-    where kind = 'video' and stored_at is null and removed_at is null and node_uuid not in (select uuid from nodes)`;
+    where kind = 'video' and stored_at is null and removed_at is null and node_uuid not in (select uuid from nodes)
+      and not exists (select from sources where uuid = owner_uuid)`;
 }
 
 /** The row of the next recording of a process that this node runs; null: it does not any longer. The key has its fence. */
@@ -236,4 +237,31 @@ export async function endLostRecordings(sql: Queries): Promise<number> {
     delete from recordings where uuid in ${sql(rows.map(({ uuid }) => uuid))}
       and not exists (select from recording_segments where recording_uuid = recordings.uuid)`;
   return rows.length;
+}
+
+type LocalName =
+  | { readonly kind: "video"; readonly fileName: string }
+  | { readonly kind: "recording" | "process-recording"; readonly ownerUuid: string; readonly index: number };
+
+/** What a local file belongs to, with its key in the bucket; null: to nothing, or it is in progress. */
+export async function findMovable(sql: Queries, name: LocalName): Promise<NewFile | null> {
+  if (name.kind === "video")
+    return firstOf(sql<NewFile[]>`
+      select 'videos/' || file_name as key, 'video' as kind, uuid as owner_uuid, 0 as index, user_uuid, uuid as node_uuid
+      from sources where file_name = ${name.fileName}`);
+  const { ownerUuid, index } = name;
+  if (name.kind === "recording")
+    return firstOf(sql<NewFile[]>`
+      select 'recordings/' || uuid || '/' || segments.index || '.mp4' as key, 'recording' as kind, uuid as owner_uuid,
+        segments.index, user_uuid, node_uuid
+      from recordings join recording_segments as segments on segments.recording_uuid = uuid
+      where uuid = ${ownerUuid} and segments.index = ${index} and stopped_at is not null`);
+  // Files with rows of their own are the service's: it moves them itself.
+  return firstOf(sql<NewFile[]>`
+    select 'process-recordings/' || uuid || '/0-' || ${index}::integer || '.mp4' as key, 'process-recording' as kind,
+      uuid as owner_uuid, ${index}::integer as index, user_uuid, coalesce(node_uuid, uuid) as node_uuid
+    from processes
+    where uuid = ${ownerUuid} and state in ('finished', 'failed') and not exists (
+      select from files where kind = 'process-recording' and owner_uuid = ${ownerUuid} and files.index = ${index}
+        and key not like '%/0-%' and removed_at is null)`);
 }
