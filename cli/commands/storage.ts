@@ -130,7 +130,12 @@ export const storageMigrate = {
         const { known, unknown } = await listLocalFiles(sql, resolve(config.data_dir));
         for (const [index, file] of known.entries()) {
           progress.show(index, known.length, file.key);
-          if (!isDry) await migrateFile(sql, store, file, isKept);
+          if (!isDry)
+            await migrateFile(sql, store, file, isKept).catch((error: unknown) => {
+              const { code } = error as { code?: string };
+              if (code !== "storage_unavailable") throw error;
+              throw new CommandFailure(`${explain(error)}; ${moved.length} files were moved: run it again to continue`);
+            });
           moved.push(file);
           if (!isJson) await terminal.print(`${file.key}  ${file.sizeBytes}`);
         }
@@ -146,10 +151,6 @@ export const storageMigrate = {
         terminal.say(`${moved.length} files (${bytes} bytes) ${word} to ${store.label}; ${left.length} left`);
       }
       return EXIT.ok;
-    } catch (error) {
-      const { code } = error as { code?: string };
-      if (code !== "storage_unavailable") throw error;
-      throw new CommandFailure(`${explain(error)}; ${moved.length} files were moved: run it again to continue`);
     } finally {
       progress.end();
       store.close();

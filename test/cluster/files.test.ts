@@ -1,10 +1,14 @@
 /** Two nodes with a bucket: what one has received or recorded, every other one has, also when the first is gone. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { makeFilm } from "../../native/film.fixture.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { TestS3 } from "../../server/files/s3-server.fixture.ts";
 import { S3Store } from "../../server/files/s3-store.ts";
@@ -12,6 +16,8 @@ import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
 import { MASTER_KEY, type TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { read, start, TestCluster, until } from "./cluster.fixture.ts";
+
+const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 
 const s3 = await TestS3.start();
 const bucket = S3Store.open(s3.settings);
@@ -110,10 +116,12 @@ test("while the storage is unavailable uploads are rejected by every node, and a
     const { status, body } = await service.call<{ code: string }>("POST", "/video", { body: await form() });
     assert.deepEqual([status, body.code], [503, "storage_unavailable"]);
   }
-  const { components } = await first.expect<{ components: Record<string, string> }>(200, "GET", "/health");
+  const { components } = await first.expect<{ components: Record<string, string> }>(200, "GET", "/status");
   assert.notEqual(components.storage, "ok");
   await s3.startAgain();
-  await until(async () => (await second.call("POST", "/video", { body: await form() })).status === 201);
+  // A rejection may close the connection while the form is sent.
+  const upload = async () => (await second.call("POST", "/video", { body: await form() })).status;
+  await until(async () => (await upload().catch(() => 0)) === 201);
   await first.expect(200, "DELETE", `/source/${(await listSources(first))[0]?.uuid}`);
   await until(async () => (await keys("videos/")).length === 0);
 });
@@ -132,4 +140,27 @@ test("an upload on one node is played by the other, and by a third one when the 
   await until(() => isFinished(third, other));
   await third.expect(200, "DELETE", `/source/${source.uuid}`);
   await until(async () => (await keys("videos/")).length === 0);
+});
+
+test("the recording of a process is listed and served by every node when its node is gone", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, "keys", "create", "rec", "--recording"], {
+    cwd: temporaryFolder(),
+    env: { ...process.env, DATABASE_URL: cluster.databaseUrl },
+  });
+  const key = stdout.trim();
+  const source = await uploadVideo(second, film, { alias: "recorded", key });
+  const fourth = await add("fourth");
+  const { process_uuid: uuid } = await second.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
+    ...{ key, json: { params: { every: 15 }, node_labels: { name: "fourth" } } },
+  });
+  const recordings = async () =>
+    (await second.expect<ProcessRecord>(200, "GET", `/process/${uuid}`, { key })).recordings;
+  await until(async () => (await keys("process-recordings/")).length > 0 && (await recordings()).length > 0);
+  fourth.serving.child.kill("SIGKILL");
+  await fourth.serving.ended;
+  const [file] = await recordings();
+  const { status, headers } = await second.send("HEAD", `/process/${uuid}/recording/${file?.index}`, { key });
+  assert.deepEqual([status, headers.get("content-length")], [200, String(file?.size_bytes)]);
+  const [stored = ""] = await keys("process-recordings/");
+  assert.equal(stored, `process-recordings/${uuid}/1-${file?.index}.mp4`, "with the fence");
 });
