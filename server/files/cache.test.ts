@@ -93,3 +93,16 @@ test("takes over a local file, and drops a copy", async () => {
   await cache.drop("a");
   assert.deepEqual([cache.names, existsSync(cache.pathOf("a"))], [[], false]);
 });
+
+test("removes copies while the disk is full, least recently used first, and fails when the rest is in use", async () => {
+  const { cache, file } = await openCache(1000, ["a", "b", "c"]);
+  for (const name of ["a", "b"]) (await cache.acquire(file(name))).release();
+  await cache.acquire(file("c"));
+  const isFull = (names: string) => async () => {
+    if (cache.names.join("") !== names) throw new Error("the disk is full");
+  };
+  await cache.makeRoom(isFull("bc"));
+  assert.deepEqual(cache.names, ["b", "c"]);
+  await assert.rejects(cache.makeRoom(isFull("")), /disk is full/);
+  assert.deepEqual(cache.names, ["c"]);
+});

@@ -112,6 +112,19 @@ export class FileCache {
     if (this.#entries.has(name)) await this.#remove(name);
   }
 
+  /** Removes copies, the least recently used first, until `expectRoom` resolves. Rejects like it when all are in use. */
+  async makeRoom(expectRoom: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await expectRoom();
+      } catch (error) {
+        const [oldest] = [...this.#entries].find(([, { pins }]) => pins === 0) ?? [];
+        if (oldest === undefined) throw error;
+        await this.#remove(oldest);
+      }
+    }
+  }
+
   #lend(name: string, entry: Entry): CachedCopy {
     // The end of the map: used last. The time is for the next start.
     this.#entries.delete(name);
@@ -140,7 +153,7 @@ export class FileCache {
   async #download({ key, name, sizeBytes, sha256 }: CachedFile): Promise<void> {
     const { store, expectRoom, log } = this.#deps;
     await this.#evict(sizeBytes);
-    await expectRoom(sizeBytes);
+    await this.makeRoom(() => expectRoom(sizeBytes));
     const startedMs = performance.now();
     const part = `${this.pathOf(name)}${PART}`;
     const hash = createHash("sha256");

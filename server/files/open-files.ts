@@ -19,7 +19,7 @@ import {
 } from "../store/files.ts";
 import { findKeptFiles } from "../store/sources.ts";
 import { type CachedCopy, FileCache } from "./cache.ts";
-import { FileMissing, type FileStore, FolderStore, type PutFile } from "./file-store.ts";
+import { type ByteRange, FileMissing, type FileStore, FolderStore, type Pieces, type PutFile } from "./file-store.ts";
 
 /** The store that is configured. */
 export async function openStore({ data_dir, storage }: Pick<Config, "data_dir" | "storage">): Promise<FileStore> {
@@ -32,7 +32,7 @@ export async function openStore({ data_dir, storage }: Pick<Config, "data_dir" |
 
 interface SharedFilesDeps {
   readonly sql: Sql;
-  readonly config: Pick<Config, "data_dir" | "storage" | "disk">;
+  readonly config: Pick<Config, "data_dir" | "storage" | "disk" | "recordings">;
   readonly log: Logger;
   /** Interval for removing objects and stale copies; set in tests. */
   readonly sweepMs?: number;
@@ -54,11 +54,13 @@ export async function openFiles(deps: SharedFilesDeps): Promise<SharedFiles | nu
   const store = await openStore(config);
   // Below the folder of videos: runners may read there.
   const folder = join(resolve(config.data_dir), "videos", "cache");
+  // Recordings are removed below their reserve: copies, which can be fetched again, must not cost any.
+  const reserveBytes = Math.max(config.disk.reserve_bytes, config.recordings.reserve_bytes);
   const cache = await FileCache.open({
     ...{ store, log, folder, maxBytes: config.storage.cache_bytes },
     async expectRoom(bytes) {
       const { bavail, bsize } = await statfs(folder);
-      if (bavail * bsize - bytes >= config.disk.reserve_bytes) return;
+      if (bavail * bsize - bytes >= reserveBytes) return;
       throw new ServiceError("disk_full", {
         detail: "no disk space left for a copy of the video; contact the operator",
       });
@@ -139,6 +141,17 @@ export class SharedFiles {
         detail: `the file of source ${ownerUuid} is missing or damaged in the storage; delete the source and upload it again`,
         cause: error,
       });
+    }
+  }
+
+  /** A part of a recording. Rejects with `recording_not_found` or `storage_unavailable`. */
+  async read(key: string, range: ByteRange): Promise<Pieces> {
+    try {
+      return await this.#watch(this.store.read(key, range));
+    } catch (error) {
+      if (!(error instanceof FileMissing)) throw error;
+      this.#deps.log.error({ key }, "file is missing in the storage");
+      throw new ServiceError("recording_not_found", { detail: "this file is missing in the storage", cause: error });
     }
   }
 

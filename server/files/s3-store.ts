@@ -1,5 +1,5 @@
 /** Files in a bucket of Amazon S3 or a compatible service. Loaded only when a bucket is configured. */
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import {
@@ -85,7 +85,7 @@ export class S3Store implements FileStore {
     const stop = AbortSignal.any([stalled.signal, ...(signal === undefined ? [] : [signal])]);
     const watch = setTimeout(() => stalled.abort(), LIMITS.stallMs);
     try {
-      if (size <= LIMITS.partBytes) await this.#putWhole(key, path, file, stop);
+      if (size <= LIMITS.partBytes) await this.#putWhole(key, file, stop);
       else await this.#putParts(key, size, file, stop, () => void watch.refresh());
     } catch (error) {
       signal?.throwIfAborted();
@@ -100,8 +100,10 @@ export class S3Store implements FileStore {
   }
 
   /** From memory: a stream could not be sent again by a retry. */
-  async #putWhole(key: string, path: string, file: HashedFile, abortSignal: AbortSignal): Promise<void> {
-    const [Body] = await Promise.all([readFile(path), drain(file)]);
+  async #putWhole(key: string, file: HashedFile, abortSignal: AbortSignal): Promise<void> {
+    const pieces: Buffer[] = [];
+    for await (const piece of file.read()) pieces.push(piece);
+    const Body = Buffer.concat(pieces);
     await this.#client.send(new PutObjectCommand({ ...this.#at(key), Body }), { abortSignal });
   }
 
@@ -250,8 +252,4 @@ export class StorageUnavailable extends ServiceError {
     });
     this.reason = reason;
   }
-}
-
-async function drain(file: HashedFile): Promise<void> {
-  for await (const _ of file.read());
 }

@@ -57,12 +57,14 @@ export interface SourcesService {
 
 export const GENEROUS = { sources: 100, outputsRegistered: 100, videoBytes: 500 * 2 ** 20, storageBytes: 10 * 2 ** 30 };
 
+const NO_RESERVE = { DISK_RESERVE_BYTES: "0", RECORDINGS_RESERVE_BYTES: "0" };
+
 export async function openSourcesService(
   settings: Readonly<Record<string, string>> = {},
   limits: Partial<UploadLimits> = {},
 ): Promise<SourcesService> {
   const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
-  const config = makeConfig({ DATA_DIR: dataDir, DISK_RESERVE_BYTES: "0", ...settings });
+  const config = makeConfig({ DATA_DIR: dataDir, ...NO_RESERVE, ...settings });
   const database = await testDatabase();
   const { sql } = database;
   const users = new Map<string, User>();
@@ -134,7 +136,7 @@ export async function openSourcesService(
     },
     async addNode() {
       const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
-      const node = await openNode(makeConfig({ DATA_DIR: dataDir, DISK_RESERVE_BYTES: "0", ...settings }));
+      const node = await openNode(makeConfig({ DATA_DIR: dataDir, ...NO_RESERVE, ...settings }));
       closers.push(node.close, () => rm(dataDir, { recursive: true, force: true }));
       return { ...node, dataDir };
     },

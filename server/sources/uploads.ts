@@ -256,7 +256,7 @@ const fileNameOf = (uuid: string, { extension }: VideoName): string => `${uuid}.
 
 /** Storage of the user and disk space that an upload may use, reserved as it grows. */
 class Reservation {
-  readonly #deps: Pick<UploadDeps, "sql" | "folder" | "nodeUuid">;
+  readonly #deps: Pick<UploadDeps, "sql" | "folder" | "files" | "nodeUuid">;
   readonly #stepBytes: number;
   readonly #uuid: string;
   readonly #user: User;
@@ -294,10 +294,11 @@ class Reservation {
   }
 
   async #grow(bytes: number, wanted: number): Promise<void> {
-    const { sql, folder, nodeUuid } = this.#deps;
+    const { sql, folder, files, nodeUuid } = this.#deps;
     const { uuid: userUuid, limits } = this.#user;
     const atMost = Math.max(bytes, Math.min(wanted, this.#declared ?? wanted));
-    await folder.expectRoom(atMost - this.#granted);
+    const expectRoom = (): Promise<void> => folder.expectRoom(atMost - this.#granted);
+    await (files === null ? expectRoom() : files.cache.makeRoom(expectRoom));
     const request = { uuid: this.#uuid, userUuid, nodeUuid, atLeast: bytes, atMost, limit: limits.storageBytes };
     const granted = await reserveRoom(sql, request);
     this.isGranted = granted !== null;

@@ -160,7 +160,7 @@ export class ProcessRecordings {
   }: FileRow): Promise<ProcessRecording | null> {
     const { files } = this.#shared ?? {};
     if (storedAt === null || files === undefined) return this.#findLocal(ownerUuid, index);
-    return { index, path: key, sizeBytes, modifiedAt: writtenAt, read: (range) => files.store.read(key, range) };
+    return { index, path: key, sizeBytes, modifiedAt: writtenAt, read: (range) => files.read(key, range) };
   }
 
   async #readRows(processes: readonly string[]): Promise<ReadonlyMap<string, readonly FileRow[]>> {

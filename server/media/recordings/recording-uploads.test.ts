@@ -129,6 +129,9 @@ test("finished files move to the bucket, and every node serves them; the open on
       "0123456789",
     );
 
+    await bucket.remove(`recordings/${uuid}/1.mp4`);
+    const gone = await second.recordings.find(user, uuid, 1);
+    await assert.rejects(gone.read?.({ first: 0, last: 9 }) ?? Promise.resolve(), { code: "recording_not_found" });
     await second.recordings.remove(user, uuid);
     await second.files.sweep();
     assert.deepEqual(await keys(), []);

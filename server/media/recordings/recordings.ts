@@ -176,8 +176,7 @@ export class Recordings {
     const path = this.folder.segmentPath(uuid, index);
     if (await this.folder.hasSegment(uuid, index)) return { ...found, path };
     const { storedKey } = found;
-    if (storedKey !== null && files != null)
-      return { ...found, path, read: (range) => files.store.read(storedKey, range) };
+    if (storedKey !== null && files != null) return { ...found, path, read: (range) => files.read(storedKey, range) };
     if (found.nodeUuid === this.#deps.nodeUuid) throw recordingNotFound(uuid);
     throw new ElsewhereError(found.nodeUuid);
   }
