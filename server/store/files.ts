@@ -24,12 +24,6 @@ export interface FileRow {
 const columns = (sql: Queries): Fragment =>
   sql`key, kind, owner_uuid, index, user_uuid, node_uuid, size_bytes, sha256, written_at, stored_at`;
 
-/** `where` of segments that are in the bucket: `owner` and `index` are their columns. */
-export const isStored = (sql: Queries, owner: Fragment, index: Fragment): Fragment => sql`
-  exists (
-    select from files where files.kind = 'recording' and files.owner_uuid = ${owner} and files.index = ${index}
-      and files.stored_at is not null and files.removed_at is null)`;
-
 export type NewFile = Pick<FileRow, "key" | "kind" | "ownerUuid" | "index" | "userUuid" | "nodeUuid">;
 
 /** Before it is put: whatever happens then, its object is found and removed. */
@@ -51,10 +45,17 @@ export async function confirmFile(
     writtenAt = null,
   }: Pick<FileRow, "key" | "sizeBytes" | "sha256"> & { writtenAt?: Date | null },
 ): Promise<boolean> {
-  const { count } = await sql`
-    update files set stored_at = now(), size_bytes = ${sizeBytes}, sha256 = ${sha256},
-      written_at = coalesce(${writtenAt}::timestamptz, written_at)
-    where key = ${key} and removed_at is null`;
+  const [{ count = 0 } = {}] = await sql<{ count: number }[]>`
+    with confirmed as (
+      update files set stored_at = now(), size_bytes = ${sizeBytes}, sha256 = ${sha256},
+        written_at = coalesce(${writtenAt}::timestamptz, written_at)
+      where key = ${key} and removed_at is null
+      returning kind, owner_uuid, index),
+    marked as (
+      update recording_segments as segments set stored_at = now() from confirmed
+      where confirmed.kind = 'recording' and segments.recording_uuid = confirmed.owner_uuid
+        and segments.index = confirmed.index)
+    select count(*) from confirmed`;
   return count > 0;
 }
 
@@ -210,7 +211,7 @@ export const listUnstoredSegments = (
       and (recordings.stopped_at is not null or exists (
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index))
-      and not ${isStored(sql, sql`segments.recording_uuid`, sql`segments.index`)}
+      and segments.stored_at is null
     order by ended_at limit ${limit}`;
 
 /**
@@ -224,12 +225,12 @@ export async function endLostRecordings(sql: Queries): Promise<number> {
     forgotten as (
       delete from recording_segments as segments using lost
       where segments.recording_uuid = lost.uuid
-        and not ${isStored(sql, sql`segments.recording_uuid`, sql`segments.index`)}),
+        and segments.stored_at is null),
     ended as (
       update recordings set detail = 'its node was lost', stopped_at = coalesce(
         (select max(started_at + make_interval(secs => duration_ms / 1000.0)) from recording_segments as segments
          where segments.recording_uuid = recordings.uuid
-           and ${isStored(sql, sql`segments.recording_uuid`, sql`segments.index`)}), started_at)
+           and segments.stored_at is not null), started_at)
       from lost where recordings.uuid = lost.uuid)
     select uuid from lost`;
   if (rows.length === 0) return 0;

@@ -1,7 +1,6 @@
 /** Recordings of published streams, and their files, which are on the disk of one machine, or in a bucket (`files.ts`). */
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
-import { isStored } from "./files.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { hasValidKey } from "./users.ts";
 
@@ -141,7 +140,7 @@ export async function deleteRecording(
     const [row] = await transaction<{ nodeUuid: string; stoppedAt: Date | null; isStored: boolean }[]>`
       select node_uuid, stopped_at, not exists (
         select from recording_segments as segments where segments.recording_uuid = recordings.uuid
-          and not ${isStored(transaction, transaction`segments.recording_uuid`, transaction`segments.index`)}) as is_stored
+          and segments.stored_at is null) as is_stored
       from recordings where uuid = ${uuid} and user_uuid = ${userUuid} for update`;
     if (row === undefined) throw recordingNotFound(uuid);
     if (row.stoppedAt === null)
@@ -205,7 +204,7 @@ export async function forgetMissing(sql: Queries, recording: string, indices: re
   if (indices.length === 0) return 0;
   const { count } = await sql`
     delete from recording_segments as segments where recording_uuid = ${recording} and index in ${sql(indices)}
-      and not ${isStored(sql, sql`segments.recording_uuid`, sql`segments.index`)}`;
+      and segments.stored_at is null`;
   return count;
 }
 
@@ -240,7 +239,7 @@ export async function readRecordedBytes(sql: Sql, nodeUuid: string): Promise<Rea
     select user_uuid, sum(segments.size_bytes)::bigint as bytes
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
     where recordings.node_uuid = ${nodeUuid}
-      and not ${isStored(sql, sql`segments.recording_uuid`, sql`segments.index`)}
+      and segments.stored_at is null
     group by user_uuid`;
   return new Map(rows.map(({ userUuid, bytes }) => [userUuid, bytes]));
 }
@@ -252,7 +251,7 @@ export const findOldestSegment = (sql: Sql, nodeUuid: string, userUuid: string):
       segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
     where recordings.node_uuid = ${nodeUuid} and recordings.user_uuid = ${userUuid}
-      and not ${isStored(sql, sql`segments.recording_uuid`, sql`segments.index`)}
+      and segments.stored_at is null
       and (recordings.stopped_at is not null or exists (
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index))

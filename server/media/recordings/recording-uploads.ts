@@ -34,7 +34,7 @@ interface UploadsDeps extends SharedRecordings {
   readonly settledMs?: number;
 }
 
-const EVERY_MS = 2_000;
+const EVERY_MS = 5_000;
 /** A file of a process that has not changed for this long, and is not its newest, is finished. */
 const SETTLED_MS = 10_000;
 const RETRY = { firstMs: 2_000, maxMs: 60_000 };

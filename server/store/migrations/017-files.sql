@@ -23,6 +23,13 @@ create index files_unstored on files (node_uuid) where stored_at is null;
 create index files_removed on files (removed_at) where removed_at is not null;
 create index files_of_user on files (user_uuid, written_at desc) where stored_at is not null and removed_at is null;
 
+-- Each node asks again and again for what it has not moved to the bucket yet.
+alter table recording_segments
+  -- When it was moved to the bucket; null: it is on the disk of its node.
+  add column stored_at timestamptz(3);
+create index recording_segments_unstored on recording_segments (recording_uuid) where stored_at is null;
+create index recordings_of_node on recordings (node_uuid);
+
 -- A file is removed with what it belongs to, in the transaction that deletes that.
 create function remove_stored_files() returns trigger language plpgsql as $$
 begin
