@@ -158,6 +158,8 @@ export async function removeOldProcessFiles(sql: Queries, before: Date): Promise
 
 /** Any number, the same for all nodes. */
 const QUOTA_LOCK = 7_017_001;
+/** Per call. */
+const MAX_ABOVE_QUOTA = 500;
 
 /**
  * Removes the oldest recordings in the bucket of every user who has more than this, of streams and of processes. One node at
@@ -173,7 +175,7 @@ export async function removeAboveQuota(sql: Sql, bytesPerUser: number): Promise<
         select key, kind, owner_uuid, index,
           sum(size_bytes) over (partition by user_uuid order by written_at desc, key desc) as total
         from files where kind <> 'video' and stored_at is not null and removed_at is null) as summed
-      where total > ${bytesPerUser}`;
+      where total > ${bytesPerUser} order by total desc limit ${MAX_ABOVE_QUOTA}`;
     await removeFiles(
       transaction,
       rows.map(({ key }) => key),
