@@ -142,6 +142,19 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
       },
     },
   },
+  storage: {
+    about: "Check the file storage, and move files to a bucket.",
+    commands: {
+      check: {
+        about: "Check the file storage: write, read, list and delete a test file.",
+        load: async () => (await import("./commands/storage.ts")).storageCheck,
+      },
+      migrate: {
+        about: "Move videos and recordings from data_dir to the bucket.",
+        load: async () => (await import("./commands/storage.ts")).storageMigrate,
+      },
+    },
+  },
   golden: {
     about: "Record the messages of a graph on a clip, and detect changes later.",
     commands: {

@@ -103,10 +103,34 @@ export const Config = section({
       description: "Retention of recordings in days.",
     }),
     segment_seconds: seconds(600, "Duration of each file of a recording", 1),
-    bytes_per_key: count(100 * 2 ** 30, "Maximum size of one key's recordings per machine; the oldest are removed.", 1),
+    bytes_per_key: count(
+      100 * 2 ** 30,
+      "Maximum size of one key's recordings per machine, and in the bucket; the oldest are removed.",
+      1,
+    ),
     reserve_bytes: count(
       2 * 2 ** 30,
       "Minimum free disk space. Below it, the oldest recordings of the key with the most are removed; if that is not enough, recording stops.",
+    ),
+  }),
+  storage: section({
+    s3: section({
+      endpoint: nullable(
+        "URL of an S3-compatible service: `https://minio.example:9000`. Default: Amazon S3 in `storage.s3.region`.",
+      ),
+      bucket: nullable(
+        "Bucket for uploaded videos and recordings, which all nodes share; without it they stay in `data_dir`. Credentials are those of the AWS SDK: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a profile, or the role of the machine.",
+      ),
+      region: text("us-east-1", "Region of the bucket."),
+      prefix: text("", "Beginning of every key in the bucket: `windhover/`."),
+      path_style: Type.Boolean({
+        default: false,
+        description: "Address the bucket by the path of the URL instead of its host name: for MinIO and others.",
+      }),
+    }),
+    cache_bytes: count(
+      20 * 2 ** 30,
+      "Maximum size of local copies of videos from the bucket; copies that processes use are kept in any case.",
     ),
   }),
   database: section({

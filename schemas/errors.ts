@@ -65,6 +65,7 @@ export const ERRORS = {
   pipeline_failed: { status: 503, title: "The pipeline could not be started" },
   enhancement_failed: { status: 503, title: "The enhancement failed" },
   database_unavailable: { status: 503, title: "The database is unavailable" },
+  storage_unavailable: { status: 503, title: "The file storage is unavailable" },
   media_unavailable: { status: 503, title: "The media server is unavailable" },
   demo_unavailable: { status: 503, title: "The demo is unavailable" },
   console_not_built: { status: 503, title: "The console is not built" },

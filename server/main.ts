@@ -32,6 +32,7 @@ import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
+import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
@@ -39,6 +40,7 @@ import { createFirstKey } from "./keys/keys.ts";
 import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub.ts";
 import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
+import { FLUSH_MS, RecordingUploads } from "./media/recordings/recording-uploads.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
@@ -134,21 +136,33 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
   const nodeUuid = node.uuid;
-  const mediaServer = await openMediaServer(
-    { sql, config, log: partOf(log, "media"), node, nodeUuid, hubEntry },
-    shutDown,
-  );
+  const files = await openFiles({ sql, config, log: partOf(log, "files") });
+  const shared = files && { sql, nodeUuid, files };
+  let isHeld: (processUuid: string) => boolean = () => false;
+  const uploads =
+    shared &&
+    new RecordingUploads({
+      ...{ ...shared, dataDir: config.data_dir, log: partOf(log, "files") },
+      isHeld: (uuid) => isHeld(uuid),
+    });
+  // Below media and processes: what they recorded last is stored.
+  shutDown.add("files", FLUSH_MS + SPARE_MS, async () => {
+    await uploads?.close();
+    await files?.close();
+  });
+  const mediaDeps = { sql, config, log: partOf(log, "media"), node, nodeUuid, hubEntry, files };
+  const mediaServer = await openMediaServer(mediaDeps, shutDown);
   const { hub: media, signer, recordings, elsewhere } = mediaServer;
   const hub = { rtspPort: media.rtspPort, signer };
   signal.throwIfAborted();
   const sources = await Sources.open({
-    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, confinement, media, elsewhere, signer },
+    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, confinement, media, elsewhere, signer, files },
   });
   shutDown.add("sources", SPARE_MS, () => sources.close());
   const library = await opening;
   signal.throwIfAborted();
   const metrics = new Metrics();
-  const processRecordings = new ProcessRecordings(config.data_dir);
+  const processRecordings = new ProcessRecordings(config.data_dir, shared);
   let app: RunningApp | null = null;
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
   shutDown.add("api", API_CLOSE_MS + SPARE_MS, () => app?.close(API_CLOSE_MS));
@@ -181,6 +195,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
+  isHeld = (uuid) => processes.held(uuid) !== null;
   shutDown.add("processes", PROCESS_LIMITS.stopMs * 2 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
     ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry, confinement },
@@ -216,6 +231,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     media_hub: () => media.trouble,
     recordings: () => recordings.trouble,
     runners: () => processes.trouble,
+    ...(files !== null && { storage: () => files.trouble }),
   };
   const components = () => checkHealth({ config, checks });
   const nodes = () =>
@@ -237,7 +253,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...alertEndpoints(alerts, processes),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
-    ...recordingEndpoints({ recordings, signer, stallMs }),
+    ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),

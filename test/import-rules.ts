@@ -19,7 +19,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
     ...["processes", "sources", "media", "alerts", "webhooks", "tracks", "enhancement", "streams", "demo", "telemetry"],
     "metrics",
   ],
-  ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs", "cluster"],
+  ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs", "cluster", "files"],
   ["async", "net", "log", "confinement"],
 ];
 const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));

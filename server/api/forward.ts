@@ -121,6 +121,12 @@ export class Forwarder {
     throw capacityExhausted();
   }
 
+  /** A request without a body. Null: that node cannot be reached, or has passed it on itself. */
+  async toNode(call: ForwardedCall, nodeUuid: string): Promise<Response | null> {
+    const peer = call.hop === null ? await this.#deps.node.find(nodeUuid) : null;
+    return peer === null ? null : this.send(call, peer, { fence: null, body: null });
+  }
+
   /** Null: the node cannot be reached, does not own the process or has no room for it, so that nothing has happened. */
   async send(
     call: ForwardedCall,

@@ -43,6 +43,7 @@ const defineOutput = defineEndpoints("Outputs");
 export const START_ERRORS: readonly ErrorCode[] = [
   ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),
   ...(["source_not_found", "source_file_missing", "graph_not_found", "address_refused"] as const),
+  ...(["storage_unavailable", "disk_full"] as const),
   ...(["wrong_state", "pipeline_failed", "capacity_exhausted", "node_unavailable"] as const),
 ];
 

@@ -5,14 +5,15 @@ import { Deleted } from "../../schemas/api/records.ts";
 import { RecordingListing, RecordingQuery } from "../../schemas/api/sources.ts";
 import type { Signer } from "../keys/signed-urls.ts";
 import type { ProcessRecording, ProcessRecordings } from "../media/recordings/recording-files.ts";
-import type { Recordings } from "../media/recordings/recordings.ts";
+import { ElsewhereError, type Recordings } from "../media/recordings/recordings.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import type { RecordingRow } from "../store/recordings.ts";
 import { mayRecord } from "../store/users.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoints, deleted, listing } from "./endpoint.ts";
+import { type Answer, type AnyEndpoint, defineEndpoints, deleted, listing } from "./endpoint.ts";
+import type { ForwardedCall, Forwarder } from "./forward.ts";
 import { FILE_ANSWERS, sendFile } from "./send-file.ts";
 
 interface RecordingDeps {
@@ -20,6 +21,8 @@ interface RecordingDeps {
   readonly signer: Signer;
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
+  /** Null or undefined: there are no other nodes. */
+  readonly forwarder?: Pick<Forwarder, "toNode"> | null | undefined;
 }
 
 const defineSource = defineEndpoints("Sources");
@@ -30,7 +33,7 @@ const TYPE = "video/mp4";
 const Index = (of: string) =>
   Type.String({ pattern: "^(0|[1-9][0-9]{0,8})$", description: `Index of the ${of}, from 0.` });
 
-export function recordingEndpoints({ recordings, signer, stallMs }: RecordingDeps): readonly AnyEndpoint[] {
+export function recordingEndpoints({ recordings, signer, stallMs, forwarder }: RecordingDeps): readonly AnyEndpoint[] {
   return [
     defineSource("GET", "/sources/recordings", "listRecordings", {
       summary: "List the recordings of your media-server sources",
@@ -56,26 +59,47 @@ export function recordingEndpoints({ recordings, signer, stallMs }: RecordingDep
       access: "signed",
       params: Type.Object({ index: Index("segment") }),
       answers: FILE_ANSWERS(TYPE),
-      errors: ["recording_not_found", "recording_unavailable", "range_not_satisfiable"],
+      errors: ["recording_not_found", "recording_unavailable", "range_not_satisfiable", "storage_unavailable"],
       async handle(call) {
         const uuid = call.params.recording_uuid;
         const index = Number(call.params.index);
-        const { path, sizeBytes, startedAt, alias } = await recordings.find(call.user, uuid, index);
-        const time = startedAt.toISOString().slice(0, 19).replaceAll(":", "-");
-        const etag = `"${uuid}-${index}-${sizeBytes}"`;
-        return sendFile({ path, type: TYPE, bytes: sizeBytes, etag, name: `${alias} ${time}.mp4` }, call, stallMs);
+        return orElsewhere(call, forwarder, async () => {
+          const { path, read, sizeBytes, startedAt, alias } = await recordings.find(call.user, uuid, index);
+          const time = startedAt.toISOString().slice(0, 19).replaceAll(":", "-");
+          const etag = `"${uuid}-${index}-${sizeBytes}"`;
+          const file = { path, type: TYPE, bytes: sizeBytes, etag, name: `${alias} ${time}.mp4` };
+          return sendFile({ ...file, ...(read && { read }) }, call, stallMs);
+        });
       },
     }),
     defineMedia("DELETE", "/recording/{recording_uuid}", "deleteRecording", {
       summary: "Delete a recording that has ended, and its files",
       answers: { 200: { description: "Deleted.", schema: Deleted } },
       errors: ["recording_not_found", "recording_unavailable"],
-      async handle({ user, params: { recording_uuid: uuid } }) {
-        await recordings.remove(user, uuid);
-        return deleted(uuid);
-      },
+      handle: (call) =>
+        orElsewhere(call, forwarder, async () => {
+          const uuid = call.params.recording_uuid;
+          await recordings.remove(call.user, uuid);
+          return deleted(uuid);
+        }),
     }),
   ];
+}
+
+/** The node that has the files answers, if it can be reached. */
+async function orElsewhere(
+  call: ForwardedCall,
+  forwarder: RecordingDeps["forwarder"],
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof ElsewhereError) || forwarder == null) throw error;
+    const passed = await forwarder.toNode(call, error.nodeUuid);
+    if (passed === null) throw error;
+    return passed;
+  }
 }
 
 function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
@@ -115,7 +139,7 @@ export function processRecordingEndpoints(
       access: "signed",
       params: Type.Object({ index: Index("file") }),
       answers: FILE_ANSWERS(TYPE),
-      errors: ["recording_not_found", "range_not_satisfiable"],
+      errors: ["recording_not_found", "range_not_satisfiable", "storage_unavailable"],
       async handle(call) {
         const uuid = call.params.process_uuid;
         const index = Number(call.params.index);
@@ -123,10 +147,10 @@ export function processRecordingEndpoints(
         const found = isAllowed ? await recordings.find(uuid, index) : null;
         if (found === null)
           throw new ServiceError("recording_not_found", { detail: `process ${uuid} has no recording ${index}` });
-        const { path, sizeBytes } = found;
+        const { path, read, sizeBytes } = found;
         const etag = `"${uuid}-${index}-${sizeBytes}"`;
         const file = { path, type: TYPE, bytes: sizeBytes, etag, name: `process ${uuid} ${index}.mp4` };
-        return sendFile(file, call, stallMs);
+        return sendFile({ ...file, ...(read && { read }) }, call, stallMs);
       },
     }),
   ];

@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
+import type { ByteRange, Pieces } from "../files/file-store.ts";
 import { problemResponse } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { streamBody } from "../streams/body.ts";
@@ -12,6 +13,8 @@ import type { AnswerShape } from "./endpoint.ts";
 
 interface SentFile {
   readonly path: string;
+  /** Where it is not a local file: a range of its content. */
+  readonly read?: (range: ByteRange) => Promise<Pieces>;
   readonly type: string;
   /** Size to send: the file may have grown since. */
   readonly bytes: number;
@@ -51,7 +54,7 @@ export async function sendFile(
   headers["Content-Length"] = String(last - first + 1);
   if (range !== null) headers["Content-Range"] = `bytes ${first}-${last}/${bytes}`;
   if (call.raw.method === "HEAD" || bytes === 0) return new Response(null, { status, headers });
-  const pieces = readPieces(await open(file.path, "r"), { first, last });
+  const pieces = (await file.read?.({ first, last })) ?? readPieces(await open(file.path, "r"), { first, last });
   return new Response(sendPieces(pieces, { raw: call.raw, stallMs }), { status, headers });
 }
 
@@ -88,8 +91,6 @@ function rejectRange(bytes: number, requestId: string): Response {
   const error = new ServiceError("range_not_satisfiable", { detail });
   return problemResponse(error, requestId, { "Content-Range": `bytes */${bytes}` });
 }
-
-type Pieces = AsyncGenerator<Uint8Array, void, undefined>;
 
 interface PieceOptions {
   readonly raw: IncomingMessage;
@@ -140,12 +141,6 @@ async function* compressPieces(pieces: Pieces): Pieces {
   // A failure also ends the loop below.
   pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), gzip).catch(() => {});
   for await (const chunk of gzip) yield chunk as Uint8Array;
-}
-
-interface ByteRange {
-  readonly first: number;
-  /** Inclusive. */
-  readonly last: number;
 }
 
 const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i;

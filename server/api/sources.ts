@@ -31,7 +31,13 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
       answers: REGISTERED,
       errors: [
         ...(["invalid_input", "video_invalid", "media_type_unsupported", "sources_limit_reached"] as const),
-        ...(["video_too_large", "storage_limit_reached", "body_too_large", "disk_full"] as const),
+        ...([
+          "video_too_large",
+          "storage_limit_reached",
+          "body_too_large",
+          "disk_full",
+          "storage_unavailable",
+        ] as const),
         ...(["request_timeout", "rate_limited"] as const),
       ],
       handle: async (call) => answerRegistered(await sources.upload(call), call.publicUrl),

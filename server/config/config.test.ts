@@ -146,6 +146,21 @@ describe("faults", () => {
     ["no proxy", "http: {trusted_proxies: [nginx]}", {}, /^windhover\.yaml:1:\d+: .*"nginx"/],
     ["no origin", null, { WINDHOVER_HTTP_CORS_ORIGINS: "a.example" }, /"a\.example"; expected https/],
     ["half a range of ports", null, { WINDHOVER_WEBRTC_PORT_FIRST: "5000" }, /webrtc\.port_last must not be below/],
+    [
+      "an endpoint without a bucket",
+      "storage: {s3: {endpoint: 'http://h:9000'}}",
+      {},
+      /s3\.bucket is missing: .*endpoint/,
+    ],
+    ["no bucket", null, { WINDHOVER_STORAGE_S3_BUCKET: "a/b" }, /storage\.s3\.bucket expects the name of a bucket/],
+    [
+      "an endpoint with credentials",
+      "storage: {s3: {bucket: abc, endpoint: 'http://u:p@h'}}",
+      {},
+      /s3\.endpoint expects http\(s\)/,
+    ],
+    ["a prefix with a slash", "storage: {s3: {bucket: abc, prefix: /a}}", {}, /s3\.prefix expects a path without/],
+    ["a prefix that climbs", "storage: {s3: {bucket: abc, prefix: a/../b}}", {}, /s3\.prefix expects a path without/],
     ["a name as an address", null, { WINDHOVER_WEBRTC_ADDRESSES: "hub.example" }, /"hub\.example"; expected an IP/],
     ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port equals rtsp\.port/],
     ["a name with a port", null, { WINDHOVER_MEDIA_HOSTS: "hub.example:8554" }, /"hub\.example:8554"; expected a name/],
@@ -200,7 +215,10 @@ describe("the list of keys", () => {
 test("child processes get no variable with a secret", () => {
   const secrets = CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
   assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key"]);
-  const names = ["DATABASE_URL", "WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY"];
+  const names = [
+    ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "DATABASE_URL"],
+    ...["WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY"],
+  ];
   assert.deepEqual(Object.keys(WITHOUT_SECRETS).sort(), names);
 });
 

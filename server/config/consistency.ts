@@ -74,6 +74,29 @@ export function checkConsistency(
     "must not be below webrtc.port_first, and both are 0 or neither is",
     "webrtc.port_first",
   );
+  const { s3 } = config.storage;
+  expect(
+    "storage.s3.bucket",
+    s3.bucket === null || /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(s3.bucket),
+    "expects the name of a bucket: 3 to 63 letters, digits, dots and hyphens",
+  );
+  expect(
+    "storage.s3.bucket",
+    s3.bucket !== null || s3.endpoint === null,
+    "is missing: storage.s3.endpoint is set",
+    "storage.s3.endpoint",
+  );
+  expect(
+    "storage.s3.endpoint",
+    s3.endpoint === null || isEndpoint(s3.endpoint),
+    "expects http(s)://host[:port], without credentials",
+  );
+  expect("storage.s3.region", s3.region.trim() !== "", "is empty; expected a region such as us-east-1");
+  expect(
+    "storage.s3.prefix",
+    /^[A-Za-z0-9!_.*'()-][A-Za-z0-9!_.*'()/-]{0,500}$|^$/.test(s3.prefix) && !/\/\/|(^|\/)\.\.?(\/|$)/.test(s3.prefix),
+    "expects a path without a leading slash: `windhover/`",
+  );
   const { rtsp, rtmp } = config;
   expect(
     "rtmp.port",
@@ -95,6 +118,12 @@ const isPublicUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
   const { protocol, pathname, search, hash, username } = new URL(text);
   return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
+};
+
+const isEndpoint = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, search, hash, username } = new URL(text);
+  return /^https?:$/.test(protocol) && search + hash + username === "";
 };
 
 const isPostgres = (text: string): boolean => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);

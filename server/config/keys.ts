@@ -38,9 +38,12 @@ function listKeys(section: JsonSchema, above: readonly string[]): ConfigKey[] {
 
 export const CONFIG_KEYS: readonly ConfigKey[] = listKeys(Config as TSchema as JsonSchema, []);
 
+/** Secrets that are not named like settings: of the database, and of the bucket (`storage.s3`). */
+const CREDENTIALS = ["DATABASE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+
 /** For the environment of child processes, which need no secrets: `{ ...process.env, ...WITHOUT_SECRETS }`. */
 export const WITHOUT_SECRETS: Readonly<Record<string, undefined>> = Object.fromEntries(
-  ["DATABASE_URL", ...CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)].map((name) => [
+  [...CREDENTIALS, ...CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)].map((name) => [
     name,
     undefined,
   ]),
@@ -99,13 +102,16 @@ export function writeExample(): string {
   const lines = [
     "# Windhover configuration. Uncomment the settings to change; environment variables override this file.",
   ];
-  let section = "";
+  let open: readonly string[] = [];
   for (const key of CONFIG_KEYS) {
-    const [first = "", second] = key.path;
-    if (second !== undefined && first !== section) lines.push("", `${first}:`);
-    section = second === undefined ? "" : first;
-    const indent = second === undefined ? "" : "  ";
-    if (second === undefined) lines.push("");
+    const sections = key.path.slice(0, -1);
+    const shared = sections.findIndex((word, depth) => word !== open[depth]);
+    if (sections.length === 0 || shared === 0) lines.push("");
+    if (shared !== -1)
+      for (let depth = shared; depth < sections.length; depth += 1)
+        lines.push(`${"  ".repeat(depth)}${sections[depth]}:`);
+    open = sections;
+    const indent = "  ".repeat(sections.length);
     lines.push(`${indent}# ${describe(key)}`, `${indent}# ${key.path.at(-1)}: ${JSON.stringify(key.schema.default)}`);
   }
   return lines.join("\n");

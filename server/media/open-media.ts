@@ -7,6 +7,7 @@ import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import { ClusterKey } from "../cluster/signature.ts";
+import type { SharedFiles } from "../files/open-files.ts";
 import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
 import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
@@ -29,6 +30,8 @@ export interface MediaServerDeps {
   readonly node?: ClusterNode;
   /** The program of the hub. */
   readonly hubEntry: URL;
+  /** Null or undefined: recordings stay in the data folder. */
+  readonly files?: SharedFiles | null;
   /** Interval for checking the authorization of connected clients; set in tests. */
   readonly recheckMs?: number;
 }
@@ -58,7 +61,7 @@ const ANSWER_MS = 15_000;
 
 /** Resolves when the hub listens. Rejects with `HubFault`; then nothing is left running. */
 export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
-  const { sql, config, log, node, nodeUuid, hubEntry, recheckMs = RECHECK_MS } = deps;
+  const { sql, config, log, node, nodeUuid, hubEntry, files = null, recheckMs = RECHECK_MS } = deps;
   const { url_seconds: urlSeconds, watch_seconds: watchSeconds } = config.media;
   const signingKey = await readSigningKey(sql);
   const signer = createSigner(signingKey, { urlSeconds, watchSeconds });
@@ -69,7 +72,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
       ? undefined
       : new ClusterStreams({ sql, log, node, key: new ClusterKey(signingKey), expel });
   const recordings = await Recordings.open({
-    ...{ sql, config, log, nodeUuid },
+    ...{ sql, config, log, nodeUuid, files },
     otherFolders: [processRecordingsFolder(config.data_dir)],
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });

@@ -45,7 +45,13 @@ const RESUMED_AT_ONCE = 4;
 const DECLINED = new Set(["source_file_missing", "graph_not_found"]);
 
 /** Worth another attempt. */
-const TRANSIENT = new Set(["database_unavailable", "rate_limited", "shutting_down", "internal_error"]);
+const TRANSIENT = new Set([
+  "database_unavailable",
+  "storage_unavailable",
+  "rate_limited",
+  "shutting_down",
+  "internal_error",
+]);
 
 /** Ended processes whose last numbers are kept. */
 const MAX_ENDED = 256;

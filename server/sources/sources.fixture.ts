@@ -2,10 +2,12 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Config } from "../../schemas/config.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
 import { outputEndpoints } from "../api/outputs.ts";
 import { sourceEndpoints } from "../api/sources.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
+import { openFiles, type SharedFiles } from "../files/open-files.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -42,8 +44,12 @@ export interface SourcesService {
   readonly media: StillMedia;
   /** A user of its own, with a key. */
   addUser(limits?: Partial<UserLimits>): Promise<Client>;
+  /** Null: no bucket is configured. */
+  readonly files: SharedFiles | null;
   /** As the next start of the server does it. */
   reopen(): Promise<void>;
+  /** Another node, with a data folder of its own. The service closes it. */
+  addNode(): Promise<{ readonly sources: Sources; readonly files: SharedFiles | null; readonly dataDir: string }>;
   /** All files below the folder of videos. */
   listFiles(): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -51,12 +57,14 @@ export interface SourcesService {
 
 export const GENEROUS = { sources: 100, outputsRegistered: 100, videoBytes: 500 * 2 ** 20, storageBytes: 10 * 2 ** 30 };
 
+const NO_RESERVE = { DISK_RESERVE_BYTES: "0", RECORDINGS_RESERVE_BYTES: "0" };
+
 export async function openSourcesService(
   settings: Readonly<Record<string, string>> = {},
   limits: Partial<UploadLimits> = {},
 ): Promise<SourcesService> {
   const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
-  const config = makeConfig({ DATA_DIR: dataDir, DISK_RESERVE_BYTES: "0", ...settings });
+  const config = makeConfig({ DATA_DIR: dataDir, ...NO_RESERVE, ...settings });
   const database = await testDatabase();
   const { sql } = database;
   const users = new Map<string, User>();
@@ -64,9 +72,20 @@ export async function openSourcesService(
   await addNode(sql, nodeUuid);
   const media = new StillMedia();
   const signer = testSigner();
-  const needs = { sql, config, log: silentLog, nodeUuid, media, signer, confinement: await testConfinement() };
-  const open = () => Sources.open({ ...needs, probeEntry: PROBE_ENTRY, limits });
-  const sources = await open();
+  const confinement = await testConfinement();
+  const openNode = async (config: Config) => {
+    // Sweeps are what the test calls.
+    const files = await openFiles({ sql, config, log: silentLog, sweepMs: 3_600_000 });
+    const needs = { sql, config, log: silentLog, nodeUuid, media, signer, confinement };
+    const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, limits, files });
+    const close = async () => {
+      sources.close();
+      await files?.close();
+    };
+    return { sources, files, close };
+  };
+  const { sources, files, close } = await openNode(config);
+  const closers: (() => Promise<void>)[] = [close];
   const app = await openApp(
     [
       ...sourceEndpoints(sql, sources),
@@ -111,8 +130,15 @@ export async function openSourcesService(
         post: (path, body, headers = {}) => send(key, "POST", path, { ...(body != null && { body }), headers }),
       };
     },
+    files,
     async reopen() {
-      (await open()).close();
+      await (await openNode(config)).close();
+    },
+    async addNode() {
+      const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
+      const node = await openNode(makeConfig({ DATA_DIR: dataDir, ...NO_RESERVE, ...settings }));
+      closers.push(node.close, () => rm(dataDir, { recursive: true, force: true }));
+      return { ...node, dataDir };
     },
     async listFiles() {
       const entries = await readdir(join(dataDir, "videos"), { withFileTypes: true, recursive: true });
@@ -120,7 +146,7 @@ export async function openSourcesService(
     },
     async close() {
       await app.close(1000);
-      sources.close();
+      for (const closeOne of closers) await closeOne();
       await database.close();
       await rm(dataDir, { recursive: true, force: true });
     },

@@ -4,7 +4,10 @@ import type { NewStream, SourceChange, SourceRecord } from "../../schemas/api/so
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { Poller } from "../async/poller.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
+import type { CachedCopy } from "../files/cache.ts";
+import type { SharedFiles } from "../files/open-files.ts";
 import { type Signer, watchUrls } from "../keys/signed-urls.ts";
 import type { ClusterStreams } from "../media/cluster-streams.ts";
 import type { Media, RunToken } from "../media/media-hub.ts";
@@ -12,6 +15,7 @@ import { isOwnHost } from "../net/addresses.ts";
 import { guardAddress } from "../net/guard.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
+import type { FileRow } from "../store/files.ts";
 import { isSourcePath } from "../store/hub-paths.ts";
 import { readOwnerVersion } from "../store/owner-versions.ts";
 import { deleteSource, findSource, type Registered, type SourceRow, type TelemetrySetting } from "../store/sources.ts";
@@ -35,6 +39,8 @@ interface SourcesDeps {
   /** Streams that other nodes publish. Absent: there are no other nodes. */
   readonly elsewhere?: Pick<ClusterStreams, "refresh" | "has" | "version" | "listHosts"> | undefined;
   readonly signer: Signer;
+  /** Null or undefined: videos stay in the data folder. */
+  readonly files?: SharedFiles | null;
   /** For tests. */
   readonly limits?: Partial<UploadLimits>;
 }
@@ -70,7 +76,7 @@ export class Sources {
     this.#folder = folder;
     this.#settling = new Settling((fileName) => folder.settle(sql, fileName), log);
     const probe = new VideoProbe(probeEntry, confinement, config.uploads, log);
-    this.#uploads = new Uploads({ ...deps, folder, probe, settling: this.#settling });
+    this.#uploads = new Uploads({ ...deps, files: deps.files ?? null, folder, probe, settling: this.#settling });
   }
 
   /** Creates the folder of videos, or cleans it up. */
@@ -141,7 +147,7 @@ export class Sources {
 
   /** Its file is set aside before the commit, and then kept or removed depending on its outcome. */
   async remove(user: User, uuid: string): Promise<void> {
-    const { sql, media } = this.#deps;
+    const { sql, media, files, log } = this.#deps;
     let aside: string | null = null;
     try {
       const { hubPath } = await deleteSource(sql, user.uuid, uuid, async ({ fileName }) => {
@@ -153,14 +159,19 @@ export class Sources {
     } finally {
       if (aside !== null) await this.#settling.settle(aside);
     }
+    if (aside !== null && files != null) {
+      await files.cache.drop(aside);
+      // Not awaited: a storage that is unavailable must not delay the answer. Any node removes it later.
+      files.sweep().catch((error: unknown) => log.info({ err: error }, "removed video stays in the storage for now"));
+    }
   }
 
   /**
-   * Rejects with `source_not_found`, `source_file_missing` or `address_refused`. The host of a resumed stream is resolved
-   * later, by `locate`: names that cannot be resolved would delay all others.
+   * Rejects with `source_not_found`, `source_file_missing`, `storage_unavailable` or `address_refused`. The host of a
+   * resumed stream is resolved later, by `locate`: names that cannot be resolved would delay all others.
    */
   async resolveInput(userUuid: string, uuid: string, { isResumed = false } = {}): Promise<SourceInput> {
-    const { sql, config } = this.#deps;
+    const { sql, config, files } = this.#deps;
     const source = await findSource(sql, userUuid, uuid);
     const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry, loop: loops } = source;
     if (hubPath !== null) return { ...pullFromHub(this.#deps, hubPath, maskCredentials(inputUrl)), telemetry };
@@ -172,6 +183,11 @@ export class Sources {
     if (fileName !== null && (await this.#folder.has(fileName))) {
       const uri = this.#folder.keptPath(fileName);
       return { uri, isFile: !loops, loops, label: inputUrl, telemetry, locate: async () => uri };
+    }
+    const stored = (await files?.find("video", uuid)) ?? null;
+    if (files != null && stored !== null) {
+      const input = { isFile: !loops, loops, label: inputUrl, telemetry };
+      return { ...input, ...(await readThrough(files, stored, isResumed ? null : config.runners.start_seconds)) };
     }
     throw new ServiceError("source_file_missing", {
       detail: `the file of source ${uuid} is missing on this machine; delete the source and upload it again`,
@@ -211,6 +227,41 @@ function pullFromHub(
     release() {
       token?.revoke();
       token = null;
+    },
+  };
+}
+
+/** Part of the time limit of a start that a video may take to be fetched. */
+const FETCH_PART = 0.6;
+
+/** A process reads a local copy of a file in the bucket, which is kept while the process exists. */
+async function readThrough(files: SharedFiles, file: FileRow, startSeconds: number | null) {
+  const fetched = files.acquire(file).then((copy) => {
+    // Only pinned by `locate`: a start that fails before releases nothing.
+    copy.release();
+    return copy.path;
+  });
+  fetched.catch(() => {});
+  const uri = startSeconds === null ? await fetched : await withTimeout(startSeconds * 1000 * FETCH_PART, fetched);
+  if (uri === TIMED_OUT)
+    throw new ServiceError("pipeline_failed", {
+      detail: "the video is being copied from the file storage to this machine; try again in a moment",
+      retryAfterSeconds: 5,
+    });
+  let copy: Promise<CachedCopy> | null = null;
+  return {
+    uri,
+    async locate() {
+      copy ??= files.acquire(file);
+      // A failure must not be kept for the next runner.
+      copy.catch(() => {
+        copy = null;
+      });
+      return (await copy).path;
+    },
+    release() {
+      void copy?.then((held) => held.release()).catch(() => {});
+      copy = null;
     },
   };
 }

@@ -7,8 +7,10 @@ import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import { Alias } from "../../schemas/api/sources.ts";
+import { type SharedFiles, videoKey } from "../files/open-files.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
+import { confirmFile } from "../store/files.ts";
 import {
   findIdentical,
   findLargestVideo,
@@ -48,6 +50,8 @@ interface UploadDeps {
   readonly sql: Sql;
   readonly log: Logger;
   readonly folder: VideoFolder;
+  /** Null: videos stay in the folder. */
+  readonly files: SharedFiles | null;
   readonly nodeUuid: string;
   readonly probe: VideoProbe;
   readonly settling: Settling;
@@ -144,6 +148,7 @@ export class Uploads {
     const uuid = newUuid();
     const reservation = new Reservation(this.#deps, this.#limits, uuid, owner.user, declared);
     const file = new PartialFile((bytes) => reservation.expect(bytes));
+    this.#deps.files?.expectStore();
     try {
       await this.#release();
       await reservation.begin();
@@ -179,14 +184,17 @@ export class Uploads {
     return { alias: label, loop, name, bytes: file.bytes, digest: file.digest() };
   }
 
-  /** The row first, then the rename: the next start completes what a crash interrupts between the two. */
+  /**
+   * In the folder: the row first, then the rename; the next start completes what a crash interrupts between the two. In a
+   * bucket: the object first, so that any node can use the source.
+   */
   async #register(
     { user, signal }: Pick<UploadCall, "user" | "signal">,
     uuid: string,
     { alias, loop, name, bytes, digest }: ReceivedVideo,
     reservation: Reservation,
   ): Promise<Registered> {
-    const { sql, folder } = this.#deps;
+    const { sql, folder, files, nodeUuid } = this.#deps;
     // The same video is another source if it loops.
     const identity = loop ? createHash("sha256").update(digest).update("loop").digest() : digest;
     const identical = await findIdentical(sql, user.uuid, identity);
@@ -208,13 +216,32 @@ export class Uploads {
       durationMs: facts.duration_ms,
       loop,
     } as const;
-    const registered = await sql.begin(async (transaction) => {
-      const made = await registerSource(transaction, user.uuid, source, user.limits.sources);
-      await releaseRoom(transaction, [uuid]);
-      return made;
-    });
-    if (registered.isNew) await folder.keep(fileName);
-    return registered;
+    const register = (isStored: boolean): Promise<Registered> =>
+      sql.begin(async (transaction) => {
+        const made = await registerSource(transaction, user.uuid, source, user.limits.sources);
+        if (made.isNew && isStored) await confirmFile(transaction, { key, sizeBytes: bytes, sha256: digest });
+        await releaseRoom(transaction, [uuid]);
+        return made;
+      });
+    const key = videoKey(fileName);
+    if (files === null) {
+      const registered = await register(false);
+      if (registered.isNew) await folder.keep(fileName);
+      return registered;
+    }
+    let isNew = false;
+    try {
+      const path = folder.partialPath(fileName);
+      const file = { key, kind: "video", ownerUuid: uuid, index: 0, userUuid: user.uuid, nodeUuid } as const;
+      await files.put(file, path, signal);
+      const registered = await register(true);
+      isNew = registered.isNew;
+      if (isNew) await files.cache.adopt(fileName, path);
+      return registered;
+    } finally {
+      // The first failure is what the client gets; rows without a source are removed with their node at the latest.
+      if (!isNew) await files.discard(key).catch(() => {});
+    }
   }
 
   async #release(): Promise<void> {
@@ -229,7 +256,7 @@ const fileNameOf = (uuid: string, { extension }: VideoName): string => `${uuid}.
 
 /** Storage of the user and disk space that an upload may use, reserved as it grows. */
 class Reservation {
-  readonly #deps: Pick<UploadDeps, "sql" | "folder" | "nodeUuid">;
+  readonly #deps: Pick<UploadDeps, "sql" | "folder" | "files" | "nodeUuid">;
   readonly #stepBytes: number;
   readonly #uuid: string;
   readonly #user: User;
@@ -267,10 +294,11 @@ class Reservation {
   }
 
   async #grow(bytes: number, wanted: number): Promise<void> {
-    const { sql, folder, nodeUuid } = this.#deps;
+    const { sql, folder, files, nodeUuid } = this.#deps;
     const { uuid: userUuid, limits } = this.#user;
     const atMost = Math.max(bytes, Math.min(wanted, this.#declared ?? wanted));
-    await folder.expectRoom(atMost - this.#granted);
+    const expectRoom = (): Promise<void> => folder.expectRoom(atMost - this.#granted);
+    await (files === null ? expectRoom() : files.cache.makeRoom(expectRoom));
     const request = { uuid: this.#uuid, userUuid, nodeUuid, atLeast: bytes, atMost, limit: limits.storageBytes };
     const granted = await reserveRoom(sql, request);
     this.isGranted = granted !== null;

@@ -70,9 +70,9 @@ export class VideoFolder {
     log.warn({ count: strays.length }, `videos without a source ${isOwnDatabase ? "removed" : "found"}`);
   }
 
-  /** Keeps a partial file that belongs to a source, and removes any other. */
+  /** Keeps a partial file that belongs to a source, unless it is in the bucket, and removes any other. */
   async settle(sql: Sql, name: string): Promise<void> {
-    const known = await findKeptFiles(sql, [name]);
+    const known = await findKeptFiles(sql, [name], true);
     const isNeeded = known.has(name) && !(await this.has(name)) && (await isFile(this.partialPath(name)));
     if (isNeeded) await this.keep(name);
     else await rm(this.partialPath(name), { force: true });

@@ -1,4 +1,4 @@
-/** Recordings of published streams, and their files, which are on the disk of one machine. */
+/** Recordings of published streams, and their files, which are on the disk of one machine, or in a bucket (`files.ts`). */
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
@@ -63,15 +63,20 @@ export interface FoundSegment {
   readonly nodeUuid: string;
   readonly startedAt: Date;
   readonly sizeBytes: number;
+  /** Its key in the bucket; null: it is on the disk of its node. */
+  readonly storedKey: string | null;
 }
 
 /** Null if it does not exist, or the key of its owner is not valid. */
 export const findSegment = (sql: Queries, recording: string, index: number): Promise<FoundSegment | null> =>
   firstOf(sql<FoundSegment[]>`
-    select user_uuid, alias, node_uuid, recording_segments.started_at, size_bytes
-    from recordings join recording_segments on recording_uuid = recordings.uuid
-      join users on users.uuid = user_uuid
-    where recordings.uuid = ${recording} and index = ${index} and ${hasValidKey(sql)}`);
+    select recordings.user_uuid, alias, recordings.node_uuid, segments.started_at, segments.size_bytes,
+      (select key from files
+       where kind = 'recording' and owner_uuid = recordings.uuid and files.index = segments.index
+         and stored_at is not null and removed_at is null) as stored_key
+    from recordings join recording_segments as segments on segments.recording_uuid = recordings.uuid
+      join users on users.uuid = recordings.user_uuid
+    where recordings.uuid = ${recording} and segments.index = ${index} and ${hasValidKey(sql)}`);
 
 /** `segments`: those that are new or have changed. */
 interface RecordingUpdate extends Omit<KeptRecording, "stoppedAt" | "detail"> {
@@ -122,25 +127,27 @@ const removeIfEmpty = (sql: Queries, uuid: string) => sql`
 
 /**
  * `removeFiles` is called first: the next start removes a row without files, but would restore files without a row. Rejects
- * with `recording_not_found`, or `recording_unavailable` while it is in progress or if its files are on another machine.
+ * with `recording_not_found`, with `recording_unavailable` while it is in progress, or with `elsewhere` if its files are on
+ * another machine.
  */
 export async function deleteRecording(
   sql: Sql,
   { userUuid, uuid, nodeUuid }: Pick<RecordingUpdate, "userUuid" | "uuid" | "nodeUuid">,
   removeFiles: () => Promise<void>,
+  elsewhere: (nodeUuid: string) => ServiceError,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    const [row] = await transaction<{ nodeUuid: string; stoppedAt: Date | null }[]>`
-      select node_uuid, stopped_at from recordings where uuid = ${uuid} and user_uuid = ${userUuid} for update`;
+    const [row] = await transaction<{ nodeUuid: string; stoppedAt: Date | null; isStored: boolean }[]>`
+      select node_uuid, stopped_at, not exists (
+        select from recording_segments as segments where segments.recording_uuid = recordings.uuid
+          and segments.stored_at is null) as is_stored
+      from recordings where uuid = ${uuid} and user_uuid = ${userUuid} for update`;
     if (row === undefined) throw recordingNotFound(uuid);
     if (row.stoppedAt === null)
       throw new ServiceError("recording_unavailable", {
         detail: "this recording is in progress; it can be deleted when its stream has stopped",
       });
-    if (row.nodeUuid !== nodeUuid)
-      throw new ServiceError("recording_unavailable", {
-        detail: "the files of this recording are on another machine; delete it there",
-      });
+    if (row.nodeUuid !== nodeUuid && !row.isStored) throw elsewhere(row.nodeUuid);
     await removeFiles();
     await transaction`delete from recordings where uuid = ${uuid}`;
   });
@@ -177,17 +184,28 @@ export async function claimRecordings(
       ${segmentsOf(sql)} as segments`;
 }
 
-/** Deletes all others, which have no files. Only for a private database. Resolves with their number. */
+/** Deletes all others, which have no files here or in the bucket. Only for a private database. Resolves with their number. */
 export async function forgetOthers(sql: Queries, uuids: readonly string[]): Promise<number> {
   const { count } = await sql`
     delete from recordings
-    where uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))`;
+    where uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))
+      and not exists (
+        select from files where kind = 'recording' and owner_uuid = recordings.uuid and stored_at is not null)`;
   return count;
 }
 
-export async function forgetSegments(sql: Queries, recording: string, indices: readonly number[]): Promise<void> {
+async function forgetSegments(sql: Queries, recording: string, indices: readonly number[]): Promise<void> {
   if (indices.length === 0) return;
   await sql`delete from recording_segments where recording_uuid = ${recording} and index in ${sql(indices)}`;
+}
+
+/** Files that are neither on the disk of this machine nor in the bucket. Resolves with their number. */
+export async function forgetMissing(sql: Queries, recording: string, indices: readonly number[]): Promise<number> {
+  if (indices.length === 0) return 0;
+  const { count } = await sql`
+    delete from recording_segments as segments where recording_uuid = ${recording} and index in ${sql(indices)}
+      and segments.stored_at is null`;
+  return count;
 }
 
 /** Those of this machine that ended before, and those of machines that no longer exist. */
@@ -215,22 +233,25 @@ interface OldestSegment extends RemovedSegment {
   readonly sizeBytes: number;
 }
 
-/** On this machine, by user. */
+/** On the disk of this machine, by user. */
 export async function readRecordedBytes(sql: Sql, nodeUuid: string): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<{ userUuid: string; bytes: number }[]>`
     select user_uuid, sum(segments.size_bytes)::bigint as bytes
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
-    where recordings.node_uuid = ${nodeUuid} group by user_uuid`;
+    where recordings.node_uuid = ${nodeUuid}
+      and segments.stored_at is null
+    group by user_uuid`;
   return new Map(rows.map(({ userUuid, bytes }) => [userUuid, bytes]));
 }
 
-/** Of one user; null if there is none but those being written. */
+/** Of one user, on the disk of this machine; null if there is none but those being written. */
 export const findOldestSegment = (sql: Sql, nodeUuid: string, userUuid: string): Promise<OldestSegment | null> =>
   firstOf(sql<OldestSegment[]>`
     select segments.recording_uuid, segments.index, segments.size_bytes,
       segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
     where recordings.node_uuid = ${nodeUuid} and recordings.user_uuid = ${userUuid}
+      and segments.stored_at is null
       and (recordings.stopped_at is not null or exists (
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index))

@@ -210,9 +210,15 @@ export async function findLargestVideo(
   return row?.largest ?? null;
 }
 
-/** Those of these file names that belong to a source. */
-export async function findKeptFiles(sql: Sql, names: readonly string[]): Promise<ReadonlySet<string>> {
+/** Those of these file names that belong to a source. `isOnlyHere`: and are not in the bucket. */
+export async function findKeptFiles(
+  sql: Sql,
+  names: readonly string[],
+  isOnlyHere = false,
+): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set();
-  const rows = await sql<{ fileName: string }[]>`select file_name from sources where file_name in ${sql(names)}`;
+  const rows = await sql<{ fileName: string }[]>`
+    select file_name from sources where file_name in ${sql(names)}
+    ${isOnlyHere ? sql`and not exists (select from files where kind = 'video' and owner_uuid = sources.uuid and stored_at is not null)` : sql``}`;
   return new Set(rows.map(({ fileName }) => fileName));
 }

@@ -1,7 +1,12 @@
 /** Recordings on disk. */
 import { open, readdir, rm, rmdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { BatchedReads } from "../../async/batched-reads.ts";
 import { makePrivateFolder } from "../../data-folder.ts";
+import type { ByteRange, Pieces } from "../../files/file-store.ts";
+import type { SharedFiles } from "../../files/open-files.ts";
+import type { Sql } from "../../store/client.ts";
+import { addProcessFile, type FileRow, listProcessFiles } from "../../store/files.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(0|[1-9]\d{0,8})\.mp4$/;
@@ -66,16 +71,32 @@ export interface ProcessRecording {
   readonly path: string;
   readonly sizeBytes: number;
   readonly modifiedAt: Date;
+  /** From the bucket. */
+  readonly read?: (range: ByteRange) => Promise<Pieces>;
+}
+
+/** What recordings in a bucket need. */
+export interface SharedRecordings {
+  readonly sql: Sql;
+  readonly nodeUuid: string;
+  readonly files: SharedFiles;
 }
 
 export const processRecordingsFolder = (dataDir: string): string => resolve(dataDir, "process-recordings");
 
-/** Of processes: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file per run. */
+/**
+ * Of processes: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file per run. With a bucket, the
+ * database numbers and lists them, as several nodes may have run the process; finished files are moved to the bucket.
+ */
 export class ProcessRecordings {
   readonly #folder: string;
+  readonly #shared: SharedRecordings | null;
+  readonly #rows: BatchedReads<string, readonly FileRow[]>;
 
-  constructor(dataDir: string) {
+  constructor(dataDir: string, shared: SharedRecordings | null = null) {
     this.#folder = processRecordingsFolder(dataDir);
+    this.#shared = shared;
+    this.#rows = new BatchedReads((processes) => this.#readRows(processes));
   }
 
   /** Path of the next file. Rejects if it cannot be written, so that the runner does not have to find out. */
@@ -83,7 +104,8 @@ export class ProcessRecordings {
     const folder = join(this.#folder, process);
     await makePrivateFolder(this.#folder);
     await makePrivateFolder(folder);
-    const path = join(folder, `${((await listIndices(folder)).at(-1) ?? -1) + 1}.mp4`);
+    const leastIndex = ((await listIndices(folder)).at(-1) ?? -1) + 1;
+    const path = join(folder, `${await this.#takeIndex(process, leastIndex)}.mp4`);
     const file = await open(path, "wx");
     try {
       await file.writeFile("room?");
@@ -94,19 +116,59 @@ export class ProcessRecordings {
     return path;
   }
 
+  async #takeIndex(processUuid: string, leastIndex: number): Promise<number> {
+    if (this.#shared === null) return leastIndex;
+    const { sql, nodeUuid } = this.#shared;
+    const row = await addProcessFile(sql, { processUuid, nodeUuid, leastIndex });
+    if (row === null) throw new Error("another node runs the process");
+    return row.index;
+  }
+
   /** The files of a process that are not empty. */
   async list(process: string): Promise<readonly ProcessRecording[]> {
+    if (this.#shared !== null) {
+      const rows = (await this.#rows.get(process)) ?? [];
+      const found = await Promise.all(rows.map((row) => this.#describe(row)));
+      return found.filter((recording) => recording !== null);
+    }
     const indices = await listIndices(join(this.#folder, process));
-    const found = await Promise.all(indices.map((index) => this.find(process, index)));
+    const found = await Promise.all(indices.map((index) => this.#findLocal(process, index)));
     return found.filter((recording) => recording !== null);
   }
 
   /** Null if the file does not exist or is empty. */
   async find(process: string, index: number): Promise<ProcessRecording | null> {
+    if (this.#shared === null) return this.#findLocal(process, index);
+    const row = (await this.#rows.get(process))?.find((candidate) => candidate.index === index);
+    return row === undefined ? null : this.#describe(row);
+  }
+
+  async #findLocal(process: string, index: number): Promise<ProcessRecording | null> {
     const path = join(this.#folder, process, `${index}.mp4`);
     const found = await stat(path).catch(() => null);
     if (found === null || !found.isFile() || found.size === 0) return null;
     return { index, path, sizeBytes: found.size, modifiedAt: found.mtime };
+  }
+
+  async #describe({
+    ownerUuid,
+    index,
+    key,
+    sizeBytes,
+    writtenAt,
+    storedAt,
+  }: FileRow): Promise<ProcessRecording | null> {
+    const { files } = this.#shared ?? {};
+    if (storedAt === null || files === undefined) return this.#findLocal(ownerUuid, index);
+    return { index, path: key, sizeBytes, modifiedAt: writtenAt, read: (range) => files.read(key, range) };
+  }
+
+  async #readRows(processes: readonly string[]): Promise<ReadonlyMap<string, readonly FileRow[]>> {
+    if (this.#shared === null) return new Map();
+    const rows = await listProcessFiles(this.#shared.sql, processes, this.#shared.nodeUuid);
+    const found = new Map<string, FileRow[]>(processes.map((process) => [process, []]));
+    for (const row of rows) found.get(row.ownerUuid)?.push(row);
+    return found;
   }
 }
 

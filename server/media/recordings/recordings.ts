@@ -3,8 +3,11 @@ import type { Logger } from "pino";
 import type { Config } from "../../../schemas/config.ts";
 import { Poller } from "../../async/poller.ts";
 import { backoff } from "../../async/timing.ts";
+import type { ByteRange, Pieces } from "../../files/file-store.ts";
+import type { SharedFiles } from "../../files/open-files.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
+import { endLostRecordings, removeAboveQuota, removeOldProcessFiles } from "../../store/files.ts";
 import { findSubjects, type PathSubject } from "../../store/hub-paths.ts";
 import type { Page } from "../../store/page.ts";
 import {
@@ -13,8 +16,8 @@ import {
   deleteRecording,
   type FoundSegment,
   findSegment,
+  forgetMissing,
   forgetOthers,
-  forgetSegments,
   type KeptRecording,
   listRecordings,
   type RecordingRow,
@@ -37,6 +40,8 @@ export interface RecordingsDeps {
   readonly nodeUuid: string;
   /** Other files with the same retention: `<folder>/<process>/<file>`. */
   readonly otherFolders?: readonly string[];
+  /** Null or undefined: recordings stay in the data folder. */
+  readonly files?: SharedFiles | null;
   /** Whether recording is allowed has changed. */
   onAllowed(isAllowed: boolean): void;
   /** Interval for removing expired recordings; set in tests. */
@@ -46,6 +51,18 @@ export interface RecordingsDeps {
 /** One file, ready to be sent. */
 export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | "sizeBytes"> {
   readonly path: string;
+  /** From the bucket. */
+  readonly read?: (range: ByteRange) => Promise<Pieces>;
+}
+
+/** Its files are on the disk of another node. */
+export class ElsewhereError extends ServiceError {
+  readonly nodeUuid: string;
+
+  constructor(nodeUuid: string) {
+    super("recording_unavailable", { detail: "the files of this recording are on another machine" });
+    this.nodeUuid = nodeUuid;
+  }
 }
 
 type Recorder = Pick<MediaHub, "livePaths" | "isOwn" | "find" | "record">;
@@ -155,33 +172,49 @@ export class Recordings {
   async find(user: User | null, uuid: string, index: number): Promise<SegmentFile> {
     const found = await findSegment(this.#deps.sql, uuid, index);
     if (found === null || (user !== null && user.uuid !== found.userUuid)) throw recordingNotFound(uuid);
-    if (await this.folder.hasSegment(uuid, index)) return { ...found, path: this.folder.segmentPath(uuid, index) };
+    const { files } = this.#deps;
+    const path = this.folder.segmentPath(uuid, index);
+    if (await this.folder.hasSegment(uuid, index)) return { ...found, path };
+    const { storedKey } = found;
+    if (storedKey !== null && files != null) return { ...found, path, read: (range) => files.read(storedKey, range) };
     if (found.nodeUuid === this.#deps.nodeUuid) throw recordingNotFound(uuid);
-    throw new ServiceError("recording_unavailable", { detail: "the files of this recording are on another machine" });
+    throw new ElsewhereError(found.nodeUuid);
   }
 
   /** Rejects with `recording_not_found` or `recording_unavailable`. */
   async remove(user: User, uuid: string): Promise<void> {
     const { sql, nodeUuid } = this.#deps;
-    await deleteRecording(sql, { userUuid: user.uuid, uuid, nodeUuid }, () => this.folder.remove(uuid));
+    const removeFiles = (): Promise<void> => this.folder.remove(uuid);
+    const order = { userUuid: user.uuid, uuid, nodeUuid };
+    await deleteRecording(sql, order, removeFiles, (holder) => new ElsewhereError(holder));
   }
 
   /** Removes what is too old or above the quota. Rows first: the next start finds files without rows. */
   async sweep(): Promise<void> {
-    const { sql, config, nodeUuid, log, otherFolders = [] } = this.#deps;
+    const { sql, config, nodeUuid, log, files, otherFolders = [] } = this.#deps;
     const before = new Date(Date.now() - config.recordings.retention_days * DAY_MS);
     const recordings = await removeOldRecordings(sql, nodeUuid, before);
     for (const uuid of recordings) await this.#removeFiles(uuid, () => this.folder.remove(uuid));
     const segments = await removeOldSegments(sql, nodeUuid, before);
     for (const { recordingUuid: uuid, index } of segments)
       await this.#removeFiles(uuid, () => this.folder.removeSegment(uuid, index));
-    let files = segments.length;
-    for (const folder of otherFolders) files += await removeOldFiles(folder, before.getTime());
-    if (recordings.length + files > 0) log.info({ recordings: recordings.length, files }, "old recordings removed");
+    let old = segments.length;
+    for (const folder of otherFolders) old += await removeOldFiles(folder, before.getTime());
+    if (recordings.length + old > 0) log.info({ recordings: recordings.length, files: old }, "old recordings removed");
     let removed = 0;
     while (removed < MAX_REMOVED && (await removeOldest(this.#onDisk, config.recordings.bytes_per_key)) !== null)
       removed += 1;
+    if (files != null) removed += await this.#sweepBucket(before);
     if (removed > 0) log.info({ removed }, "recordings removed: recordings.bytes_per_key exceeded");
+  }
+
+  /** Rows only: the objects are removed afterwards, by any node. Resolves with what exceeded the quota. */
+  async #sweepBucket(before: Date): Promise<number> {
+    const { sql, config, log } = this.#deps;
+    const lost = await endLostRecordings(sql);
+    if (lost > 0) log.warn({ count: lost }, "recordings of lost nodes ended");
+    await removeOldProcessFiles(sql, before);
+    return removeAboveQuota(sql, config.recordings.bytes_per_key);
   }
 
   get #onDisk() {
@@ -253,9 +286,9 @@ export class Recordings {
     const { sql } = this.#deps;
     const files = new Set(await this.folder.listSegments(uuid));
     const missing = segments.map(({ index }) => index).filter((index) => !files.has(index));
-    await forgetSegments(sql, uuid, missing);
+    const forgotten = await forgetMissing(sql, uuid, missing);
     if (stoppedAt === null) return true;
-    if (missing.length > 0) await closeRecording(sql, uuid, stoppedAt, "some of its files are missing");
+    if (forgotten > 0) await closeRecording(sql, uuid, stoppedAt, "some of its files are missing");
     const known = new Set(segments.map(({ index }) => index));
     return [...files].some((index) => !known.has(index));
   }

@@ -1,0 +1,166 @@
+/** Two nodes with a bucket: what one has received or recorded, every other one has, also when the first is gone. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { makeFilm } from "../../native/film.fixture.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { TestS3 } from "../../server/files/s3-server.fixture.ts";
+import { S3Store } from "../../server/files/s3-store.ts";
+import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
+import { MASTER_KEY, type TestService, uploadVideo } from "../api/service.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
+import { read, start, TestCluster, until } from "./cluster.fixture.ts";
+
+const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
+
+const s3 = await TestS3.start();
+const bucket = S3Store.open(s3.settings);
+const cluster = await TestCluster.start(0, { ...s3.env, WINDHOVER_RECORDINGS_SEGMENT_SECONDS: "1" });
+after(async () => {
+  await cluster.close();
+  bucket.close();
+  await s3.close();
+});
+const add = (name: string): Promise<TestService> => cluster.add({ WINDHOVER_CLUSTER_LABELS: `name=${name}` });
+const [first, second] = [await add("first"), await add("second")];
+
+const film = join(temporaryFolder(), "film.mp4");
+await makeFilm(film, 90, false);
+const digest = createHash("sha256")
+  .update(await readFile(film))
+  .digest("hex");
+
+/** Runs on that node only, so that it needs the file there. */
+const startOn = (service: TestService, source: string, name: string) =>
+  start(service, source, { node_labels: { name } });
+
+async function keys(prefix: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { key } of bucket.list(prefix)) found.push(key);
+  return found;
+}
+
+async function digestOf(key: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of await bucket.read(key)) hash.update(piece);
+  return hash.digest("hex");
+}
+
+const listSources = async (service: TestService): Promise<SourceRecord[]> =>
+  (await service.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources")).sources.filter(
+    ({ type }) => type === "file",
+  );
+
+const isFinished = async (service: TestService, uuid: string): Promise<boolean> => {
+  const { state, error } = await read(service, uuid);
+  assert.equal(error, null);
+  return state === "finished";
+};
+
+interface Recording {
+  readonly uuid: string;
+  readonly stopped_at: string | null;
+  readonly segments: readonly { readonly index: number; readonly size_bytes: number }[];
+}
+
+test("a stream that is recorded on one node is served by the other, the open file too", async () => {
+  const { rtsp = "" } = await first.serving.event("ready");
+  const url = `${rtsp}/master/yard`;
+  await first.expect<SourceRecord>(201, "POST", "/stream", {
+    json: { alias: "yard", stream_type: "rtsp", input_url: url },
+  });
+  const publisher = spawnPublisher(`${url}?api_key=${MASTER_KEY}`);
+  const latest = async (): Promise<Recording | undefined> =>
+    (await second.expect<{ recordings: Recording[] }>(200, "GET", "/sources/recordings")).recordings[0];
+  try {
+    await until(async () => (await keys("recordings/")).length >= 2);
+    const { uuid = "", segments = [] } = (await latest()) ?? {};
+    for (const { index } of segments) {
+      const { status, headers } = await second.send("HEAD", `/recording/${uuid}/${index}`, {});
+      assert.deepEqual([status, headers.get("content-type")], [200, "video/mp4"], `segment ${index}`);
+    }
+    const headers = { range: "bytes=100-1099" };
+    const answers = [];
+    for (const service of [first, second]) answers.push(await service.send("GET", `/recording/${uuid}/0`, { headers }));
+    const [one, other] = answers;
+    assert.deepEqual([one?.status, other?.status], [206, 206]);
+    for (const name of ["etag", "content-range", "content-length", "content-disposition"])
+      assert.equal(one?.headers.get(name), other?.headers.get(name), name);
+    assert.equal(one?.text, other?.text);
+  } finally {
+    publisher.kill("SIGKILL");
+  }
+  await until(async () => {
+    const recording = await latest();
+    return recording?.stopped_at != null && (await keys("recordings/")).length === recording.segments.length;
+  });
+  const { uuid = "" } = (await latest()) ?? {};
+  await second.expect(200, "DELETE", `/recording/${uuid}`);
+  await until(async () => (await keys("recordings/")).length === 0);
+});
+
+test("while the storage is unavailable uploads are rejected by every node, and accepted when it is back", async () => {
+  await s3.stop();
+  const form = async () => {
+    const data = new FormData();
+    data.set("file", new Blob([await readFile(film)]), "film.mp4");
+    return data;
+  };
+  for (const service of [first, second]) {
+    const { status, body } = await service.call<{ code: string }>("POST", "/video", { body: await form() });
+    assert.deepEqual([status, body.code], [503, "storage_unavailable"]);
+  }
+  const { components } = await first.expect<{ components: Record<string, string> }>(200, "GET", "/status");
+  assert.notEqual(components.storage, "ok");
+  await s3.startAgain();
+  // A rejection may close the connection while the form is sent.
+  const upload = async () => (await second.call("POST", "/video", { body: await form() })).status;
+  await until(async () => (await upload().catch(() => 0)) === 201);
+  await first.expect(200, "DELETE", `/source/${(await listSources(first))[0]?.uuid}`);
+  await until(async () => (await keys("videos/")).length === 0);
+});
+
+test("an upload on one node is played by the other, and by a third one when the first is gone", async () => {
+  const source = await uploadVideo(first, film, { alias: "film" });
+  assert.deepEqual(await keys("videos/"), [`videos/${source.uuid}.mp4`]);
+  assert.equal(await digestOf(`videos/${source.uuid}.mp4`), digest);
+  const { process_uuid: uuid } = await startOn(first, source.uuid, "second");
+  await until(() => isFinished(second, uuid));
+
+  first.serving.child.kill("SIGKILL");
+  await first.serving.ended;
+  const third = await add("third");
+  const { process_uuid: other } = await startOn(second, source.uuid, "third");
+  await until(() => isFinished(third, other));
+  await third.expect(200, "DELETE", `/source/${source.uuid}`);
+  await until(async () => (await keys("videos/")).length === 0);
+});
+
+test("the recording of a process is listed and served by every node when its node is gone", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, "keys", "create", "rec", "--recording"], {
+    cwd: temporaryFolder(),
+    env: { ...process.env, DATABASE_URL: cluster.databaseUrl },
+  });
+  const key = stdout.trim();
+  const source = await uploadVideo(second, film, { alias: "recorded", key });
+  const fourth = await add("fourth");
+  const { process_uuid: uuid } = await second.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
+    ...{ key, json: { params: { every: 15 }, node_labels: { name: "fourth" } } },
+  });
+  const recordings = async () =>
+    (await second.expect<ProcessRecord>(200, "GET", `/process/${uuid}`, { key })).recordings;
+  await until(async () => (await keys("process-recordings/")).length > 0 && (await recordings()).length > 0);
+  fourth.serving.child.kill("SIGKILL");
+  await fourth.serving.ended;
+  const [file] = await recordings();
+  const { status, headers } = await second.send("HEAD", `/process/${uuid}/recording/${file?.index}`, { key });
+  assert.deepEqual([status, headers.get("content-length")], [200, String(file?.size_bytes)]);
+  const [stored = ""] = await keys("process-recordings/");
+  assert.equal(stored, `process-recordings/${uuid}/1-${file?.index}.mp4`, "with the fence");
+});
