@@ -221,6 +221,11 @@ export type DetectionMessage = {
   readonly dropped?: number;
 };
 
+export type DrainNode = {
+  /** Time to hand its processes over; what is left then stops and waits for room. Default: 60. */
+  readonly seconds?: number;
+};
+
 export type DroneDataMessage = {
   /** Unix time in seconds; a value above 1e11 is read as milliseconds. */
   readonly timestamp: number;
@@ -568,6 +573,43 @@ export type NewVideo = {
   readonly loop?: boolean;
 };
 
+export type Node = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** `draining`: it takes no more processes and hands its own over. `lost`: it has not renewed its lease; other nodes take its processes over. */
+  readonly state: "live" | "draining" | "lost";
+  /** It answered this request. */
+  readonly is_this: boolean;
+  readonly version: string;
+  readonly url: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What it offers to processes; null: not limited. */
+  readonly capacity: {
+    readonly processes: number | null;
+    readonly cores: number | null;
+    readonly memory_bytes: number | null;
+  };
+  /** What its processes have reserved. */
+  readonly reserved: {
+    readonly processes: number | null;
+    readonly cores: number | null;
+    readonly memory_bytes: number | null;
+  };
+  readonly used: {
+    readonly cores: number;
+    readonly memory_bytes: number;
+  } | null;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly started_at: string;
+  readonly drains_until: string | null;
+};
+
+export type NodeListing = {
+  readonly nodes: readonly Node[];
+  /** Processes that no node has room for. */
+  readonly waiting: number;
+};
+
 export type OldInformation = {
   /** Version of the API. */
   readonly version: string;
@@ -637,6 +679,10 @@ export type Pipeline = {
   }[];
   /** Its native part as a gst-launch-1.0 command line. */
   readonly launch: string;
+};
+
+export type Probe = {
+  readonly status: "ok";
 };
 
 export type Problem = {
@@ -905,6 +951,8 @@ export type SourceChange = {
 export type StartProcess = {
   /** Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter. */
   readonly params?: Readonly<Record<string, unknown>>;
+  /** Where several nodes form one service: run only on a node with these labels (`cluster.labels`). */
+  readonly node_labels?: Readonly<Record<string, string>>;
 };
 
 export type StartedProcess = {
@@ -1392,7 +1440,7 @@ export class Operations {
     );
   }
 
-  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. A start that fails, or whose client disconnects before the answer, leaves no process. */
+  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. */
   startProcess(
     input: { source_uuid: string; graph?: string; body?: StartProcess },
     call?: Call,
@@ -2067,6 +2115,31 @@ export class Operations {
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/demo" }, {}, call);
+  }
+
+  /** List the nodes of the service. One, unless several machines share a database. Requires an operator key. */
+  listNodes(call?: Call): Promise<NodeListing> {
+    return this.#send({ method: "GET", path: "/nodes" }, {}, call);
+  }
+
+  /** Drain a node. It takes no more processes and hands its own over to other nodes, one after the other. It stays drained until it is restarted or `DELETE` ends it. Requires an operator key. */
+  drainNode(input: { node_uuid: string; body?: DrainNode }, call?: Call): Promise<Node> {
+    return this.#send({ method: "POST", path: "/nodes/{node_uuid}/drain", bodyType: "application/json" }, input, call);
+  }
+
+  /** End the draining of a node. It takes processes again. Those that it has handed over stay where they are. Requires an operator key. */
+  undrainNode(input: { node_uuid: string }, call?: Call): Promise<Node> {
+    return this.#send({ method: "DELETE", path: "/nodes/{node_uuid}/drain" }, input, call);
+  }
+
+  /** Whether the server runs. For liveness probes: it does not depend on the database. Needs no key. */
+  isAlive(call?: Call): Promise<Probe> {
+    return this.#send({ method: "GET", path: "/healthz" }, {}, call);
+  }
+
+  /** Whether the server takes requests. For load balancers: 503 while the database cannot be reached, the node drains or the service shuts down. Needs no key. */
+  isReady(call?: Call): Promise<Probe> {
+    return this.#send({ method: "GET", path: "/readyz" }, {}, call);
   }
 
   /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
