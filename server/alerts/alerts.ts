@@ -49,8 +49,8 @@ const CLOSE_MS = 3_000;
 /** How long a restart waits for changed alerts. */
 const RESTART_MS = 500;
 
-/** Interval for loading changes of other machines. */
-const REFRESH_MS = 1_000;
+/** Interval for loading changes of other machines; those of this one are applied at once. */
+const REFRESH_MS = 4_000;
 /** Time limit for applying a change to running processes. */
 const APPLY_MS = 5_000;
 /** Interval for cleaning up after ended processes. */
