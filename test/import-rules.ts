@@ -19,14 +19,18 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
     ...["processes", "sources", "media", "alerts", "webhooks", "tracks", "enhancement", "streams", "demo", "telemetry"],
     "metrics",
   ],
-  ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs"],
+  ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs", "cluster"],
   ["async", "net", "log", "confinement"],
 ];
 const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));
-/** What all of `server/` may import; files directly in `server/` are below every layer, except for `main.ts`. */
+/** What all of `server/` may import; files directly in `server/` are below every layer, except for those that compose it. */
 const SERVER_BASE = ["server/*.ts", "schemas", "graphs/compiler", "telemetry", "tracks", "ipc"];
 const SERVER_ROWS: readonly Row[] = [
-  { part: "server/main.ts", may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()] },
+  // What composes the service.
+  ...["server/main.ts", "server/open-cluster.ts"].map((part) => ({
+    part,
+    may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()],
+  })),
   ...SERVER_FOLDERS.flatMap((folders, layer) =>
     folders.map((part) => ({ part, may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(layer).flat()] })),
   ),
