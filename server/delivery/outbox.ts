@@ -169,6 +169,7 @@ export class Outbox {
 
   /** Replaces body and time of one that is not being sent. False: it is, or is gone, or the new body is too large. */
   async amend(sql: Queries, delivery: NewDelivery): Promise<boolean> {
+    this.#hasNew = true;
     return !this.#isTooLarge(delivery) && amendDelivery(sql, delivery);
   }
 
