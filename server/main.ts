@@ -192,7 +192,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const stallMs = CLIENT_LIMITS.stalledMs;
   const cluster = isAlone
     ? null
-    : await openCluster({ sql, config, log: partOf(log, "cluster"), node, processes, library, stallMs });
+    : await openCluster({ sql, config, log: partOf(log, "cluster"), node, processes, library, alerts, stallMs });
   shutDown.add("cluster", SPARE_MS, () => cluster?.close());
   const forwarder = cluster?.forwarder;
   const streams = new Streams({ config: config.streams, processes, authenticate, passOn: cluster?.passOn });

@@ -30,11 +30,15 @@ export interface ForwardDeps {
   readonly stallMs: number;
   /** Resumes a process that another node hands over. */
   takeOver(processUuid: string): Promise<boolean>;
+  /** Another node has changed alerts. */
+  refreshAlerts(): Promise<void>;
   /** The fence of a process that this node runs; null: it does not. */
   fenceOf(processUuid: string): number | null;
 }
 
 const PROCESS = "{process_uuid}";
+/** Path of the request by which a node is told that alerts have changed; only for nodes. */
+export const ALERTS_PATH = "/cluster/alerts";
 const CLAIM = new RegExp(`^${claimPath("([0-9a-f-]{36})")}$`);
 
 /** Null: this node has no room. */
@@ -62,7 +66,12 @@ export class Forwarder {
 
   /** Requests of other nodes on their own behalf; null: of a client. */
   async answerNode({ hop, raw }: Pick<ApiCall, "hop" | "raw">): Promise<Response | null> {
-    const uuid = hop === null || raw.method !== "POST" ? undefined : CLAIM.exec(raw.url ?? "")?.[1];
+    if (hop === null || raw.method !== "POST") return null;
+    if (raw.url === ALERTS_PATH) {
+      await this.#deps.refreshAlerts();
+      return new Response(null, { status: 204 });
+    }
+    const uuid = CLAIM.exec(raw.url ?? "")?.[1];
     if (uuid === undefined) return null;
     return new Response(null, { status: (await this.#deps.takeOver(uuid)) ? 204 : 409 });
   }
