@@ -9,7 +9,7 @@ import { Toasts } from "./components/toasts.ts";
 import { html } from "./html.ts";
 import { PAGES, type Page } from "./pages.ts";
 import { focusContent, interceptLinks, linkTo, route } from "./router.ts";
-import { resumeSession, session, sessionError, signIn, signOut, signOutReason } from "./session.ts";
+import { isOperator, resumeSession, session, sessionError, signIn, signOut, signOutReason } from "./session.ts";
 
 function App() {
   if (session.value === undefined) return html`<main><h1>Windhover</h1><${Resuming} /></main>`;
@@ -103,7 +103,7 @@ function Navigation({ current }: { current: string }) {
   }, [current]);
   return html`
     <nav ref=${list} aria-label="Pages">
-      ${PAGES.map(
+      ${PAGES.filter(({ isForOperators }) => !isForOperators || isOperator.value).map(
         ({ name, title }) =>
           html`<a key=${name} href=${linkTo(name)} aria-current=${name === current ? "page" : undefined}>${title}</a>`,
       )}

@@ -5,10 +5,14 @@ export interface Page {
   /** First segment of its address: its title in lower case. */
   readonly name: string;
   readonly title: string;
+  /** Shown in the navigation only to operators. */
+  readonly isForOperators: boolean;
   load(): Promise<ComponentType>;
 }
 
-const page = (title: string, load: () => Promise<ComponentType>): Page => ({ name: title.toLowerCase(), title, load });
+const page = (title: string, load: () => Promise<ComponentType>, { isForOperators = false } = {}): Page => ({
+  ...{ name: title.toLowerCase(), title, isForOperators, load },
+});
 
 export const PAGES: readonly Page[] = [
   page("Live", async () => (await import("./pages/live/live.ts")).Live),
@@ -21,4 +25,5 @@ export const PAGES: readonly Page[] = [
   page("Recordings", async () => (await import("./pages/recordings/recordings.ts")).Recordings),
   page("Graphs", async () => (await import("./pages/graphs/graphs.ts")).Graphs),
   page("Usage", async () => (await import("./pages/usage/usage.ts")).Usage),
+  page("Nodes", async () => (await import("./pages/nodes/nodes.ts")).Nodes, { isForOperators: true }),
 ];

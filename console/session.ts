@@ -14,6 +14,9 @@ interface Session {
 /** Null: signed out. Undefined: the stored key is being checked. */
 export const session = signal<Session | null | undefined>(undefined);
 
+/** The key is that of an operator. False until it is known. */
+export const isOperator = signal(false);
+
 /** Why the stored key could not be checked. */
 export const sessionError = signal<ApiError | null>(null);
 
@@ -67,7 +70,16 @@ export async function signIn(apiKey: string, isKept: boolean): Promise<void> {
   sessionStorage.setItem(KEY_NAME, apiKey);
   if (isKept) localStorage.setItem(KEY_NAME, apiKey);
   signOutReason.value = null;
-  session.value = { apiKey, login };
+  const opened = { apiKey, login };
+  session.value = opened;
+  isOperator.value = false;
+  // Only operators may list the nodes. Not awaited: the pages of all users do not depend on it.
+  void windhover.listNodes().then(
+    () => {
+      if (session.value === opened) isOperator.value = true;
+    },
+    () => {},
+  );
 }
 
 /** A sign-out by the user deletes everything that was stored; after a rejected key, drafts stay for the next key. */

@@ -221,6 +221,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
         library,
         media,
         elsewhere,
+        alerts,
         stallMs,
       });
   shutDown.add("cluster", SPARE_MS, () => cluster?.close());

@@ -27,7 +27,6 @@ const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `s
 const SERVER_BASE = ["server/*.ts", "schemas", "graphs/compiler", "telemetry", "tracks", "ipc"];
 const SERVER_ROWS: readonly Row[] = [
   { part: "server/main.ts", may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()] },
-  // A part of main.ts: it connects the parts of a node that is not alone.
   ...SERVER_FOLDERS.flatMap((folders, layer) =>
     folders.map((part) => ({ part, may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(layer).flat()] })),
   ),

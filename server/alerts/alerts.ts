@@ -49,8 +49,8 @@ const CLOSE_MS = 3_000;
 /** How long a restart waits for changed alerts. */
 const RESTART_MS = 500;
 
-/** Interval for loading changes of other machines. */
-const REFRESH_MS = 1_000;
+/** Interval for loading changes that this machine was not told of; others are applied at once. */
+const REFRESH_MS = 4_000;
 /** Time limit for applying a change to running processes. */
 const APPLY_MS = 5_000;
 /** Interval for cleaning up after ended processes. */
@@ -82,6 +82,9 @@ export class Alerts {
       (error) => log.warn({ err: error }, "alerts of ended processes not removed; retrying"),
     );
   }
+
+  /** Where other nodes run processes, too: resolves when they have read a change. Never rejects. */
+  onChanged: () => Promise<unknown> = async () => {};
 
   get numbers(): AlertNumbers {
     return this.#writer.numbers;
@@ -125,7 +128,7 @@ export class Alerts {
   async apply(): Promise<void> {
     const { log } = this.deps;
     const applied = this.refresh().catch((error: unknown) => log.warn({ err: error }, "alerts not read; retrying"));
-    await withTimeout(APPLY_MS, applied);
+    await withTimeout(APPLY_MS, Promise.all([applied, this.onChanged()]));
   }
 
   /** Resolves when all events are stored. */

@@ -34,11 +34,15 @@ export interface ForwardDeps {
   prepare(): Promise<void>;
   /** Resumes a process that another node hands over. */
   takeOver(processUuid: string): Promise<boolean>;
+  /** Another node has changed alerts. */
+  refreshAlerts(): Promise<void>;
   /** The fence of a process that this node runs; null: it does not. */
   fenceOf(processUuid: string): number | null;
 }
 
 const PROCESS = "{process_uuid}";
+/** Path of the request by which a node is told that alerts have changed; only for nodes. */
+export const ALERTS_PATH = "/cluster/alerts";
 const CLAIM = new RegExp(`^${claimPath("([0-9a-f-]{36})")}$`);
 
 /** Null: this node has no room. */
@@ -69,6 +73,10 @@ export class Forwarder {
     if (hop === null || raw.method !== "POST") return null;
     if (raw.url === PREPARE_PATH) {
       await this.#deps.prepare();
+      return new Response(null, { status: 204 });
+    }
+    if (raw.url === ALERTS_PATH) {
+      await this.#deps.refreshAlerts();
       return new Response(null, { status: 204 });
     }
     const uuid = CLAIM.exec(raw.url ?? "")?.[1];

@@ -1,6 +1,7 @@
 /** This server as one of several nodes that share a database: requests are passed on, processes are placed and handed over. */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
+import type { Alerts } from "../alerts/alerts.ts";
 import { Poller } from "../async/poller.ts";
 import { LoadMeter, nodeUrl, reachableHost } from "../cluster/machine.ts";
 import type { ClusterNode } from "../cluster/node.ts";
@@ -15,9 +16,9 @@ import { HandOver } from "../processes/hand-over.ts";
 import type { Supervisor } from "../processes/supervisor.ts";
 import type { Sql } from "../store/client.ts";
 import { findHubPathOf } from "../store/hub-paths.ts";
-import { drainNode, readSigningKey } from "../store/nodes.ts";
+import { drainNode, type NodeRow, readSigningKey } from "../store/nodes.ts";
 import type { PassOn } from "../streams/sockets.ts";
-import { Forwarder } from "./forward.ts";
+import { ALERTS_PATH, Forwarder } from "./forward.ts";
 
 interface ClusterDeps {
   readonly sql: Sql;
@@ -28,6 +29,7 @@ interface ClusterDeps {
   readonly library: Pick<GraphLibrary, "list">;
   readonly media: Pick<MediaHub, "find">;
   readonly elsewhere: ClusterStreams | undefined;
+  readonly alerts: Pick<Alerts, "refresh" | "onChanged">;
   readonly stallMs: number;
 }
 
@@ -41,11 +43,13 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
+/** Time limit for telling another node of a change. */
+const TELL_MS = 5_000;
 /** Interval of measurements. */
 const LOAD_MS = 5_000;
 
 export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
-  const { sql, config, log, node, processes, library, media, elsewhere, stallMs } = deps;
+  const { sql, config, log, node, processes, library, media, elsewhere, alerts, stallMs } = deps;
   const peers = new Peers(node, new ClusterKey(await readSigningKey(sql)), config.cluster);
   const owners = new Owners(node, sql);
   const forwarder = new Forwarder({
@@ -58,8 +62,22 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
     },
     prepare: () => processes.prepare(),
     takeOver: (uuid) => processes.takeOver(uuid),
+    refreshAlerts: () => alerts.refresh(),
     fenceOf: (uuid) => processes.held(uuid)?.fence ?? null,
   });
+  const tellAlerts = async (peer: NodeRow): Promise<void> => {
+    const hop = { address: "", publicUrl: "", fence: null };
+    const order = { method: "POST", target: ALERTS_PATH, headers: {}, body: null, hop };
+    const answer = await peers.send(peer, { ...order, signal: AbortSignal.timeout(TELL_MS) });
+    answer.resume();
+  };
+  // A node that cannot be told reads them within seconds.
+  alerts.onChanged = async () => {
+    const others = (await node.list().catch(() => [])).filter(
+      ({ uuid, isLive, url, processes }) => isLive && url !== null && processes > 0 && uuid !== node.uuid,
+    );
+    await Promise.allSettled(others.map(tellAlerts));
+  };
   const handOver = new HandOver({ node, peers, log, list: () => processes.all });
   node.onDrain = (until) => void handOver.run(until);
   const meter = new LoadMeter();

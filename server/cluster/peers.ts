@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { type Agent, Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { Agent as HttpsAgent, request as requestTls } from "node:https";
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { Config } from "../../schemas/config.ts";
@@ -168,7 +168,12 @@ export class Peers {
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const port = Number(url.port || (isTls ? 443 : 80));
     const socket = isTls
-      ? connectTls({ host, port, servername: host, ...(this.#ca !== undefined && { ca: this.#ca }) })
+      ? connectTls({
+          host,
+          port,
+          ...(isIP(host) === 0 && { servername: host }),
+          ...(this.#ca !== undefined && { ca: this.#ca }),
+        })
       : connect({ host, port });
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${CONNECT_MS} ms`)), CONNECT_MS);

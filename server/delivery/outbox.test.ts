@@ -306,3 +306,28 @@ test("removes destinations and their queues with their user", async () => {
     select count(*) from parcels where destination_uuid in ${sql([uuid, removed])}`;
   assert.equal(count, 0);
 });
+
+test("while nothing is due, one query finds that out", async () => {
+  await sql`delete from destinations`;
+  const counts = { looks: 0, claims: 0, trims: 0 };
+  const counting = new Proxy(sql, {
+    apply(target, self, args) {
+      const text = String((args as unknown[])[0]);
+      if (text.includes("min(greatest(wake_at")) counts.looks += 1;
+      if (text.includes("with free as")) counts.claims += 1;
+      if (text.includes("having sum(")) counts.trims += 1;
+      return Reflect.apply(target as never, self, args as never);
+    },
+  });
+  const outbox = await openOutbox(counting, {}, { limits: { lookMs: 20 } });
+  await eventually(async () => counts.looks >= 10, "it looks again and again");
+  assert.deepEqual([counts.claims, counts.trims], [1, 1], "what an earlier server has left");
+  const receiver = await openReceiver({ "/hook": status(200) });
+  const uuid = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
+  await enqueue(outbox, counting, uuid, [1, 2]);
+  await eventually(async () => (await statusOf(sql, uuid)).delivered === 2, "both are delivered");
+  await eventually(async () => counts.trims >= 2, "the queues are trimmed after new deliveries");
+  // By another node, which has ended before it was sent.
+  await sql.begin((tx) => insertDeliveries(tx, [newDelivery(uuid, { number: 3 })], 100));
+  await eventually(async () => (await statusOf(sql, uuid)).delivered === 3, "it is found");
+});

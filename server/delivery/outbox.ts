@@ -124,6 +124,8 @@ export class Outbox {
   #claiming: Promise<void> | null = null;
   /** Woken while claiming, which may have missed new deliveries. */
   #isWoken = false;
+  /** Deliveries were stored since the queues were last trimmed; at first, by an earlier server. */
+  #hasNew = true;
   #isClosed = false;
 
   private constructor(options: OutboxOptions) {
@@ -144,7 +146,7 @@ export class Outbox {
     });
     this.#trimming.start(limits.lookMs);
     this.#renewing.start(this.#leaseMs / 4);
-    this.#claimAfter(0);
+    this.#claimAfter(0, true);
   }
 
   static async open(options: OutboxOptions): Promise<Outbox> {
@@ -154,6 +156,7 @@ export class Outbox {
 
   /** Stores them in this order. Queues that are too long lose their oldest, counted. Call `wake` after the transaction. */
   async enqueue(sql: Queries, deliveries: readonly NewDelivery[]): Promise<void> {
+    this.#hasNew = true;
     const large = deliveries.filter((delivery) => this.#isTooLarge(delivery));
     const fitting = deliveries.filter((delivery) => !large.includes(delivery));
     this.#noteTrimmed(await insertDeliveries(sql, fitting, this.#options.config.delivery.queued));
@@ -166,12 +169,13 @@ export class Outbox {
 
   /** Replaces body and time of one that is not being sent. False: it is, or is gone, or the new body is too large. */
   async amend(sql: Queries, delivery: NewDelivery): Promise<boolean> {
+    this.#hasNew = true;
     return !this.#isTooLarge(delivery) && amendDelivery(sql, delivery);
   }
 
   /** Something is due: claims destinations soon. */
   wake(): void {
-    if (this.#claiming === null) this.#claimAfter(GAP_MS);
+    if (this.#claiming === null) this.#claimAfter(GAP_MS, true);
     else this.#isWoken = true;
   }
 
@@ -232,26 +236,31 @@ export class Outbox {
     for (const courier of Object.values(this.#couriers)) courier.close();
   }
 
-  #claimAfter(ms: number): void {
+  /** `isExpected`: something is due, as far as known; otherwise one query finds out. */
+  #claimAfter(ms: number, isExpected: boolean): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#isWoken = false;
-      this.#claiming = this.#claim().then((nextMs) => {
+      this.#claiming = this.#claim(isExpected).then((nextMs) => {
         this.#claiming = null;
-        this.#claimAfter(this.#isWoken ? GAP_MS : nextMs);
+        this.#claimAfter(this.#isWoken ? GAP_MS : nextMs, this.#isWoken || nextMs < this.#limits.lookMs);
       });
     }, ms);
   }
 
   /** Resolves with the milliseconds until the next claim; never rejects. */
-  async #claim(): Promise<number> {
+  async #claim(isExpected: boolean): Promise<number> {
     const { sql, nodeUuid, log } = this.#options;
     const { leaseSeconds, lookMs: latestMs } = this.#limits;
     const slots = { mqtt: this.#countSlots("mqtt"), webhook: this.#countSlots("webhook") };
     // The end of a send wakes.
     if (Object.values(slots).every(({ healthy, failing }) => healthy + failing === 0)) return latestMs;
     try {
+      if (!isExpected) {
+        const nextMs = (await findNextWakeMs(sql)) ?? latestMs;
+        if (nextMs > 0) return Math.min(latestMs, nextMs + 1);
+      }
       const askedMs = performance.now();
       const claimed = await claimDestinations(sql, { nodeUuid, leaseSeconds }, slots);
       if (claimed.length > 0 && this.#sends.size === 0) this.#extendLease(askedMs);
@@ -392,9 +401,12 @@ export class Outbox {
     const { sql, config, log } = this.#options;
     const { queued_per_key: count, queued_bytes_per_key: bytes } = config.delivery;
     const { bodyBytes, lookMs } = this.#limits;
+    if (!this.#hasNew) return lookMs;
+    this.#hasNew = false;
     try {
       this.#noteTrimmed(await trimUsers(sql, { count, bytes, bodyBytes }));
     } catch (error) {
+      this.#hasNew = true;
       log.warn({ err: error }, "queues of users not trimmed; retrying");
     }
     return lookMs;

@@ -295,6 +295,23 @@ test("a node takes only what it has room for; the rest waits until there is room
   assert.equal(await waiting(), 0);
 });
 
+test("a process whose labels no live node has waits, too", async () => {
+  const lost = await stage({ isAlone: false });
+  const { user, sourceUuid } = lost;
+  const uuid = await lost.start();
+  await database.sql`update processes set labels = '{"site": "south"}' where uuid = ${uuid}`;
+  assert.equal(await countWaiting(database.sql), 0, "it runs");
+  const lease = { leaseSeconds: 1 };
+  const other = await stage({ user, sourceUuid, lease, isAlone: false, facts: { labels: { site: "north" } } });
+  await until(() => other.node.canTakeOver);
+  await lose(lost);
+  await until(async () => (await countWaiting(database.sql)) === 1);
+  assert.equal(countHeld(other, [uuid]), 0);
+  other.node.tell({ labels: { site: "south" } });
+  await until(() => countHeld(other, [uuid]) === 1);
+  assert.equal(await countWaiting(database.sql), 0);
+});
+
 test("parallel starts never exceed the capacity of a node", async () => {
   const on = await stage({ isAlone: false, facts: { maxProcesses: 3 }, limits: { parallel: 8 } });
   const started = await Promise.allSettled(Array.from({ length: 8 }, () => on.start()));

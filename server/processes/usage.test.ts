@@ -20,9 +20,22 @@ function openMetering() {
     record: { claim: { uuid: "p", fence: 1 }, runningMs: 0, meteredMs: 0 },
   };
   const deps = { sql, log: silentLog, limits: { saveMs: 60_000 } } as unknown as ProcessDeps;
-  const metering = new Metering(deps, () => [process as unknown as Process]);
-  return { metering, process, state };
+  const all = [process];
+  const metering = new Metering(deps, () => all as unknown as readonly Process[]);
+  return { metering, process, all, state };
 }
+
+test("writes the totals of all processes in one statement", async () => {
+  const { metering, process, all, state } = openMetering();
+  all.push({ row: { uuid: "q" }, record: { claim: { uuid: "q", fence: 1 }, runningMs: 7, meteredMs: 0 } });
+  process.record.runningMs = 10;
+  await metering.flush();
+  assert.equal(state.attempts, 1);
+  assert.deepEqual(
+    all.map(({ record }) => record.meteredMs),
+    [10, 7],
+  );
+});
 
 test("writes a total once, and the latest when the database is reachable again", async () => {
   const { metering, process, state } = openMetering();

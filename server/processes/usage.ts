@@ -11,6 +11,7 @@ import { storeView } from "./view.ts";
 const MIN_CHECK_MS = 200;
 const RETRY = { firstMs: 500, maxMs: 5_000 };
 
+type MeteredProcess = Pick<Process, "row" | "record">;
 type MeteringDeps = Pick<ProcessDeps, "sql" | "log" | "config" | "limits" | "node">;
 
 /** Meters the processes of this node. */
@@ -39,17 +40,16 @@ export class Metering {
   }
 
   /** What the process has used so far. */
-  add({ row, record }: Pick<Process, "row" | "record">): void {
-    const { runningMs, claim } = record;
-    if (runningMs <= record.meteredMs) return;
-    record.meteredMs = runningMs;
-    this.#totals.put({ processUuid: row.uuid, fence: claim.fence, runningMs });
+  add(process: MeteredProcess): void {
+    this.#note(process);
     this.#writer.wake();
   }
 
   /** Resolves when what was used so far is stored, or after the time limit. */
   async flush(): Promise<void> {
-    for (const process of this.#list()) this.add(process);
+    for (const process of this.#list()) this.#note(process);
+    // Woken after the last one: all in one statement.
+    this.#writer.wake();
     await withTimeout(this.#deps.limits.saveMs, this.#writer.idle());
   }
 
@@ -75,6 +75,13 @@ export class Metering {
       log.warn({ err: error }, "usage limits could not be read; retrying");
       return maxMs;
     }
+  }
+
+  #note({ row, record }: MeteredProcess): void {
+    const { runningMs, claim } = record;
+    if (runningMs <= record.meteredMs) return;
+    record.meteredMs = runningMs;
+    this.#totals.put({ processUuid: row.uuid, fence: claim.fence, runningMs });
   }
 
   async #saveProgress(): Promise<void> {

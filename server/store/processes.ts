@@ -358,10 +358,12 @@ export async function declineProcess(sql: Queries, { uuid, fence }: Claim, nodeU
   return count > 0;
 }
 
-/** Processes that no machine has room for. */
+/** Processes that no machine has room for, or whose labels no live machine has. */
 export async function countWaiting(sql: Queries): Promise<number> {
   const row = await firstOf(sql<{ waiting: number }[]>`
-    select count(*) as waiting from processes where waiting_since is not null and state not in ('finished', 'failed')`);
+    select count(*) as waiting from processes
+    where state not in ('finished', 'failed') and (waiting_since is not null or ${isUnowned(sql)} and not exists (
+      select from nodes where lease_until > now() and nodes.labels @> processes.labels))`);
   return row?.waiting ?? 0;
 }
 

@@ -80,26 +80,46 @@ export const findSegment = (sql: Queries, recording: string, index: number): Pro
 
 /** `segments`: those that are new or have changed. */
 interface RecordingUpdate extends Omit<KeptRecording, "stoppedAt" | "detail"> {
-  readonly nodeUuid: string;
   readonly end: { readonly stoppedAt: Date; readonly detail: string | null } | null;
 }
 
-/** Idempotent. */
-export async function saveRecording(sql: Sql, update: RecordingUpdate): Promise<void> {
-  const { uuid, userUuid, sourceUuid, alias, nodeUuid, startedAt, segments, end } = update;
+/** Idempotent. In one statement, as every node does this all the time. Those that end without files are removed. */
+export async function saveRecordings(sql: Sql, nodeUuid: string, updates: readonly RecordingUpdate[]): Promise<void> {
+  if (updates.length === 0) return;
+  const ended = updates.filter(({ end }) => end !== null).map(({ uuid }) => uuid);
+  if (ended.length === 0) return writeRecordings(sql, nodeUuid, updates);
   await sql.begin(async (transaction) => {
-    await transaction`
-      insert into recordings (uuid, user_uuid, source_uuid, alias, node_uuid, started_at)
-      values (${uuid}, ${userUuid}, ${sourceUuid}, ${alias}, ${nodeUuid}, ${startedAt})
-      on conflict (uuid) do nothing`;
-    for (const { index, startedAtMs, durationMs, sizeBytes } of segments)
-      await transaction`
-        insert into recording_segments (recording_uuid, index, started_at, duration_ms, size_bytes)
-        values (${uuid}, ${index}, ${new Date(startedAtMs)}, ${Math.round(durationMs)}, ${sizeBytes})
-        on conflict (recording_uuid, index) do update
-        set duration_ms = excluded.duration_ms, size_bytes = excluded.size_bytes`;
-    if (end !== null) await closeRecording(transaction, uuid, end.stoppedAt, end.detail);
+    await writeRecordings(transaction, nodeUuid, updates);
+    for (const uuid of ended) await removeIfEmpty(transaction, uuid);
   });
+}
+
+async function writeRecordings(sql: Queries, nodeUuid: string, updates: readonly RecordingUpdate[]): Promise<void> {
+  const recordings = updates.map(({ uuid, userUuid, sourceUuid, alias, startedAt, end }) => ({
+    ...{ uuid, userUuid, sourceUuid, alias, startedAt: startedAt.toISOString() },
+    ...{ stoppedAt: end?.stoppedAt.toISOString() ?? null, detail: end?.detail ?? null },
+  }));
+  const segments = updates.flatMap(({ uuid, segments }) =>
+    segments.map(({ index, startedAtMs, durationMs, sizeBytes }) => ({
+      ...{ uuid, index, startedAt: new Date(startedAtMs).toISOString() },
+      ...{ durationMs: Math.round(durationMs), sizeBytes },
+    })),
+  );
+  await sql`
+    with saved as (
+      insert into recordings (uuid, user_uuid, source_uuid, alias, node_uuid, started_at, stopped_at, detail)
+      select uuid, "userUuid", "sourceUuid", alias, ${nodeUuid}::uuid, "startedAt", "stoppedAt", detail
+      from jsonb_to_recordset(${sql.json(recordings)}) as recordings (
+        uuid uuid, "userUuid" uuid, "sourceUuid" uuid, alias text, "startedAt" timestamptz, "stoppedAt" timestamptz,
+        detail text)
+      on conflict (uuid) do update set stopped_at = excluded.stopped_at, detail = excluded.detail
+      where excluded.stopped_at is not null)
+    insert into recording_segments (recording_uuid, index, started_at, duration_ms, size_bytes)
+    select uuid, index, "startedAt", "durationMs", "sizeBytes"
+    from jsonb_to_recordset(${sql.json(segments)}) as segments (
+      uuid uuid, index integer, "startedAt" timestamptz, "durationMs" bigint, "sizeBytes" bigint)
+    on conflict (recording_uuid, index) do update
+    set duration_ms = excluded.duration_ms, size_bytes = excluded.size_bytes`;
 }
 
 /** Updates a repaired file of a recording that has ended. */
@@ -132,7 +152,7 @@ const removeIfEmpty = (sql: Queries, uuid: string) => sql`
  */
 export async function deleteRecording(
   sql: Sql,
-  { userUuid, uuid, nodeUuid }: Pick<RecordingUpdate, "userUuid" | "uuid" | "nodeUuid">,
+  { userUuid, uuid, nodeUuid }: Pick<RecordingUpdate, "userUuid" | "uuid"> & { readonly nodeUuid: string },
   removeFiles: () => Promise<void>,
   elsewhere: (nodeUuid: string) => ServiceError,
 ): Promise<void> {

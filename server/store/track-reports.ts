@@ -107,10 +107,17 @@ const keyOf = (processUuid: string, id: number): string => `${processUuid}/${id}
 const MAX_WRITTEN = 500;
 const MAX_WRITTEN_POINTS = 50_000;
 
-/** Writes reports of some tracks that have ended. Resolves with their number; 0: all are written. */
-export async function writeEndedReports(sql: Queries): Promise<number> {
+/**
+ * Writes reports of some tracks that have ended, of any node; those that another one is writing are left to it. Resolves
+ * with 0 when all are written.
+ */
+export const writeEndedReports = (sql: Sql): Promise<number> =>
+  sql.begin((transaction): Promise<number> => writeSomeReports(transaction));
+
+async function writeSomeReports(sql: Queries): Promise<number> {
   const found = await sql<EntryRow[]>`
-    select ${entryColumns(sql)} from tracks where not is_live and report is null limit ${MAX_WRITTEN}`;
+    select ${entryColumns(sql)} from tracks where not is_live and report is null limit ${MAX_WRITTEN}
+    for update skip locked`;
   let points = 0;
   const some = found.filter(({ sightings }, i) => {
     points += Math.min(sightings, MAX_POINTS_COUNTED);
@@ -127,7 +134,8 @@ export async function writeEndedReports(sql: Queries): Promise<number> {
     update tracks set report = written.report
     from jsonb_to_recordset(${sql.json(written)}) as written ("processUuid" uuid, id bigint, sightings integer, report text)
     where process_uuid = "processUuid" and track_id = id and tracks.sightings = written.sightings and not is_live`;
-  return some.length;
+  const isLast = found.length < MAX_WRITTEN && some.length === found.length;
+  return isLast ? 0 : some.length;
 }
 
 /** Deletes all tracks of a process, `most` at a time to keep transactions short. */

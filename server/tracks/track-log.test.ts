@@ -9,7 +9,8 @@ import { type TrackLimits, TrackLog } from "./track-log.ts";
 import { insertProcess, pointOf, reported, START_MS, TestProcess } from "./tracks.fixture.ts";
 
 const LIMITS: TrackLimits = {
-  ...{ flushMs: 3_600_000, queuedTracks: 1000, queuedPoints: 1000, batchPoints: 10, queuedPatchBytes: 1_000_000 },
+  ...{ flushMs: 3_600_000, reportMs: 0 },
+  ...{ queuedTracks: 1000, queuedPoints: 1000, batchPoints: 10, queuedPatchBytes: 1_000_000 },
   ...{ retry: { firstMs: 10, maxMs: 50 }, sweepMs: 1e9 },
 };
 

@@ -31,7 +31,9 @@ interface TrackLogDeps {
 /** An operator sets the others (`report`). */
 const LIMITS = {
   /** Interval for storing tracks. */
-  flushMs: 1_000,
+  flushMs: 2_000,
+  /** Interval for writing the reports of tracks that have ended. */
+  reportMs: 5_000,
   /** Maximum queue for the database in tracks; the oldest are dropped. */
   queuedTracks: 20_000,
   /** Maximum queue for the database in track points. */
@@ -72,6 +74,8 @@ export class TrackLog {
   readonly #sweeping: Poller;
   #isClosed = false;
   readonly #flushes = new SerialQueue();
+  /** When reports were last written. */
+  #reportedMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
   constructor(deps: TrackLogDeps) {
@@ -110,7 +114,10 @@ export class TrackLog {
 
   /** Resolves when everything queued so far is written. Rejects while the database is unavailable; the queue is kept. */
   flush(): Promise<void> {
-    return this.#flushes.run(() => this.#write());
+    return this.#flushes.run(async () => {
+      await this.#write();
+      await this.#writeReports();
+    });
   }
 
   /** Removes old tracks in small steps, to keep transactions short. */
@@ -145,7 +152,8 @@ export class TrackLog {
   async #writeAgain(): Promise<number> {
     const { log } = this.#deps;
     try {
-      await this.flush();
+      const isReportDue = performance.now() - this.#reportedMs >= this.#limits.reportMs;
+      await (isReportDue ? this.flush() : this.#flushes.run(() => this.#write()));
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
@@ -158,12 +166,14 @@ export class TrackLog {
 
   async #write(): Promise<void> {
     const { sql, log } = this.#deps;
-    while (!this.#queue.isEmpty) {
+    // What comes while it writes waits for the next time.
+    for (let left = this.#queue.size; left > 0; ) {
       const taken = this.#queue.take(this.#limits.batchPoints);
+      left -= taken.length;
       try {
-        for (let left = taken; left.length > 0; )
-          left = left.slice(
-            await writeSome(left, {
+        for (let rest = taken; rest.length > 0; )
+          rest = rest.slice(
+            await writeSome(rest, {
               write: (part) => writeTracks(sql, part),
               onRejected: (track, error) => {
                 this.#queue.drop(track);
@@ -183,7 +193,11 @@ export class TrackLog {
     const ended = [...this.#ended.values()];
     await endTracks(sql, ended);
     for (const one of ended) if (this.#ended.get(one.processUuid) === one) this.#ended.delete(one.processUuid);
-    // So that reports are ready when they are requested.
-    for (let round = 0; round < MAX_ROUNDS; round++) if ((await writeEndedReports(sql)) === 0) return;
+  }
+
+  /** So that reports are ready when they are requested. */
+  async #writeReports(): Promise<void> {
+    this.#reportedMs = performance.now();
+    for (let round = 0; round < MAX_ROUNDS; round++) if ((await writeEndedReports(this.#deps.sql)) === 0) return;
   }
 }

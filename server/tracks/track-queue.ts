@@ -42,6 +42,11 @@ export class TrackQueue {
     return this.#updates.size === 0;
   }
 
+  /** Tracks. */
+  get size(): number {
+    return this.#updates.size;
+  }
+
   add({ uuid: processUuid, fence }: Claim, { pointsBefore, points, patch, ...summary }: ReportedTrack): void {
     const numbered = points.map((point, i): NumberedPoint => ({ ...point, index: pointsBefore + i }));
     const earlier = this.#updates.get(keyOf({ processUuid, id: summary.id }));

@@ -115,6 +115,22 @@ test("starts on one node are placed on both, up to the capacity; every node answ
     });
   });
 
+  await t.test("an alert that is registered or deleted on one node is in effect on all when that answers", async () => {
+    const watching = async (alertUuid: string): Promise<number> => {
+      const graphs = started.map(({ process_uuid: uuid }) => first.send("GET", `/process/${uuid}/graph`, {}));
+      return (await Promise.all(graphs)).filter(({ text }) => text.includes(alertUuid)).length;
+    };
+    const config = { host: "127.0.0.1:1", topic: "alerts/crowd" };
+    const json = {
+      ...{ alias: "crowd", type: "grid-density", trigger: { count: 3 }, parameters: { rows: 2, columns: 2 } },
+      ...{ filter: { class_names: ["person"] }, output: [{ type: "mqtt", config }] },
+    };
+    const { uuid } = await second.expect<{ uuid: string }>(201, "POST", "/alert", { json });
+    assert.equal(await watching(uuid), 4);
+    await second.expect(200, "DELETE", `/alert/${uuid}`);
+    assert.equal(await watching(uuid), 0);
+  });
+
   await t.test("a drained node hands its processes over when there is room, and takes no more", async () => {
     const { uuid: drained } = await ownRecord(first);
     const victims = started.slice(0, 2).map(({ process_uuid: uuid }) => uuid);

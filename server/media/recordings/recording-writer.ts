@@ -1,13 +1,14 @@
 /**
- * Writes to the database what the media hub reports about recordings. While the database is unavailable only the last state
- * of each changed file is kept.
+ * Writes to the database what the media hub reports about recordings: all that have changed in one statement, at once when
+ * one begins or ends, otherwise every few seconds. While the database is unavailable only the last state of each changed
+ * file is kept.
  */
 import type { Logger } from "pino";
 import type { RecordedSegment } from "../../../schemas/hub.ts";
 import { BatchWriter } from "../../async/batch-writer.ts";
 import type { Sql } from "../../store/client.ts";
 import { findSubjects } from "../../store/hub-paths.ts";
-import { type KeptRecording, reviseSegment, type SegmentRow, saveRecording } from "../../store/recordings.ts";
+import { type KeptRecording, reviseSegment, type SegmentRow, saveRecordings } from "../../store/recordings.ts";
 import { newUuid } from "../../uuid.ts";
 import type { RecordingSubject } from "../authorization.ts";
 
@@ -24,6 +25,8 @@ interface Entry {
   readonly unwritten: Map<number, SegmentRow>;
   /** The newest file. */
   latest: SegmentRow | null;
+  /** The database has a row of it. */
+  isStored: boolean;
   /** The hub that wrote it has ended. */
   isLost: boolean;
   /** Of a recording that had ended before more files of it were found. */
@@ -44,29 +47,44 @@ const UNUSED_MS = 600_000;
 /** The hub has reported a recording by then: it starts with the first keyframe. */
 const BEGIN_MS = 30_000;
 const RETRY = { firstMs: 250, maxMs: 5_000 };
+/** How often the growth of files is written: what a listing of a recording in progress may lag behind. */
+const GROWTH_MS = 3_000;
+/** In one statement. */
+const MAX_WRITTEN = 200;
 
+const isChanged = ({ unwritten, end }: Entry): boolean => unwritten.size > 0 || end !== null;
+const isUrgent = ({ isStored, isLost, end }: Entry): boolean => !isStored || isLost || end !== null;
 const isOpen = ({ isLost, end }: Entry): boolean => isLost && end === null;
 
 export class RecordingWriter {
   readonly #deps: WriterDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #writer: BatchWriter<Entry>;
+  #growthTimer: NodeJS.Timeout | undefined;
+  /** Growth is to be written, too. */
+  #isGrowthDue = false;
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
-    const changed = (): Entry[] =>
-      [...this.#entries.values()].filter(({ unwritten, end }) => unwritten.size > 0 || end !== null);
+    const changed = (): Entry[] => [...this.#entries.values()].filter(isChanged);
+    const isDue = (): boolean => this.#isGrowthDue || changed().some(isUrgent);
     this.#writer = new BatchWriter<Entry>({
       // An entry is a change until `#write` has cleared it.
       queue: {
         get isEmpty() {
-          return changed().length === 0;
+          return !isDue() || changed().length === 0;
         },
-        take: () => changed().slice(0, 1),
-        putBack: () => {},
+        take: () => {
+          const all = changed();
+          this.#isGrowthDue = all.length > MAX_WRITTEN;
+          return all.slice(0, MAX_WRITTEN);
+        },
+        putBack: () => {
+          this.#isGrowthDue = true;
+        },
       },
       retry: RETRY,
-      write: async ([entry]) => entry && this.#write(entry),
+      write: (entries) => this.#write(entries),
       onRetry: (error) => deps.log.warn({ err: error }, "recording could not be written; retrying"),
       // Its user was deleted, with all recordings.
       onRejected: ({ uuid }) => void this.#entries.delete(uuid),
@@ -77,7 +95,8 @@ export class RecordingWriter {
   name(subject: RecordingSubject): string {
     this.#forgetUnused();
     const uuid = newUuid();
-    this.#add({ uuid, subject, path: subject.path, startedAtMs: null, latest: null, isLost: false, known: null });
+    const nothing = { startedAtMs: null, latest: null, isStored: false, isLost: false, known: null };
+    this.#add({ uuid, subject, path: subject.path, ...nothing });
     return uuid;
   }
 
@@ -86,12 +105,14 @@ export class RecordingWriter {
     const latest = segments.at(-1) ?? null;
     const known = stoppedAt === null ? null : { stoppedAt, detail };
     const subject = { userUuid, sourceUuid, alias };
-    this.#add({ uuid, subject, path: null, startedAtMs: startedAt.getTime(), latest, isLost: true, known });
+    const place = { subject, path: null, startedAtMs: startedAt.getTime() };
+    this.#add({ uuid, ...place, latest, isStored: true, isLost: true, known });
   }
 
   /** A recording of which only files exist. */
   adoptFiles(uuid: string): void {
-    this.#add({ uuid, subject: null, path: null, startedAtMs: null, latest: null, isLost: true, known: null });
+    const nothing = { startedAtMs: null, latest: null, isStored: false, known: null };
+    this.#add({ uuid, subject: null, path: null, ...nothing, isLost: true });
   }
 
   /** Recordings whose files the next hub reports. */
@@ -125,7 +146,9 @@ export class RecordingWriter {
     entry.path ??= path;
     if (entry.latest === null || entry.latest.index <= index) entry.latest = segment;
     entry.unwritten.set(index, segment);
-    this.#writer.wake();
+    if (isUrgent(entry)) this.#writer.wake();
+    // Also then: a write that has begun does not include it.
+    this.#growthTimer ??= setTimeout(() => this.#writeGrowth(), GROWTH_MS).unref();
   }
 
   end(recording: string, stoppedAtMs: number, detail: string | null): void {
@@ -152,7 +175,15 @@ export class RecordingWriter {
 
   /** The next start recovers from the files what cannot be written now. */
   close(): Promise<void> {
+    clearTimeout(this.#growthTimer);
+    this.#isGrowthDue = true;
     return this.#writer.close();
+  }
+
+  #writeGrowth(): void {
+    this.#growthTimer = undefined;
+    this.#isGrowthDue = [...this.#entries.values()].some(isChanged);
+    this.#writer.wake();
   }
 
   #add(entry: Omit<Entry, "namedMs" | "unwritten" | "end">): void {
@@ -167,22 +198,35 @@ export class RecordingWriter {
     }
   }
 
-  async #write(entry: Entry): Promise<void> {
-    const { sql, nodeUuid, onUnknown } = this.#deps;
-    const { uuid, startedAtMs, end } = entry;
-    const segments = [...entry.unwritten.values()];
-    if (startedAtMs !== null) {
-      entry.subject ??= await this.#findSubject(entry.path);
-      const { subject } = entry;
-      if (subject === null) {
-        this.#entries.delete(uuid);
-        return onUnknown(uuid, entry.path);
-      }
-      await saveRecording(sql, { uuid, ...subject, nodeUuid, startedAt: new Date(startedAtMs), segments, end });
+  async #write(entries: readonly Entry[]): Promise<void> {
+    const { sql, nodeUuid } = this.#deps;
+    await this.#findSubjects(entries.filter(({ subject, startedAtMs }) => subject === null && startedAtMs !== null));
+    const written = entries.map((entry) => ({ entry, segments: [...entry.unwritten.values()], end: entry.end }));
+    await saveRecordings(
+      sql,
+      nodeUuid,
+      written.flatMap(({ entry: { uuid, subject, startedAtMs }, segments, end }) =>
+        subject === null || startedAtMs === null
+          ? []
+          : [{ uuid, ...subject, startedAt: new Date(startedAtMs), segments, end }],
+      ),
+    );
+    for (const { entry, segments, end } of written) {
+      if (entry.startedAtMs !== null) entry.isStored = true;
+      for (const segment of segments)
+        if (entry.unwritten.get(segment.index) === segment) entry.unwritten.delete(segment.index);
+      if (end !== null && entry.unwritten.size === 0) this.#entries.delete(entry.uuid);
     }
-    for (const segment of segments)
-      if (entry.unwritten.get(segment.index) === segment) entry.unwritten.delete(segment.index);
-    if (end !== null && entry.unwritten.size === 0) this.#entries.delete(uuid);
+  }
+
+  /** Of recordings of which only files exist. Those of unknown paths are forgotten. */
+  async #findSubjects(entries: readonly Entry[]): Promise<void> {
+    for (const entry of entries) {
+      entry.subject = await this.#findSubject(entry.path);
+      if (entry.subject !== null) continue;
+      this.#entries.delete(entry.uuid);
+      await this.#deps.onUnknown(entry.uuid, entry.path);
+    }
   }
 
   async #findSubject(path: string | null): Promise<Entry["subject"]> {

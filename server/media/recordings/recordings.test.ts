@@ -48,6 +48,43 @@ test("writes recordings as they grow, and nothing for an empty one", async () =>
   assert.deepEqual(await uuidsOf(recordings), [uuid]);
 });
 
+test("the growth of many recordings is written together, a beginning and an end at once", async () => {
+  const recordings = await begin();
+  const uuids: string[] = [];
+  for (let i = 0; i < 5; i += 1) uuids.push(await stage.record(recordings, { isOpen: true }));
+  const writes = async () => (await stage.sql`select distinct xmin::text from recording_segments`).length;
+  assert.equal(await writes(), 5, "each began with a write of its own");
+  const grow = (bytes: number) => {
+    for (const recording of uuids) {
+      const segment = { recording, path: "ada/yard", index: 0, startedAtMs: 0, durationMs: 2000, bytes };
+      recordings.handle({ type: "segment", segment });
+    }
+  };
+  for (let bytes = 11; bytes <= 20; bytes += 1) grow(bytes);
+  await stage.until(recordings, (rows) => rows.every(({ segments }) => segments[0]?.sizeBytes === 20));
+  assert.equal(await writes(), 1);
+  grow(30);
+  recordings.handle({ type: "recorded", recording: uuids[0] ?? "", stoppedAtMs: Date.now(), detail: null });
+  // With the end of one, whatever else has changed.
+  await stage.until(recordings, (rows) => rows.some(({ stoppedAt }) => stoppedAt !== null));
+  assert.deepEqual(
+    new Set((await stage.list(recordings)).map(({ segments }) => segments[0]?.sizeBytes)),
+    new Set([30]),
+  );
+});
+
+test("one recording of a deleted user does not hold up the others", async () => {
+  const recordings = await begin();
+  const gone = makeUser("gone");
+  await insertUser(stage.sql, gone);
+  await stage.sql`delete from users where uuid = ${gone.uuid}`;
+  const lost = recordings.name({ userUuid: gone.uuid, sourceUuid: newUuid(), alias: "x", path: "gone/x" }) ?? "";
+  const segment = { recording: lost, path: "gone/x", index: 0, startedAtMs: Date.now(), durationMs: 1000, bytes: 1 };
+  recordings.handle({ type: "segment", segment });
+  const uuid = await stage.record(recordings, { files: 2 });
+  assert.deepEqual(await uuidsOf(recordings), [uuid]);
+});
+
 test("after a hub crash a recording ends as repaired, or else as last reported", async () => {
   const recordings = await begin();
   const repaired = await stage.record(recordings, { isOpen: true });
