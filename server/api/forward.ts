@@ -8,7 +8,7 @@ import type { ClusterNode } from "../cluster/node.ts";
 import type { Owners } from "../cluster/owners.ts";
 import { MISDIRECTED, type Peers, PeerUnreachable, passedHeaders } from "../cluster/peers.ts";
 import { rankNodes } from "../cluster/placement.ts";
-import { claimPath, PREPARE_PATH } from "../processes/hand-over.ts";
+import { PREPARE_PATH } from "../processes/hand-over.ts";
 import type { ProcessCost, StartOrder } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NodeRow } from "../store/nodes.ts";
@@ -43,7 +43,8 @@ export interface ForwardDeps {
 const PROCESS = "{process_uuid}";
 /** Path of the request by which a node is told that alerts have changed; only for nodes. */
 export const ALERTS_PATH = "/cluster/alerts";
-const CLAIM = new RegExp(`^${claimPath("([0-9a-f-]{36})")}$`);
+/** As `claimPath` makes it. */
+const CLAIM = /^\/cluster\/claim\/([0-9a-f-]{36})$/;
 
 /** Null: this node has no room. */
 const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
