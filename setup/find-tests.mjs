@@ -11,9 +11,12 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
 /**
  * These only run in full: with small counts they would repeat what is tested elsewhere. `media`: server/media and
  * test/soak/faults.soak.ts kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
- * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses.
+ * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses. `cluster`:
+ * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
  */
-const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz"].map((name) => join("test/soak", name + SOAK_ENDING));
+const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz", "cluster"].map((name) =>
+  join("test/soak", name + SOAK_ENDING),
+);
 
 /**
  * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the
@@ -25,6 +28,8 @@ const SLOWEST = [
   "test/crash/crash.test.ts",
   "test/flight/flight.test.ts",
   "test/api/outputs.test.ts",
+  "test/cluster/files.test.ts",
+  "test/cluster/streams.test.ts",
   "test/api/interface.test.ts",
   "test/browser/players.test.ts",
   "cli/commands/golden.test.ts",

@@ -9,6 +9,8 @@ export interface ForeignCall {
   readonly type?: string;
   /** A listing: expected to be empty instead of 404. */
   readonly isList: boolean;
+  /** Status for a key of another tenant. */
+  readonly refusal: 403 | 404;
 }
 
 const SUBSCRIPTION = { notification_url: RECEIVER, event_type: "new-tracks" };
@@ -41,6 +43,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     uuid: operation.method === "POST" ? owned.process : owned.alert,
     recording_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
+    node_uuid: UNKNOWN,
     session: UNKNOWN,
     index: "0",
     file: "index.m3u8",
@@ -66,6 +69,8 @@ export function listForeignCalls({ service, owned }: Target): readonly ForeignCa
       {
         method: operation.method,
         isList: names.length === 0 && operation.method === "GET",
+        // Of the service, not of a user: only operators learn more.
+        refusal: operation.path.startsWith("/nodes/") ? 403 : 404,
         path: query.size === 0 ? path : `${path}?${query}`,
         ...(body !== undefined && { body, type: type ?? "application/json" }),
       },
