@@ -63,7 +63,10 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
     prepare: () => processes.prepare(),
     takeOver: (uuid) => processes.takeOver(uuid),
     refreshAlerts: () => alerts.refresh(),
-    fenceOf: (uuid) => processes.held(uuid)?.fence ?? null,
+    fenceOf: (uuid) => {
+      const held = processes.held(uuid);
+      return held === null || held.isLeaving ? null : held.fence;
+    },
   });
   const tellAlerts = async (peer: NodeRow): Promise<void> => {
     const hop = { address: "", publicUrl: "", fence: null };
@@ -89,7 +92,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
   return {
     forwarder,
     passOn: async (processUuid, request, connection, head, { address, publicUrl }) => {
-      if (processes.held(processUuid) !== null) return false;
+      if (processes.held(processUuid)?.isLeaving === false) return false;
       // Not from the cache: a client that is passed to a wrong node is not passed on again.
       const owner = await owners.find(processUuid, true);
       if (owner === null) return false;

@@ -142,6 +142,12 @@ export class Process {
     return this.record.isActive;
   }
 
+  /** It continues on another node, or with the next server: it reports nothing any longer. */
+  get isLeaving(): boolean {
+    const { state } = this.#machine;
+    return state === "halting" || state === "lost" || state === "released";
+  }
+
   get fence(): number {
     return this.record.claim.fence;
   }

@@ -336,7 +336,7 @@ export class Supervisor implements Processes {
 
   #find(user: User, uuid: string): Process | null {
     const process = this.#registry.get(uuid);
-    return process?.row.userUuid === user.uuid ? process : null;
+    return process?.row.userUuid === user.uuid && !process.isLeaving ? process : null;
   }
 
   async #expectRow(user: User, uuid: string): Promise<ProcessView> {
