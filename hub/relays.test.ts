@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, connect as openSocket, type Socket } fr
 import { type TestContext, test } from "node:test";
 import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import { RtspClient, readRtspAddress } from "../media/rtsp/client.ts";
+import { TRACKS } from "../media/tracks.fixture.ts";
 import { Connections } from "./connections.ts";
 import { StreamRejected } from "./errors.ts";
 import { LIMITS } from "./hub.fixture.ts";
@@ -18,17 +19,6 @@ import { Streams } from "./streams.ts";
 
 const PATH = "ann/cam";
 const TOKEN = "relay_token";
-const TRACKS: Tracks = {
-  video: {
-    codec: "h264",
-    sps: Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64"),
-    pps: Buffer.from("aMuDyyA=", "base64"),
-    width: 320,
-    height: 240,
-    reorders: false,
-  },
-  audio: { codec: "aac", config: Uint8Array.of(0x12, 0x10), sampleRate: 44_100, channels: 2 },
-};
 const STEP_MS = 40;
 
 interface NodeOptions {

@@ -10,13 +10,19 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
 
 /**
  * These only run in full: with small counts they would repeat what is tested elsewhere. `media`: server/media and
- * test/soak/faults.soak.ts kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
+ * test/cluster kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
  * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses. `cluster`:
  * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
  */
-const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz", "cluster"].map((name) =>
+const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz", "cluster", "faults"].map((name) =>
   join("test/soak", name + SOAK_ENDING),
 );
+
+/**
+ * The tests of each of these folders run in one process, in the order of their names, and share services, which are
+ * exported by a fixture there. They are slow and start first.
+ */
+export const SHARED_PROCESSES = ["test/cluster/two-nodes"];
 
 /**
  * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the
@@ -29,7 +35,6 @@ const SLOWEST = [
   "test/flight/flight.test.ts",
   "test/api/outputs.test.ts",
   "test/cluster/files.test.ts",
-  "test/cluster/streams.test.ts",
   "test/api/interface.test.ts",
   "test/browser/players.test.ts",
   "cli/commands/golden.test.ts",

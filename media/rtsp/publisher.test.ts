@@ -2,22 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import type { AccessUnit, Tracks } from "../access-unit.ts";
+import type { AccessUnit } from "../access-unit.ts";
+import { TRACKS } from "../tracks.fixture.ts";
 import { RtspClient, readRtspAddress } from "./client.ts";
 import { MessageReader, type RtspFrame, type RtspRequest, writeResponse } from "./message.ts";
 import { publishRtsp } from "./publisher.ts";
 
-const TRACKS: Tracks = {
-  video: {
-    codec: "h264",
-    sps: Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64"),
-    pps: Buffer.from("aMuDyyA=", "base64"),
-    width: 320,
-    height: 240,
-    reorders: false,
-  },
-  audio: { codec: "aac", config: Uint8Array.of(0x12, 0x10), sampleRate: 44_100, channels: 2 },
-};
 const picture = (isKey: boolean, bytes = 5000): AccessUnit => ({
   kind: "video",
   dtsUs: 0,

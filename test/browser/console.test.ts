@@ -465,6 +465,21 @@ step("signs out with a message when the key is revoked", async () => {
   await other.close();
 });
 
+step("a single node shows itself, and only to operators", async () => {
+  await goTo(page, "Nodes");
+  await page.getByText("This node").waitFor();
+  assert.equal(await page.getByRole("row").count(), 2, "with the row of headings");
+  assert.equal(await page.getByRole("button", { name: /^Drain/ }).count(), 0);
+  await photograph(page, "nodes-single");
+  const user = await signIn(browser, service.url, { key: await createKey(service, "ada") });
+  const answered = user.waitForResponse((response) => response.url().endsWith("/nodes"));
+  await user.reload();
+  assert.equal((await answered).status(), 403);
+  await user.getByRole("link", { name: "Usage" }).waitFor();
+  assert.equal(await user.getByRole("link", { name: "Nodes" }).count(), 0);
+  await user.close();
+});
+
 step("shows the usage of the key, switches the theme, and signs out", async () => {
   await goTo(page, "Usage");
   await page.getByText("Minutes used").waitFor();

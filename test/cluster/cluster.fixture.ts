@@ -1,15 +1,13 @@
 /** Several real nodes on one real database, each with data of its own. */
-import { spawn } from "node:child_process";
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { testPostgres } from "../../server/store/database.fixture.ts";
-import { TestService } from "../api/service.fixture.ts";
+import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { type BalancedNode, type Haproxy, openHaproxy } from "../haproxy.fixture.ts";
 import { findFreePort } from "../ports.fixture.ts";
 
 export class TestCluster {
@@ -23,9 +21,7 @@ export class TestCluster {
   private constructor(databaseUrl: string, close: () => Promise<void>, env: NodeJS.ProcessEnv) {
     this.databaseUrl = databaseUrl;
     this.#close = close;
-    this.#env = {
-      ...{ WINDHOVER_SECRETS_KEY: randomBytes(32).toString("hex"), WINDHOVER_LIMITS_PROCESSES: "100", ...env },
-    };
+    this.#env = { WINDHOVER_SECRETS_KEY: randomBytes(32).toString("hex"), WINDHOVER_LIMITS_PROCESSES: "100", ...env };
   }
 
   static async start(count: number, env: NodeJS.ProcessEnv = {}): Promise<TestCluster> {
@@ -61,36 +57,25 @@ export class TestCluster {
   }
 }
 
-const PROXY = new URL("../../docker/cluster/haproxy.cfg", import.meta.url);
+/** HAProxy in front of these nodes. */
+export const balance = async (nodes: readonly TestService[]): Promise<Haproxy> =>
+  openHaproxy(await Promise.all(nodes.map(portsOf)));
 
-/** HAProxy in front of these nodes, with the configuration for users; only its HTTP part, on a free port. */
-export async function startProxy(nodes: readonly TestService[]): Promise<{ url: string; close(): Promise<void> }> {
-  const port = await findFreePort();
-  const folder = await mkdtemp(join(tmpdir(), "windhover-haproxy-"));
-  const sections = (await readFile(PROXY, "utf8")).split(/^(?=\S)/m);
-  const kept = sections.filter((section) => !/^(?:frontend|backend|listen) (?:rtsp|rtmp|stats|metrics)/.test(section));
-  const text = kept
-    .join("")
-    .replaceAll(/bind :8080/g, `bind 127.0.0.1:${port}`)
-    .replaceAll(/node(\d):8080/g, (_, i: string) => new URL(nodes[Number(i) - 1]?.url ?? "http://127.0.0.1:1").host);
-  await writeFile(join(folder, "haproxy.cfg"), text);
-  const child = spawn("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const ended = once(child, "exit");
-  const url = `http://127.0.0.1:${port}`;
-  await until(async () => (await fetch(`${url}/healthz`).catch(() => null))?.status === 200);
-  return {
-    url,
-    async close() {
-      child.kill("SIGKILL");
-      await ended;
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+async function portsOf({ serving }: TestService): Promise<BalancedNode> {
+  const { url = "", rtsp = "", rtmp = "" } = await serving.event("ready");
+  const port = (address: string): number => Number(new URL(address).port);
+  return { http: port(url), rtsp: port(rtsp), rtmp: port(rtmp) };
 }
 
 export const listNodes = (service: TestService): Promise<NodeListing> => service.expect(200, "GET", "/nodes");
+
+/** The uuid of the node that answers behind a load balancer. */
+export async function answeringNode(url: string): Promise<string> {
+  const response = await fetch(`${url}/nodes`, { headers: { api_key: MASTER_KEY } });
+  assert.equal(response.status, 200);
+  const { nodes } = (await response.json()) as NodeListing;
+  return nodes.find(({ is_this }) => is_this)?.uuid ?? assert.fail("no node is this one");
+}
 
 /** The record of the node that answers. */
 export async function ownRecord(service: TestService): Promise<NodeRecord> {
@@ -98,6 +83,9 @@ export async function ownRecord(service: TestService): Promise<NodeRecord> {
   if (found === undefined) throw new Error("the node does not list itself");
   return found;
 }
+
+export const registerCamera = (service: TestService, url: string): Promise<SourceRecord> =>
+  service.expect(201, "POST", "/stream", { json: { alias: "yard", stream_type: "rtsp", input_url: url } });
 
 export const start = (service: TestService, sourceUuid: string, more: object = {}): Promise<StartedProcess> =>
   service.expect(201, "POST", `/start?source_uuid=${sourceUuid}`, { json: { params: { every: 15 }, ...more } });

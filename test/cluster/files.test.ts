@@ -29,6 +29,8 @@ after(async () => {
 });
 const add = (name: string): Promise<TestService> => cluster.add({ WINDHOVER_CLUSTER_LABELS: `name=${name}` });
 const [first, second] = [await add("first"), await add("second")];
+/** Added when the first is gone. */
+let third: TestService;
 
 const film = join(temporaryFolder(), "film.mp4");
 await makeFilm(film, 90, false);
@@ -135,7 +137,7 @@ test("an upload on one node is played by the other, and by a third one when the 
 
   first.serving.child.kill("SIGKILL");
   await first.serving.ended;
-  const third = await add("third");
+  third = await add("third");
   const { process_uuid: other } = await startOn(second, source.uuid, "third");
   await until(() => isFinished(third, other));
   await third.expect(200, "DELETE", `/source/${source.uuid}`);
@@ -149,15 +151,14 @@ test("the recording of a process is listed and served by every node when its nod
   });
   const key = stdout.trim();
   const source = await uploadVideo(second, film, { alias: "recorded", key });
-  const fourth = await add("fourth");
   const { process_uuid: uuid } = await second.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
-    ...{ key, json: { params: { every: 15 }, node_labels: { name: "fourth" } } },
+    ...{ key, json: { params: { every: 15 }, node_labels: { name: "third" } } },
   });
   const recordings = async () =>
     (await second.expect<ProcessRecord>(200, "GET", `/process/${uuid}`, { key })).recordings;
   await until(async () => (await keys("process-recordings/")).length > 0 && (await recordings()).length > 0);
-  fourth.serving.child.kill("SIGKILL");
-  await fourth.serving.ended;
+  third.serving.child.kill("SIGKILL");
+  await third.serving.ended;
   const [file] = await recordings();
   const { status, headers } = await second.send("HEAD", `/process/${uuid}/recording/${file?.index}`, { key });
   assert.deepEqual([status, headers.get("content-length")], [200, String(file?.size_bytes)]);

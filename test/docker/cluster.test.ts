@@ -1,14 +1,14 @@
 /** docker/cluster: the compose file and the configuration of HAProxy. `test/cluster/haproxy.test.ts` runs HAProxy with it. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { CONFIG_KEYS, type ConfigFault, checkSetting } from "../../server/config/keys.ts";
 import { readEnvironment } from "../../server/config/read-settings.ts";
 import { haproxyIsMissing, PROGRAM } from "../haproxy.fixture.ts";
-import { readCompose, readExample, substitute } from "./compose.ts";
+import { checkReferences, readCompose, readExample, substitute } from "./compose.ts";
 
 const FOLDER = new URL("../../docker/cluster/", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), "utf8");
@@ -54,15 +54,7 @@ test("clients reach HAProxy, and nodes only for WebRTC", () => {
 });
 
 test("mounted files exist, volumes and secrets are declared, needed services exist", () => {
-  for (const [name, { volumes = [], secrets = [], depends_on: needed = {} }] of services) {
-    for (const volume of volumes) {
-      const [source = ""] = volume.split(":");
-      if (source.startsWith("./")) assert.ok(volume.endsWith(":ro") && existsSync(new URL(source, FOLDER)), volume);
-      else assert.ok(source in compose.volumes, `${name}: ${volume}`);
-    }
-    for (const secret of secrets) assert.ok(secret in compose.secrets, secret);
-    for (const other of Object.keys(needed)) assert.ok(other in compose.services, other);
-  }
+  checkReferences(compose, FOLDER);
 });
 
 test("Windhover accepts the variables of each node; only its address and its ports differ", () => {

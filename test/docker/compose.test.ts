@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { type ConfigFault, checkSetting } from "../../server/config/keys.ts";
 import { readEnvironment } from "../../server/config/read-settings.ts";
-import { readCompose, readExample, type Service, substitute } from "./compose.ts";
+import { checkReferences, readCompose, readExample, type Service, substitute } from "./compose.ts";
 
 const FOLDER = new URL("../../docker/", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), "utf8");
@@ -50,15 +50,7 @@ test("only Windhover and MediaMTX, which authenticate clients, listen on externa
 test("mounted files exist, volumes and secrets are declared, and ports are unique", () => {
   const ports = services.flatMap(([, service]) => service.ports ?? []).map((port) => port.replace(/:\d+/, ""));
   assert.deepEqual(ports, [...new Set(ports)]);
-  for (const [name, { volumes = [], secrets = [], depends_on: needed = {} }] of services) {
-    for (const volume of volumes) {
-      const [source = ""] = volume.split(":");
-      if (source.startsWith("./")) assert.ok(volume.endsWith(":ro") && existsSync(new URL(source, FOLDER)), volume);
-      else assert.ok(source in compose.volumes, `${name}: ${volume}`);
-    }
-    for (const secret of secrets) assert.ok(secret in compose.secrets, secret);
-    for (const other of Object.keys(needed)) assert.ok(other in compose.services, other);
-  }
+  checkReferences(compose, FOLDER);
 });
 
 test("Windhover accepts its variables, also with the values of the docker/.env example", () => {

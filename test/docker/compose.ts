@@ -1,4 +1,6 @@
-/** Reads compose files and the examples of their variables. */
+/** Reads and checks compose files and the examples of their variables. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { parse } from "yaml";
 
 export interface Service {
@@ -40,3 +42,16 @@ export const substitute = (text: string, env: Readonly<Record<string, string>>):
 
 export const readExample = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries([...text.matchAll(/^#?([A-Z0-9_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]));
+
+/** Mounted files exist below `folder`, volumes and secrets are declared, needed services exist. */
+export function checkReferences(compose: Compose, folder: URL): void {
+  for (const [name, { volumes = [], secrets = [], depends_on: needed = {} }] of Object.entries(compose.services)) {
+    for (const volume of volumes) {
+      const [source = ""] = volume.split(":");
+      if (source.startsWith("./")) assert.ok(volume.endsWith(":ro") && existsSync(new URL(source, folder)), volume);
+      else assert.ok(source in compose.volumes, `${name}: ${volume}`);
+    }
+    for (const secret of secrets) assert.ok(secret in compose.secrets, secret);
+    for (const other of Object.keys(needed)) assert.ok(other in compose.services, other);
+  }
+}

@@ -15,7 +15,7 @@ import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
-import { ownRecord, read, startProxy, TestCluster, until } from "../cluster/cluster.fixture.ts";
+import { balance, ownRecord, read, TestCluster, until } from "../cluster/cluster.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
 const IS_FULL = process.env.WINDHOVER_SOAK === "1";
@@ -260,7 +260,7 @@ test("a rolling restart of all nodes behind HAProxy fails no request that is rep
   skip: !IS_FULL,
   timeout: 1_200_000,
 }, async (t) => {
-  const proxy = await startProxy(cluster.nodes);
+  const proxy = await balance(cluster.nodes);
   const uuids: string[] = [];
   for (let i = 0; i < CAPACITY; i += 1) uuids.push((await start(nodeAt(0))).body.process_uuid);
   const numbers = { requests: 0, repeated: 0 };
@@ -299,7 +299,6 @@ test("a rolling restart of all nodes behind HAProxy fails no request that is rep
   await untilRunning(uuids, 60_000, nodeAt(0));
   stopping.abort();
   await clients;
-  await proxy.close();
   t.diagnostic(`${numbers.requests} requests, ${numbers.repeated} repeated after 503 with Retry-After`);
   assert.deepEqual(faults, []);
   assert.equal(await countFailed(), 0);

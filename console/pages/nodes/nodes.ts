@@ -147,12 +147,15 @@ const DrainButton = ({ node, nodes, onDone }: DrainProps) => {
   const drain = async (): Promise<void> => {
     const hasOthers = nodes.some((other) => other.uuid !== uuid && other.state === "live");
     const count = reserved.processes ?? 0;
-    const moved = count === 1 ? "Its process" : `Its ${count} processes`;
+    const moved =
+      count === 1
+        ? "Its process moves to another node, with a short gap."
+        : `Its ${count} processes move to other nodes, one after the other, each with a short gap.`;
     const what = !hasOthers
       ? "There is no other live node: its processes stop and wait for room."
       : count === 0
         ? ""
-        : `${moved} move to other nodes, one after the other, each with a short gap.`;
+        : moved;
     const isConfirmed = await confirm({
       title: `Drain ${name}?`,
       text: `The node takes no more processes. ${what}`,

@@ -1,19 +1,21 @@
-/** Streams of two nodes: published on one, played and processed through any. */
+/** Streams that are published on one node, played and processed through any. The last test kills the first node. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
-import type { Tracks } from "../../media/access-unit.ts";
-import { publishRtsp } from "../../media/rtsp/publisher.ts";
-import type { OutputRecord } from "../../schemas/api/outputs.ts";
-import type { ProcessRecord } from "../../schemas/api/processes.ts";
-import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { keepPublishing, spawnPublisher } from "../../server/media/publisher.fixture.ts";
-import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
-import { poll } from "../watch.fixture.ts";
-import { read, start, TestCluster } from "./cluster.fixture.ts";
+import { TestViewer } from "../../../hub/webrtc/test-viewer.fixture.ts";
+import { publishRtsp } from "../../../media/rtsp/publisher.ts";
+import { TRACKS } from "../../../media/tracks.fixture.ts";
+import type { OutputRecord } from "../../../schemas/api/outputs.ts";
+import type { ProcessRecord } from "../../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../../schemas/api/sources.ts";
+import { keepPublishing, spawnPublisher } from "../../../server/media/publisher.fixture.ts";
+import { MASTER_KEY, type TestService } from "../../api/service.fixture.ts";
+import { haproxyIsMissing } from "../../haproxy.fixture.ts";
+import { poll } from "../../watch.fixture.ts";
+import { answeringNode, balance, ownRecord, read, start, until } from "../cluster.fixture.ts";
+import { first, second } from "./two-nodes.fixture.ts";
 
 const run = promisify(execFile);
 const KEY = `?api_key=${MASTER_KEY}`;
@@ -21,24 +23,10 @@ const PATH = "master/drones/one";
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 60_000;
 
-// A recording would be one more reader.
-const cluster = await TestCluster.start(0, { WINDHOVER_RECORDINGS_ENABLED: "false" });
-after(() => cluster.close());
-const first = await cluster.add({ WINDHOVER_MEDIA_HOSTS: "cams-a.example" });
-const second = await cluster.add({ WINDHOVER_CLUSTER_LABELS: "site=b" });
-const a = (await first.serving.event("ready")) as { rtsp: string; rtmp: string };
-const b = (await second.serving.event("ready")) as { rtsp: string; rtmp: string };
-
 const register = (service: TestService, alias: string, url: string) =>
   service.expect<SourceRecord>(201, "POST", "/stream", {
     json: { alias, input_url: url, stream_type: url.slice(0, 4) },
   });
-const source = await register(first, "drone", `${a.rtmp}/${PATH}`);
-
-const statusOn = async (service: TestService) =>
-  (await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`)).status;
-const awaitStatus = (service: TestService, status: SourceRecord["status"]) =>
-  poll(`the source is ${status}`, async () => (await statusOn(service)) === status);
 const readersOf = async (service: TestService): Promise<number> => {
   const { text } = await service.send("GET", "/metrics", {});
   return Number(/^windhover_media_readers (\d+)/m.exec(text)?.[1]);
@@ -65,17 +53,16 @@ function publish(url: string): ChildProcess {
   return publisher;
 }
 
-const TRACKS: Tracks = {
-  video: {
-    codec: "h264",
-    sps: Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64"),
-    pps: Buffer.from("aMuDyyA=", "base64"),
-    width: 320,
-    height: 240,
-    reorders: false,
-  },
-  audio: null,
-};
+const addressesOf = async (service: TestService) =>
+  (await service.serving.event("ready")) as { readonly rtsp: string; readonly rtmp: string };
+
+const [a, b] = [await addressesOf(first), await addressesOf(second)];
+const source = await register(first, "drone", `${a.rtmp}/${PATH}`);
+
+const statusOn = async (service: TestService) =>
+  (await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`)).status;
+const awaitStatus = (service: TestService, status: SourceRecord["status"]) =>
+  poll(`the source is ${status}`, async () => (await statusOn(service)) === status);
 
 let publisher = publish(`${a.rtmp}/${PATH}${KEY}`);
 await awaitStatus(first, "streaming");
@@ -83,10 +70,7 @@ await awaitStatus(first, "streaming");
 test("every node shows a stream as live, in kept listings, too", async () => {
   await awaitStatus(second, "streaming");
   const { sources } = await second.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources");
-  assert.deepEqual(
-    sources.map(({ status }) => status),
-    ["streaming"],
-  );
+  assert.equal(sources.find(({ uuid }) => uuid === source.uuid)?.status, "streaming");
 });
 
 test("RTSP and WebRTC players of another node share one connection to the node that publishes", async (t) => {
@@ -132,7 +116,7 @@ test("HLS of another node, with a key and with the signed URLs of playlists", as
 });
 
 test("a second publisher is rejected on any node, with the reason, and tokens of relays cannot be forged", async () => {
-  await assert.rejects(publishRtsp(`${b.rtsp}/${PATH}${KEY}`, TRACKS), {
+  await assert.rejects(publishRtsp(`${b.rtsp}/${PATH}${KEY}`, { ...TRACKS, audio: null }), {
     message: `the server rejected ANNOUNCE: 403 /${PATH} is published on another node`,
   });
   assert.notEqual(await exitOf(publish(`${b.rtmp}/${PATH}${KEY}`)), 0);
@@ -190,11 +174,17 @@ test("host names of one node are names of the media server on every node", async
   assert.ok(named.hls_url?.startsWith(second.url));
 });
 
-test("a publisher whose node was killed is accepted by another when the lease has ended", async (t) => {
+test("a killed node: requests continue behind HAProxy; its publisher is accepted by another after the lease", async (t) => {
+  const haproxy = haproxyIsMissing === false ? await balance([first, second]) : null;
   publish(`${a.rtmp}/${PATH}${KEY}`);
   await awaitStatus(second, "streaming");
   first.serving.child.kill("SIGKILL");
   await first.serving.ended;
+  if (haproxy !== null) {
+    const { uuid } = await ownRecord(second);
+    for (let i = 0; i < 20; i += 1) assert.equal(await answeringNode(haproxy.url), uuid);
+    await until(async () => (await haproxy.states()).node1?.startsWith("DOWN") === true);
+  }
   const again = keepPublishing(`${b.rtmp}/${PATH}${KEY}`);
   t.after(() => again.end());
   const logged = second.serving.stderr.length;

@@ -1,30 +1,23 @@
-/** Two nodes behind HAProxy with the configuration in docker/cluster. */
+/** Behind HAProxy with the configuration in docker/cluster. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, describe, test } from "node:test";
 import WebSocket from "ws";
-import type { NodeListing } from "../../schemas/api/nodes.ts";
-import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
-import { startCamera } from "../camera.fixture.ts";
-import { type BalancedNode, type Haproxy, haproxyIsMissing, openHaproxy } from "../haproxy.fixture.ts";
-import { ownRecord, start, TestCluster, until } from "./cluster.fixture.ts";
+import { MASTER_KEY } from "../../api/service.fixture.ts";
+import { type Haproxy, haproxyIsMissing } from "../../haproxy.fixture.ts";
+import { answeringNode, balance, ownRecord, start, until } from "../cluster.fixture.ts";
+import { first, second, yard } from "./two-nodes.fixture.ts";
 
 describe("behind HAProxy", { skip: haproxyIsMissing }, async () => {
   if (haproxyIsMissing !== false) return;
-  const camera = await startCamera();
-  after(() => camera.kill());
-  const cluster = await TestCluster.start(2, { WINDHOVER_HTTP_TRUSTED_PROXIES: "127.0.0.1" });
-  after(() => cluster.close());
-  const [first, second] = cluster.nodes as [TestService, TestService];
   const uuids = [(await ownRecord(first)).uuid, (await ownRecord(second)).uuid];
-  const haproxy = await openHaproxy([await portsOf(first), await portsOf(second)]);
+  const haproxy = await balance([first, second]);
   await until(async () => isUp(await haproxy.states(), ["node1", "node2"]));
 
   test("requests reach both nodes, and RTSP and RTMP pass", async () => {
     const seen = new Set<string>();
-    for (let i = 0; i < 10; i += 1) seen.add(await answering(haproxy));
+    for (let i = 0; i < 10; i += 1) seen.add(await answeringNode(haproxy.url));
     assert.deepEqual([...seen].sort(), [...uuids].sort());
     const answer = await exchange(haproxy.rtspPort, "OPTIONS rtsp://127.0.0.1/x RTSP/1.0\r\nCSeq: 7\r\n\r\n");
     assert.match(answer, /^RTSP\/1\.0 \d+ [\s\S]*CSeq: 7/);
@@ -42,10 +35,7 @@ describe("behind HAProxy", { skip: haproxyIsMissing }, async () => {
   });
 
   test("events and websockets pass; a node that drains gets no new requests and keeps its connections", async () => {
-    const source = await first.expect<SourceRecord>(201, "POST", "/stream", {
-      json: { alias: "yard", stream_type: "rtsp", input_url: camera.url },
-    });
-    const { process_uuid: uuid, detection_data_url: announced } = await start(first, source.uuid);
+    const { process_uuid: uuid, detection_data_url: announced } = await start(first, yard.uuid);
     const { pathname, search } = new URL(announced);
     const socket = new WebSocket(`${haproxy.url.replace("http", "ws")}${pathname}${search}`, {
       headers: { api_key: MASTER_KEY },
@@ -64,20 +54,13 @@ describe("behind HAProxy", { skip: haproxyIsMissing }, async () => {
     await first.expect(200, "POST", `/nodes/${drainedUuid}/drain`, { json: { seconds: 300 } });
     await until(async () => (await haproxy.states())[drained ?? ""]?.startsWith("DOWN") === true);
     assert.equal((await haproxy.states())[other ?? ""], "UP");
-    for (let i = 0; i < 6; i += 1) assert.equal(await answering(haproxy), otherUuid);
+    for (let i = 0; i < 6; i += 1) assert.equal(await answeringNode(haproxy.url), otherUuid);
     await message();
     for (const stream of streams) await stream.next();
     for (const stream of streams) await stream.close();
     await first.expect(200, "DELETE", `/nodes/${drainedUuid}/drain`);
     await until(async () => isUp(await haproxy.states(), ["node1", "node2"]));
     await first.expect(200, "POST", `/process/${uuid}/stop`);
-  });
-
-  test("requests continue while a node is killed", async () => {
-    second.serving.child.kill("SIGKILL");
-    await second.serving.ended;
-    for (let i = 0; i < 20; i += 1) assert.equal(await answering(haproxy), uuids[0]);
-    await until(async () => (await haproxy.states()).node2?.startsWith("DOWN") === true);
   });
 });
 
@@ -108,22 +91,8 @@ async function readEvents({ url }: Haproxy, uuid: string) {
   };
 }
 
-async function portsOf({ serving }: TestService): Promise<BalancedNode> {
-  const { url = "", rtsp = "", rtmp = "" } = await serving.event("ready");
-  const port = (address: string): number => Number(new URL(address).port);
-  return { http: port(url), rtsp: port(rtsp), rtmp: port(rtmp) };
-}
-
 const isUp = (states: Readonly<Record<string, string>>, names: readonly string[]): boolean =>
   names.every((name) => states[name] === "UP");
-
-/** The uuid of the node that answers. */
-async function answering({ url }: Haproxy): Promise<string> {
-  const response = await fetch(`${url}/nodes`, { headers: { api_key: MASTER_KEY } });
-  assert.equal(response.status, 200);
-  const { nodes } = (await response.json()) as NodeListing;
-  return nodes.find(({ is_this }) => is_this)?.uuid ?? assert.fail("no node is this one");
-}
 
 /** Sends and returns the first bytes of the answer. */
 async function exchange(port: number, sent: string | Buffer): Promise<string> {
