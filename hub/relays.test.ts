@@ -78,16 +78,20 @@ class TestPublisher {
   readonly publication: Publication;
   readonly #beginMs: number;
   next = 0;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
 
-  /** `lateMs`: how long ago its pictures were captured. */
-  constructor(t: TestContext, publication: Publication, { lateMs = 0, cached = 0 } = {}) {
+  /** `lateMs`: how long ago its pictures were captured. `cached`: written at once; others follow after `begin`. */
+  constructor(t: TestContext, publication: Publication, { lateMs = 0, cached = 0, begins = true } = {}) {
     this.publication = publication;
     this.#beginMs = Date.now() - lateMs - cached * STEP_MS;
     publication.setTracks(TRACKS);
     for (let i = 0; i <= cached; i += 1) this.#write();
-    this.#timer = setInterval(() => this.#write(), STEP_MS);
+    if (begins) this.begin();
     t.after(() => this.end());
+  }
+
+  begin(): void {
+    this.#timer = setInterval(() => this.#write(), STEP_MS);
   }
 
   /** Of a picture. */
@@ -121,10 +125,15 @@ const readersOf = (streams: Streams): number => streams.list().find(({ path }) =
 test("a relay keeps pictures, their intervals and their capture times, from the last keyframe on", async (t) => {
   const a = await openNode(t);
   const b = await openNode(t, { locate: a.origin });
-  const publisher = new TestPublisher(t, a.streams.publish(PATH, "rtmp", null), { lateMs: 1500, cached: 7 });
+  const publisher = new TestPublisher(t, a.streams.publish(PATH, "rtmp", null), {
+    lateMs: 1500,
+    cached: 7,
+    begins: false,
+  });
   await b.relays.want(PATH);
   const reader = new KeepingReader();
   b.streams.read(PATH, reader);
+  publisher.begin();
   await until("30 pictures, with audio", () => reader.units.length >= 60);
   const units = reader.units.map(({ unit }) => unit);
   // The cached pictures come first.
