@@ -176,7 +176,7 @@ test("one connection for many readers, which ends some time after the last; noth
   assert.equal(readersOf(a.streams), 1);
 });
 
-test("readers end with the stream, and a stream that nobody publishes is not live", async (t) => {
+test("readers end with the stream, and a stream without a publisher is not live", async (t) => {
   const a = await openNode(t);
   const b = await openNode(t, { locate: () => (a.streams.tracks(PATH) === null ? null : a.origin()) });
   await assert.rejects(b.relays.want(PATH), { kind: "not_live" });

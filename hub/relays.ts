@@ -159,7 +159,7 @@ class Relay {
     } catch (error) {
       this.#stream?.close((error as Error).message);
       this.#stream = null;
-      // It is published here now: the caller reads that stream, or is told that it is not live yet.
+      // It is published here now: the caller reads that stream, or learns that it is not live yet.
       if (error instanceof StreamRejected && error.kind === "busy") throw new Error(error.message);
       throw error;
     }

@@ -7,8 +7,8 @@ import { runChild } from "../test/child.fixture.ts";
 import { NoReply, RequestRejected } from "./channel.ts";
 import { Child, describeExit } from "./child.ts";
 
-type Out = { type: "echo"; id: number; value: string | number } | { type: "tell" } | { type: "leave"; code: number };
-type In = { type: "told"; count: number } | { type: "ask"; id: number };
+type Out = { type: "echo"; id: number; value: string | number } | { type: "count" } | { type: "leave"; code: number };
+type In = { type: "counted"; count: number } | { type: "ask"; id: number };
 
 const { file: ENTRY, execArgv } = runChild(new URL("echo.child.ts", import.meta.url));
 const LONG_MS = 60_000;
@@ -27,7 +27,7 @@ function start(mode = "usual", more: Partial<{ loadMs: number; memoryBytes: numb
     spawn: () => fork(ENTRY, [mode], { execArgv, stdio: ["ignore", "pipe", "pipe", "ipc"] }),
     protocol: 2,
     receives: Type.Union([
-      Type.Object({ type: Type.Literal("told"), count: Type.Integer() }),
+      Type.Object({ type: Type.Literal("counted"), count: Type.Integer() }),
       Type.Object({ type: Type.Literal("ask"), id: Type.Integer() }),
     ]),
     log: pino({ level: "silent" }),
@@ -45,12 +45,12 @@ test("loads, replies to requests in either direction, and ends with its code", a
   await child.loaded;
   assert.equal(await child.request({ type: "echo", value: 7 }, LONG_MS), 7);
   assert.equal(await child.request({ type: "echo", value: "ask" }, LONG_MS), "answered");
-  child.send({ type: "tell" });
+  child.send({ type: "count" });
   child.send({ type: "leave", code: 3 });
   assert.deepEqual(await child.gone, { code: 3, signal: null, reason: null });
   assert.deepEqual(
     received,
-    [1, 2, 3, 4, 5].map((count) => ({ type: "told", count })),
+    [1, 2, 3, 4, 5].map((count) => ({ type: "counted", count })),
   );
   assert.deepEqual(child.lastLines, ["ready at rtsp://***@camera/"]);
 });
@@ -85,7 +85,7 @@ test("kills a child that is not loaded in time, of another version, or that send
   const { child } = start();
   await child.loaded;
   child.request({ type: "echo", value: "garbage" }, LONG_MS).catch(() => {});
-  assert.match((await child.gone).reason ?? "", /invalid message: .*unknown type; expected one of hello, told, ask/);
+  assert.match((await child.gone).reason ?? "", /invalid message: .*unknown type; expected one of hello, counted, ask/);
 });
 
 test("kills a child that uses too much memory", async () => {

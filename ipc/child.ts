@@ -1,6 +1,6 @@
 /**
  * The parent's end: a child process that is started, watched and ended. It must say `hello` in time and stay within its
- * memory; its output is drained and logged. Owner: whoever constructs it, and who ends it.
+ * memory; its output is drained and logged. Its owner constructs it and ends it.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { readFile } from "node:fs/promises";

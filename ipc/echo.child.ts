@@ -2,8 +2,8 @@
 import { Type } from "typebox";
 import { connectToParent, exitWhenWritten, sayHello } from "./parent.ts";
 
-type In = { type: "echo"; id: number; value: unknown } | { type: "tell" } | { type: "leave"; code: number };
-type Out = { type: "told"; count: number } | { type: "ask"; id: number };
+type In = { type: "echo"; id: number; value: unknown } | { type: "count" } | { type: "leave"; code: number };
+type Out = { type: "counted"; count: number } | { type: "ask"; id: number };
 
 const [mode = "usual"] = process.argv.slice(2);
 let count = 0;
@@ -11,13 +11,13 @@ const channel = connectToParent<Out, In>({
   program: "a child of a test",
   receives: Type.Union([
     Type.Object({ type: Type.Literal("echo"), id: Type.Integer(), value: Type.Union([Type.String(), Type.Number()]) }),
-    Type.Object({ type: Type.Literal("tell") }),
+    Type.Object({ type: Type.Literal("count") }),
     Type.Object({ type: Type.Literal("leave"), code: Type.Integer() }),
   ]),
-  droppable: ["told"],
+  droppable: ["counted"],
   onMessage(message) {
     if (message.type === "leave") void exitWhenWritten(channel, message.code);
-    else for (let i = 0; i < 5; i += 1) channel.send({ type: "told", count: ++count });
+    else for (let i = 0; i < 5; i += 1) channel.send({ type: "counted", count: ++count });
   },
   async onRequest(request) {
     if (request.type !== "echo") return null;

@@ -5,7 +5,7 @@ import { checkHealth } from "./health.ts";
 
 const config = { data_dir: tmpdir(), disk: { reserve_bytes: 0 } };
 
-test("a part is ok, or says why not; one that cannot be looked at hides no other", async () => {
+test("a part is ok, or says why not; one that cannot be checked hides no other", async () => {
   const components = await checkHealth({
     config,
     checks: {
@@ -17,7 +17,7 @@ test("a part is ok, or says why not; one that cannot be looked at hides no other
   assert.deepEqual(components, {
     database: "it does not answer",
     runners: "ok",
-    hub: "it could not be looked at",
+    hub: "it could not be checked",
     disk: "ok",
   });
 });

@@ -21,7 +21,7 @@ async function attempt(check: () => Promise<string | null> | string | null): Pro
   try {
     return await check();
   } catch {
-    return "it could not be looked at";
+    return "it could not be checked";
   }
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Whether a process of that number runs, whoever it belongs to. One that has ended and was not waited for by its parent
- * still has its number, but does not run: in containers whose first process waits for nobody it stays so for ever.
+ * Whether a process of that number runs, of any user. One that has ended and was not waited for by its parent
+ * still has its number, but does not run: in containers whose first process does not wait for children it stays so for ever.
  */
 export function isAlive(pid: number): boolean {
   try {

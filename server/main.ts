@@ -49,8 +49,8 @@ import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
+import { countWaiting } from "./store/claims.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
-import { countWaiting } from "./store/processes.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
@@ -127,7 +127,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("confinement", SPARE_MS, () => confinement.close());
   const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
   shutDown.add("folders of runners", SPARE_MS, () => folders.close());
-  // A private database is nobody else's.
+  // No other server uses a private database.
   const isAlone = config.database.url === null;
   const node = await ClusterNode.join(
     { sql, log: partOf(log, "cluster"), isAlone },
@@ -164,22 +164,22 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const metrics = new Metrics();
   const processRecordings = new ProcessRecordings(config.data_dir, shared);
   let app: RunningApp | null = null;
-  // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
+  // Closed below the processes: while they stop it listens, and clients get the reason of a rejection.
   shutDown.add("api", API_CLOSE_MS + SPARE_MS, () => app?.close(API_CLOSE_MS));
-  // Below the processes: what they tell at their end is kept.
+  // Below the processes: their last notifications are kept.
   const outbox = await Outbox.open({
     ...{ sql, config, log: partOf(log, "delivery"), nodeUuid, softwareVersion },
     isAlone,
   });
   shutDown.add("delivery", SPARE_MS * 4, () => outbox.close());
   const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
-  // Below the processes: what they tell at their end is kept.
+  // Below the processes: their last notifications are kept.
   shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
   const alerts = new Alerts({
     ...{ sql, config, log: partOf(log, "alerts"), delivery: outbox, alertTypes: knowledge.alertTypes },
     classNames: () => knowledge.classNames(),
   });
-  // Below the processes: what they find last is told.
+  // Below the processes: their last alerts are sent.
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
   const webhooks = new Webhooks({ sql, config, log: partOf(log, "webhooks"), delivery: outbox });
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
@@ -276,7 +276,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   await cluster?.announce({ httpPort: running.port, rtspPort: media.rtspPort });
   shutDown.add("streams", STREAM_LIMITS.closeMs + SPARE_MS, () => streams.close());
   shutDown.add("requests", SPARE_MS, () => running.rejectRequests());
-  // Last: a key is shown once, and a start that failed after it was made would have shown it to nobody.
+  // Last: a key is shown once, and a start that failed after it was made would have lost it.
   signal.throwIfAborted();
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");

@@ -15,7 +15,7 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error that a client is told of, by its code. Everything else that is thrown becomes `internal_error`. */
+/** An error for clients, with a code. Everything else that is thrown becomes `internal_error`. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;

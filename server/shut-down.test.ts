@@ -17,7 +17,7 @@ test("closes in the reverse order, each when the one above it is closed", async 
   assert.deepEqual(closed, ["api", "processes", "database"]);
 });
 
-test("goes on below a part that throws, rejects or never ends, and says so", async () => {
+test("continues below a part that throws, rejects or never ends, and says so", async () => {
   const shutDown = make();
   let isClosed = false;
   shutDown.add("last", 1000, () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isAlive } from "./is-alive.ts";
 
-/** Of this process. In a container a server often has the number of the one before: a number alone tells nothing. */
+/** Of this process. In a container a server often has the number of the one before: a number alone proves nothing. */
 const ours = new Set<string>();
 
 /** By default below that for temporary files: the path of a socket must be short. */

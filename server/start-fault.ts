@@ -1,4 +1,4 @@
-/** Why the service does not start, told in full by its message: something that whoever starts it can mend. */
+/** Why the service does not start, completely in its message: something that its operator can fix. */
 export class StartFault extends Error {
   override readonly name = "StartFault";
 }

@@ -9,7 +9,7 @@ export interface User {
   readonly hasRecording: boolean;
   readonly hasEnhancement: boolean;
   readonly isGraphAuthor: boolean;
-  /** Whoever runs the service: may see numbers of all users. */
+  /** An operator of the service: may see numbers of all users. */
   readonly isOperator: boolean;
   readonly limits: UserLimits;
   readonly expiresAt: Date | null;

@@ -100,7 +100,7 @@ async function collect(pieces: Pieces): Promise<Buffer> {
 
 const digest = (content: Buffer): Buffer => createHash("sha256").update(content).digest();
 
-/** Operators are told what the service said. */
+/** With the message of the service, for operators. */
 const explain = (error: unknown): string => (error as { reason?: string }).reason ?? (error as Error).message;
 
 export const storageMigrate = {

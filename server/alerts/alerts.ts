@@ -49,7 +49,7 @@ const CLOSE_MS = 3_000;
 /** How long a restart waits for changed alerts. */
 const RESTART_MS = 500;
 
-/** Interval for loading changes that this machine was not told of; others are applied at once. */
+/** Interval for loading changes of which this node was not notified; others are applied at once. */
 const REFRESH_MS = 4_000;
 /** Time limit for applying a change to running processes. */
 const APPLY_MS = 5_000;
@@ -253,7 +253,7 @@ export interface AlertWriterDeps {
 export interface QueuedEvent extends SizedItem {
   readonly id: string;
   readonly event: AlertEvent;
-  readonly process: Pick<Process, "row" | "fence" | "tell">;
+  readonly process: Pick<Process, "row" | "fence" | "notify">;
 }
 
 export interface AlertNumbers {
@@ -341,7 +341,7 @@ export class AlertWriter {
     });
     this.#written += stored.length;
     delivery.wake();
-    for (const { notice, process } of stored) process.tell({ type: "alert", notice });
+    for (const { notice, process } of stored) process.notify({ type: "alert", notice });
     this.#reportLost();
   }
 

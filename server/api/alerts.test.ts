@@ -33,7 +33,7 @@ function eventOf(processUuid: string, alertUuid: string, id: string, sent: strin
   const event = { alert: alertUuid, type: "flow-control", timeMs: Date.now(), event: "triggered" as const };
   return {
     ...{ id, owner: processUuid, bytes: 100, event: { ...event, tracks: [], data: {} } },
-    process: { row, fence, tell: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
+    process: { row, fence, notify: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
   };
 }
 

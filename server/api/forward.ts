@@ -11,8 +11,9 @@ import { rankNodes } from "../cluster/placement.ts";
 import { PREPARE_PATH } from "../processes/hand-over.ts";
 import type { ProcessCost, StartOrder } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
+import { capacityExhausted } from "../store/capacity.ts";
 import type { NodeRow } from "../store/nodes.ts";
-import { capacityExhausted, type ProcessRow } from "../store/processes.ts";
+import type { ProcessRow } from "../store/processes.ts";
 import { hasBody } from "./connections.ts";
 import type { ApiCall, ApiMiddleware } from "./context.ts";
 import type { Answer, AnyEndpoint } from "./endpoint.ts";
@@ -41,7 +42,7 @@ export interface ForwardDeps {
 }
 
 const PROCESS = "{process_uuid}";
-/** Path of the request by which a node is told that alerts have changed; only for nodes. */
+/** Path of the request that notifies a node of changed alerts; only for nodes. */
 export const ALERTS_PATH = "/cluster/alerts";
 /** As `claimPath` makes it. */
 const CLAIM = /^\/cluster\/claim\/([0-9a-f-]{36})$/;

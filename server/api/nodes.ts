@@ -4,9 +4,9 @@ import { DrainBody, NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import { stateOf } from "../cluster/numbers.ts";
 import { ServiceError } from "../service-error.ts";
+import { countWaiting } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { drainNode, type NodeRow } from "../store/nodes.ts";
-import { countWaiting } from "../store/processes.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 import { expectOperator } from "./operations.ts";
 

@@ -43,7 +43,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Time limit for telling another node of a change. */
+/** Time limit for notifying another node of a change. */
 const TELL_MS = 5_000;
 /** Interval of measurements. */
 const LOAD_MS = 5_000;
@@ -74,7 +74,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
     const answer = await peers.send(peer, { ...order, signal: AbortSignal.timeout(TELL_MS) });
     answer.resume();
   };
-  // A node that cannot be told reads them within seconds.
+  // A node that is not notified reads them within seconds.
   alerts.onChanged = async () => {
     const others = (await node.list().catch(() => [])).filter(
       ({ uuid, isLive, url, processes }) => isLive && url !== null && processes > 0 && uuid !== node.uuid,
@@ -85,7 +85,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
   node.onDrain = (until) => void handOver.run(until);
   const meter = new LoadMeter();
   const measuring = new Poller(async () => {
-    node.tell({ load: await meter.read() });
+    node.update({ load: await meter.read() });
     return LOAD_MS;
   });
   measuring.start(LOAD_MS);
@@ -109,7 +109,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
       const url = nodeUrl(config, httpPort);
       const host = cluster.url === null ? reachableHost(rtsp.host ?? http.host) : new URL(cluster.url).hostname;
       const graphs = Object.fromEntries((await library.list()).map(({ name }) => [name, ""]));
-      node.tell({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, hosts: listOwnHosts(config), graphs });
+      node.update({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, hosts: listOwnHosts(config), graphs });
       await node.renew();
     },
     async leave() {

@@ -67,7 +67,7 @@ export class BatchWriter<T> {
       this.#writing = null;
       this.#resolve(this.#batchWaiters);
       if (this.#options.queue.isEmpty) this.#resolve(this.#queuedWaiters);
-      // Queued after the last look at the queue.
+      // Queued after the queue was last checked.
       if (!this.#options.queue.isEmpty && !this.#closing.signal.aborted) this.wake();
     });
   }

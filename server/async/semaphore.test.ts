@@ -21,7 +21,7 @@ test("no more are in than there are slots, and all come in in the end", async ()
   assert.deepEqual([most, inside], [2, 0]);
 });
 
-test("whoever does not want to wait any more goes on without a slot, and takes none from others", async () => {
+test("a waiter that is aborted continues without a slot, and takes none from others", async () => {
   const slots = new Semaphore(1);
   const leave = await slots.acquire(never);
   const impatient = new AbortController();

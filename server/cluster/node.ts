@@ -108,7 +108,7 @@ export class ClusterNode {
   }
 
   /** The others learn it with the next renewal. */
-  tell(facts: Partial<Omit<NodeFacts, "uuid">>): void {
+  update(facts: Partial<Omit<NodeFacts, "uuid">>): void {
     this.#facts = { ...this.#facts, ...facts };
   }
 

@@ -67,7 +67,7 @@ test("a lost node, and one that does not listen yet, are not found", async () =>
   assert.equal(await open().find(processUuid), null);
   await other?.renew();
   assert.equal((await open().find(processUuid))?.fence, 9);
-  other?.tell({ url: null });
+  other?.update({ url: null });
   await other?.renew();
   assert.equal(await open().find(processUuid), null);
 });

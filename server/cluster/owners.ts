@@ -1,8 +1,8 @@
 /** Which node runs a process. */
 import { BatchedReads } from "../async/batched-reads.ts";
+import { findOwners, type ProcessOwner } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import type { NodeRow } from "../store/nodes.ts";
-import { findOwners, type ProcessOwner } from "../store/processes.ts";
 import type { ClusterNode } from "./node.ts";
 
 /** A process that another node runs. */

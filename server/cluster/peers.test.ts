@@ -84,7 +84,7 @@ async function bind(server: Pick<Server, "listen" | "address" | "close">, scheme
 
 /** The receiver, at this address. */
 async function nodeAt(url: string | null): Promise<NodeRow> {
-  receiver?.tell({ url });
+  receiver?.update({ url });
   await receiver?.renew();
   return (await sender?.listNow())?.find(({ uuid }) => uuid === receiver?.uuid) ?? assert.fail();
 }

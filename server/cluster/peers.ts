@@ -14,7 +14,7 @@ import type { NodeRow } from "../store/nodes.ts";
 import type { ClusterNode } from "./node.ts";
 import type { ClusterKey } from "./signature.ts";
 
-/** What a node tells the next one about a request. */
+/** What a node passes on to the next one about a request. */
 export interface Hop {
   /** Node that it was sent to: a signature is of no use elsewhere. */
   readonly to: string;
@@ -34,7 +34,7 @@ export const MISDIRECTED = 421;
 const MAX_IDLE = 32;
 const CONNECT_MS = 2_000;
 
-/** Not passed on: they are for one connection (RFC 9110, section 7.6.1), or are set anew. */
+/** Not passed on: they are for one connection (RFC 9110, section 7.6.1), or are set again. */
 const OWN_HEADERS = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"],
   ...["transfer-encoding", "upgrade", "host", "expect", "content-length", HOP_HEADER],

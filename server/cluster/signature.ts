@@ -1,6 +1,6 @@
 /**
  * How nodes of one service recognise each other: by a MAC with a key that is derived from the signing key of the
- * installation. Whoever can read that key (database and `secrets.key`) is a node; there is no second secret to distribute.
+ * installation. Anyone who can read that key (database and `secrets.key`) can act as a node; there is no second secret to distribute.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 

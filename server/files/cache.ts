@@ -14,7 +14,7 @@ interface CacheDeps {
   readonly folder: string;
   readonly maxBytes: number;
   readonly log: Logger;
-  /** Rejects if the disk has no room for so many bytes. */
+  /** Rejects if the disk has too little room. */
   expectRoom(bytes: number): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface CachedFile {
 
 export interface CachedCopy {
   readonly path: string;
-  /** It is no longer used. Once. */
+  /** Ends its use. Once. */
   release(): void;
 }
 
@@ -90,7 +90,7 @@ export class FileCache {
         entry.pins += 1;
         const found = await stat(path).catch(() => null);
         if (found?.size === file.sizeBytes) return this.#lend(file.name, entry);
-        // Somebody has changed the folder.
+        // The folder was changed from outside.
         entry.pins -= 1;
         if (this.#entries.get(file.name) === entry) await this.#remove(file.name);
       }
@@ -181,7 +181,7 @@ export class FileCache {
     log.info({ file: name, bytes: sizeBytes, ms: Math.round(performance.now() - startedMs) }, "video fetched");
   }
 
-  /** Makes room for so many bytes, as far as copies are not in use. */
+  /** Makes room for `bytes`, as far as copies are not in use. */
   async #evict(wantedBytes = 0): Promise<void> {
     for (const [name, { pins }] of [...this.#entries]) {
       if (this.bytes + wantedBytes <= this.#deps.maxBytes) return;

@@ -74,7 +74,7 @@ export interface AddressPolicy {
   readonly allowsGroups: boolean;
 }
 
-/** Tells whether an address must not be connected to. Throws for an entry that is not a network. */
+/** Whether an address must not be connected to. Throws for an entry that is not a network. */
 export function blockAddresses(
   { deny, allow, allow_devices }: Pick<Config["network"], "deny" | "allow" | "allow_devices">,
   { isWeb, allowsGroups }: AddressPolicy,
@@ -140,7 +140,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Asked anew each time: addresses of a machine come and go. */
+/** Read each time: addresses of a machine come and go. */
 export function isOwnHost(host: string, { public_url, media }: Config, publicUrl: string | null): boolean {
   const name = plainHost(host);
   if (name === "localhost" || isLoopback(name)) return true;

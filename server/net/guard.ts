@@ -21,7 +21,7 @@ const known = new WeakMap<NetworkConfig, Map<string, IsBlocked>>();
 
 /**
  * The addresses that the host of this URL stands for now; a name that leads nowhere has none. Rejects with
- * `address_refused` when one of them may not be connected to, and for a URL that could be read in two ways. Whoever
+ * `address_refused` when one of them may not be connected to, and for a URL that could be read in two ways. Anyone who
  * connects should use one of these addresses, or ask again right before: names change.
  * @param path which input of the client's it came by
  * @param allowsGroups allows IPv4 multicast addresses, except link-local ones

@@ -14,16 +14,16 @@ import { LatestWriter } from "../async/latest-writer.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import { releaseClaim } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import {
   type Claim,
   type LiveProperties,
-  type ProcessProgress,
   type ProcessRow,
   type ProcessSnapshot,
-  releaseClaim,
   saveSnapshot,
 } from "../store/processes.ts";
+import type { ProcessProgress } from "../store/progress.ts";
 import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import { type LifecycleState, type RunFault, storedState } from "./lifecycle.ts";
 import type { CrashCounts, ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";

@@ -230,7 +230,7 @@ export class Process {
   }
 
   /** Publishes to all subscribers. */
-  tell(notice: ProcessNotice): void {
+  notify(notice: ProcessNotice): void {
     this.record.notify(notice);
   }
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
+import { countWaiting } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { countWaiting } from "../store/processes.ts";
 import { openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 import type { SupervisorDeps } from "./supervisor.ts";
 
@@ -307,7 +307,7 @@ test("a process whose labels no live node has waits, too", async () => {
   await lose(lost);
   await until(async () => (await countWaiting(database.sql)) === 1);
   assert.equal(countHeld(other, [uuid]), 0);
-  other.node.tell({ labels: { site: "south" } });
+  other.node.update({ labels: { site: "south" } });
   await until(() => countHeld(other, [uuid]) === 1);
   assert.equal(await countWaiting(database.sql), 0);
 });

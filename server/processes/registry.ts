@@ -7,18 +7,10 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import type { NodeRenewal } from "../cluster/node.ts";
 import { ServiceError } from "../service-error.ts";
+import { claimFree, declineProcess, releaseClaim, stopUnheld } from "../store/claims.ts";
 import type { OwnedProcess } from "../store/nodes.ts";
 import { listAttached, listBranches } from "../store/outputs.ts";
-import {
-  type Claim,
-  claimFree,
-  declineProcess,
-  deleteProcess,
-  type ProcessRow,
-  releaseClaim,
-  saveSnapshot,
-  stopUnheld,
-} from "../store/processes.ts";
+import { type Claim, deleteProcess, type ProcessRow, saveSnapshot } from "../store/processes.ts";
 import { findHasRecording } from "../store/users.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
 import { stopsSlowly } from "./errors.ts";

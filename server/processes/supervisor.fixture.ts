@@ -104,7 +104,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
   });
   await supervisor.resumeAll();
   const close = supervisor.close.bind(supervisor);
-  // A closed server is no node any longer.
+  // A closed server leaves the cluster.
   supervisor.close = async () => {
     await close();
     await node.leave();

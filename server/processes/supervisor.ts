@@ -4,15 +4,10 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
+import { estimateCost } from "../store/capacity.ts";
 import type { NewBranch } from "../store/outputs.ts";
-import {
-  estimateCost,
-  findProcess,
-  insertProcess,
-  type ProcessRow,
-  type ProcessView,
-  readViews,
-} from "../store/processes.ts";
+import { findProcess, insertProcess, type ProcessRow, type ProcessView } from "../store/processes.ts";
+import { readViews } from "../store/progress.ts";
 import { expectMinutes } from "../store/users.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";

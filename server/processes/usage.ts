@@ -2,7 +2,7 @@
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import { saveProgress } from "../store/processes.ts";
+import { saveProgress } from "../store/progress.ts";
 import { findLimit, readStandings, type UsageEntry, writeUsage } from "../store/users.ts";
 import type { Process, ProcessDeps } from "./process.ts";
 import { storeView } from "./view.ts";

@@ -3,7 +3,8 @@ import type { ProcessRecord as ApiProcess, TelemetryInfo } from "../../schemas/a
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState, type OutputState } from "../outputs/describe-output.ts";
-import type { ProcessView, StoredView } from "../store/processes.ts";
+import type { ProcessView } from "../store/processes.ts";
+import type { StoredView } from "../store/progress.ts";
 import type { Attachments } from "./attachments.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { ProcessCrash, ProcessState } from "./processes.ts";

@@ -101,7 +101,7 @@ export class Sources {
     return this.#uploads.copy(video);
   }
 
-  /** @param publicUrl base URL of this server as the client sees it: its host is one of ours */
+  /** @param publicUrl base URL of this server as the client sees it: its host is one of this service */
   async register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
     const { sql, config, media, elsewhere } = this.#deps;
     const { rtspPort, rtmpPort } = media;

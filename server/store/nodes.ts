@@ -9,7 +9,7 @@ export interface NodeLoad {
   readonly memoryBytes: number;
 }
 
-/** What a node tells the others. */
+/** What a node announces to the others. */
 export interface NodeFacts {
   readonly uuid: string;
   readonly version: string;

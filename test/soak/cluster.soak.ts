@@ -213,7 +213,7 @@ for (const [name, cut, restore] of [
     await stopAll(nodeAt(1));
   });
 
-test("a database that is away for a minute ends no runner; outputs are silent after the lease; owners keep their own", {
+test("a database that is unavailable for a minute ends no runner; outputs are silent after the lease; owners keep their own", {
   skip: !IS_FULL,
   timeout: 600_000,
 }, async () => {

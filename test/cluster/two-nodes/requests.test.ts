@@ -63,7 +63,7 @@ test("starts on one node are placed on both, up to the capacity; every node answ
         const json = method === "GET" ? {} : { json: { unknown: true } };
         const [one, other] = [await first.send(method, target, json), await second.send(method, target, json)];
         assert.equal(one.status, other.status, `${method} ${path}`);
-        // Tracks go on between the two.
+        // Tracks change between the two.
         if (!path.endsWith("/tracks"))
           assert.equal(withoutNumbers(one.text), withoutNumbers(other.text), `${method} ${path}`);
         assert.equal(one.headers.get("content-type"), other.headers.get("content-type"), `${method} ${path}`);

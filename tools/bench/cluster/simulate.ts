@@ -6,10 +6,11 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listRunning } from "../../../server/store/alerts.ts";
+import { claimFree } from "../../../server/store/claims.ts";
 import type { Sql } from "../../../server/store/client.ts";
 import { findNextWakeMs } from "../../../server/store/destinations.ts";
 import { NODE_LEASE, type NodeFacts, removeNodes, renewNode } from "../../../server/store/nodes.ts";
-import { claimFree, saveProgress } from "../../../server/store/processes.ts";
+import { saveProgress } from "../../../server/store/progress.ts";
 import { saveRecordings } from "../../../server/store/recordings.ts";
 import { readStandings, writeUsage } from "../../../server/store/users.ts";
 import { newUuid } from "../../../server/uuid.ts";

@@ -136,7 +136,7 @@ for (const [what, bytes, fault] of [
 ] as const)
   test(`reports ${what}`, () => assert.match(findJpegFault(bytes) ?? "", fault));
 
-test("what is no JPEG is left to its decoder", () => {
+test("what is not a JPEG is left to its decoder", () => {
   for (const bytes of [[], [0xff], [0x89, 0x50], [0x50, 0x36]])
     assert.equal(findJpegFault(Uint8Array.from(bytes)), null);
 });
