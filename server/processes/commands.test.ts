@@ -1,25 +1,10 @@
 /** Commands to a process while its runner or the database fail. */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { ServiceError } from "../service-error.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, openStages, rejectsWith } from "./supervisor.fixture.ts";
 
-let database: TestDatabase;
-const open: Stage[] = [];
-before(async () => {
-  database = await testDatabase();
-});
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
-});
-after(() => database.close());
-
-async function stage(options: StageOptions = {}): Promise<Stage> {
-  const opened = await openStage(database.sql, options);
-  open.push(opened);
-  return opened;
-}
+const { database, stage } = await openStages();
 
 for (const desired of ["running", "paused"] as const)
   test(`fails a ${desired} process whose properties cannot be restored`, async () => {
@@ -71,8 +56,7 @@ test("repairs an attach whose commit response was lost when it is retried", asyn
       };
     },
   });
-  const on = await openStage(sql);
-  open.push(on);
+  const on = await stage({}, sql);
   const uuid = await on.start();
   const output = await addOutput(database.sql, on.user, "rtmp");
   isLost = true;

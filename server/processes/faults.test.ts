@@ -1,29 +1,14 @@
 /** A fault in a runner restarts its process and affects nothing else; another server resumes what one leaves. */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
-import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, openStages, rejectsWith, type Stage } from "./supervisor.fixture.ts";
 import type { SupervisorDeps } from "./supervisor.ts";
 
-let database: TestDatabase;
-const open: Stage[] = [];
-before(async () => {
-  database = await testDatabase();
-});
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
-});
-after(() => database.close());
-
-async function stage(options: StageOptions = {}): Promise<Stage> {
-  const opened = await openStage(database.sql, options);
-  open.push(opened);
-  return opened;
-}
+const { database, stage } = await openStages();
 
 /** The states from now on, up to `last`. */
 async function statesUntil({ waitFor }: Stage, uuid: string, last: ProcessState): Promise<readonly string[]> {

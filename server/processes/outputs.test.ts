@@ -1,35 +1,19 @@
 /** Routes of outputs, and recordings, over the runners of a process; then the outputs alone. */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { StillMedia } from "../media/media.fixture.ts";
 import { NoRoute, type OutputRoute, type RouteOutput, routeOutputs } from "../outputs/route-output.ts";
 import { ServiceError } from "../service-error.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import type { AttachedOutput } from "../store/outputs.ts";
 import { newUuid } from "../uuid.ts";
 import { ProcessOutputs } from "./outputs.ts";
-import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
-
-let database: TestDatabase;
-const open: Stage[] = [];
-before(async () => {
-  database = await testDatabase();
-});
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
-});
-after(() => database.close());
+import { addOutput, openStages, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 const media = new StillMedia();
 const routeOutput = routeOutputs({ media, network: makeConfig({}).network });
-
-async function stage(options: StageOptions = {}): Promise<Stage> {
-  const opened = await openStage(database.sql, { ...options, needs: { routeOutput, ...options.needs } });
-  open.push(opened);
-  return opened;
-}
+const { database, stage } = await openStages((options) => ({ ...options, needs: { routeOutput, ...options.needs } }));
 
 /** The params of an output in the runner. */
 async function paramsOf({ inside }: Stage, process: string, output: string): Promise<JsonRecord> {

@@ -1,31 +1,16 @@
 /** Ownership of processes, whatever the database and other nodes do meanwhile. */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { countWaiting } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { openStages, rejectsWith, type Stage } from "./supervisor.fixture.ts";
 import type { SupervisorDeps } from "./supervisor.ts";
 
-let database: TestDatabase;
-const open: Stage[] = [];
-before(async () => {
-  database = await testDatabase();
-});
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
-  // Not for the nodes of the next test.
-  await database.sql`delete from processes`;
-});
-after(() => database.close());
-
-async function stage(options: StageOptions = {}, sql: Sql = database.sql): Promise<Stage> {
-  const opened = await openStage(sql, options);
-  open.push(opened);
-  return opened;
-}
+const { database, stage } = await openStages();
+// Not for the nodes of the next test.
+afterEach(() => database.sql`delete from processes`);
 
 async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));

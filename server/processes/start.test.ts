@@ -2,41 +2,32 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { after, afterEach, before, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ENTRY, WATCHED } from "../../graphs/runtime/runner/runner.fixture.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { lockUser } from "../store/users.ts";
-import { openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
-
-let database: TestDatabase;
-const open: Stage[] = [];
-before(async () => {
-  database = await testDatabase();
-});
-afterEach(async () => {
-  delete process.env.SCRIPTED_HELLO;
-  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
-  // Handles of those that have exited are closed at the end of this turn of the event loop, after its immediates.
-  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
-  assert.equal(countRunners(), 0, "a runner is left");
-});
-after(() => database.close());
+import { openStages, rejectsWith, type Stage } from "./supervisor.fixture.ts";
 
 const LIMIT_SECONDS = 2;
 /** A busy machine is late with everything, but not by this factor. */
 const MARGIN = 2;
 
-async function stage(options: StageOptions = {}): Promise<Stage> {
-  const settings = { RUNNERS_START_SECONDS: `${LIMIT_SECONDS}`, ...options.settings };
-  const limits = { loadMs: 600_000, ...options.limits };
-  const opened = await openStage(database.sql, { ...options, settings, limits });
-  open.push(opened);
-  return opened;
-}
+afterEach(() => {
+  delete process.env.SCRIPTED_HELLO;
+});
+const { database, stage } = await openStages((options) => ({
+  ...options,
+  settings: { RUNNERS_START_SECONDS: `${LIMIT_SECONDS}`, ...options.settings },
+  limits: { loadMs: 600_000, ...options.limits },
+}));
+afterEach(async () => {
+  // Handles of those that have exited are closed at the end of this turn of the event loop, after its immediates.
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
+  assert.equal(countRunners(), 0, "a runner is left");
+});
 
 const countRunners = (): number => process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
 const failOnSuccess = (): never => assert.fail("it was started");

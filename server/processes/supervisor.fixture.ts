@@ -1,6 +1,7 @@
 /** The real supervisor on a real database, with scripted runners. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { after, afterEach } from "node:test";
 import { pino } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
@@ -9,6 +10,7 @@ import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
+import { testDatabase } from "../store/database.fixture.ts";
 import type { NodeFacts } from "../store/nodes.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
@@ -60,6 +62,22 @@ export interface StageOptions {
   readonly sourceUuid?: string;
   readonly allocatedMs?: number | null;
   readonly needs?: Partial<SupervisorDeps>;
+}
+
+/** A database for the tests of a file, and stages on it, which are closed after each test. */
+export async function openStages(complete: (options: StageOptions) => StageOptions = (options) => options) {
+  const database = await testDatabase();
+  after(() => database.close());
+  const open: Stage[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
+  });
+  const stage = async (options: StageOptions = {}, sql: Sql = database.sql): Promise<Stage> => {
+    const opened = await openStage(sql, complete(options));
+    open.push(opened);
+    return opened;
+  };
+  return { database, stage };
 }
 
 export async function openStage(sql: Sql, options: StageOptions = {}): Promise<Stage> {

@@ -1,27 +1,12 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { isAlive } from "../is-alive.ts";
 import type { ServiceError } from "../service-error.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
-import { addOutput, addUser, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, addUser, openStages, rejectsWith } from "./supervisor.fixture.ts";
 
-let database: TestDatabase;
-const open: Stage[] = [];
-before(async () => {
-  database = await testDatabase();
-});
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
-});
-after(() => database.close());
-
-async function stage(options: StageOptions = {}): Promise<Stage> {
-  const opened = await openStage(database.sql, options);
-  open.push(opened);
-  return opened;
-}
+const { database, stage } = await openStages();
 
 const countRows = async (userUuid: string): Promise<number> =>
   (await database.sql`select from processes where user_uuid = ${userUuid}`).length;
