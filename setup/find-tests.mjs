@@ -19,10 +19,11 @@ const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz", "cluster", "faults"]
 );
 
 /**
- * The tests of each of these folders run in one process, in the order of their names, and share services, which are
- * exported by a fixture there. They are slow and start first.
+ * The tests of each of these folders run in one process, in the order of their names: starting a process and loading its
+ * modules would cost them a quarter of their processor time, or they share services that a fixture there exports. They
+ * start first. Not for tests that check the state of their whole process.
  */
-export const SHARED_PROCESSES = ["test/cluster/two-nodes"];
+export const SHARED_PROCESSES = ["test/cluster/two-nodes", "hub", "server/api", "elements", "native", "server/store"];
 
 /**
  * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the

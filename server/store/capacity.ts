@@ -1,7 +1,7 @@
 /** What nodes can still take, and what processes are likely to use. */
+import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries } from "./client.ts";
-import type { ProcessRow } from "./processes.ts";
 
 /** What a node can still take. `Infinity`: not limited. */
 interface Room {
@@ -10,7 +10,11 @@ interface Room {
   readonly processes: number;
 }
 
-export type Reserved = Pick<ProcessRow, "cores" | "memoryBytes">;
+/** What a process takes of its node. */
+export interface Reserved {
+  readonly cores: number;
+  readonly memoryBytes: number;
+}
 
 const NO_ROOM: Room = { cores: 0, memoryBytes: 0, processes: 0 };
 const UNLIMITED = { cores: null, memoryBytes: null, processes: null };
@@ -58,6 +62,12 @@ export const capacityExhausted = (): ServiceError =>
     retryAfterSeconds: 10,
   });
 
+interface Run {
+  readonly graph: string;
+  readonly params: JsonRecord;
+  readonly sourceUuid: string;
+}
+
 /** Of a process of which nothing is known. */
 const USUAL_COST = { cores: 1, memoryBytes: 512 * 2 ** 20 };
 /** The last runs that count. */
@@ -67,10 +77,7 @@ const COUNTED_RUNS = 20;
  * What a process is likely to use: what earlier runs of the same graph with the same model have used (95 % quantile), on the
  * same source where there were any, as the cost depends on its resolution and frame rate.
  */
-export async function estimateCost(
-  sql: Queries,
-  { graph, params, sourceUuid }: Pick<ProcessRow, "graph" | "params" | "sourceUuid">,
-): Promise<Reserved> {
+export async function estimateCost(sql: Queries, { graph, params, sourceUuid }: Run): Promise<Reserved> {
   const row = await firstOf(sql<{ cores: number | null; memoryBytes: number | null }[]>`
     with runs as (
       select used_cores, used_bytes, source_uuid = ${sourceUuid} as is_same from processes

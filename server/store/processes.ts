@@ -3,7 +3,7 @@ import type { PROCESS_STATES } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
-import { capacityExhausted, hasRoomFor, lockRoom } from "./capacity.ts";
+import { capacityExhausted, hasRoomFor, lockRoom, type Reserved } from "./capacity.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 import { fetchPage, type Page, type PageRequest } from "./page.ts";
 import type { TelemetrySetting } from "./sources.ts";
@@ -25,7 +25,8 @@ interface StoredCrash {
   readonly trace: readonly string[];
 }
 
-export interface ProcessRow {
+/** With what is reserved for it on its node. */
+export interface ProcessRow extends Reserved {
   readonly uuid: string;
   readonly userUuid: string;
   readonly sourceUuid: string;
@@ -55,9 +56,6 @@ export interface ProcessRow {
   readonly finishedAt: Date | null;
   readonly nodeUuid: string | null;
   readonly fence: number;
-  /** Reserved for it on its node. */
-  readonly cores: number;
-  readonly memoryBytes: number;
   /** It runs only on nodes with these labels. */
   readonly labels: Readonly<Record<string, string>>;
   /** Nodes that cannot run it. */
