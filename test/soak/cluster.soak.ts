@@ -1,11 +1,18 @@
 /**
- * Three nodes on one database: killed, cut off, stopped, drained and restarted under load. `npm test` runs each once with
- * few processes, where that takes seconds; the long outages run only in full.
+ * Three nodes on one database: killed, cut off, stopped, drained and restarted under load. Only in full.
  */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
 import { ForkedHub } from "../../hub/hub.fixture.ts";
+import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { connectClient } from "../../server/store/client.ts";
@@ -15,14 +22,16 @@ import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
+import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { balance, ownRecord, read, TestCluster, until } from "../cluster/cluster.fixture.ts";
+import { withoutModel } from "../golden/golden.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
-const IS_FULL = process.env.WINDHOVER_SOAK === "1";
 /** Of `server/store/nodes.ts`; a process runs on another node at most five seconds later. */
 const LEASE_MS = 15_000;
 /** Of processes of each node. */
-const CAPACITY = IS_FULL ? 4 : 2;
+const CAPACITY = 4;
 const NODES = 3;
 
 const camera = await startCamera();
@@ -84,7 +93,7 @@ async function untilRunning(uuids: readonly string[], limitMs: number, via: Test
 }
 
 test("parallel starts on one node fill all nodes to their capacity, and never exceed it", async () => {
-  const answers = await Promise.all(Array.from({ length: IS_FULL ? 50 : 10 }, () => start(nodeAt(1))));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => start(nodeAt(1))));
   const statuses = answers.map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === 201).length, NODES * CAPACITY, String(statuses));
   for (const { status, text } of answers) if (status !== 201) assert.match(text, /capacity_exhausted/);
@@ -189,7 +198,6 @@ for (const [name, cut, restore] of [
   ],
 ] as const)
   test(`a node ${name}: others take over, its output ends before theirs begins, its late writes change nothing`, {
-    skip: !IS_FULL,
     timeout: 600_000,
   }, async (t) => {
     const { uuid, path } = await startWithOutput(name.replaceAll(/\W/g, ""));
@@ -214,7 +222,6 @@ for (const [name, cut, restore] of [
   });
 
 test("a database that is unavailable for a minute ends no runner; outputs are silent after the lease; owners keep their own", {
-  skip: !IS_FULL,
   timeout: 600_000,
 }, async () => {
   const { uuid, path } = await startWithOutput("outage");
@@ -233,6 +240,64 @@ test("a database that is unavailable for a minute ends no runner; outputs are si
   const own = ({ uuid: one, nodeUuid, fence }: Owned) => [one, nodeUuid, fence];
   assert.deepEqual((await listOwned()).map(own), before.map(own));
   assert.deepEqual(cluster.nodes.map(runnerPids), restarts);
+  await stopAll(nodeAt(0));
+});
+
+const street = testClip("vtest.avi");
+const lacksPeople = street === null ? MISSING_CLIP : await withoutModel("default");
+
+/** Collects notices, by when their event happened. */
+async function openReceiver() {
+  const notices: AlertNotice[] = [];
+  const server = createServer(async (request, response) => {
+    notices.push((await json(request)) as AlertNotice);
+    response.end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => server.close());
+  return { notices, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}
+
+test("alerts that are found while the database is unavailable arrive when it is back, each once", {
+  skip: lacksPeople,
+  timeout: 600_000,
+}, async (t) => {
+  const file = join(temporaryFolder(), "street.mp4");
+  const words = `-v error -stream_loop 3 -i ${street} -an -c:v libx264 -preset ultrafast -bf 0 -g 25 -pix_fmt yuv420p`;
+  await promisify(execFile)("ffmpeg", [...words.split(" "), file]);
+  const people = await startCamera({ file });
+  t.after(() => people.kill());
+  const { notices, url } = await openReceiver();
+  const { uuid } = await nodeAt(0).expect<SourceRecord>(201, "POST", "/stream", {
+    json: { alias: "street", stream_type: "rtsp", input_url: people.url },
+  });
+  const parameters = { select: "largest", interval_seconds: 0.5, lost_after_seconds: 2 };
+  const alert = await nodeAt(0).expect<{ uuid: string }>(201, "POST", "/alert", {
+    json: {
+      ...{ alias: "follow", type: "follow-track", parameters, filter: { class_names: ["person"] } },
+      output: [{ type: "webhook", config: { url } }],
+    },
+  });
+  await nodeAt(1).expect(201, "POST", `/start?source_uuid=${uuid}`, { json: { params: { every: 3 } } });
+  await until(async () => notices.length > 5);
+  await Promise.all(cluster.gates.map((gate) => gate.cut()));
+  const beganMs = Date.now();
+  await wait(60_000);
+  await Promise.all(cluster.gates.map((gate) => gate.open()));
+  const endedMs = Date.now();
+  await until(async () => notices.some(({ timestamp }) => Date.parse(timestamp) > endedMs + 2_000));
+  await nodeAt(0).expect(200, "DELETE", `/alert/${alert.uuid}`);
+  const ids = notices.map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length, "a notice arrived twice");
+  const times = notices.map(({ timestamp }) => Date.parse(timestamp));
+  const during = times.filter((ms) => ms > beganMs && ms < endedMs);
+  const gaps = times.slice(1).map((ms, i) => ms - (times[i] ?? 0));
+  t.diagnostic(
+    `${during.length} notices of 60 s without a database; at most ${Math.max(...gaps) / 1000} s between two`,
+  );
+  assert.ok(Math.min(...gaps) >= 0, "they arrive in order");
+  assert.ok(Math.max(...gaps) < 10_000 && during.length > 40);
   await stopAll(nodeAt(0));
 });
 
@@ -257,7 +322,6 @@ test("a node that is stopped cleanly hands its processes over within seconds", a
 });
 
 test("a rolling restart of all nodes behind HAProxy fails no request that is repeated", {
-  skip: !IS_FULL,
   timeout: 1_200_000,
 }, async (t) => {
   const proxy = await balance(cluster.nodes);
@@ -339,7 +403,6 @@ async function watchGaps(uuid: string, via: TestService, signal: AbortSignal): P
 }
 
 test("a drained node moves its processes one by one; each misses a few seconds", {
-  skip: !IS_FULL,
   timeout: 600_000,
 }, async (t) => {
   const { uuid: drained } = await ownRecord(nodeAt(0));
