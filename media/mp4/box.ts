@@ -30,7 +30,10 @@ export function u16(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-export function u32(...values: readonly number[]): Buffer {
+export const u32 = (...values: readonly number[]): Buffer => u32s(values);
+
+/** Of any number of values. */
+export function u32s(values: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(values.length * 4);
   values.forEach((value, i) => {
     bytes.writeUInt32BE(value, i * 4);

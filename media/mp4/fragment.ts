@@ -117,9 +117,26 @@ function writeNumbers(bytes: Buffer, begin: number, ...numbers: readonly number[
   return at;
 }
 
+/** One sample of a fragment that was read. Times are in ticks of the track, as all times here. */
+export interface RunSample {
+  readonly duration: number;
+  /** Composition offset: PTS minus DTS. */
+  readonly offset: number;
+  readonly bytes: number;
+  readonly isKey: boolean;
+}
+
+export interface RunSamples {
+  readonly trackId: number;
+  /** Decoding time of the first sample. */
+  readonly time: number;
+  /** Of the first sample, from the start of the `moof`; the others follow it. */
+  readonly position: number;
+  readonly samples: readonly RunSample[];
+}
+
 export interface FragmentRun {
   readonly trackId: number;
-  /** In ticks of the track, as all times here. */
   readonly time: number;
   readonly duration: number;
   /** When the last sample has been displayed. */
@@ -132,13 +149,15 @@ export interface FragmentRun {
 const NON_SYNC = 0x10000;
 
 /** Reads the content of a `moof` that `writeFragment` wrote. Throws a `MediaError` otherwise. */
-export function readMoof(content: Uint8Array): FragmentRun[] {
-  return readBoxes(content)
+export const readMoof = (content: Uint8Array): FragmentRun[] => readRuns(content).map(summarize);
+
+/** The same, with every sample. */
+export const readRuns = (content: Uint8Array): RunSamples[] =>
+  readBoxes(content)
     .filter(({ type }) => type === "traf")
     .map((traf) => readTraf(traf.content));
-}
 
-function readTraf(content: Buffer): FragmentRun {
+function readTraf(content: Buffer): RunSamples {
   const boxes = readBoxes(content);
   const find = (type: string, least: number): Buffer => {
     const box = boxes.find((other) => other.type === type);
@@ -147,26 +166,38 @@ function readTraf(content: Buffer): FragmentRun {
   };
   const tfdt = find("tfdt", 12);
   const time = tfdt.readUInt32BE(4) * 2 ** 32 + tfdt.readUInt32BE(8);
-  return { trackId: find("tfhd", 8).readUInt32BE(4), time, ...readTrun(find("trun", 12), time) };
+  return { trackId: find("tfhd", 8).readUInt32BE(4), time, ...readTrun(find("trun", 12)) };
 }
 
-function readTrun(content: Buffer, time: number): Omit<FragmentRun, "trackId" | "time"> {
+function readTrun(content: Buffer): Pick<RunSamples, "position" | "samples"> {
   const fields = content.readUInt32BE(0) & 0xffffff;
-  const samples = content.readUInt32BE(4);
-  const hasFlags = (fields & 0x400) !== 0;
-  const hasOffsets = (fields & 0x800) !== 0;
+  const count = content.readUInt32BE(4);
+  const hasFlags = (fields & FIELDS.flags) !== 0;
+  const hasOffsets = (fields & FIELDS.composition) !== 0;
   const entryBytes = 8 + (hasFlags ? 4 : 0) + (hasOffsets ? 4 : 0);
-  if ((fields & 0x301) !== 0x301 || content.length < 12 + samples * entryBytes)
+  const needed = FIELDS.offset | FIELDS.duration | FIELDS.size;
+  if ((fields & needed) !== needed || content.length < 12 + count * entryBytes)
     throw new MediaError("the fragment's trun box does not have the fields that Windhover writes");
+  const samples = Array.from({ length: count }, (_, i): RunSample => {
+    const at = 12 + i * entryBytes;
+    return {
+      duration: content.readUInt32BE(at),
+      bytes: content.readUInt32BE(at + 4),
+      offset: hasOffsets ? content.readUInt32BE(at + entryBytes - 4) : 0,
+      isKey: !hasFlags || (content.readUInt32BE(at + 8) & NON_SYNC) === 0,
+    };
+  });
+  return { position: content.readUInt32BE(8), samples };
+}
+
+function summarize({ trackId, time, samples }: RunSamples): FragmentRun {
   let duration = 0;
   let bytes = 0;
   let end = time;
-  for (let i = 0, at = 12; i < samples; i++, at += entryBytes) {
-    const offset = hasOffsets ? content.readUInt32BE(at + entryBytes - 4) : 0;
-    duration += content.readUInt32BE(at);
-    bytes += content.readUInt32BE(at + 4);
-    end = Math.max(end, time + duration + offset);
+  for (const sample of samples) {
+    duration += sample.duration;
+    bytes += sample.bytes;
+    end = Math.max(end, time + duration + sample.offset);
   }
-  const isKey = samples > 0 && (!hasFlags || (content.readUInt32BE(20) & NON_SYNC) === 0);
-  return { duration, end, samples, bytes, isKey };
+  return { trackId, time, duration, end, samples: samples.length, bytes, isKey: samples[0]?.isKey ?? false };
 }

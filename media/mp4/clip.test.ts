@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import type { Tracks } from "../access-unit.ts";
+import { type ClipOptions, makeClip, type Clip as Published } from "./clip.fixture.ts";
+import { type ClipFile, cutClip, type TimeRange } from "./clip.ts";
+import { countWithGstreamer, hashPictures, probePackets, toByteStream } from "./decode.fixture.ts";
+import { writeRandomAccess } from "./fragment-index.ts";
+import { type Fragment, Fragmenter } from "./fragmenter.ts";
+import { writeInitSegment } from "./init-segment.ts";
+
+const FPS = 25;
+const GOP = 25;
+/** When a frame was captured: with B-frames the first one is displayed later. */
+const timesOf = ({ units }: Published) => {
+  const firstMs = Math.min(...units.filter(({ kind }) => kind === "video").map(({ captureMs }) => captureMs));
+  return (frame: number): number => firstMs + (frame * 1000) / FPS;
+};
+
+function toFile(tracks: Tracks, fragments: readonly Fragment[], startedAtMs: number, isFinished: boolean): ClipFile {
+  const parts = [writeInitSegment(tracks)];
+  let bytes = parts[0]?.length ?? 0;
+  const placed = fragments.map((fragment) => {
+    const offset = bytes;
+    bytes += fragment.data.length;
+    parts.push(fragment.data);
+    return { ...fragment, offset };
+  });
+  if (isFinished) parts.push(writeRandomAccess(placed));
+  const whole = Buffer.concat(parts);
+  return {
+    startedAtMs,
+    bytes: whole.length,
+    read: async (from, count) => whole.subarray(from, from + count),
+  };
+}
+
+/** As recorded: files of `seconds`, each from a keyframe on; the last is not finished. */
+function record({ tracks, units }: Published, seconds: number, skipped: readonly number[] = []): ClipFile[] {
+  const files: ClipFile[] = [];
+  let fragmenter: Fragmenter | null = null;
+  let fragments: Fragment[] = [];
+  let [zeroUs, startedAtMs] = [0, 0];
+  const keep = (fragment: Fragment | null | undefined): void => void (fragment != null && fragments.push(fragment));
+  const close = (isFinished: boolean): void => {
+    if (fragmenter !== null) files.push(toFile(tracks, fragments, startedAtMs, isFinished));
+    fragments = [];
+  };
+  for (const unit of units) {
+    if (unit.kind === "video" && unit.isKey && (fragmenter === null || unit.dtsUs - zeroUs >= seconds * 1e6 - 1)) {
+      keep(fragmenter?.finish(unit));
+      close(true);
+      fragmenter = new Fragmenter(tracks, { zeroUs: unit.dtsUs });
+      zeroUs = unit.dtsUs;
+      startedAtMs = unit.captureMs - (unit.ptsUs - unit.dtsUs) / 1000;
+    }
+    fragmenter?.add(unit);
+    if ((fragmenter?.readyUs ?? 0) >= 400_000) keep(fragmenter?.cut());
+  }
+  keep(fragmenter?.drain());
+  close(false);
+  return files.filter((_, i) => !skipped.includes(i));
+}
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-cut-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** `path`: the clip as a file. */
+async function cut(files: readonly ClipFile[], range: TimeRange) {
+  const clip = (await cutClip(files, range)) ?? assert.fail("nothing was found");
+  const pieces = await Promise.all(clip.pieces.map(({ file, at, bytes }) => file.read(at, bytes)));
+  const whole = Buffer.concat([clip.head, ...pieces]);
+  assert.equal(whole.length, clip.bytes);
+  const path = join(folder, "clip.mp4");
+  writeFileSync(path, whole);
+  return { ...clip, path };
+}
+
+const KINDS: readonly (readonly [string, ClipOptions])[] = [
+  ["pictures in order", {}],
+  ["two B-frames", { bFrames: 2 }],
+  ["four B-frames and sound", { bFrames: 4, hasAudio: true }],
+  ["sound", { hasAudio: true }],
+];
+
+for (const [name, options] of KINDS)
+  describe(`a clip of ${name}`, () => {
+    const published = makeClip({ seconds: 8, fps: FPS, gop: GOP, ...options });
+    const files = record(published, 3);
+    const at = timesOf(published);
+    const all = hashPictures(toByteStream(published.units));
+
+    for (const [first, end] of [
+      [0, 10],
+      [3, 27],
+      [26, 49],
+      [49, 51],
+      [62, 160],
+      [74, 76],
+      [75, 101],
+      [190, 200],
+    ] as const)
+      test(`shows the frames from ${first} to ${end - 1}, and no other`, async () => {
+        const { path, gaps, fromMs, toMs } = await cut(files, { fromMs: at(first), toMs: at(end) });
+        assert.deepEqual(hashPictures(path), all.slice(first, end));
+        assert.equal(countWithGstreamer(path, 320, 180), end - first);
+        assert.deepEqual(gaps, []);
+        assert.ok(Math.abs(fromMs - at(first)) < 1 && Math.abs(toMs - at(end)) < 1, `${fromMs} to ${toMs}`);
+      });
+
+    test("shows a single frame", async () => {
+      for (const frame of [0, 25, 60]) {
+        const { path } = await cut(files, { fromMs: at(frame), toMs: at(frame + 1) });
+        assert.deepEqual(hashPictures(path), all.slice(frame, frame + 1));
+      }
+    });
+
+    test("times between two frames: the first is the one on display", async () => {
+      const { path, fromMs } = await cut(files, { fromMs: at(30) + 15, toMs: at(40) + 15 });
+      assert.deepEqual(hashPictures(path), all.slice(30, 41));
+      assert.ok(Math.abs(fromMs - at(30)) < 1);
+    });
+  });
+
+test("sound begins and ends with the pictures", async () => {
+  const published = makeClip({ seconds: 8, fps: FPS, gop: GOP, hasAudio: true });
+  const at = timesOf(published);
+  const { path } = await cut(record(published, 3), { fromMs: at(60), toMs: at(160) });
+  const packets = probePackets(path).filter(({ codec_type }) => codec_type === "audio");
+  const times = packets.map(({ pts_time }) => Number(pts_time));
+  const shown = times.filter((time) => time >= 0);
+  assert.ok(Math.abs(Math.min(...shown)) < 0.03, `${Math.min(...shown)}`);
+  assert.ok(Math.abs(Math.max(...shown) + 1024 / 48_000 - 4) < 0.05, `${Math.max(...shown)}`);
+});
+
+test("a file that is missing is a gap, during which the last frame stays", async () => {
+  const published = makeClip({ seconds: 9, fps: FPS, gop: GOP });
+  const files = record(published, 3, [1]);
+  const at = timesOf(published);
+  const { path, gaps, fromMs, toMs } = await cut(files, { fromMs: at(50), toMs: at(200) });
+  const all = hashPictures(toByteStream(published.units));
+  assert.deepEqual(hashPictures(path), [...all.slice(50, 75), ...all.slice(150, 200)]);
+  const times = probePackets(path).map(({ pts_time }) => Number(pts_time));
+  assert.ok(times.some((time) => Math.abs(time - 4) < 0.01) && !times.some((time) => time > 1.01 && time < 3.99));
+  assert.deepEqual(
+    gaps.map((gap) => [Math.round(gap.fromMs), Math.round(gap.toMs)]),
+    [[at(75), at(150)]],
+  );
+  assert.ok(Math.abs(fromMs - at(50)) < 1 && Math.abs(toMs - at(200)) < 1);
+});
+
+test("what is missing at the ends is a gap; a range without any frame gives nothing", async () => {
+  const published = makeClip({ seconds: 3, fps: FPS, gop: GOP });
+  const files = record(published, 3);
+  const at = timesOf(published);
+  const { gaps, fromMs, toMs } = await cut(files, { fromMs: at(-50), toMs: at(100) });
+  assert.deepEqual(
+    gaps.map((gap) => [Math.round(gap.fromMs), Math.round(gap.toMs)]),
+    [
+      [at(-50), at(0)],
+      [at(75), at(100)],
+    ],
+  );
+  assert.deepEqual([Math.round(fromMs), Math.round(toMs)], [at(0), at(75)]);
+  assert.equal(await cutClip(files, { fromMs: at(-50), toMs: at(-1) }), null);
+  assert.equal(await cutClip(files, { fromMs: at(200), toMs: at(210) }), null);
+  assert.equal(await cutClip([], { fromMs: at(0), toMs: at(10) }), null);
+});
+
+test("reads only headers and indexes of a long file", async () => {
+  const published = makeClip({ seconds: 30, fps: FPS, gop: GOP });
+  const [file] = record(published, 30);
+  const at = timesOf(published);
+  assert.ok(file !== undefined);
+  let bytes = 0;
+  const counted: ClipFile = {
+    ...file,
+    async read(from, count) {
+      const view = await file.read(from, count);
+      bytes += view.length;
+      return view;
+    },
+  };
+  await cut([counted], { fromMs: at(600), toMs: at(650) });
+  assert.ok(bytes < file.bytes / 2, `${bytes} of ${file.bytes}`);
+});

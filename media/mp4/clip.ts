@@ -1,0 +1,377 @@
+/**
+ * Cuts a clip out of recorded files without decoding: an MP4 of known length whose index comes first, so that it is played
+ * while it is received. It contains everything from the keyframe before the first frame; an edit list makes players start
+ * exactly with that frame and end with the last one. The frames before it last a moment each, so that players that ignore
+ * edit lists do not show them either. A second of the clip is a second of real time: before a gap of the recording, the last
+ * frame stays.
+ */
+import { MediaError } from "../access-unit.ts";
+import { findBox, readBoxHeader, u32, u64, writeBox } from "./box.ts";
+import { type RunSamples, readRuns } from "./fragment.ts";
+import { findRandomAccess } from "./fragment-index.ts";
+import { AUDIO_ID, VIDEO_ID, VIDEO_SCALE } from "./init-segment.ts";
+import { type Chunk, type MovieTrack, readTracks, type SampleTable, writeMovie } from "./movie.ts";
+
+/** One file of a recording. */
+export interface ClipFile {
+  /** Unix time at time 0 of the file. */
+  readonly startedAtMs: number;
+  /** As far as it may be read. */
+  readonly bytes: number;
+  /** Resolves with fewer bytes at the end of the file. */
+  read(at: number, bytes: number): Promise<Buffer>;
+}
+
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface ClipPiece {
+  readonly file: ClipFile;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface Clip extends TimeRange {
+  /** What comes before the pieces. */
+  readonly head: Buffer;
+  readonly pieces: readonly ClipPiece[];
+  /** Of head and pieces. */
+  readonly bytes: number;
+  /** Parts of the requested range without video. */
+  readonly gaps: readonly TimeRange[];
+}
+
+interface Fragment {
+  /** Of its `moof`. */
+  readonly offset: number;
+  readonly runs: readonly RunSamples[];
+}
+
+/** A `moof` of a second of video and its neighbour's header. Longer ones are read again. */
+const WINDOW_BYTES = 4096;
+/** `ftyp`, `moov` and label of a file. */
+const HEAD_BYTES = 8192;
+/** A damaged file could state any length. */
+const MAX_HEADER_BYTES = 4 * 2 ** 20;
+/** Of a finished file of a day: an index entry has 19 bytes, a keyframe comes once per second or so. */
+const MAX_INDEX_BYTES = 16 * 2 ** 20;
+/** Frames further apart than this are a gap. */
+const GAP_TICKS = 2 * VIDEO_SCALE;
+const MDAT_HEADER_BYTES = 16;
+/** ffmpeg takes a step of more than 1000 times the usual one for a fault. */
+const MOST_FASTER = 500;
+
+/** `files`: in the order of their start. Null: none of them has a frame in this range. */
+export async function cutClip(files: readonly ClipFile[], range: TimeRange): Promise<Clip | null> {
+  const cutter = new ClipCutter(range);
+  for (const file of files) await cutter.add(file);
+  return cutter.finish();
+}
+
+class ClipCutter {
+  readonly #range: TimeRange;
+  readonly #pieces: ClipPiece[] = [];
+  #mediaBytes = 0;
+  #moov: Buffer | null = null;
+  /** Unix time at time 0 of the clip: of its first sample. */
+  #zeroMs = 0;
+  #video: GrowingTable | null = null;
+  #audio: GrowingTable | null = null;
+
+  constructor(range: TimeRange) {
+    this.#range = range;
+  }
+
+  async add(file: ClipFile): Promise<void> {
+    const { fromMs, toMs } = this.#range;
+    const moov = findBox(await readHead(file), "moov");
+    if (moov === null) return;
+    const tracks = readTracks(moov);
+    const [video, audio] = [VIDEO_ID, AUDIO_ID].map((id) => tracks.find((track) => track.id === id));
+    if (video === undefined) return;
+    const endTicks = (toMs - file.startedAtMs) * (VIDEO_SCALE / 1000);
+    const begin = this.#video === null ? await findKey(file, (fromMs - file.startedAtMs) * (VIDEO_SCALE / 1000)) : 0;
+    for await (const { offset, runs } of walk(file, begin)) {
+      const pictures = runs.find(({ trackId }) => trackId === VIDEO_ID);
+      const sounds = runs.find(({ trackId }) => trackId === AUDIO_ID);
+      if (this.#video === null && (pictures === undefined || pictures.samples[0]?.isKey !== true)) continue;
+      if (pictures !== undefined && pictures.time >= endTicks) return;
+      if (this.#video === null) {
+        this.#moov = moov;
+        this.#zeroMs = file.startedAtMs + ((pictures?.time ?? 0) * 1000) / VIDEO_SCALE;
+        this.#video = new GrowingTable(video);
+        if (audio !== undefined) this.#audio = new GrowingTable(audio);
+      }
+      if (pictures !== undefined) this.#take(this.#video, video, file, offset, pictures);
+      if (sounds !== undefined && audio !== undefined && this.#audio?.track.scale === audio.scale)
+        this.#take(this.#audio, audio, file, offset, sounds);
+    }
+  }
+
+  /** The samples that are decoded before the end of the range. */
+  #take(table: GrowingTable, track: MovieTrack, file: ClipFile, offset: number, run: RunSamples): void {
+    const { scale } = track;
+    const shift = ((file.startedAtMs - this.#zeroMs) * scale) / 1000;
+    const end = ((this.#range.toMs - this.#zeroMs) * scale) / 1000;
+    let at = offset + run.position;
+    let time = run.time;
+    let [taken, bytes] = [0, 0];
+    for (const sample of run.samples) {
+      const onClip = Math.round(time + shift);
+      time += sample.duration;
+      if (onClip >= end) break;
+      if (onClip < 0)
+        at += sample.bytes; // audio before the keyframe
+      else {
+        table.add(onClip, sample);
+        taken += 1;
+        bytes += sample.bytes;
+      }
+    }
+    if (taken === 0) return;
+    table.addChunk({ position: this.#mediaBytes, samples: taken }, track.entry);
+    this.#mediaBytes += bytes;
+    const last = this.#pieces.at(-1);
+    if (last !== undefined && last.file === file && last.at + last.bytes === at)
+      this.#pieces[this.#pieces.length - 1] = { ...last, bytes: last.bytes + bytes };
+    else this.#pieces.push({ file, at, bytes });
+  }
+
+  finish(): Clip | null {
+    const { fromMs, toMs } = this.#range;
+    const [moov, video] = [this.#moov, this.#video];
+    if (moov === null || video === null) return null;
+    const toTicks = (ms: number): number => (ms - this.#zeroMs) * (VIDEO_SCALE / 1000);
+    const toMsOf = (ticks: number): number => this.#zeroMs + (ticks * 1000) / VIDEO_SCALE;
+    const shown = findShown(video, toTicks(fromMs), toTicks(toMs));
+    if (shown === null) return null;
+    const { start, end } = shown;
+    const hidden = video.hideBefore(start);
+    const length = end - start;
+    // GStreamer 1.22 ends a track after a keyframe when the next frame is later in the track than the track is long.
+    const isKeyNext = video.keys.at(-2) === true && video.displayedBy(hidden + length);
+    const tables = [video.toTable(hidden, hidden + length + (isKeyNext ? hidden : 0))];
+    const audio = this.#audio;
+    if (audio !== null) {
+      const [from = 0, to = 0] = [start, end].map((time) => Math.round((time * audio.track.scale) / VIDEO_SCALE));
+      audio.keepBetween(from, to);
+      if (audio.times.length > 0) tables.push(audio.toTable(from, to));
+    }
+    const type = writeBox("ftyp", Buffer.from("isom", "latin1"), u32(0x200), Buffer.from("isomiso2avc1mp41", "latin1"));
+    const before = type.length + writeMovie(moov, tables, 0).length + MDAT_HEADER_BYTES;
+    const mdat = Buffer.concat([u32(1), Buffer.from("mdat", "latin1"), u64(MDAT_HEADER_BYTES + this.#mediaBytes)]);
+    const head = Buffer.concat([type, writeMovie(moov, tables, before), mdat]);
+    const missing = shown.gaps.map(([from, to]) => ({ fromMs: toMsOf(from), toMs: toMsOf(to) }));
+    return {
+      ...{ head, pieces: this.#pieces, bytes: head.length + this.#mediaBytes },
+      ...{ fromMs: toMsOf(start), toMs: toMsOf(end), gaps: missing },
+    };
+  }
+}
+
+/** The samples of one track while files are added. */
+class GrowingTable {
+  readonly track: MovieTrack;
+  times: number[] = [];
+  offsets: number[] = [];
+  readonly durations: number[] = [];
+  readonly #sizes: number[] = [];
+  readonly keys: boolean[] = [];
+  readonly #chunks: Chunk[] = [];
+  readonly #entries: Buffer[] = [];
+
+  constructor(track: MovieTrack) {
+    this.track = track;
+  }
+
+  /** All samples are displayed before `end`. */
+  displayedBy(end: number): boolean {
+    return this.times.every((time, i) => time + (this.offsets[i] ?? 0) < end);
+  }
+
+  add(time: number, { duration, offset, bytes, isKey }: RunSamples["samples"][number]): void {
+    // The first of a file can be a rounding error before the end of the file before.
+    this.times.push(Math.max(time, (this.times.at(-1) ?? -1) + 1));
+    this.offsets.push(offset);
+    this.durations.push(duration);
+    this.#sizes.push(bytes);
+    this.keys.push(isKey);
+  }
+
+  addChunk(chunk: Omit<Chunk, "entry">, entry: Buffer): void {
+    let index = this.#entries.findIndex((known) => known.equals(entry));
+    if (index === -1) index = this.#entries.push(entry) - 1;
+    this.#chunks.push({ ...chunk, entry: index });
+  }
+
+  /**
+   * Frames that are displayed before `start` last a moment each, and others are decoded as late as possible. Returns the new
+   * time of `start`, which is small.
+   */
+  hideBefore(start: number): number {
+    const displayed = this.times.map((time, i) => time + (this.offsets[i] ?? 0));
+    const hidden = displayed.flatMap((time, i) => (time < start ? [i] : []));
+    const inOrder = hidden.toSorted((a, b) => (displayed[a] ?? 0) - (displayed[b] ?? 0));
+    // Parsers of H.264 replace durations by that of the frame rate, which must end before the first frame, too.
+    const longest = Math.max(...(hidden.length > 0 ? hidden : [0]).map((i) => this.durations[i] ?? 0));
+    const moment = Math.max(1, Math.ceil(longest / MOST_FASTER));
+    // They are decoded one after the other, and displayed when all before them are.
+    const delay = Math.max(0, ...inOrder.map((decoded, at) => decoded - at));
+    const newStart = hidden.length === 0 ? 0 : (hidden.length + delay) * moment + longest;
+    const shownAt = displayed.map((time) => newStart + time - start);
+    for (const [at, i] of inOrder.entries()) shownAt[i] = (delay + at) * moment;
+    let last = -moment;
+    this.times = this.times.map((time) => {
+      last = Math.max(last + moment, newStart + time - start);
+      return last;
+    });
+    this.offsets = this.times.map((time, i) => Math.max(0, (shownAt[i] ?? 0) - time));
+    return newStart;
+  }
+
+  /**
+   * For audio, whose samples do not depend on others. The last one is left out if it is later in the track than the track is
+   * long, as the first one begins before `start`: GStreamer 1.22 would end all tracks there.
+   */
+  keepBetween(start: number, end: number): void {
+    const kept = this.times.findIndex((time, i) => time + (this.durations[i] ?? 0) > start);
+    const dropped = kept === -1 ? this.times.length : kept;
+    for (const values of [this.times, this.offsets, this.durations, this.keys]) values.splice(0, dropped);
+    this.#dropChunks(this.#sizes.splice(0, dropped));
+    const [first = 0] = this.times;
+    while ((this.times.at(-1) ?? first) - first >= Math.max(1, end - start)) {
+      for (const values of [this.times, this.offsets, this.durations, this.keys, this.#sizes]) values.pop();
+      const last = this.#chunks.pop();
+      if (last !== undefined && last.samples > 1) this.#chunks.push({ ...last, samples: last.samples - 1 });
+    }
+  }
+
+  /** `bytes`: of each sample. */
+  #dropChunks(bytes: readonly number[]): void {
+    let left = bytes;
+    while (left.length > 0) {
+      const chunk = this.#chunks.shift();
+      if (chunk === undefined) return;
+      const skipped = left.slice(0, chunk.samples);
+      left = left.slice(chunk.samples);
+      const samples = chunk.samples - skipped.length;
+      const position = skipped.reduce((sum, size) => sum + size, chunk.position);
+      if (samples > 0) this.#chunks.unshift({ ...chunk, position, samples });
+    }
+  }
+
+  toTable(start: number, end: number): SampleTable {
+    const { track, times, offsets } = this;
+    return {
+      ...{ track, times, offsets, start, end, entries: this.#entries, sizes: this.#sizes, keys: this.keys },
+      ...{ chunks: this.#chunks, lastDuration: this.durations.at(-1) ?? 0 },
+    };
+  }
+}
+
+interface Shown {
+  /** When the first frame is displayed and the last one ends. */
+  readonly start: number;
+  readonly end: number;
+  readonly gaps: readonly (readonly [number, number])[];
+}
+
+/** The frames that are displayed between `from` and `to`: the first is on display at `from`. Null: there are none. */
+function findShown({ times, offsets, durations }: GrowingTable, from: number, to: number): Shown | null {
+  const frames = times
+    .map((time, i) => ({ pts: time + (offsets[i] ?? 0), duration: durations[i] ?? 0 }))
+    .sort((a, b) => a.pts - b.pts);
+  const isOn = (frame: (typeof frames)[number]) =>
+    frame.pts <= from && frame.pts + Math.max(frame.duration, GAP_TICKS) > from;
+  const first = frames.findLastIndex(isOn);
+  const begin = first >= 0 ? first : frames.findIndex(({ pts }) => pts > from);
+  const last = frames.findLastIndex(({ pts }) => pts < to);
+  const [one, other] = [frames[begin], frames[last]];
+  if (one === undefined || other === undefined || last < begin) return null;
+  const next = frames[last + 1]?.pts ?? Number.POSITIVE_INFINITY;
+  const end = Math.min(next, other.pts + other.duration);
+  const gaps: [number, number][] = [];
+  if (one.pts > from) gaps.push([from, one.pts]);
+  for (let i = begin; i < last; i += 1) {
+    const [frame, after] = [frames[i], frames[i + 1]];
+    if (frame !== undefined && after !== undefined && after.pts - frame.pts > GAP_TICKS)
+      gaps.push([frame.pts + Math.min(frame.duration, GAP_TICKS), after.pts]);
+  }
+  if (end < to) gaps.push([end, to]);
+  return { start: one.pts, end, gaps };
+}
+
+async function readHead(file: ClipFile): Promise<Buffer> {
+  let view = await file.read(0, HEAD_BYTES);
+  let at = 0;
+  for (;;) {
+    const header = readBoxHeader(view.subarray(at, at + 16));
+    if (header === null || header.bytes > MAX_HEADER_BYTES) throw new MediaError("the recording has no valid header");
+    if (at + header.bytes > view.length) view = await file.read(0, at + header.bytes);
+    if (at + header.bytes > view.length) throw new MediaError("the recording has no valid header");
+    at += header.bytes;
+    if (header.type === "moov") return view.subarray(0, at);
+  }
+}
+
+/** Whole fragments from this position on, which is one of a box. Does not read the media data. */
+async function* walk(file: ClipFile, begin: number): AsyncGenerator<Fragment> {
+  let at = begin;
+  while (at < file.bytes) {
+    let view = await file.read(at, WINDOW_BYTES);
+    const header = readBoxHeader(view.subarray(0, 16));
+    if (header === null || header.type === "mfra") return;
+    if (header.type === "moof") {
+      if (header.bytes > MAX_HEADER_BYTES) return;
+      if (header.bytes + 16 > view.length) view = await file.read(at, header.bytes + 16);
+      const media = readBoxHeader(view.subarray(header.bytes, header.bytes + 16));
+      if (media === null || media.type !== "mdat" || at + header.bytes + media.bytes > file.bytes) return;
+      yield { offset: at, runs: readRuns(view.subarray(header.headerBytes, header.bytes)) };
+      at += header.bytes + media.bytes;
+    } else at += header.bytes;
+  }
+}
+
+/** Position of the last fragment that starts with a keyframe displayed at `ticks` or before; else of the first. */
+async function findKey(file: ClipFile, ticks: number): Promise<number> {
+  const known = await readKeys(file);
+  if (known !== null) {
+    for (const { offset } of known.filter(({ time }) => time <= ticks).reverse())
+      for await (const { runs } of walk(file, offset)) {
+        if (isKeyBy(runs, ticks)) return offset;
+        break;
+      }
+    return known[0]?.offset ?? 0;
+  }
+  let found = 0;
+  for await (const { offset, runs } of walk(file, 0)) {
+    if (isKeyBy(runs, ticks)) found = offset;
+    else if ((runs.find(({ trackId }) => trackId === VIDEO_ID)?.time ?? 0) > ticks) break;
+  }
+  return found;
+}
+
+function isKeyBy(runs: readonly RunSamples[], ticks: number): boolean {
+  const { time, samples: [first] = [] } = runs.find(({ trackId }) => trackId === VIDEO_ID) ?? { time: 0 };
+  return first?.isKey === true && time + first.offset <= ticks;
+}
+
+/** Of the index at the end of a finished file (`writeRandomAccess`); null: there is none. */
+async function readKeys(file: ClipFile): Promise<{ readonly time: number; readonly offset: number }[] | null> {
+  const tail = await file.read(Math.max(0, file.bytes - 16), 16);
+  const at = findRandomAccess(tail, file.bytes);
+  if (at === null || file.bytes - at > MAX_INDEX_BYTES) return null;
+  const tfra = findBox(await file.read(at, file.bytes - at), "mfra", "tfra");
+  if (tfra === null || tfra.length < 16) return null;
+  const count = Math.min(tfra.readUInt32BE(12), Math.floor((tfra.length - 16) / ENTRY_BYTES));
+  const readU64 = (position: number) => tfra.readUInt32BE(position) * 2 ** 32 + tfra.readUInt32BE(position + 4);
+  return Array.from({ length: count }, (_, i) => {
+    const position = 16 + i * ENTRY_BYTES;
+    return { time: readU64(position), offset: readU64(position + 8) };
+  });
+}
+
+/** Time, position, and three bytes. */
+const ENTRY_BYTES = 19;
