@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -12,15 +13,18 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { ForkedHub } from "../../hub/hub.fixture.ts";
+import { makeFilm } from "../../native/film.fixture.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { TestS3 } from "../../server/files/s3-server.fixture.ts";
+import { S3Store } from "../../server/files/s3-store.ts";
 import { connectClient } from "../../server/store/client.ts";
 import { DATABASE_LIMITS, silentLog } from "../../server/store/database.fixture.ts";
 import { readDatabaseUrl } from "../../server/store/database.ts";
 import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
 import { Detections } from "../api/process-client.fixture.ts";
-import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
+import { MASTER_KEY, type TestService, uploadVideo } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { balance, compareAnswers, ownRecord, read, TestCluster, until } from "../cluster/cluster.fixture.ts";
@@ -442,4 +446,55 @@ test("a drained node moves its processes one by one; each misses a few seconds",
   assert.ok(worst > 0 && worst <= 3_000, `${worst} ms without a detection`);
   await nodeAt(2).expect(200, "DELETE", `/nodes/${drained}/drain`);
   await stopAll(nodeAt(1));
+});
+
+const cachedOn = ({ folder }: TestService): readonly string[] => readdirSync(join(folder.path, "data/videos/cache"));
+
+test("a video that was uploaded on one node is resumed by another where it was, and deleted everywhere", {
+  timeout: 600_000,
+}, async () => {
+  const s3 = await TestS3.start();
+  const bucket = S3Store.open(s3.settings);
+  const files = await TestCluster.start(NODES, { ...s3.env, WINDHOVER_CLUSTER_PROCESSES: "1" });
+  const shared = connectClient(readDatabaseUrl(files.databaseUrl), DATABASE_LIMITS, silentLog, testKeyring);
+  try {
+    const film = join(temporaryFolder(), "film.mp4");
+    await makeFilm(film, 3000, false);
+    const [a = assert.fail()] = files.nodes;
+    const { uuid: sourceUuid } = await uploadVideo(a, film);
+    const target = `/start?source_uuid=${sourceUuid}&graph=preview`;
+    const { process_uuid: uuid } = await a.expect<StartedProcess>(201, "POST", target);
+    const read = async () => {
+      const [row] = await shared<{ node: string; seconds: number; state: string }[]>`
+        select node_uuid as node, position_ns / 1e9::float8 as seconds, state from processes where uuid = ${uuid}`;
+      return row ?? assert.fail();
+    };
+    await until(async () => (await read()).seconds > 10);
+    const before = await read();
+    const uuids = await Promise.all(files.nodes.map(async (node) => (await ownRecord(node)).uuid));
+    const owner = files.nodes[uuids.indexOf(before.node)] ?? assert.fail();
+    // Both: the node that received the file, and the one that plays it.
+    const killed = [...new Set([a, owner])];
+    for (const node of killed) node.serving.child.kill("SIGKILL");
+    const rest = files.nodes.filter((node) => !killed.includes(node));
+    await until(async () => (await read()).node !== before.node);
+    await until(async () => (await read()).seconds > before.seconds + 1);
+    const resumed = await read();
+    assert.ok(resumed.seconds < before.seconds + 30, `${before.seconds} s, then ${resumed.seconds} s`);
+    const via = rest[0] ?? assert.fail();
+    await via.expect(200, "DELETE", `/process/${uuid}`);
+    await via.expect(200, "DELETE", `/source/${sourceUuid}`);
+    const left: string[] = [];
+    await until(async () => {
+      left.length = 0;
+      for await (const { key } of bucket.list("videos/")) left.push(key);
+      for (const node of rest) left.push(...cachedOn(node));
+      return left.length === 0;
+    });
+  } finally {
+    await shared.end({ timeout: 0 });
+    await files.close();
+    bucket.close();
+    await s3.close();
+  }
 });
