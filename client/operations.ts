@@ -1440,6 +1440,11 @@ export class Operations {
     );
   }
 
+  /** Download a clip of a recorded stream: MP4. Cut out of the recordings of a media-server source without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. One second of the clip is one second of real time: where the recording has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. */
+  downloadClip(input: { source_uuid: string; from: string; to: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/clip", query: ["from", "to"] }, input, call);
+  }
+
   /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. */
   startProcess(
     input: { source_uuid: string; graph?: string; body?: StartProcess },

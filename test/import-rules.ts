@@ -30,6 +30,11 @@ const SERVER_ROWS: readonly Row[] = [
   ...SERVER_FOLDERS.flatMap((folders, layer) =>
     folders.map((part) => ({ part, may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(layer).flat()] })),
   ),
+  // Reads the files that the hub has recorded.
+  {
+    part: "server/media/recordings",
+    may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(1).flat(), "media"],
+  },
   { part: "server/*.ts", may: [...SERVER_BASE, ...(SERVER_FOLDERS.at(-1) ?? [])] },
 ];
 
@@ -57,7 +62,7 @@ export const TABLE: readonly Row[] = [
   { part: "clips", may: ["models"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "ipc"] },
-  // Wire formats that the hub and the element `publish` share. Pure functions.
+  // Wire and file formats that the hub, the element `publish` and the server share. Pure functions.
   { part: "media", may: [] },
   // Image analysis without a model: camera motion. Its loops over pixels are kernels of the addon.
   { part: "vision", may: ["schemas", "native"] },

@@ -27,16 +27,16 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-export interface ClipPiece {
-  readonly file: ClipFile;
+export interface ClipPiece<F extends ClipFile> {
+  readonly file: F;
   readonly at: number;
   readonly bytes: number;
 }
 
-export interface Clip extends TimeRange {
+export interface Clip<F extends ClipFile = ClipFile> extends TimeRange {
   /** What comes before the pieces. */
   readonly head: Buffer;
-  readonly pieces: readonly ClipPiece[];
+  readonly pieces: readonly ClipPiece<F>[];
   /** Of head and pieces. */
   readonly bytes: number;
   /** Parts of the requested range without video. */
@@ -64,15 +64,15 @@ const MDAT_HEADER_BYTES = 16;
 const MOST_FASTER = 500;
 
 /** `files`: in the order of their start. Null: none of them has a frame in this range. */
-export async function cutClip(files: readonly ClipFile[], range: TimeRange): Promise<Clip | null> {
-  const cutter = new ClipCutter(range);
+export async function cutClip<F extends ClipFile>(files: readonly F[], range: TimeRange): Promise<Clip<F> | null> {
+  const cutter = new ClipCutter<F>(range);
   for (const file of files) await cutter.add(file);
   return cutter.finish();
 }
 
-class ClipCutter {
+class ClipCutter<F extends ClipFile> {
   readonly #range: TimeRange;
-  readonly #pieces: ClipPiece[] = [];
+  readonly #pieces: ClipPiece<F>[] = [];
   #mediaBytes = 0;
   #moov: Buffer | null = null;
   /** Unix time at time 0 of the clip: of its first sample. */
@@ -84,7 +84,7 @@ class ClipCutter {
     this.#range = range;
   }
 
-  async add(file: ClipFile): Promise<void> {
+  async add(file: F): Promise<void> {
     const { fromMs, toMs } = this.#range;
     const moov = findBox(await readHead(file), "moov");
     if (moov === null) return;
@@ -111,7 +111,7 @@ class ClipCutter {
   }
 
   /** The samples that are decoded before the end of the range. */
-  #take(table: GrowingTable, track: MovieTrack, file: ClipFile, offset: number, run: RunSamples): void {
+  #take(table: GrowingTable, track: MovieTrack, file: F, offset: number, run: RunSamples): void {
     const { scale } = track;
     const shift = ((file.startedAtMs - this.#zeroMs) * scale) / 1000;
     const end = ((this.#range.toMs - this.#zeroMs) * scale) / 1000;
@@ -139,7 +139,7 @@ class ClipCutter {
     else this.#pieces.push({ file, at, bytes });
   }
 
-  finish(): Clip | null {
+  finish(): Clip<F> | null {
     const { fromMs, toMs } = this.#range;
     const [moov, video] = [this.#moov, this.#video];
     if (moov === null || video === null) return null;

@@ -191,7 +191,7 @@ const RecordingRecord = Type.Object(
   { title: "Recording" },
 );
 
-const moment = (description: string) =>
+export const moment = (description: string) =>
   Type.String({
     pattern:
       "^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?$",

@@ -16,7 +16,7 @@ import { type Answer, type AnyEndpoint, defineEndpoints, deleted, listing } from
 import type { ForwardedCall, Forwarder } from "./forward.ts";
 import { FILE_ANSWERS, sendFile } from "./send-file.ts";
 
-interface RecordingDeps {
+export interface RecordingDeps {
   readonly recordings: Pick<Recordings, "list" | "find" | "remove">;
   readonly signer: Signer;
   /** A client that reads nothing for this long is disconnected. */
@@ -87,7 +87,7 @@ export function recordingEndpoints({ recordings, signer, stallMs, forwarder }: R
 }
 
 /** The node that has the files answers, if it can be reached. */
-async function orElsewhere(
+export async function orElsewhere(
   call: ForwardedCall,
   forwarder: RecordingDeps["forwarder"],
   answer: () => Promise<Answer>,

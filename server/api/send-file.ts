@@ -1,10 +1,9 @@
 /** Files and generated text as streamed answers, at the speed of the client; byte ranges (RFC 9110, section 14). */
-import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
-import type { ByteRange, Pieces } from "../files/file-store.ts";
+import { type ByteRange, type Pieces, readFile } from "../files/file-store.ts";
 import { problemResponse } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { streamBody } from "../streams/body.ts";
@@ -23,8 +22,6 @@ interface SentFile {
   /** File name for the download. */
   readonly name: string;
 }
-
-const PIECE_BYTES = 262_144;
 
 /** Answers of endpoints that send files, for the OpenAPI document. */
 export const FILE_ANSWERS = (type: string): Readonly<Record<number, AnswerShape>> => ({
@@ -54,7 +51,7 @@ export async function sendFile(
   headers["Content-Length"] = String(last - first + 1);
   if (range !== null) headers["Content-Range"] = `bytes ${first}-${last}/${bytes}`;
   if (call.raw.method === "HEAD" || bytes === 0) return new Response(null, { status, headers });
-  const pieces = (await file.read?.({ first, last })) ?? readPieces(await open(file.path, "r"), { first, last });
+  const pieces = (await file.read?.({ first, last })) ?? (await readFile(file.path, { first, last }));
   return new Response(sendPieces(pieces, { raw: call.raw, stallMs }), { status, headers });
 }
 
@@ -70,21 +67,6 @@ function headersOf({ etag, name }: SentFile): Record<string, string> {
 /** RFC 8187. */
 const encodeName = (name: string): string =>
   encodeURIComponent(name).replaceAll(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
-
-async function* readPieces(handle: FileHandle, { first, last }: ByteRange): Pieces {
-  try {
-    for (let at = first; at <= last; ) {
-      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last - at + 1));
-      const { bytesRead } = await handle.read(piece, 0, piece.length, at);
-      // Less than `Content-Length`: the client must not take it for the whole file.
-      if (bytesRead === 0) throw new Error("the file was truncated while it was sent");
-      at += bytesRead;
-      yield piece.subarray(0, bytesRead);
-    }
-  } finally {
-    await handle.close();
-  }
-}
 
 function rejectRange(bytes: number, requestId: string): Response {
   const detail = `The file has ${bytes} bytes; request a range within them.`;

@@ -1,7 +1,7 @@
 /** Where files are: a folder of this machine, or a bucket that all nodes share. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { copyFile, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 export interface ByteRange {
@@ -46,6 +46,28 @@ export class FileMissing extends Error {
 
   constructor(key: string, cause?: unknown, message = `there is no file ${key} in the storage`) {
     super(message, { cause });
+  }
+}
+
+const PIECE_BYTES = 262_144;
+
+/** A part of a local file. Rejects with the system error if it cannot be opened. */
+export async function readFile(path: string, range: ByteRange): Promise<Pieces> {
+  return readPieces(await open(path, "r"), range);
+}
+
+async function* readPieces(handle: FileHandle, { first, last }: ByteRange): Pieces {
+  try {
+    for (let at = first; at <= last; ) {
+      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last - at + 1));
+      const { bytesRead } = await handle.read(piece, 0, piece.length, at);
+      // Less than `Content-Length`: the client must not take it for the whole file.
+      if (bytesRead === 0) throw new Error("the file was truncated while it was sent");
+      at += bytesRead;
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
   }
 }
 

@@ -58,6 +58,9 @@ export async function listRecordings(
 }
 
 export interface FoundSegment {
+  /** Of the recording. */
+  readonly uuid: string;
+  readonly index: number;
   readonly userUuid: string;
   readonly alias: string;
   readonly nodeUuid: string;
@@ -67,16 +70,40 @@ export interface FoundSegment {
   readonly storedKey: string | null;
 }
 
+const foundSegments = (sql: Queries) => sql`
+  select recordings.uuid, segments.index, recordings.user_uuid, alias, recordings.node_uuid, segments.started_at,
+    segments.size_bytes,
+    (select key from files
+     where kind = 'recording' and owner_uuid = recordings.uuid and files.index = segments.index
+       and stored_at is not null and removed_at is null) as stored_key
+  from recordings join recording_segments as segments on segments.recording_uuid = recordings.uuid
+    join users on users.uuid = recordings.user_uuid`;
+
 /** Null if it does not exist, or the key of its owner is not valid. */
 export const findSegment = (sql: Queries, recording: string, index: number): Promise<FoundSegment | null> =>
   firstOf(sql<FoundSegment[]>`
-    select recordings.user_uuid, alias, recordings.node_uuid, segments.started_at, segments.size_bytes,
-      (select key from files
-       where kind = 'recording' and owner_uuid = recordings.uuid and files.index = segments.index
-         and stored_at is not null and removed_at is null) as stored_key
-    from recordings join recording_segments as segments on segments.recording_uuid = recordings.uuid
-      join users on users.uuid = recordings.user_uuid
-    where recordings.uuid = ${recording} and segments.index = ${index} and ${hasValidKey(sql)}`);
+    ${foundSegments(sql)} where recordings.uuid = ${recording} and segments.index = ${index} and ${hasValidKey(sql)}`);
+
+interface SegmentRange {
+  readonly userUuid: string;
+  readonly sourceUuid: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Of one request. */
+const MAX_SEGMENTS = 5_000;
+
+/** The files of a source that may have frames between these times, oldest first. The newest may be longer than is stored. */
+export const findSegments = (sql: Queries, range: SegmentRange): Promise<readonly FoundSegment[]> => sql<
+  FoundSegment[]
+>`
+  ${foundSegments(sql)}
+  where recordings.user_uuid = ${range.userUuid} and recordings.source_uuid = ${range.sourceUuid}
+    and segments.started_at < ${range.to}
+    and (recordings.stopped_at is null
+      or segments.started_at + make_interval(secs => segments.duration_ms / 1000.0 + 2) > ${range.from})
+  order by segments.started_at, recordings.started_at limit ${MAX_SEGMENTS}`;
 
 /** `segments`: those that are new or have changed. */
 interface RecordingUpdate extends Omit<KeptRecording, "stoppedAt" | "detail"> {

@@ -49,6 +49,8 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     file: "index.m3u8",
     notification_url: RECEIVER,
     event_type: "new-tracks",
+    from: "2026-01-01T00:00:00Z",
+    to: "2026-01-01T00:01:00Z",
   };
 }
 

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import {
@@ -10,10 +14,13 @@ import {
   untilState,
   watchFrames,
 } from "../../tools/bench/media/browser.ts";
-import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
+import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 
 const FRAMES = 60;
+const [WIDTH, HEIGHT] = [320, 180];
 
 const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
 const publishers: TimeCodePublisher[] = [];
@@ -116,3 +123,74 @@ test("the pages only send requests to the service, and comply with their securit
   assert.deepEqual(foreign, []);
   assert.deepEqual(browser.complaints, []);
 });
+
+/** Time codes of all frames of a file, as ffmpeg shows them, and their times in milliseconds. */
+async function decodeCodes(bytes: Uint8Array): Promise<{ readonly codes: number[]; readonly times: number[] }> {
+  const folder = temporaryFolder();
+  const path = join(folder, "clip.mp4");
+  await writeFile(path, bytes);
+  const run = promisify(execFile);
+  const words = ["-v", "error", "-i", path, "-fps_mode", "passthrough", "-pix_fmt", "gray", "-f", "rawvideo"];
+  await run("ffmpeg", [...words, join(folder, "raw")]);
+  const raw = await readFile(join(folder, "raw"));
+  const size = WIDTH * HEIGHT;
+  const codes = Array.from({ length: raw.length / size }, (_, i) => {
+    const data = raw.subarray(i * size, (i + 1) * size);
+    return readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 }) ?? assert.fail(`frame ${i} is unreadable`);
+  });
+  const shown = ["-show_entries", "frame=pts_time", "-of", "csv=p=0"];
+  const { stdout } = await run("ffprobe", ["-v", "error", "-select_streams", "v", ...shown, path]);
+  const times = stdout.split("\n").filter((line) => line !== "");
+  return { codes, times: times.map((line) => Number.parseFloat(line) * 1000) };
+}
+
+const CLIP_VIEW = new URL("clip-view.js", import.meta.url);
+
+/** The time codes that a video element shows before it plays, and when it has ended. */
+async function readEnds(page: Page, url: string): Promise<(number | null)[]> {
+  const view = await readFile(CLIP_VIEW, "utf8");
+  const pictures = await page.evaluate<number[][]>(`${view}\nwindow.readEnds(${JSON.stringify(url)})`);
+  return pictures.map((data) => readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 }));
+}
+
+for (const bFrames of [0, 3])
+  test(`a clip of a recording begins and ends with the requested frames, with ${bFrames} B-frames`, async (t) => {
+    const camera = await register(`recorded-${bFrames}`);
+    const beganMs = Date.now();
+    const publisher = camera.publish({ bFrames, hasSound: true, width: WIDTH, height: HEIGHT });
+    const at = (ms: number) => new Date(ms).toISOString();
+    const urlOf = (fromMs: number, toMs: number) =>
+      `${service.url}/source/${camera.uuid}/clip?from=${at(fromMs)}&to=${at(toMs)}&api_key=${MASTER_KEY}`;
+    const whole = await poll("four seconds are recorded", async () => {
+      const response = await fetch(urlOf(beganMs - 60_000, Date.now() + 60_000));
+      const [, range = ""] = /^(.*)$/.exec(response.headers.get("windhover-clip") ?? "") ?? [];
+      const [from = 0, to = 0] = range.split("/").map((text) => Date.parse(text));
+      return response.status === 200 && to - from > 4000
+        ? { from, bytes: Buffer.from(await response.arrayBuffer()) }
+        : null;
+    });
+    await publisher.stop();
+    const { codes, times } = await decodeCodes(whole.bytes);
+    const [first, end] = [Math.floor(codes.length * 0.3), Math.floor(codes.length * 0.8)];
+    // Between two frames: the first one is on display, the last one is over.
+    const before = (i: number) => whole.from + ((times[i - 1] ?? 0) + (times[i] ?? 0)) / 2;
+    const [fromMs, toMs] = [before(first + 1), before(end)];
+    const url = urlOf(fromMs, toMs);
+    const response = await fetch(url);
+    assert.equal(response.headers.get("windhover-gaps"), null);
+    assert.match(response.headers.get("content-disposition") ?? "", /recorded-\d 20.*\.mp4/);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const clip = await decodeCodes(bytes);
+    assert.deepEqual(clip.codes, codes.slice(first, end));
+    // The time on the wall, and the time that the picture shows.
+    const delays = codes.map((code, i) => whole.from + (times[i] ?? 0) - (beganMs - (beganMs % 2 ** 32)) - code);
+    t.diagnostic(
+      `frames are recorded ${Math.round(Math.min(...delays))} to ${Math.round(Math.max(...delays))} ms later`,
+    );
+    const page = await browser.show(camera.page("hls"));
+    assert.deepEqual(await readEnds(page, url), [clip.codes[0], clip.codes.at(-1)]);
+    await page.close();
+    const part = await fetch(url, { headers: { range: "bytes=500-10499" } });
+    assert.equal(part.status, 206);
+    assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(500, 10_500));
+  });

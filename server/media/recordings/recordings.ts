@@ -16,6 +16,7 @@ import {
   deleteRecording,
   type FoundSegment,
   findSegment,
+  findSegments,
   forgetMissing,
   forgetOthers,
   type KeptRecording,
@@ -53,6 +54,11 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
   readonly path: string;
   /** From the bucket. */
   readonly read?: (range: ByteRange) => Promise<Pieces>;
+}
+
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 /** Its files are on the disk of another node. */
@@ -172,13 +178,42 @@ export class Recordings {
   async find(user: User | null, uuid: string, index: number): Promise<SegmentFile> {
     const found = await findSegment(this.#deps.sql, uuid, index);
     if (found === null || (user !== null && user.uuid !== found.userUuid)) throw recordingNotFound(uuid);
+    const file = await this.#locate(found);
+    if (file !== null) return file;
+    if (found.nodeUuid === this.#deps.nodeUuid) throw recordingNotFound(uuid);
+    throw new ElsewhereError(found.nodeUuid);
+  }
+
+  /**
+   * The files of a source with frames in this range, oldest first. Those on the disk of another node are left out with
+   * `isPartial`; otherwise it rejects with `ElsewhereError`.
+   */
+  async findRange(
+    user: User,
+    sourceUuid: string,
+    range: TimeRange,
+    isPartial: boolean,
+  ): Promise<readonly SegmentFile[]> {
+    const [from, to] = [new Date(range.fromMs), new Date(range.toMs)];
+    const found = await findSegments(this.#deps.sql, { userUuid: user.uuid, sourceUuid, from, to });
+    const files: SegmentFile[] = [];
+    for (const segment of found) {
+      const file = await this.#locate(segment);
+      if (file !== null) files.push(file);
+      else if (!isPartial && segment.nodeUuid !== this.#deps.nodeUuid) throw new ElsewhereError(segment.nodeUuid);
+    }
+    return files;
+  }
+
+  /** Null: it is neither here nor in the bucket. */
+  async #locate(found: FoundSegment): Promise<SegmentFile | null> {
+    const { uuid, index, storedKey } = found;
     const { files } = this.#deps;
     const path = this.folder.segmentPath(uuid, index);
     if (await this.folder.hasSegment(uuid, index)) return { ...found, path };
-    const { storedKey } = found;
-    if (storedKey !== null && files != null) return { ...found, path, read: (range) => files.read(storedKey, range) };
-    if (found.nodeUuid === this.#deps.nodeUuid) throw recordingNotFound(uuid);
-    throw new ElsewhereError(found.nodeUuid);
+    return storedKey === null || files == null
+      ? null
+      : { ...found, path, read: (range) => files.read(storedKey, range) };
   }
 
   /** Rejects with `recording_not_found` or `recording_unavailable`. */
