@@ -49,7 +49,7 @@ export type AlertChange = {
   /** Cannot be changed; may be sent unchanged. */
   readonly type?: string;
   readonly status?: "active" | "inactive";
-  /** Destinations, 1 to 16. Each receives every notification in order, at least once. */
+  /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
   readonly output?: readonly AlertOutput[];
   /** An object; `GET /alert_description` returns its schema. */
   readonly trigger?: unknown;
@@ -420,8 +420,8 @@ export type NewAlert = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
-  /** Destinations, 1 to 16. Each receives every notification in order, at least once. */
-  readonly output: readonly AlertOutput[];
+  /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
+  readonly output?: readonly AlertOutput[];
   readonly status?: "active" | "inactive";
   /** An object; `GET /alert_description` returns its schema. */
   readonly trigger?:
@@ -608,6 +608,36 @@ export type NodeListing = {
   readonly nodes: readonly Node[];
   /** Processes that no node has room for. */
   readonly waiting: number;
+};
+
+export type Notice = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Identical in every copy of this notification: use it to detect duplicates. */
+  readonly id: string;
+  /** Lower case; upper case is accepted. */
+  readonly alert_uuid: string;
+  readonly alias: string;
+  readonly type: string;
+  /** Lower case; upper case is accepted. */
+  readonly process_uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly event: "triggered" | "updated" | "cleared";
+  readonly tracks: readonly TrackEntry[];
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly reviewed: boolean;
+  readonly reviewed_at: string | null;
+  /** Username of the key. */
+  readonly reviewed_by: string | null;
+  readonly comment: string | null;
+};
+
+export type NoticeReview = {
+  readonly reviewed?: boolean;
+  readonly comment?: string | null;
 };
 
 export type OldInformation = {
@@ -1839,6 +1869,58 @@ export class Operations {
     readonly next_cursor?: string;
   }> {
     return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** List what your alerts have notified of. Every notice is kept for `evidence.retention_days`, also when its alert has no output, and when its alert, process or source is deleted. */
+  listNotices(
+    input: {
+      limit?: number;
+      cursor?: string;
+      from?: string;
+      to?: string;
+      alert?: string;
+      process?: string;
+      source?: string;
+      class?: string;
+      reviewed?: boolean;
+    } = {},
+    call?: Call,
+  ): Promise<{
+    readonly notices: readonly Notice[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send(
+      {
+        method: "GET",
+        path: "/notices",
+        query: ["limit", "cursor", "from", "to", "alert", "process", "source", "class", "reviewed"],
+      },
+      input,
+      call,
+    );
+  }
+
+  /** Get a notice. */
+  readNotice(input: { notice_uuid: string }, call?: Call): Promise<Notice> {
+    return this.#send({ method: "GET", path: "/notice/{notice_uuid}" }, input, call);
+  }
+
+  /** Mark a notice as reviewed, or comment on it. `reviewed_by` is the user of the key. An omitted field keeps its value; a comment of null is removed. */
+  reviewNotice(input: { notice_uuid: string; body: NoticeReview }, call?: Call): Promise<Notice> {
+    return this.#send({ method: "PATCH", path: "/notice/{notice_uuid}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Delete a notice. */
+  deleteNotice(
+    input: { notice_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/notice/{notice_uuid}" }, input, call);
   }
 
   /** Subscribe a URL to events of a process. Notifications are sent as JSON by POST, signed as defined by Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx status accepts a notification; otherwise it is retried with backoff for ten minutes, and later notifications are queued behind it. Redirects are not followed. Delivery is at least once: a repeated notification has the same `webhook-id`. The first notification is sent at once; events within the interval are combined into the next one. While the receiver is offline the undelivered notification stays queued, and new events are combined into the next one, which is sent an interval later. Tracks that are visible when the subscription starts count as new. A subscription ends with its process: combined events are then sent at once. */

@@ -207,6 +207,14 @@ export const Config = section({
       description: "Retention of tracks, their points and images in days, also for running processes.",
     }),
   }),
+  evidence: section({
+    retention_days: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 36_500,
+      default: 30,
+      description: "Retention of notices of alerts in days.",
+    }),
+  }),
   delivery: section({
     queued: count(10_000, "Maximum queue of a receiver in notifications; the oldest are dropped and counted.", 1),
     queued_per_key: count(50_000, "Maximum queue of one key in notifications; the oldest are dropped.", 1),

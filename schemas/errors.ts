@@ -30,6 +30,7 @@ export const ERRORS = {
   report_not_found: { status: 404, title: "This process has no track report" },
   enhancement_not_found: { status: 404, title: "The report of this process is not being enhanced" },
   alert_not_found: { status: 404, title: "Alert not found" },
+  notice_not_found: { status: 404, title: "Notice not found" },
   subscription_not_found: { status: 404, title: "Subscription not found" },
   user_not_found: { status: 404, title: "User not found" },
   graph_not_found: { status: 404, title: "Graph not found" },

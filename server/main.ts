@@ -15,6 +15,7 @@ import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/gr
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
 import { nodeEndpoints } from "./api/nodes.ts";
+import { noticeEndpoints } from "./api/notices.ts";
 import { openCluster } from "./api/open-cluster.ts";
 import { demoEndpoints, metricsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
@@ -253,6 +254,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...trackedProcessEndpoints(sql, processRecordings, signer),
     ...enhancementEndpoints(sql, enhancements, tracks),
     ...alertEndpoints(alerts, processes),
+    ...noticeEndpoints(sql),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),

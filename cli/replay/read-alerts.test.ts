@@ -87,7 +87,6 @@ for (const [text, ...wanted] of [
     "alias: a\ntype: follow-track\noutput: [{ type: mqtt, config: { host: 'http://b', topic: t } }]\n",
     /^3:34: output\[0\]\.config\.host begins with http/,
   ],
-  ["alias: a\ntype: follow-track\noutput: []\n", /^3:1: output /],
   ["- alias: [a\n", /YAML: /],
 ] as const)
   test(`${text.replaceAll("\n", "\\n")} is rejected with its position`, () => {

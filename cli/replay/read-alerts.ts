@@ -107,7 +107,7 @@ function readAlert(
   const shape = checkBody(structuredClone(value));
   for (const { path, message } of shape) addFault(path, message);
   if (shape.length > 0) return null;
-  const output = value.output as unknown as readonly GivenOutput[];
+  const output = (value.output ?? []) as unknown as readonly GivenOutput[];
   const flaws = checkOutputs(output);
   for (const { path, message } of flaws) addFault(path, message);
   const { configuration, faults } = checkConfiguration(type, pickConfiguration(value), classNames);

@@ -88,9 +88,8 @@ export const AlertOutput = Type.Object(
 );
 
 const Outputs = Type.Array(AlertOutput, {
-  minItems: 1,
   maxItems: MOST_ALERT_OUTPUTS,
-  description: `Destinations, 1 to ${MOST_ALERT_OUTPUTS}. Each receives every notification in order, at least once.`,
+  description: `Destinations, up to ${MOST_ALERT_OUTPUTS}. Each receives every notification in order, at least once. Without one, \`GET /notices\` lists the notifications.`,
 });
 
 const Status = Type.Enum(["active", "inactive"]);
@@ -104,7 +103,7 @@ export const newAlertOf = (types: readonly AlertTypeDefinition[]) =>
     {
       alias: Alias,
       type: Type.Enum(types.map(({ name }) => name)),
-      output: Outputs,
+      output: Type.Optional(Outputs),
       status: Type.Optional(Status),
       ...describeParts(),
     },

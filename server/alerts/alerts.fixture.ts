@@ -4,6 +4,7 @@ import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { alertEndpoints } from "../api/alerts.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
+import { noticeEndpoints } from "../api/notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { openStage, type Stage, type StageOptions } from "../processes/supervisor.fixture.ts";
 import { ServiceError } from "../service-error.ts";
@@ -71,7 +72,7 @@ export async function openAlerts(sql: Sql, options: StageOptions = {}): Promise<
     needs: { ...prepare, ...options.needs, listeners: [alerts] },
   });
   const users = new Map<string, User>([[stage.user.username, { ...stage.user }]]);
-  const app = await openApp(alertEndpoints(alerts, stage.supervisor), {
+  const app = await openApp([...alertEndpoints(alerts, stage.supervisor), ...noticeEndpoints(sql)], {
     authenticate: async (key) => {
       const user = users.get(key ?? "");
       if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });

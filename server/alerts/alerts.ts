@@ -33,11 +33,12 @@ import {
 } from "../store/alerts.ts";
 import type { Sql } from "../store/client.ts";
 import { closeDestination } from "../store/destinations.ts";
+import { insertNotices, removeOldNotices, trimNotices } from "../store/notices.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 
 export interface AlertsDeps extends AlertWriterDeps {
-  readonly config: Pick<Config, "network">;
+  readonly config: Pick<Config, "network" | "evidence">;
   readonly alertTypes: readonly AlertTypeDefinition[];
   classNames(): Promise<readonly string[]>;
 }
@@ -55,6 +56,12 @@ const REFRESH_MS = 4_000;
 const APPLY_MS = 5_000;
 /** Interval for cleaning up after ended processes. */
 const SWEEP_MS = 30_000;
+const DAY_MS = 86_400_000;
+/** Of notices in one statement. */
+const MOST_REMOVED = 5_000;
+/** Notices of one user, however short their retention; checked at this interval. */
+const MOST_PER_USER = 1_000_000;
+const TRIM_MS = 600_000;
 
 const checkEvent = checkBy(AlertEvent);
 
@@ -70,6 +77,7 @@ export class Alerts {
   });
   readonly #sweeping: Poller;
   readonly #endings = new Set<Promise<void>>();
+  #trimmedMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AlertsDeps) {
     const { log } = deps;
@@ -199,7 +207,13 @@ export class Alerts {
   }
 
   async #sweep(): Promise<void> {
-    for (const ended of await findEnded(this.deps.sql, LEFT_SECONDS)) await this.#endProcess(ended);
+    const { sql, config } = this.deps;
+    for (const ended of await findEnded(sql, LEFT_SECONDS)) await this.#endProcess(ended);
+    const before = new Date(Date.now() - config.evidence.retention_days * DAY_MS);
+    while ((await removeOldNotices(sql, before, MOST_REMOVED)) === MOST_REMOVED);
+    if (performance.now() - this.#trimmedMs < TRIM_MS) return;
+    this.#trimmedMs = performance.now();
+    await trimNotices(sql, MOST_PER_USER);
   }
 }
 
@@ -336,6 +350,10 @@ export class AlertWriter {
         const body = JSON.stringify(notice);
         return output.map(({ uuid: destinationUuid }) => ({ id: notice.id, destinationUuid, body }));
       });
+      await insertNotices(
+        transaction,
+        notices.map(({ notice, process: { row } }) => ({ userUuid: row.userUuid, notice })),
+      );
       if (deliveries.length > 0) await delivery.enqueue(transaction, deliveries);
       return notices;
     });

@@ -68,7 +68,7 @@ export async function registerAlert(
 ): Promise<ChangedAlert> {
   const { sql, config } = alerts.deps;
   const type = expectType(alerts.deps.alertTypes, body.type, "/type");
-  const given = body.output as readonly GivenOutput[];
+  const given = (body.output ?? []) as readonly GivenOutput[];
   const { configuration, faults } = await readConfiguration(alerts, type, body, null);
   rejectFaults([...checkNames(body), ...faults, ...checkOutputs(given)]);
   await guardOutputs(given, config.network);

@@ -122,8 +122,7 @@ const square = (...polygon: readonly (readonly number[])[]) => grid({ region: { 
 
 const REJECTED: readonly (readonly [why: string, body: object, ...paths: readonly string[]])[] = [
   ["an unknown type", gate({ type: "flow" }), "/type"],
-  ["no alias and no output", { type: "filter-search" }, "/alias", "/output"],
-  ["no outputs", gate({ output: [] }), "/output"],
+  ["no alias", { type: "filter-search" }, "/alias"],
   ["17 outputs", gate({ output: Array(17).fill(MQTT) }), "/output"],
   ["an output of an unknown type", gate({ output: [{ type: "kafka", config: {} }] }), "/output/0/type"],
   ["an output without a configuration", gate({ output: [{ type: "mqtt" }] }), "/output/0/config"],
@@ -426,13 +425,14 @@ test("a notification that is stored while its outputs are replaced still reaches
       },
     },
   });
-  writer.add(eventOf(process, uuid, "between"));
+  const between = newUuid();
+  writer.add(eventOf(process, uuid, between));
   await writer.batches.idle();
   assert.deepEqual(
     (await Promise.all(patches)).map(({ status }) => status),
     [200],
   );
-  assert.equal((await sql`select from parcels where id = 'between'`).length, 1);
+  assert.equal((await sql`select from parcels where id = ${between}`).length, 1);
 });
 
 test("notifications that cannot be stored are queued in order; the oldest are dropped and counted; a bad one does not block the others", async () => {
@@ -441,6 +441,8 @@ test("notifications that cannot be stored are queued in order; the oldest are dr
   const { uuid } = await make();
   let isUnreachable = true;
   const kept: string[] = [];
+  const ids = Array.from({ length: 7 }, () => newUuid());
+  const [bad = ""] = ids.slice(4);
   const writer = new AlertWriter({
     sql: database.sql,
     log: silentLog,
@@ -449,18 +451,17 @@ test("notifications that cannot be stored are queued in order; the oldest are dr
       wake() {},
       async enqueue(_, parcels) {
         if (isUnreachable) throw new Error("the database is unavailable");
-        if (parcels.some(({ id }) => id === "bad")) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
+        if (parcels.some(({ id }) => id === bad)) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
         kept.push(...parcels.map(({ id }) => id));
       },
     },
   });
   const notified: string[] = [];
-  const add = (id: string) => writer.add(eventOf(process, uuid, id, notified));
-  for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
+  for (const id of ids) writer.add(eventOf(process, uuid, id, notified));
   const waiting = writer.batches.idle();
   // One while it tries to store the first, which is lost when that fails.
   while (writer.numbers.lost < 2) await new Promise(setImmediate);
   isUnreachable = false;
   await waiting;
-  assert.deepEqual([kept, notified, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
+  assert.deepEqual([kept, notified, writer.numbers.lost], [[...ids.slice(2, 4), ...ids.slice(5)], kept, 3]);
 });

@@ -27,6 +27,7 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "POST /subscriptions/{process_uuid}/test": () => SUBSCRIPTION,
   "POST /process/{process_uuid}/branches": () => ({ slot: "view" }),
   "PATCH /process/{process_uuid}/graph": () => ({ params: { confidence: 0.9 } }),
+  "PATCH /notice/{notice_uuid}": () => ({ reviewed: true }),
   "POST /graphs/try": ({ source }) => ({
     yaml: "graph: mine\nchains:\n  main: [source, decode, fakesink]\n",
     source_uuid: source,
@@ -42,6 +43,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     output_uuid: owned.output,
     uuid: operation.method === "POST" ? owned.process : owned.alert,
     recording_uuid: UNKNOWN,
+    notice_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
     node_uuid: UNKNOWN,
     session: UNKNOWN,

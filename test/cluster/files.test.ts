@@ -67,6 +67,8 @@ const isFinished = async (service: TestService, uuid: string): Promise<boolean> 
 
 interface Recording {
   readonly uuid: string;
+  readonly source_uuid: string;
+  readonly started_at: string;
   readonly stopped_at: string | null;
   readonly segments: readonly { readonly index: number; readonly size_bytes: number }[];
 }
@@ -95,6 +97,14 @@ test("a stream that is recorded on one node is served by the other, the open fil
     for (const name of ["etag", "content-range", "content-length", "content-disposition"])
       assert.equal(one?.headers.get(name), other?.headers.get(name), name);
     assert.equal(one?.text, other?.text);
+    const { source_uuid: sourceUuid = "", started_at: began = "" } = (await latest()) ?? {};
+    const at = (seconds: number) => new Date(Date.parse(began) + seconds * 1000).toISOString();
+    const clip = `/source/${sourceUuid}/clip?from=${at(0.4)}&to=${at(1.6)}`;
+    const clips = [await first.send("GET", clip, {}), await second.send("GET", clip, {})];
+    for (const { status, headers } of clips)
+      assert.deepEqual([status, headers.get("content-type"), headers.get("windhover-gaps")], [200, "video/mp4", null]);
+    assert.equal(clips[0]?.headers.get("etag"), clips[1]?.headers.get("etag"));
+    assert.equal(clips[0]?.text, clips[1]?.text);
   } finally {
     publisher.kill("SIGKILL");
   }

@@ -1,0 +1,41 @@
+/** The history of alerts: what has happened, and whether a person has looked through it. */
+import { type Static, Type } from "typebox";
+import { AlertNotice } from "./events.ts";
+import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { moment } from "./sources.ts";
+
+export const NoticeQuery = Type.Object({
+  ...PageQuery.properties,
+  from: Type.Optional(moment("Notices of this time or later.")),
+  to: Type.Optional(moment("Notices before this time.")),
+  alert: Type.Optional(Uuid),
+  process: Type.Optional(Uuid),
+  source: Type.Optional(Uuid),
+  class: Type.Optional(Type.String({ maxLength: 1000, description: "Class of at least one of its tracks: `person`." })),
+  reviewed: Type.Optional(Type.Boolean()),
+});
+
+export const NoticeRecord = Type.Object(
+  {
+    uuid: Uuid,
+    ...AlertNotice.properties,
+    reviewed: Type.Boolean(),
+    reviewed_at: orNull(Timestamp),
+    reviewed_by: orNull(Type.String(), { description: "Username of the key." }),
+    comment: orNull(Type.String()),
+  },
+  { title: "Notice" },
+);
+export type NoticeRecord = Static<typeof NoticeRecord>;
+
+export const NoticeListing = listing({ notices: Type.Array(NoticeRecord) });
+
+export const NoticeReview = Type.Object(
+  {
+    reviewed: Type.Optional(Type.Boolean()),
+    comment: Type.Optional(
+      orNull(Type.String({ maxLength: 2000, pattern: "^[^\\u0000]*$", description: "Up to 2000 characters." })),
+    ),
+  },
+  { title: "NoticeReview", additionalProperties: false, minProperties: 1 },
+);
