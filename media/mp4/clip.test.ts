@@ -151,6 +151,26 @@ test("a file that is missing is a gap, during which the last frame stays", async
   assert.ok(Math.abs(fromMs - at(50)) < 1 && Math.abs(toMs - at(200)) < 1);
 });
 
+test("frames of irregular times with B-frames: the last one stays until the next, without a gap", async () => {
+  const published = makeClip({ seconds: 4, fps: FPS, gop: GOP, bFrames: 3 });
+  const moved = (us: number): number => us + (Math.round(us / 40_000) % 3) * 9_000;
+  const units = published.units.map((unit) => ({
+    ...unit,
+    ptsUs: moved(unit.ptsUs),
+    captureMs: moved(unit.ptsUs) / 1000,
+  }));
+  const files = record({ ...published, units }, 4);
+  const times = units.map(({ captureMs }) => captureMs).sort((a, b) => a - b);
+  const all = hashPictures(toByteStream(units));
+  for (let end = 40; end < 60; end += 1) {
+    const fromMs = ((times[30] ?? 0) + (times[31] ?? 0)) / 2;
+    const toMs = ((times[end - 1] ?? 0) + (times[end] ?? 0)) / 2;
+    const { path, gaps } = await cut(files, { fromMs, toMs });
+    assert.deepEqual(gaps, []);
+    assert.deepEqual(hashPictures(path), all.slice(30, end));
+  }
+});
+
 test("what is missing at the ends is a gap; a range without any frame gives nothing", async () => {
   const published = makeClip({ seconds: 3, fps: FPS, gop: GOP });
   const files = record(published, 3);

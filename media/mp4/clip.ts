@@ -59,6 +59,8 @@ const MAX_HEADER_BYTES = 4 * 2 ** 20;
 const MAX_INDEX_BYTES = 16 * 2 ** 20;
 /** Frames further apart than this are a gap. */
 const GAP_TICKS = 2 * VIDEO_SCALE;
+/** Less than this at the ends of a range is not a gap: the duration of the last frame of a file is estimated. */
+const NEAR_TICKS = VIDEO_SCALE / 4;
 const MDAT_HEADER_BYTES = 16;
 /** ffmpeg takes a step of more than 1000 times the usual one for a fault. */
 const MOST_FASTER = 500;
@@ -290,16 +292,17 @@ function findShown({ times, offsets, durations }: GrowingTable, from: number, to
   const last = frames.findLastIndex(({ pts }) => pts < to);
   const [one, other] = [frames[begin], frames[last]];
   if (one === undefined || other === undefined || last < begin) return null;
-  const next = frames[last + 1]?.pts ?? Number.POSITIVE_INFINITY;
-  const end = Math.min(next, other.pts + other.duration);
+  // Durations are from one decoding time to the next: with B-frames they differ from the time on display.
+  const stated = other.pts + other.duration;
+  const end = to - stated <= NEAR_TICKS ? Math.round(to) : stated;
   const gaps: [number, number][] = [];
-  if (one.pts > from) gaps.push([from, one.pts]);
+  if (one.pts - from > NEAR_TICKS) gaps.push([from, one.pts]);
   for (let i = begin; i < last; i += 1) {
     const [frame, after] = [frames[i], frames[i + 1]];
     if (frame !== undefined && after !== undefined && after.pts - frame.pts > GAP_TICKS)
       gaps.push([frame.pts + Math.min(frame.duration, GAP_TICKS), after.pts]);
   }
-  if (end < to) gaps.push([end, to]);
+  if (to - end > NEAR_TICKS) gaps.push([end, to]);
   return { start: one.pts, end, gaps };
 }
 
