@@ -23,10 +23,12 @@ window.readEnds = async (url) => {
   const ended = occurs("ended");
   await video.play();
   await ended;
-  // A busy machine may not have painted the last frames in time.
+  // A busy machine may not have painted the last frames in time. One that is on display already is not painted again.
   const painted = new Promise((resolve) => video.requestVideoFrameCallback(resolve));
+  const seeked = occurs("seeked");
   video.currentTime = video.duration - 0.002;
-  await painted;
+  await seeked;
+  await Promise.race([painted, new Promise((resolve) => setTimeout(resolve, 2000))]);
   const last = read();
   video.remove();
   return [first, last];
