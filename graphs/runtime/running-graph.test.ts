@@ -283,7 +283,7 @@ test("a paused graph stops and continues at its position", async () => {
   );
 });
 
-test("stats count and time every step, with the level of queues", async () => {
+test("stats count and time every step, with the level of queues", async (t) => {
   const watch = new Watch();
   let seen = 0;
   const sink = collector(() => {
@@ -292,6 +292,7 @@ test("stats count and time every step, with the level of queues", async () => {
   });
   const line = 'source uri="test:ball?width=64&height=48" pace=realtime ! decode ! stage buffers=5 ! collect';
   const graph = await start(compiledLaunch(line, sink), [sink]);
+  t.after(() => graph.stop());
   const reader = new StatsReader(graph);
   const before = seen;
   await watch.until("frames", () => seen >= before + 10);
@@ -305,8 +306,9 @@ test("stats count and time every step, with the level of queues", async () => {
       ["collect", "typescript"],
     ],
   );
-  for (const { step, frames } of reading)
-    assert.ok(frames >= 9 && frames <= seen + 6, `${frames} frames through ${step}, ${seen} seen`);
+  // The queue of a live source drops frames when this thread is late.
+  for (const { step, frames } of reading) assert.ok(frames >= 9, `${frames} frames through ${step}, ${seen} seen`);
+  assert.ok((reading[3]?.frames ?? 0) <= seen + 1, `${reading[3]?.frames} frames collected, ${seen} seen`);
   for (const { step, meanMs, p95Ms } of reading.slice(1)) assert.ok(meanMs > 0 && p95Ms > 0, `${step} is timed`);
   assert.equal(reading.find(({ step }) => step === "stage")?.capacity, 5);
   const rateAfter = (ms: number): number | undefined => reader.read(performance.now() + ms)[3]?.fps;
