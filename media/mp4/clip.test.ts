@@ -189,6 +189,17 @@ test("what is missing at the ends is a gap; a range without any frame gives noth
   assert.equal(await cutClip([], { fromMs: at(0), toMs: at(10) }), null);
 });
 
+test("files from long before the range do not count", async () => {
+  const published = makeClip({ seconds: 12, fps: FPS, gop: GOP, bFrames: 2 });
+  const files = record(published, 3);
+  const at = timesOf(published);
+  const range = { fromMs: at(260), toMs: at(270) };
+  const { head, bytes, path } = await cut(files, range);
+  assert.deepEqual(hashPictures(path), hashPictures(toByteStream(published.units)).slice(260, 270));
+  const alone = await cut(files.slice(-1), range);
+  assert.deepEqual([head.length, bytes], [alone.head.length, alone.bytes]);
+});
+
 test("reads only headers and indexes of a long file", async () => {
   const published = makeClip({ seconds: 30, fps: FPS, gop: GOP });
   const [file] = record(published, 30);

@@ -62,13 +62,16 @@ const GAP_TICKS = 2 * VIDEO_SCALE;
 /** Less than this at the ends of a range is not a gap: the duration of the last frame of a file is estimated. */
 const NEAR_TICKS = VIDEO_SCALE / 4;
 const MDAT_HEADER_BYTES = 16;
+/** The first frame of a file is displayed at most this long after its start; until then one of the file before is. */
+const REORDER_MS = 1000;
 /** ffmpeg takes a step of more than 1000 times the usual one for a fault. */
 const MOST_FASTER = 500;
 
 /** `files`: in the order of their start. Null: none of them has a frame in this range. */
 export async function cutClip<F extends ClipFile>(files: readonly F[], range: TimeRange): Promise<Clip<F> | null> {
   const cutter = new ClipCutter<F>(range);
-  for (const file of files) await cutter.add(file);
+  const first = files.findLastIndex(({ startedAtMs }) => startedAtMs <= range.fromMs - REORDER_MS);
+  for (const file of files.slice(Math.max(0, first))) await cutter.add(file);
   return cutter.finish();
 }
 

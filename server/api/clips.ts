@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { moment } from "../../schemas/api/sources.ts";
-import { cutRecorded, readClip } from "../media/recordings/clip-file.ts";
-import type { Recordings, TimeRange } from "../media/recordings/recordings.ts";
-import { ServiceError } from "../service-error.ts";
+import { cutRecorded, readClip, type TimeRange } from "../media/recordings/clip-file.ts";
+import type { Recordings } from "../media/recordings/recordings.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findSource } from "../store/sources.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
@@ -74,7 +74,7 @@ function readTimes({ from, to }: Static<typeof ClipQuery>) {
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   if (toMs > fromMs && toMs - fromMs <= MAX_SECONDS * 1000) return { fromMs, toMs };
   const message = `expected a time after \`from\`, at most ${MAX_SECONDS} seconds later`;
-  throw new ServiceError("invalid_input", { detail: `to: ${message}`, errors: [{ path: "/to", message }] });
+  throw invalidInput([{ path: "to", message }]);
 }
 
 const notRecorded = (uuid: string): ServiceError =>

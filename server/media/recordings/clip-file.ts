@@ -1,10 +1,11 @@
 /** Recorded files as the parts of a clip, on the disk of this node or in the bucket. */
 import { type FileHandle, open } from "node:fs/promises";
-import { type Clip, type ClipFile, cutClip } from "../../../media/mp4/clip.ts";
+import { type Clip, type ClipFile, cutClip, type TimeRange } from "../../../media/mp4/clip.ts";
 import { readAt } from "../../../media/mp4/fragment-index.ts";
 import { type ByteRange, type Pieces, readFile } from "../../files/file-store.ts";
-import type { SegmentFile, TimeRange } from "./recordings.ts";
+import type { SegmentFile } from "./recordings.ts";
 
+export type { TimeRange };
 export type RecordedClip = Clip<RecordedFile>;
 
 /** Of one request to the bucket: an index of the fragments is read in small parts. */

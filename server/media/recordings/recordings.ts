@@ -1,5 +1,6 @@
 /** Recordings of media-server sources: the hub writes the files, the server lists, serves and removes them. */
 import type { Logger } from "pino";
+import type { TimeRange } from "../../../media/mp4/clip.ts";
 import type { Config } from "../../../schemas/config.ts";
 import { Poller } from "../../async/poller.ts";
 import { backoff } from "../../async/timing.ts";
@@ -54,11 +55,6 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
   readonly path: string;
   /** From the bucket. */
   readonly read?: (range: ByteRange) => Promise<Pieces>;
-}
-
-export interface TimeRange {
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 /** Its files are on the disk of another node. */
