@@ -73,7 +73,7 @@ export function clipEndpoints({ sql, recordings, stallMs, forwarder }: ClipDeps)
 function readTimes({ from, to }: Static<typeof ClipQuery>) {
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   if (toMs > fromMs && toMs - fromMs <= MAX_SECONDS * 1000) return { fromMs, toMs };
-  const message = `expected a time after \`from\`, at most ${MAX_SECONDS} seconds later`;
+  const message = `is out of range; expected a time after \`from\`, at most ${MAX_SECONDS} seconds later`;
   throw invalidInput([{ path: "to", message }]);
 }
 
