@@ -74,13 +74,16 @@ class Relay {
   readonly #aborter = new AbortController();
   #stream: LiveStream | null = null;
   #usedMs = performance.now();
+  #isReady = false;
   #isClosed = false;
 
   constructor(path: string, deps: RelaysDeps) {
     this.#path = path;
     this.#deps = deps;
     const pulled = this.#open();
-    this.#ready = pulled.then(() => {});
+    this.#ready = pulled.then(() => {
+      this.#isReady = true;
+    });
     this.gone = pulled.then(
       async (pull) => {
         const reason = await pull.ended;
@@ -96,7 +99,8 @@ class Relay {
   }
 
   tick(): void {
-    if (this.#stream === null || this.#stream.readers > 0) this.#usedMs = performance.now();
+    // Until it is ready its readers wait for it.
+    if (!this.#isReady || this.#stream === null || this.#stream.readers > 0) this.#usedMs = performance.now();
     else if (performance.now() - this.#usedMs > this.#deps.limits.idleMs) this.close("it has no readers");
   }
 

@@ -49,6 +49,8 @@ const MAX_INVALID_KEYS = 5;
 const UNREAD_BYTES = 65_536;
 /** Time for the client to read the last response. */
 const CLOSE_MS = 2000;
+/** Time for a player to end its session with TEARDOWN when the stream has ended; on a busy machine this takes seconds. */
+const LEAVE_MS = 10_000;
 /** Over UDP, the last packets may arrive after TEARDOWN. */
 const LAST_PACKETS_MS = 50;
 /** A key can be revoked: older grants are requested again. */
@@ -315,8 +317,8 @@ class RtspSession {
     this.#player = player;
     player.onEnd = (reason, isStalled) => {
       if (isStalled) this.#cut(reason);
-      // The client closes the connection, or is closed a little later.
-      else this.#leaveAtMs ??= performance.now() + CLOSE_MS;
+      // The client closes the connection, or is closed later.
+      else this.#leaveAtMs ??= performance.now() + LEAVE_MS;
     };
     return { headers: { Transport: transport } };
   }

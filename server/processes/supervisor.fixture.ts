@@ -22,7 +22,7 @@ import { Supervisor, type SupervisorDeps } from "./supervisor.ts";
 export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);
 
 /** Short, so that tests of limits are quick; long enough that a busy machine causes no faults. */
-const SETTINGS = { RUNNERS_SPARE: "0", RUNNERS_RESTART_MOST_SECONDS: "0.1" };
+const SETTINGS = { RUNNERS_SPARE: "0", RUNNERS_START_SECONDS: "60", RUNNERS_RESTART_MOST_SECONDS: "0.1" };
 const LIMITS = { restartFirstMs: 100, usageMs: 200 };
 
 export interface Stage {
