@@ -129,7 +129,9 @@ export function answerError(isChecked: boolean): ErrorHandler<ApiEnv> {
     if (error.status >= 500 && error.code !== "shutting_down") {
       // A temporary condition, not a fault: logged without a stack.
       const isTemporary = error.retryAfterSeconds !== null && error.cause === undefined;
-      if (isTemporary) call.log.warn({ detail: error.message }, error.code);
+      // Work that was aborted because the client has disconnected.
+      if (call.signal.aborted) call.log.debug({ detail: error.message }, error.code);
+      else if (isTemporary) call.log.warn({ detail: error.message }, error.code);
       else call.log.error({ err: error.cause ?? error }, error.code);
     }
     // Otherwise the rest of the body would be parsed as the next request.

@@ -138,7 +138,8 @@ test("does not wait for a hub that does not answer", async () => {
   assert.equal(await codeOf(await get("index.m3u8")), "media_unavailable");
 });
 
-test("aborts the hub request when the client disconnects", async () => {
+test("aborts the hub request when the client disconnects, which is no error", async () => {
+  const before = app.logged.length;
   const calls = new EventEmitter();
   const [asked, gone] = [once(calls, "asked"), once(calls, "gone")];
   answer = (_, response) => {
@@ -151,6 +152,12 @@ test("aborts the hub request when the client disconnects", async () => {
   aborter.abort();
   await assert.rejects(asking);
   await gone;
+  const logged = () => app.logged.slice(before).map((line) => JSON.parse(line) as { level: number; msg: string });
+  while (!logged().some(({ msg }) => msg === "media_unavailable")) await new Promise(setImmediate);
+  assert.deepEqual(
+    logged().filter(({ level }) => level > 30),
+    [],
+  );
 });
 
 test("a WHEP client gets the hub's SDP answer and a URL to end the session", async () => {
