@@ -8,6 +8,7 @@ const FOLDER = new URL("../../tools/bench/", import.meta.url);
 /** The files of tools/bench/, with their arguments and what they measure. */
 export const BENCHES: Readonly<Record<string, readonly [usage: string, about: string]>> = {
   api: ["[ROUNDS]", "requests/s of GET /sources, compared with bare Hono"],
+  clips: ["[ROUNDS]", "a clip out of an hour of recording, compared with a file server"],
   cluster: ["[ROUNDS]", "requests that another node answers, and the load of nodes on the database"],
   detect: ["[ROUNDS] [CLIP]", "inference, live latency and pixel kernels, compared with their limits"],
   engine: ["[ROUNDS]", "a graph with one TypeScript element, compared with gst-launch-1.0"],
