@@ -275,7 +275,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),
-    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox, nodes }),
+    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, detections, delivery: outbox, nodes }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();
