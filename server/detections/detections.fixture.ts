@@ -2,10 +2,38 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { Process } from "../processes/process.ts";
+import type { ProcessNotice } from "../processes/processes.ts";
 
 export const PROCESS = "01890000-0000-7000-8000-000000000001";
 export const SOURCE = "rtsp://camera/main";
 export const START_MS = Date.UTC(2026, 4, 17, 8);
+
+/** A process that sends what it is given. */
+export class Sender {
+  readonly row: Process["row"];
+  videoStartMs: number | null = null;
+  #listener: (notice: ProcessNotice) => void = () => {};
+
+  constructor(uuid = PROCESS) {
+    this.row = { uuid } as Process["row"];
+  }
+
+  follow(listener: (notice: ProcessNotice) => void): () => void {
+    this.#listener = listener;
+    return () => {};
+  }
+
+  notify(notice: ProcessNotice): void {
+    this.#listener(notice);
+  }
+
+  send(messages: readonly DetectionMessage[]): void {
+    for (const message of messages)
+      this.notify({ type: "message", channel: "detection_data", message: message as JsonRecord });
+  }
+}
 
 export const messageAt = (timeMs: number, tracks: readonly TrackEntry[] = []): DetectionMessage => ({
   ...{ timestamp: new Date(timeMs).toISOString(), source_uri: SOURCE, process_uuid: PROCESS },

@@ -7,36 +7,12 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
 import { temporaryFolder } from "../../test/graph.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
-import type { Process } from "../processes/process.ts";
-import type { ProcessNotice } from "../processes/processes.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { anyMessages, messageAt, PROCESS, recordedMessages, START_MS, sceneAt, trackOf } from "./detections.fixture.ts";
 import { StoredDetections } from "./detections.ts";
 import { ALL_TIMES, LocalFile, type MessageRange, readFileSpan, readMessages } from "./read-file.ts";
-
-/** A process that sends what it is given. */
-class Sender {
-  readonly row = { uuid: PROCESS } as Process["row"];
-  videoStartMs: number | null = null;
-  #listener: (notice: ProcessNotice) => void = () => {};
-
-  follow(listener: (notice: ProcessNotice) => void): () => void {
-    this.#listener = listener;
-    return () => {};
-  }
-
-  notify(notice: ProcessNotice): void {
-    this.#listener(notice);
-  }
-
-  send(messages: readonly DetectionMessage[]): void {
-    for (const message of messages)
-      this.notify({ type: "message", channel: "detection_data", message: message as JsonRecord });
-  }
-}
 
 type Limits = ConstructorParameters<typeof StoredDetections>[0]["limits"];
 
@@ -78,7 +54,7 @@ test("what a process has sent is read back, while it runs and afterwards, by thi
   assert.deepEqual(await read(), messages);
   await stored.close();
   assert.deepEqual(await list(), ["0.ndjson.gz"]);
-  assert.equal((await stat(join(folder, "0.ndjson.gz"))).mode & 0o077, 0, "for this service only");
+  assert.equal((await stat(join(folder, "0.ndjson.gz"))).mode & 0o777, 0o600);
   assert.deepEqual(stored.numbers, { written: messages.length, lost: 0, bytes: stored.numbers.bytes });
   const config = makeConfig({ DATA_DIR: dataDir });
   const next = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
