@@ -10,7 +10,16 @@ import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { temporaryFolder } from "../../test/graph.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
-import { anyMessages, messageAt, PROCESS, recordedMessages, START_MS, sceneAt, trackOf } from "./detections.fixture.ts";
+import {
+  anyMessages,
+  messageAt,
+  PROCESS,
+  recordedMessages,
+  Sender,
+  START_MS,
+  sceneAt,
+  trackOf,
+} from "./detections.fixture.ts";
 import { StoredDetections } from "./detections.ts";
 import { ALL_TIMES, LocalFile, type MessageRange, readFileSpan, readMessages } from "./read-file.ts";
 
