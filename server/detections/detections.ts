@@ -7,12 +7,14 @@ import type { Config } from "../../schemas/config.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { Pieces } from "../files/file-store.ts";
 import {
   type ProcessRecording,
   ProcessRecordings,
   type SharedRecordings,
 } from "../media/recordings/recording-files.ts";
 import type { Process } from "../processes/process.ts";
+import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type FileRow, findHolder, findOutside, saveFileTimes } from "../store/files.ts";
 import { type DetectionNumbers, DetectionWriter, type WriterLimits } from "./detection-writer.ts";
@@ -130,7 +132,10 @@ export class StoredDetections {
     const { path, read, sizeBytes } = found;
     const onDamaged = (error: Error): void =>
       this.#deps.log.warn({ err: error, path }, "stored detections are damaged; the rest is read");
-    if (read !== undefined) return yield* readMessages(new StoredFile(sizeBytes, read), { range, onDamaged });
+    if (read !== undefined) {
+      const file = new StoredFile(sizeBytes, (part) => read(part).catch(asRemoved));
+      return yield* readMessages(file, { range, onDamaged });
+    }
     const file = await LocalFile.open(path).catch(() => null);
     if (file === null) return;
     try {
@@ -140,6 +145,14 @@ export class StoredDetections {
     }
   }
 }
+
+/** A file that has just been removed has no messages. */
+function asRemoved(error: unknown): Pieces {
+  if (error instanceof ServiceError && error.code === "recording_not_found") return NO_PIECES();
+  throw error;
+}
+
+async function* NO_PIECES(): Pieces {}
 
 /** Of PostgreSQL, within what JavaScript can express. */
 const MAX_DATE_MS = Date.UTC(9999, 0);

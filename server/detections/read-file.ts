@@ -70,10 +70,11 @@ export async function* readMessages(
 async function* findParts(file: PartFile, range: MessageRange): AsyncGenerator<ByteRange, void, undefined> {
   for (let at = 0; at < file.bytes; ) {
     const last = Math.min(at + HEADER_BYTES, file.bytes) - 1;
-    const info = readPartHeader(await file.read({ first: at, last }));
+    const head = await file.read({ first: at, last });
+    const info = readPartHeader(head);
     if (info === null) {
-      // The next part has just begun.
-      if (at > 0 || file.bytes < HEADER_BYTES) return;
+      // The next part has just begun, or the file was removed.
+      if (at > 0 || head.length < HEADER_BYTES) return;
       throw new NotDetections("is not a file of stored detections");
     }
     if (at === 0 && info.fileSpan !== null && !overlaps(info.fileSpan, range)) return;
