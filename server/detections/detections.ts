@@ -18,7 +18,8 @@ import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type FileRow, findHolder, findOutside, saveFileTimes } from "../store/files.ts";
 import { type DetectionNumbers, DetectionWriter, type WriterLimits } from "./detection-writer.ts";
-import { LocalFile, type MessageRange, readFileSpan, readMessages, StoredFile } from "./read-file.ts";
+import type { TimeSpan } from "./gzip-parts.ts";
+import { LocalFile, type MessageRange, overlaps, readFileSpan, readMessages, StoredFile } from "./read-file.ts";
 
 export interface DetectionsDeps {
   readonly config: Pick<Config, "data_dir" | "recordings">;
@@ -45,6 +46,8 @@ export class StoredDetections {
   readonly #writers = new Map<string, DetectionWriter>();
   readonly #slots = new Semaphore(OPEN_FILES);
   readonly #endings = new Set<Promise<void>>();
+  /** Of completed files on disk, by path, so that they need not be opened again to be skipped. */
+  readonly #spans = new Map<string, TimeSpan>();
   readonly numbers: Readonly<DetectionNumbers>;
 
   constructor(deps: DetectionsDeps) {
@@ -87,7 +90,11 @@ export class StoredDetections {
   /** The messages of a process, by capture time, oldest file first. Rejects with `storage_unavailable`. */
   async *read(processUuid: string, range: MessageRange): AsyncGenerator<DetectionMessage, void, undefined> {
     await withTimeout(FLUSH_MS, this.#flushOne(processUuid));
-    for (const { index } of await this.#list(processUuid, range)) yield* this.#readFile(processUuid, index, range);
+    for (const file of await this.#list(processUuid, range)) {
+      const known = this.#spans.get(file.path);
+      if (known !== undefined && !overlaps(known, range)) continue;
+      yield* this.#readFile(processUuid, file, range);
+    }
   }
 
   /** Another node that has messages of an ended process which this one does not have. */
@@ -110,6 +117,12 @@ export class StoredDetections {
     await Promise.all([this.#writers.get(uuid)?.flush(), ...this.#endings]);
   }
 
+  #keepSpan(path: string, span: TimeSpan): void {
+    this.#spans.set(path, span);
+    const [oldest] = this.#spans.keys();
+    if (this.#spans.size > MAX_SPANS && oldest !== undefined) this.#spans.delete(oldest);
+  }
+
   /** Without files in the bucket that have nothing in the range. */
   async #list(processUuid: string, { fromMs, toMs }: MessageRange): Promise<readonly ProcessRecording[]> {
     const { shared } = this.#deps;
@@ -123,13 +136,9 @@ export class StoredDetections {
 
   async *#readFile(
     processUuid: string,
-    index: number,
+    { index, path, read, sizeBytes }: ProcessRecording,
     range: MessageRange,
   ): AsyncGenerator<DetectionMessage, void, undefined> {
-    // Again: it may have been moved to the bucket, or removed, since it was listed.
-    const found = await this.#files.find(processUuid, index);
-    if (found === null) return;
-    const { path, read, sizeBytes } = found;
     const onDamaged = (error: Error): void =>
       this.#deps.log.warn({ err: error, path }, "stored detections are damaged; the rest is read");
     if (read !== undefined) {
@@ -137,14 +146,24 @@ export class StoredDetections {
       return yield* readMessages(file, { range, onDamaged });
     }
     const file = await LocalFile.open(path).catch(() => null);
-    if (file === null) return;
+    if (file === null) {
+      // Moved to the bucket, or removed, since it was listed.
+      const moved = await this.#files.find(processUuid, index);
+      if (moved?.read !== undefined) yield* this.#readFile(processUuid, moved, range);
+      return;
+    }
     try {
+      const span = await readFileSpan(file);
+      if (span !== null) this.#keepSpan(path, span);
       yield* readMessages(file, { range, onDamaged });
     } finally {
       await file.close();
     }
   }
 }
+
+/** About 100 bytes each. */
+const MAX_SPANS = 20_000;
 
 /** A file that has just been removed has no messages. */
 function asRemoved(error: unknown): Pieces {

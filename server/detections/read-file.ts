@@ -84,7 +84,7 @@ async function* findParts(file: PartFile, range: MessageRange): AsyncGenerator<B
   }
 }
 
-const overlaps = ({ firstMs, lastMs }: TimeSpan, { fromMs, toMs }: MessageRange): boolean =>
+export const overlaps = ({ firstMs, lastMs }: TimeSpan, { fromMs, toMs }: MessageRange): boolean =>
   lastMs >= fromMs && firstMs < toMs;
 
 /** The times of all its messages; null if it was not completed. */
