@@ -31,7 +31,7 @@ const detections = (...args: readonly string[]) => windhover(["detections", ...a
 const parse = (lines: readonly string[]) => lines.map((line) => JSON.parse(line));
 
 test("prints the messages of files, all or by time", async () => {
-  const all = await detections(`${ofVideo}`, `${ofStream}`);
+  const all = await detections(`${ofStream}`, `${ofVideo}`);
   assert.deepEqual([all.code, all.stderr], [0, ""]);
   assert.deepEqual(parse(all.lines), [...frames, ...frames]);
   const at = (frame: number) => new Date(START_MS + frame * 100).toISOString();

@@ -14,10 +14,10 @@ export default {
       about: "First capture time: 2026-05-17T08:30:00Z, or seconds from the start of a video file: 12.5.",
     },
     to: { type: "string", value: "TIME", about: "Messages before this capture time." },
-    key: { type: "string", value: "KEY", about: "API key for a URL; default: WINDHOVER_API_KEY." },
+    key: { type: "string", value: "KEY", about: "API key for a URL; default: WINDHOVER_KEY." },
   },
   notes: [
-    "FILE is a file of data_dir/detections/PROCESS, also one that is being written; several are printed in the order given. A process has a file for each start of its runner and for each recordings.segment_seconds.",
+    "FILE is a file of data_dir/detections/PROCESS, also one that is being written; several are printed in the order of their numbers. A process has a file for each start of its runner and for each recordings.segment_seconds.",
     "URL is that of a process: http://localhost:8080/process/UUID. The service then reads the files, wherever they are.",
     "Exit codes: 0 success, 1 failure, 2 an invalid command line.",
   ].join("\n"),
@@ -33,10 +33,13 @@ export default {
     if (isUrl(first) && positionals.length > 1)
       throw new UsageFault(`unexpected argument "${positionals[1]}"; expected one URL`);
     if (isUrl(first)) await printFrom(first, given, terminal);
-    else for (const path of positionals) await printFile(path, given, terminal);
+    else for (const path of [...positionals].sort(byNumber)) await printFile(path, given, terminal);
     return EXIT.ok;
   },
 } satisfies Command;
+
+/** A shell lists 10 before 2. */
+const byNumber = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
 
 const isUrl = (text: string): boolean => text.startsWith("http://") || text.startsWith("https://");
 
@@ -97,8 +100,8 @@ async function readVideoStart(file: LocalFile): Promise<number | null> {
 }
 
 async function printFrom(url: string, given: Given, terminal: Terminal): Promise<void> {
-  const key = given.text("key") ?? process.env.WINDHOVER_API_KEY;
-  if (key === undefined) throw new UsageFault("missing: --key KEY, or WINDHOVER_API_KEY in the environment");
+  const key = given.text("key") ?? process.env.WINDHOVER_KEY;
+  if (key === undefined) throw new UsageFault("missing: --key KEY, or WINDHOVER_KEY in the environment");
   const target = new URL(url);
   target.pathname = `${target.pathname.replace(/(?<!\/)\/+$/, "")}/detections`;
   for (const name of ["from", "to"] as const) {
