@@ -37,6 +37,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Show what alerts and webhooks would have sent for a recording.",
     load: async () => (await import("./commands/replay.ts")).default,
   },
+  detections: {
+    about: "Print stored detections of a process.",
+    load: async () => (await import("./commands/detections.ts")).default,
+  },
   check: {
     about: "Check graph files; prints nothing when they are valid.",
     load: async () => (await import("./commands/show-graph.ts")).check,

@@ -92,6 +92,7 @@ test("migrate moves what the database knows, after a dry run and an interruption
     `videos/${source}.mp4`,
     `recordings/${recording}/3.mp4`,
     `process-recordings/${process}/7.mp4`,
+    `detections/${process}/2.ndjson.gz`,
     ...[`videos/${newUuid()}.mp4`, `videos/partial/${newUuid()}.mp4`, `recordings/${newUuid()}/0.mp4`],
   ];
   const pathOf = (name: string) => join(folder, "data", name);
@@ -99,11 +100,14 @@ test("migrate moves what the database knows, after a dry run and an interruption
     mkdirSync(dirname(pathOf(name)), { recursive: true });
     writeFileSync(pathOf(name), "film!");
   }
-  const moved = [`process-recordings/${process}/0-7.mp4`, `recordings/${recording}/3.mp4`, `videos/${source}.mp4`];
+  const moved = [
+    ...[`detections/${process}/0-2.ndjson.gz`, `process-recordings/${process}/0-7.mp4`],
+    ...[`recordings/${recording}/3.mp4`, `videos/${source}.mp4`],
+  ];
 
   const dry = JSON.parse(await storage("migrate", withBucket, "--dry-run", "--json"));
   assert.deepEqual(dry.files.map(({ key }: { key: string }) => key).sort(), moved);
-  assert.deepEqual([dry.bytes, dry.left.length, await keys()], [15, 2, []]);
+  assert.deepEqual([dry.bytes, dry.left.length, await keys()], [20, 2, []]);
 
   await s3.stop();
   await assert.rejects(storage("migrate", withBucket), /0 files were moved: run it again/);
@@ -111,12 +115,12 @@ test("migrate moves what the database knows, after a dry run and an interruption
   await storage("migrate", withBucket, "--keep");
   assert.deepEqual([await keys(), names.every((name) => existsSync(pathOf(name)))], [moved, true]);
   const lines = (await storage("migrate", withBucket)).trim().split("\n");
-  assert.equal(lines.length, 3);
+  assert.equal(lines.length, 4);
   assert.deepEqual(
     names.map((name) => existsSync(pathOf(name))),
-    [false, false, false, true, true, true],
+    [false, false, false, false, true, true, true],
   );
-  assert.equal((await sql`select from files where stored_at is not null and size_bytes = 5`).count, 3);
+  assert.equal((await sql`select from files where stored_at is not null and size_bytes = 5`).count, 4);
   assert.equal(await storage("migrate", withBucket), "");
   await assert.rejects(storage("migrate", withoutBucket), /no bucket is configured/);
 });

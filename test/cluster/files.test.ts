@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { makeFilm } from "../../native/film.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { TestS3 } from "../../server/files/s3-server.fixture.ts";
 import { S3Store } from "../../server/files/s3-store.ts";
 import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
@@ -58,6 +59,15 @@ const listSources = async (service: TestService): Promise<SourceRecord[]> =>
   (await service.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources")).sources.filter(
     ({ type }) => type === "file",
   );
+
+const readDetections = async (service: TestService, uuid: string, query = ""): Promise<DetectionMessage[]> => {
+  const { status, text } = await service.send("GET", `/process/${uuid}/detections${query}`, {});
+  assert.equal(status, 200, text);
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+};
 
 const isFinished = async (service: TestService, uuid: string): Promise<boolean> => {
   const { state, error } = await read(service, uuid);
@@ -144,12 +154,24 @@ test("an upload on one node is played by the other, and by a third one when the 
   assert.equal(await digestOf(`videos/${source.uuid}.mp4`), digest);
   const { process_uuid: uuid } = await startOn(first, source.uuid, "second");
   await until(() => isFinished(second, uuid));
+  // Moved to the bucket after a while; until then through the node that has them.
+  const detected = await readDetections(second, uuid);
+  assert.ok(detected.length > 0);
+  assert.deepEqual(await readDetections(first, uuid), detected);
+  await until(async () => (await keys(`detections/${uuid}/`)).length > 0);
 
   first.serving.child.kill("SIGKILL");
   await first.serving.ended;
   third = await add("third");
   const { process_uuid: other } = await startOn(second, source.uuid, "third");
   await until(() => isFinished(third, other));
+  assert.deepEqual(await readDetections(third, uuid), detected);
+  const { started_at: started } = await read(third, uuid);
+  const second1 = Date.parse(started ?? "") + 1000;
+  assert.deepEqual(
+    await readDetections(third, uuid, "?from=1"),
+    detected.filter(({ timestamp }) => Date.parse(timestamp) >= second1),
+  );
   await third.expect(200, "DELETE", `/source/${source.uuid}`);
   await until(async () => (await keys("videos/")).length === 0);
 });

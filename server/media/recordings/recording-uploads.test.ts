@@ -6,6 +6,8 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
 import { makeConfig } from "../../api/app.fixture.ts";
+import { Sender, START_MS, sceneAt } from "../../detections/detections.fixture.ts";
+import { StoredDetections, saveTimes } from "../../detections/detections.ts";
 import type { Pieces } from "../../files/file-store.ts";
 import { openFiles, type SharedFiles } from "../../files/open-files.ts";
 import { TestS3 } from "../../files/s3-server.fixture.ts";
@@ -14,7 +16,7 @@ import { silentLog } from "../../store/database.fixture.ts";
 import { addNode } from "../../store/nodes.fixture.ts";
 import { newUuid } from "../../uuid.ts";
 import { until } from "../media-service.fixture.ts";
-import { ProcessRecordings } from "./recording-files.ts";
+import { listProcessFolders, ProcessRecordings } from "./recording-files.ts";
 import { RecordingUploads } from "./recording-uploads.ts";
 import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
 import { ElsewhereError, Recordings } from "./recordings.ts";
@@ -35,6 +37,7 @@ interface TestNode {
   readonly files: SharedFiles;
   readonly recordings: Recordings;
   readonly processes: ProcessRecordings;
+  readonly detections: StoredDetections;
   readonly held: Set<string>;
   stop(): Promise<void>;
 }
@@ -55,21 +58,24 @@ async function openNode(
   const shared = { sql, nodeUuid: uuid, files };
   const recordings = await Recordings.open({
     ...{ ...shared, config, log: silentLog, sweepMs: 3_600_000 },
-    otherFolders: [join(dataDir, "process-recordings")],
+    otherFolders: listProcessFolders(dataDir),
     onAllowed: () => {},
   });
   const held = new Set<string>();
   const uploads = new RecordingUploads({
     ...{ ...shared, dataDir, log: silentLog, everyMs: 20, settledMs: 0 },
     isHeld: (process) => held.has(process),
+    onStoring: (row, path) => saveTimes(sql, row, path),
   });
+  const detections = new StoredDetections({ config, log: silentLog, shared, hasSpace: () => true });
   const stop = async (): Promise<void> => {
     running.delete(node);
     await recordings.close();
     await uploads.close();
     await files.close();
   };
-  const node = { uuid, dataDir, files, recordings, held, stop, processes: new ProcessRecordings(dataDir, shared) };
+  const processes = new ProcessRecordings(dataDir, shared);
+  const node = { uuid, dataDir, files, recordings, held, stop, processes, detections };
   running.add(node);
   return node;
 }
@@ -269,6 +275,70 @@ test("recordings of a process that two nodes have run are numbered and listed to
     await second.recordings.sweep();
     await second.files.sweep();
     assert.deepEqual(await listed(first), ["1 2", "2 3"]);
+    await sql`delete from processes where uuid = ${process}`;
+    await second.files.sweep();
+    assert.deepEqual(await keys(), []);
+  });
+});
+
+test("stored detections of a process that two nodes have run are read on each of them", async () => {
+  await withNodes(2, async (first, second) => {
+    const process = newUuid();
+    await sql`
+      insert into processes (uuid, user_uuid, source_uuid, source_url, graph, params, has_track_logger, desired, state, node_uuid, fence)
+      values (${process}, ${user.uuid}, ${newUuid()}, '', 'detect', '{}', false, 'running', 'running', ${first.uuid}, 1)`;
+    const frames = Array.from({ length: 60 }, (_, at) => ({ ...sceneAt(at, 3), process_uuid: process }));
+    const begin = ({ detections, held }: TestNode): Sender => {
+      held.add(process);
+      const sender = new Sender(process);
+      detections.follow(sender);
+      return sender;
+    };
+    const end = async ({ detections, held }: TestNode, sender: Sender) => {
+      sender.notify({ type: "ended" });
+      await detections.flush();
+      held.delete(process);
+    };
+    const read = async ({ detections }: TestNode, from = 0, to = 60) => {
+      const messages = [];
+      const range = { fromMs: START_MS + from * 100, toMs: START_MS + to * 100 };
+      for await (const message of detections.read(process, range)) messages.push(message);
+      return messages;
+    };
+    const holder = ({ detections }: TestNode) => detections.findHolder({ uuid: process, nodeUuid: null });
+    const one = begin(first);
+    one.send(frames.slice(0, 20));
+    one.notify({ type: "restarting" });
+    one.send(frames.slice(20, 40));
+    await first.detections.flush();
+    await stored(process, 1);
+    assert.deepEqual(await read(first), frames.slice(0, 40));
+    assert.deepEqual(await read(second), frames.slice(0, 20), "the open file is on its node");
+    assert.deepEqual([await holder(first), await holder(second)], [null, first.uuid]);
+
+    await sql`update processes set node_uuid = ${second.uuid}, fence = 2 where uuid = ${process}`;
+    const other = begin(second);
+    other.send(frames.slice(40));
+    await end(first, one);
+    await end(second, other);
+    await stored(process, 3);
+    const folder = `detections/${process}`;
+    assert.deepEqual(
+      await keys(),
+      ["1-0", "1-1", "2-2"].map((name) => `${folder}/${name}.ndjson.gz`),
+    );
+    for (const node of [first, second]) {
+      assert.deepEqual(await read(node), frames);
+      assert.deepEqual(await read(node, 25, 45), frames.slice(25, 45));
+      assert.equal(await holder(node), null);
+    }
+    const rows = await sql`select first_at, last_at from files where owner_uuid = ${process} order by index`;
+    assert.deepEqual([rows[1]?.firstAt, rows[1]?.lastAt].map(Number), [START_MS + 2_000, START_MS + 3_900]);
+    await bucket.remove(`${folder}/1-0.ndjson.gz`);
+    assert.deepEqual(await read(second), frames.slice(20), "what is missing costs nothing else");
+    await sql`update files set written_at = now() - interval '8 days' where index = 1`;
+    await second.recordings.sweep();
+    assert.deepEqual(await read(second, 20), frames.slice(40));
     await sql`delete from processes where uuid = ${process}`;
     await second.files.sweep();
     assert.deepEqual(await keys(), []);

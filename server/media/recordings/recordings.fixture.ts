@@ -12,6 +12,7 @@ import type { RecordingRow } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import { newUuid } from "../../uuid.ts";
 import { KEY_ORDER, until } from "../media-service.fixture.ts";
+import { listProcessFolders } from "./recording-files.ts";
 import { Recordings } from "./recordings.ts";
 
 export const DAY_MS = 86_400_000;
@@ -51,7 +52,7 @@ export class RecordingStage {
     const config = makeConfig({ DATA_DIR: this.dataDir, ...still, ...this.settings, ...settings });
     return Recordings.open({
       ...{ sql: this.sql, config, log: silentLog, nodeUuid, sweepMs: 3_600_000 },
-      otherFolders: [join(this.dataDir, "process-recordings")],
+      otherFolders: listProcessFolders(this.dataDir),
       onAllowed: (isAllowed) => void this.allowed.push(isAllowed),
     });
   }

@@ -7,6 +7,7 @@ import { makeUser } from "../../api/app.fixture.ts";
 import { insertProcess, insertUser } from "../../sources/sources.fixture.ts";
 import { newUuid } from "../../uuid.ts";
 import { removeOldest } from "./disk-space.ts";
+import { listProcessFolders } from "./recording-files.ts";
 import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
 import type { Recordings } from "./recordings.ts";
 
@@ -150,12 +151,23 @@ test("removes the oldest first: of a live stream, of an ended one, or of a proce
   const film = join(processFolder, "0.mp4");
   await writeFile(film, "film");
   await utimes(film, at(4) / 1000, at(4) / 1000);
+  const detections = join(stage.dataDir, "detections", process, "0.ndjson.gz");
+  await mkdir(dirname(detections), { recursive: true });
+  await writeFile(detections, "boxes");
+  await utimes(detections, at(3) / 1000, at(3) / 1000);
   const nodeUuid = (await stage.sql`select node_uuid from recordings limit 1`)[0]?.nodeUuid;
-  const needs = { sql: stage.sql, nodeUuid, folder: recordings.folder, otherFolders: [dirname(processFolder)] };
+  const needs = {
+    sql: stage.sql,
+    nodeUuid,
+    folder: recordings.folder,
+    otherFolders: listProcessFolders(stage.dataDir),
+  };
   assert.equal(await removeOldest(needs), 10);
   assert.deepEqual(await recordings.folder.listSegments(open), [1]);
   assert.equal(await removeOldest(needs), 4);
   assert.deepEqual([existsSync(processFolder), existsSync(dirname(processFolder))], [false, true]);
+  assert.equal(await removeOldest(needs), 5);
+  assert.equal(existsSync(detections), false);
   assert.equal(await removeOldest(needs), 10);
   assert.deepEqual(await recordings.folder.listSegments(ended), [1]);
   assert.equal(await removeOldest(needs), 10);
@@ -198,12 +210,17 @@ test("removes what is too old with its files, also of a recording in progress", 
   await mkdir(processFolder, { recursive: true });
   for (const name of ["0.mp4", "1.mp4"]) await writeFile(join(processFolder, name), "x");
   await utimes(join(processFolder, "0.mp4"), Date.now() / 1000, Date.now() / 1000 - (8 * DAY_MS) / 1000);
+  const detections = join(stage.dataDir, "detections", newUuid());
+  await mkdir(detections, { recursive: true });
+  for (const name of ["0.ndjson.gz", "1.ndjson.gz"]) await writeFile(join(detections, name), "x");
+  await utimes(join(detections, "0.ndjson.gz"), Date.now() / 1000, Date.now() / 1000 - (8 * DAY_MS) / 1000);
   await recordings.sweep();
   assert.deepEqual(new Set(await uuidsOf(recordings)), new Set([young, long]));
   assert.deepEqual(new Set(await recordings.folder.list()), new Set([young, long]));
   assert.ok(!(await recordings.folder.list()).includes(old));
   assert.deepEqual(await recordings.folder.listSegments(long), [2]);
   assert.deepEqual(await readdir(processFolder), ["1.mp4"]);
+  assert.deepEqual(await readdir(detections), ["1.ndjson.gz"]);
 });
 
 test("removes other old files when one cannot be removed", async () => {
