@@ -4,6 +4,7 @@ import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { explainConnectionError } from "../net/explain.ts";
 import { readAuthority } from "../net/url.ts";
 import type { Mail } from "./mail.ts";
 
@@ -74,6 +75,8 @@ export class MailError extends Error {
 
 interface SmtpError extends Error {
   readonly code?: string;
+  /** Of the system, such as ECONNREFUSED. */
+  readonly originalCode?: string;
   readonly responseCode?: number;
   readonly command?: string;
   readonly recipient?: string;
@@ -171,8 +174,13 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** A login or sender that is rejected is for the operator to fix: mails wait for that. */
 function explain(error: SmtpError): MailError {
-  const { code = "", command = "", message } = error;
+  const { code = "", originalCode, command = "", responseCode, message } = error;
   const isContent = !/^(?:AUTH|MAIL|EHLO|HELO|STARTTLS|CONN)/.test(command) && code !== "EAUTH";
-  const reason = REASONS[code] ?? maskCredentials(message.replace(/\s+/g, " ")).slice(0, MAX_REASON);
+  const isAnswer = responseCode !== undefined && code !== "EAUTH";
+  const cause = Object.assign(new Error(message), { code: originalCode });
+  const reason =
+    explainConnectionError(cause) ??
+    (isAnswer ? null : REASONS[code]) ??
+    maskCredentials(message.replace(/\s+/g, " ")).slice(0, MAX_REASON);
   return new MailError(`mail server: ${reason}`, isPermanent(error) && isContent);
 }
