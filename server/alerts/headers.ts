@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string>>;
 const SECRET = ["Authorization", "Api-Key", "X-Api-Key", "X-Auth-Token", "X-Gotify-Key", "Private-Token"];
 /** The last ones are those of ntfy. */
 const PLAIN = [
-  ...["Accept", "Idempotency-Key", "X-Request-Source"],
+  "Accept",
   ...["Title", "Priority", "Tags", "Click", "Attach", "Filename", "Icon", "Actions", "Markdown", "Delay", "Email"],
 ];
 
