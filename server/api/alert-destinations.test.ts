@@ -80,7 +80,10 @@ test("the destinations of the page get what their services expect", async () => 
   const [mail] = box.received;
   assert.deepEqual(mail?.to, ["guard@example.org", "night-shift@example.org"]);
   assert.match(mail?.headers.get("subject") ?? "", /^(?:\(\d+\) )?Gate "7" north: \d+ tracks$/);
-  assert.match(mail?.text ?? "", /^Gate "7" north \(flow-control\): triggered\nTime: 20.*\n(?:Tracks: .*\n)?Process: /m);
+  assert.match(
+    mail?.text ?? "",
+    /^Gate "7" north \(flow-control\): triggered\nTime: 20.*\n(?:Tracks: .*\n)?Process: /m,
+  );
   await stage.supervisor.stopAll(stage.user);
 });
 
