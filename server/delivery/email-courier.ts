@@ -9,7 +9,8 @@ import type { Target } from "../store/destinations.ts";
 import { countMails, readMailWaitMs } from "../store/mail-counts.ts";
 import type { Courier, CourierOptions, DeliveryFailure, SendOptions, Sent } from "./courier.ts";
 import { writeMail } from "./mail.ts";
-import { MailError, type MailResult, readMailServer, sendMail } from "./mail-server.ts";
+import { MailError, readMailServer } from "./mail-server.ts";
+import type { MailResult } from "./send-mail.ts";
 
 /** Connections to the mail server: many servers accept no more from one client. */
 const AT_ONCE = 4;
@@ -70,6 +71,7 @@ export class EmailCourier implements Courier {
       throw new MailError(server ?? "this service has no mail server (smtp.url)");
     const { sent, done } = this.#choose(deliveries);
     const missing = to.filter((address) => !done.has(address));
+    const { sendMail } = await import("./send-mail.ts");
     const mail = writeMail(sent, server.from.address.split("@")[1] ?? "");
     const result: MailResult =
       missing.length === 0
