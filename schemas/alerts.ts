@@ -6,6 +6,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { TrackEntry } from "./detection-message.ts";
 import type { JsonRecord } from "./json.ts";
+import { Schedule } from "./schedule.ts";
 
 /** The channel on which the element `alerts` sends `AlertEvent`s. */
 export const ALERT_CHANNEL = "alerts";
@@ -32,6 +33,8 @@ export const AlertRule = Type.Object(
     alert: Type.String({ minLength: 1, maxLength: 100 }),
     type: Type.String({ minLength: 1, maxLength: 100 }),
     ...AlertConfiguration.properties,
+    /** Evaluated only within its windows. */
+    schedule: Type.Optional(Schedule),
   },
   // A misspelt name would silently be ignored.
   { additionalProperties: false },

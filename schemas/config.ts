@@ -219,9 +219,32 @@ export const Config = section({
     queued: count(10_000, "Maximum queue of a receiver in notifications; the oldest are dropped and counted.", 1),
     queued_per_key: count(50_000, "Maximum queue of one key in notifications; the oldest are dropped.", 1),
     queued_bytes_per_key: count(256 * 2 ** 20, "Maximum queue of one key in bytes.", 65_536),
-    at_once: count(32, "Maximum number of concurrent webhook requests, and of concurrent broker topics.", 2),
+    at_once: count(
+      32,
+      "Maximum number of concurrent webhook requests, of concurrent broker topics, and of queues for mails.",
+      2,
+    ),
     webhook_seconds: seconds(600, "Time to retry a notification that a webhook rejects, before the next one is sent"),
     retry_most_seconds: seconds(30, "Maximum delay between retries for an unreachable receiver"),
+  }),
+  smtp: section({
+    url: secret(
+      "Mail server for alerts with outputs of type `email`: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it, such outputs are rejected.",
+    ),
+    from: nullable("Address of the sender: `alerts@example.org`, or `Windhover <alerts@example.org>`."),
+    starttls: Type.Union([Type.Literal("required"), Type.Literal("offered"), Type.Literal("never")], {
+      default: "required",
+      description:
+        "TLS on connections with `smtp://`: `required`, only if the server has `offered` it, or `never`. The certificate is always verified.",
+    }),
+    seconds: seconds(30, "Time limit for sending one mail", 1),
+    interval_seconds: seconds(
+      60,
+      "Minimum time between two mails of one output; notifications in between are combined into one mail",
+      0,
+    ),
+    recipients_per_hour: count(100, "Maximum number of recipients of mails per hour and key.", 1),
+    domains: list("Domains to which mails may be sent; empty: all."),
   }),
   enhancement: section({
     at_once: count(1, "Maximum number of reports that are enhanced concurrently on this machine.", 1),

@@ -56,7 +56,8 @@ function readTtl(url: URL, host: string, port: number): UdpTarget | string {
   return ttl >= 1 && ttl <= 255 ? { scheme: "udp", host, port, ttl } : "has a ttl that is not between 1 and 255";
 }
 
-function checkTopic(topic: string): string | null {
+/** What is wrong with a topic to publish to; null: nothing. */
+export function checkTopic(topic: string): string | null {
   if (/[+#\0]/.test(topic)) return "has + or # in its topic, which are not allowed for publishing";
   if (topic.startsWith("$")) return "has a topic that begins with $, which is reserved for the broker";
   if (new TextEncoder().encode(topic).length > MOST_TOPIC_BYTES)
@@ -64,7 +65,8 @@ function checkTopic(topic: string): string | null {
   return null;
 }
 
-function decode(text: string): string | null {
+/** Null for a `%` that does not begin an escape. */
+export function decode(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -7,7 +7,17 @@ import { fileURLToPath } from "node:url";
 import { listNpmPackages, type NpmPackage } from "./packages.ts";
 
 /** Each allows use in a closed-source product. */
-const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "Unlicense", "CC0-1.0"]);
+const ALLOWED = new Set([
+  "MIT",
+  "MIT-0",
+  "ISC",
+  "0BSD",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "Apache-2.0",
+  "Unlicense",
+  "CC0-1.0",
+]);
 /** Allowed for these packages only. MPL-2.0: as long as their files are not modified. */
 const EXCEPTIONS: Readonly<Record<string, string>> = { mediabunny: "MPL-2.0" };
 

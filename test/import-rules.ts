@@ -57,6 +57,8 @@ export const TABLE: readonly Row[] = [
   { part: "elements/telemetry", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/report", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/alerts", may: ["schemas", "elements/element.ts", "vision"] },
+  // Sends the messages of `detections` over the connections of `cot`.
+  { part: "elements/mqtt", may: ["schemas", "elements/element.ts", "elements/cot", "elements/detections"] },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },

@@ -14,6 +14,7 @@ import { NewSubscription } from "../../schemas/api/webhooks.ts";
 import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { checkSchedule, type Schedule } from "../../schemas/schedule.ts";
 import { checkOutputs, type GivenOutput } from "../../server/alerts/outputs.ts";
 import { checkAndFillBy } from "../../server/validation.ts";
 import type { NotificationRule } from "../../server/webhooks/collectors.ts";
@@ -60,6 +61,7 @@ export interface ReplayedAlert {
   readonly alias: string;
   readonly type: string;
   readonly configuration: Required<AlertConfiguration>;
+  readonly schedule: Schedule | null;
   readonly to: readonly Receiver[];
   readonly isActive: boolean;
 }
@@ -110,15 +112,19 @@ function readAlert(
   const output = (value.output ?? []) as unknown as readonly GivenOutput[];
   const flaws = checkOutputs(output);
   for (const { path, message } of flaws) addFault(path, message);
+  const schedule = (value.schedule ?? null) as unknown as Schedule | null;
+  const late = schedule === null ? [] : checkSchedule(schedule);
+  for (const { path, message } of late) addFault(`/schedule${path}`, message);
   const { configuration, faults } = checkConfiguration(type, pickConfiguration(value), classNames);
   for (const { path, message } of faults ?? []) addFault(path, message);
-  if (configuration === undefined || flaws.length > 0) return null;
+  if (configuration === undefined || flaws.length > 0 || late.length > 0) return null;
   const alias = String(value.alias);
   return {
     uuid: identify(value, alias, taken),
     alias,
     type: type.name,
     configuration,
+    schedule,
     to: (output as unknown as readonly JsonRecord[]).flatMap(readReceiver),
     isActive: value.status !== "inactive",
   };
@@ -151,10 +157,9 @@ function identify(value: JsonRecord, alias: string, taken: Set<string>): string 
   return uuid;
 }
 
-export const ruleOf = ({ uuid, type, configuration }: ReplayedAlert): AlertRule => ({
-  alert: uuid,
-  type,
-  ...configuration,
+export const ruleOf = ({ uuid, type, configuration, schedule }: ReplayedAlert): AlertRule => ({
+  ...{ alert: uuid, type, ...configuration },
+  ...(schedule !== null && { schedule }),
 });
 
 /** A body of `POST /subscribe`, or a subscription of a listing. */

@@ -57,6 +57,24 @@ const hooks = put(
 );
 const bodies = [AlertNotice, NewTracksNotification, TargetCountNotification].map(checkBy);
 
+test("an alert with a schedule notifies only within its windows, by the times of the messages", async () => {
+  const open = new Date(START_MS).toISOString().slice(11, 16);
+  const closed = new Date(START_MS + 3_600_000).toISOString().slice(11, 16);
+  const scheduled = (from: string, to: string) => `
+- alias: ${from} to ${to}
+  type: filter-search
+  schedule: { time_zone: UTC, windows: [{ from: "${from}", to: "${to}" }] }
+  output: [{ type: email, config: { to: [guard@example.org] } }]`;
+  const file = put("scheduled.yaml", scheduled(open, closed) + scheduled(closed, open));
+  const { code, lines, err } = await runCommand(["--from", seen, "--alerts", file]);
+  assert.equal(code, 0, err);
+  assert.deepEqual([...new Set(lines.map(({ alert }) => alert))], [`${open} to ${closed}`]);
+  assert.deepEqual(lines[0]?.to, [{ type: "email", to: ["guard@example.org"] }]);
+  const wrong = put("wrong.yaml", scheduled(open, closed).replace("UTC", "Europe/Berln"));
+  const fault = await runCommand(["--from", seen, "--alerts", wrong]);
+  assert.match(fault.err, /wrong\.yaml:4:.*schedule\.time_zone .*did you mean "Europe\/Berlin"/);
+});
+
 test("replays recorded messages: every alert and subscription notifies its destinations at the right time", async () => {
   const { code, lines, err } = await runCommand(["--from", seen, "--alerts", alerts, "--subscriptions", hooks]);
   assert.equal(code, 0, err);

@@ -8,7 +8,8 @@ import { formatTime } from "../text.ts";
 /** A destination, without credentials. */
 export type Receiver =
   | { readonly type: "mqtt"; readonly host: string; readonly topic: string }
-  | { readonly type: "webhook"; readonly url: string };
+  | { readonly type: "webhook"; readonly url: string }
+  | { readonly type: "email"; readonly to: readonly string[] };
 
 export interface Sending {
   /** Stream time as Unix time. */
@@ -36,6 +37,7 @@ export function readReceiver(output: JsonRecord): readonly Receiver[] {
   if (output.type === "mqtt")
     return [{ type: "mqtt", host: maskCredentials(String(config.host)), topic: String(config.topic) }];
   if (output.type === "webhook") return [{ type: "webhook", url: maskCredentials(String(config.url)) }];
+  if (output.type === "email") return [{ type: "email", to: config.to as unknown as readonly string[] }];
   return [];
 }
 
@@ -46,8 +48,10 @@ export const formatClipTime = (timeMs: number, startMs: number): string =>
 /** Keeps a hundredth, which is not exact in binary, from being rounded down. */
 const ROUNDING = 1e-6;
 
-export const describeReceiver = (receiver: Receiver): string =>
-  receiver.type === "mqtt" ? `${receiver.host} ${receiver.topic}` : receiver.url;
+export function describeReceiver(receiver: Receiver): string {
+  if (receiver.type === "email") return receiver.to.join(", ");
+  return receiver.type === "mqtt" ? `${receiver.host} ${receiver.topic}` : receiver.url;
+}
 
 /** One line of what is printed with `--json`. */
 export function formatLine({ timeMs, body }: Sending, { kind, name, to }: Sender, startMs: number): string {

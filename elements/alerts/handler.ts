@@ -5,10 +5,12 @@ import { describeTrack } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Places } from "../../schemas/places.ts";
+import { Opening } from "../../schemas/schedule.ts";
 import { MOST_PATCH_BYTES, MOST_PATCH_PIXELS } from "../../schemas/track-report.ts";
 import { choosePatch, isClearlyBetter, type PatchRegion, ratePatch } from "../../vision/patch.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import type { Evaluator, RuleMatch, Scene, Sighting } from "./alert-type.ts";
+import type { RuleMatch, Scene, Sighting } from "./alert-type.ts";
+import { ScheduledEvaluator } from "./scheduled.ts";
 import { checkRule } from "./types.ts";
 
 export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal">;
@@ -124,7 +126,7 @@ interface ActiveRule {
   readonly type: string;
   /** With all defaults. */
   readonly configuration: unknown;
-  readonly evaluator: Evaluator;
+  readonly evaluator: ScheduledEvaluator;
 }
 
 const MAX_FAULTS_SHOWN = 5;
@@ -140,10 +142,12 @@ function openRules(rules: readonly AlertRule[], before: readonly ActiveRule[] = 
     if (faults !== undefined) throw new Error(`${which}: ${listFaults(faults)}`);
     const old = known.get(rule.alert);
     const isSame = old?.type === type.name && isDeepStrictEqual(old.configuration, configuration);
-    opened.set(
-      rule.alert,
-      isSame ? old : { alert: rule.alert, type: type.name, configuration, evaluator: type.create(configuration) },
-    );
+    const evaluator = isSame ? old.evaluator : new ScheduledEvaluator(type.create(configuration));
+    opened.set(rule.alert, { alert: rule.alert, type: type.name, configuration, evaluator });
+  }
+  for (const { alert, schedule } of rules) {
+    const evaluator = opened.get(alert)?.evaluator;
+    if (evaluator !== undefined) evaluator.opening = schedule === undefined ? null : new Opening(schedule);
   }
   return [...opened.values()];
 }

@@ -6,6 +6,7 @@ import {
   type ConfigurationFault,
 } from "../../schemas/alerts.ts";
 import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
+import { checkSchedule } from "../../schemas/schedule.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import type { AlertType } from "./alert-type.ts";
 import { filterSearch } from "./filter-search/filter-search.ts";
@@ -29,10 +30,13 @@ export function checkRule(rule: AlertRule, classNames: readonly string[] | null 
     return {
       faults: unknown.map((name) => ({
         path: `/${name}`,
-        message: `is not known here; ${CONFIGURATION_FIELDS.join(", ")} are${didYouMean(name, known)}`,
+        message: `is not known here; ${[...CONFIGURATION_FIELDS, "schedule"].join(", ")} are${didYouMean(name, known)}`,
       })),
     };
-  const { alert: _, type: __, ...given } = rule;
+  const { alert: _, type: __, schedule, ...given } = rule;
   const { configuration, faults } = checkConfiguration(type, given, classNames);
-  return faults === undefined ? { type, configuration } : { faults };
+  if (faults !== undefined) return { faults };
+  const flaws = schedule === undefined ? [] : checkSchedule(schedule);
+  if (flaws.length === 0) return { type, configuration };
+  return { faults: flaws.map(({ path, message }) => ({ path: `/schedule${path}`, message })) };
 }

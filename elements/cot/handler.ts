@@ -37,6 +37,8 @@ const MAX_DETAIL_LENGTH = 300;
 export class CotHandler implements Pick<Handler, "flush" | "close"> {
   readonly #services: Services;
   readonly #outlet: EventOutlet;
+  /** Of MQTT. */
+  readonly #topic: string;
   readonly #uuid: string;
   /** Tracks on the map, by id. */
   readonly #shown = new Map<number, ShownTrack>();
@@ -57,6 +59,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
         "at pace fast event times start in 1970 and maps do not show the events; use pace realtime to see them",
       );
     const { address } = properties;
+    this.#topic = target.scheme === "mqtt" ? target.topic : "";
     const open = target.scheme === "udp" ? openUdp(target, address) : openMqtt(target, address);
     this.#outlet = new EventOutlet(open, () => this.#onStatus(), limits);
     this.#report();
@@ -116,7 +119,8 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
 
   #send(sighting: Sighting, validMs: number): void {
     const times = { timeMs: this.#nowMs, staleMs: this.#nowMs + validMs };
-    this.#outlet.send(Buffer.from(writeEvent(sighting, times, this.#properties.affiliation)));
+    const payload = Buffer.from(writeEvent(sighting, times, this.#properties.affiliation));
+    this.#outlet.send({ topic: this.#topic, payload });
   }
 
   #onStatus(): void {

@@ -1,11 +1,12 @@
-/** Connections for CoT events: UDP datagrams to a host or multicast group, and MQTT 3.1.1 or 5 to a broker's topic. */
+/** Connections for events: UDP datagrams to a host or multicast group, and MQTT 3.1.1 or 5 to topics of a broker. */
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { connect, isIPv6, type Socket } from "node:net";
+import { connect, isIP, isIPv6, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { MqttClient } from "mqtt";
-import type { MqttTarget, UdpTarget } from "../../schemas/cot-target.ts";
+import type { UdpTarget } from "../../schemas/cot-target.ts";
 import type { Link, OpenLink } from "./outlet.ts";
 
 const CLOSED_HERE = "the element was closed";
@@ -38,9 +39,9 @@ export const openUdp =
     signal.addEventListener("abort", () => end(CLOSED_HERE), { once: true });
     return {
       closed,
-      send(event, done) {
+      send({ payload }, done) {
         if (!isOpen) return;
-        socket.send(event, port, ip, (error) => done(error === null ? null : new Error(explain(error, host))));
+        socket.send(payload, port, ip, (error) => done(error === null ? null : new Error(explain(error, host))));
       },
       async close() {
         end(CLOSED_HERE);
@@ -64,14 +65,26 @@ const VERSION_CODES = [1, 132];
 /** A client without subscriptions receives only acknowledgements and ping responses. */
 const RECEIVE_LIMIT = { initialBytes: 65_536, bytesPerEvent: 64, bytesPerSecond: 64 };
 
+export interface MqttBroker {
+  readonly host: string;
+  readonly port: number;
+  /** By TLS, with a certificate for the host. */
+  readonly isSecure?: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly qos: 0 | 1 | 2;
+  /** Certificates to trust instead of the public ones: for tests. */
+  readonly authorities?: string;
+}
+
 /** `address`: IP address to use instead of resolving the host. */
-export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
+export function openMqtt(target: MqttBroker, address: string | null): OpenLink {
   // 3.1.1 first: brokers that support only 5 are rare.
   let version: 4 | 5 = 4;
   return (signal) => {
     let socket: Socket | null = null;
     const open = (): Socket => {
-      socket = connect({ host: address ?? target.host, port: target.port, noDelay: true, autoSelectFamily: true });
+      socket = connectTo(target, address);
       return socket;
     };
     const client = new MqttClient(open, clientOptions(target, version));
@@ -107,8 +120,15 @@ export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
   };
 }
 
-function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget, closed: Promise<string>): Link {
-  const { topic, qos, host } = target;
+function connectTo({ host, port, isSecure, authorities }: MqttBroker, address: string | null): Socket {
+  const to = { host: address ?? host, port, noDelay: true, autoSelectFamily: true };
+  if (isSecure !== true) return connect(to);
+  const ca = authorities === undefined ? {} : { ca: authorities };
+  return connectTls({ ...to, ...ca, ...(isIP(host) === 0 && { servername: host }) });
+}
+
+function makeLink(client: MqttClient, socket: Socket | null, target: MqttBroker, closed: Promise<string>): Link {
+  const { qos, host } = target;
   const openedMs = performance.now();
   let events = 0;
   socket?.on("data", () => {
@@ -120,9 +140,9 @@ function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget,
   });
   return {
     closed,
-    send(event, done) {
+    send({ topic, payload, isRetained = false }, done) {
       events++;
-      client.publish(topic, event, { qos }, (error) => {
+      client.publish(topic, payload, { qos, retain: isRetained }, (error) => {
         // Events lost with the connection are reported by `closed`.
         if (error === undefined || error === null) done(null);
         else if (client.connected) done(new Error(explain(error, host)));
@@ -136,7 +156,7 @@ function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget,
 }
 
 /** A new object per client: the client modifies it. */
-const clientOptions = ({ username, password }: MqttTarget, protocolVersion: 4 | 5) => ({
+const clientOptions = ({ username, password }: MqttBroker, protocolVersion: 4 | 5) => ({
   protocolVersion,
   clientId: `windhover-${randomBytes(8).toString("hex")}`,
   clean: true,

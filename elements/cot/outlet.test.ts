@@ -21,15 +21,15 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
     });
     return {
       closed,
-      send(event, done) {
-        taken.push(String(event));
+      send({ payload }, done) {
+        taken.push(String(payload));
         state.answer?.(done);
         watch.check();
       },
       close: async () => lose("closed"),
     };
   };
-  const limits = { firstWaitMs: 1, maxWaitMs: 4, closeMs: 50, maxQueued: 5, maxPending: 2 };
+  const limits = { firstWaitMs: 1, maxWaitMs: 4, closeMs: 50, maxQueued: 5, maxPending: 2, maxQueuedBytes: 100 };
   const outlet = new EventOutlet(
     open,
     () => {
@@ -40,7 +40,7 @@ function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
   );
   after(() => outlet.close());
   const send = (...events: readonly string[]) => {
-    for (const event of events) outlet.send(Buffer.from(event));
+    for (const event of events) outlet.send({ topic: "", payload: Buffer.from(event) });
   };
   const until = (what: string, holds: () => boolean) => watch.until(what, holds);
   return { outlet, send, taken, statuses, state, until, lose: (reason: string) => lose(reason), opened: () => opened };
@@ -60,6 +60,18 @@ test("drops and counts the oldest events when the queue is full", async () => {
   assert.equal(outlet.eventsDropped, 2);
   await until("the rest", () => taken.length === 5);
   assert.deepEqual(taken, ["c", "d", "e", "f", "g"]);
+});
+
+test("drops and counts the oldest events when they are too large", async () => {
+  const { outlet, send, taken, until } = stand();
+  const [large, larger] = ["x".repeat(60), "y".repeat(90)];
+  send("a", large, "b", larger, "c");
+  assert.equal(outlet.eventsDropped, 2);
+  await until("the rest", () => taken.length === 3);
+  assert.deepEqual(taken, ["b", larger, "c"]);
+  send(large, "d");
+  await until("all", () => taken.length === 5);
+  assert.equal(outlet.eventsDropped, 2);
 });
 
 test("resends unacknowledged events after a reconnect, before the rest", async () => {

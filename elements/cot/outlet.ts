@@ -1,9 +1,17 @@
 /** Sends events over a connection that may be lost: connects at once, reconnects with backoff, queues meanwhile. */
 
+export interface OutletEvent {
+  /** Of MQTT; datagrams have none. */
+  readonly topic: string;
+  readonly payload: Buffer;
+  /** The broker keeps it for later subscribers; an empty one removes what it kept. */
+  readonly isRetained?: boolean;
+}
+
 /** One connection. */
 export interface Link {
   /** Calls `done` once, when the event was accepted or rejected; never if the connection is lost before. */
-  send(event: Buffer, done: (error: Error | null) => void): void;
+  send(event: OutletEvent, done: (error: Error | null) => void): void;
   readonly closed: Promise<string>;
   /** Never rejects. */
   close(): Promise<void>;
@@ -24,6 +32,7 @@ export const OUTLET_LIMITS = {
   closeMs: 1_000,
   /** Queued events; beyond this the oldest are dropped. */
   maxQueued: 1_000,
+  maxQueuedBytes: 8 * 2 ** 20,
   /** Events sent and not yet acknowledged. */
   maxPending: 32,
 };
@@ -39,8 +48,9 @@ export class EventOutlet {
   eventsSent = 0;
   eventsDropped = 0;
   #link: Link | null = null;
-  #queue: Buffer[] = [];
-  #pending = new Set<Buffer>();
+  #queue: OutletEvent[] = [];
+  #queuedBytes = 0;
+  #pending = new Set<OutletEvent>();
   #isPumping = false;
   #waitMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -59,9 +69,10 @@ export class EventOutlet {
   }
 
   /** Never blocks. */
-  send(event: Buffer): void {
+  send(event: OutletEvent): void {
     if (this.#isClosed) return;
     this.#queue.push(event);
+    this.#queuedBytes += event.payload.length;
     this.#trim();
     this.#pump();
   }
@@ -137,13 +148,14 @@ export class EventOutlet {
     while (this.#link !== null && this.#pending.size < this.#limits.maxPending) {
       const event = this.#queue.shift();
       if (event === undefined) break;
+      this.#queuedBytes -= event.payload.length;
       this.#pass(this.#link, event);
     }
     this.#isPumping = false;
     if (this.#queue.length + this.#pending.size === 0) this.#onIdle();
   }
 
-  #pass(link: Link, event: Buffer): void {
+  #pass(link: Link, event: OutletEvent): void {
     this.#pending.add(event);
     link.send(event, (error) => {
       if (this.#link !== link || !this.#pending.delete(event)) return;
@@ -156,14 +168,23 @@ export class EventOutlet {
 
   /** Whether they arrived is unknown. A duplicate event does no harm. */
   #requeue(): void {
+    for (const { payload } of this.#pending) this.#queuedBytes += payload.length;
     this.#queue = [...this.#pending, ...this.#queue];
     this.#pending.clear();
     this.#trim();
   }
 
   #trim(): void {
-    const surplus = this.#queue.length - this.#limits.maxQueued;
-    if (surplus <= 0) return;
+    const { maxQueued, maxQueuedBytes } = this.#limits;
+    let surplus = Math.max(0, this.#queue.length - maxQueued);
+    let bytes = this.#queuedBytes;
+    for (const [at, { payload }] of this.#queue.entries()) {
+      if (at >= surplus && bytes <= maxQueuedBytes) break;
+      bytes -= payload.length;
+      surplus = Math.max(surplus, at + 1);
+    }
+    if (surplus === 0) return;
+    this.#queuedBytes = bytes;
     this.#queue.splice(0, surplus);
     this.eventsDropped += surplus;
   }

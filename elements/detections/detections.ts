@@ -3,10 +3,8 @@
  * pixels of the input, independent of any resizing in the graph.
  */
 import { Type } from "typebox";
-import { type DetectionMessage, describeTrack } from "../../schemas/detection-message.ts";
-import type { Detections, Tracks } from "../../schemas/detections.ts";
-import type { Places } from "../../schemas/places.ts";
-import { defineElement, type Frame, type Job } from "../element.ts";
+import { defineElement } from "../element.ts";
+import { makeMessage } from "./message.ts";
 
 export default defineElement({
   kind: "sink",
@@ -46,23 +44,3 @@ chains:
     };
   },
 });
-
-/** Null without inference, unless predicted tracks are requested and there are tracks. */
-function makeMessage(
-  { captureNs, inputSize, meta }: Frame,
-  { sourceUri, uuid }: Job,
-  includePredicted: boolean,
-): DetectionMessage | null {
-  const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
-  const isPredicted = includePredicted && meta.tracks !== undefined;
-  if (found === undefined || !(found.inferred || isPredicted)) return null;
-  const places = meta.places as Places | undefined;
-  const message: DetectionMessage = {
-    timestamp: new Date(Number(captureNs / 1_000_000n)).toISOString(),
-    source_uri: sourceUri,
-    process_uuid: uuid,
-    active_tracks: found.objects.map((object, i) => describeTrack(object, places?.objects[i] ?? null, inputSize)),
-  };
-  if (places !== undefined && places.ageMs !== null) message.telemetry_age_ms = Math.round(places.ageMs);
-  return message;
-}

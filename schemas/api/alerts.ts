@@ -1,11 +1,14 @@
 /** Alerts: their conditions, their processes, and the destinations of their notifications. */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
+import { Schedule } from "../schedule.ts";
 import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
-const ALERT_OUTPUT_TYPES = ["mqtt", "webhook"] as const;
+const ALERT_OUTPUT_TYPES = ["mqtt", "webhook", "email"] as const;
 const MOST_ALERT_OUTPUTS = 16;
+const MOST_ADDRESSES = 10;
+const MOST_TEMPLATE_CHARACTERS = 16_384;
 
 /** Stands for a secret in responses. In a request it keeps the stored secret. */
 export const MASK = "***";
@@ -47,6 +50,33 @@ export const MqttOutputConfig = Type.Object(
 );
 export type MqttOutputConfig = Static<typeof MqttOutputConfig>;
 
+const PLACEHOLDERS =
+  '`{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields.';
+
+export const WebhookTemplate = Type.Object(
+  {
+    body: Type.String({
+      minLength: 1,
+      maxLength: MOST_TEMPLATE_CHARACTERS,
+      description: `The body of the request. ${PLACEHOLDERS} In JSON, values are escaped within strings, and written as JSON elsewhere.`,
+    }),
+    content_type: Type.Optional(Type.Enum(["application/json", "text/plain"], { default: "application/json" })),
+    headers: Type.Optional(
+      Type.Record(
+        Type.String({ maxLength: 64 }),
+        Type.String({ minLength: 1, maxLength: 2048, pattern: "^[\\x20-\\x7e]*$" }),
+        {
+          maxProperties: 16,
+          description:
+            "Further headers: `Authorization`, `X-Api-Key` and others that services of this kind use. Responses show secret ones as `***`; send `***` to keep the stored value.",
+        },
+      ),
+    ),
+  },
+  { title: "WebhookTemplate", additionalProperties: false },
+);
+export type WebhookTemplate = Static<typeof WebhookTemplate>;
+
 export const WebhookOutputConfig = Type.Object(
   {
     url: Type.String({
@@ -64,16 +94,47 @@ export const WebhookOutputConfig = Type.Object(
           "Signing secret (Standard Webhooks): `whsec_` and base64. Generated if omitted. Returned once, in the response to the request that set or generated it. Send `***` to keep the stored secret.",
       }),
     ),
+    template: Type.Optional(WebhookTemplate),
   },
   { title: "WebhookAlertOutput", additionalProperties: false },
 );
 export type WebhookOutputConfig = Static<typeof WebhookOutputConfig>;
 
+export const EmailOutputConfig = Type.Object(
+  {
+    to: Type.Array(
+      Type.String({
+        maxLength: 254,
+        pattern: "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)*$",
+        description: "Address of at most 254 characters, in ASCII, without a name.",
+      }),
+      { minItems: 1, maxItems: MOST_ADDRESSES, description: `Recipients, up to ${MOST_ADDRESSES}.` },
+    ),
+    subject: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 500, description: `Subject of the mail. ${PLACEHOLDERS}` }),
+    ),
+    text: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MOST_TEMPLATE_CHARACTERS,
+        description: `Text of the mail. ${PLACEHOLDERS}`,
+      }),
+    ),
+  },
+  {
+    title: "EmailAlertOutput",
+    additionalProperties: false,
+    description:
+      "Sent by the mail server of this service (`smtp.url`). Notifications that follow within `smtp.interval_seconds` are combined into one mail.",
+  },
+);
+export type EmailOutputConfig = Static<typeof EmailOutputConfig>;
+
 export const AlertOutput = Type.Object(
   {
     type: Type.Enum([...ALERT_OUTPUT_TYPES]),
     config: Type.Unknown({
-      description: "Configuration for the type: see `MqttAlertOutput` and `WebhookAlertOutput`.",
+      description: "Configuration for the type: see `MqttAlertOutput`, `WebhookAlertOutput` and `EmailAlertOutput`.",
     }),
   },
   {
@@ -83,6 +144,7 @@ export const AlertOutput = Type.Object(
     allOf: [
       when("type", ["mqtt"], Type.Object({ config: MqttOutputConfig })),
       when("type", ["webhook"], Type.Object({ config: WebhookOutputConfig })),
+      when("type", ["email"], Type.Object({ config: EmailOutputConfig })),
     ],
   },
 );
@@ -105,6 +167,7 @@ export const newAlertOf = (types: readonly AlertTypeDefinition[]) =>
       type: Type.Enum(types.map(({ name }) => name)),
       output: Type.Optional(Outputs),
       status: Type.Optional(Status),
+      schedule: Type.Optional(orNull(Schedule)),
       ...describeParts(),
     },
     {
@@ -149,6 +212,7 @@ export const AlertChange = Type.Object(
     type: Type.Optional(Type.String({ maxLength: 200, description: "Cannot be changed; may be sent unchanged." })),
     status: Type.Optional(Status),
     output: Type.Optional(Outputs),
+    schedule: Type.Optional(orNull(Schedule)),
     ...describeParts(),
     force: Type.Optional(Force),
   },
@@ -216,6 +280,7 @@ export const AlertRecord = Type.Object(
     alias: Type.String(),
     type: Type.String(),
     status: Status,
+    schedule: orNull(Schedule, { description: "When it is evaluated. Null: always." }),
     ...configuration,
     pending: orNull(Type.Object(configuration), {
       description:

@@ -1,10 +1,11 @@
-/** Outputs of a process: video streams, data sockets, Cursor on Target, and slots attached as branches. */
+/** Outputs of a process: video streams, data sockets, Cursor on Target, brokers, and slots attached as branches. */
 import { type Static, Type } from "typebox";
 import { COT_URL, COT_URL_MEANS } from "../cot-target.ts";
+import { MQTT_URL, MQTT_URL_MEANS } from "../mqtt-target.ts";
 import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
-export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot"] as const;
+export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot", "mqtt"] as const;
 const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
 const SETTINGS_MEAN =
@@ -26,6 +27,8 @@ const RtmpUrl = Type.String({
 
 /** Extension: objects as Cursor on Target events, for maps. */
 const CotUrl = Type.String({ maxLength: 2048, pattern: COT_URL, description: COT_URL_MEANS });
+/** Extension: detection messages to a broker. */
+const MqttUrl = Type.String({ maxLength: 2048, pattern: MQTT_URL, description: MQTT_URL_MEANS });
 
 export const NewOutput = Type.Object(
   {
@@ -34,7 +37,7 @@ export const NewOutput = Type.Object(
     url: Type.Optional(
       Type.Unknown({
         description:
-          "For video outputs, with the type as its scheme, and for `cot`, with `udp` or `mqtt`. Ignored for other types.",
+          "For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), and for `cot`, with `udp` or `mqtt`. Ignored for other types.",
       }),
     ),
     settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),
@@ -45,6 +48,7 @@ export const NewOutput = Type.Object(
       when("type", ["rtsp"], Type.Object({ url: RtspPath, settings: Type.Optional(Settings) })),
       when("type", ["rtmp"], Type.Object({ url: RtmpUrl, settings: Type.Optional(Settings) })),
       when("type", ["cot"], Type.Object({ url: CotUrl })),
+      when("type", ["mqtt"], Type.Object({ url: MqttUrl })),
     ],
   },
 );
@@ -62,7 +66,7 @@ export const OutputProgress = {
   status_detail: orNull(Type.String(), {
     description: "Why it is not live or receives no data, if known.",
   }),
-  frames_sent: Type.Integer({ minimum: 0, description: "For `cot`: events." }),
+  frames_sent: Type.Integer({ minimum: 0, description: "For `cot` and `mqtt`: messages." }),
   frames_dropped: Type.Integer({
     minimum: 0,
     description: "Frames that arrived faster than they could be encoded or sent.",

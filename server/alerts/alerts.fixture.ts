@@ -61,8 +61,12 @@ const prepare: StageOptions["needs"] = {
   }),
 };
 
-export async function openAlerts(sql: Sql, options: StageOptions = {}): Promise<AlertsService> {
-  const config = makeConfig();
+export async function openAlerts(
+  sql: Sql,
+  options: StageOptions = {},
+  settings: Readonly<Record<string, string>> = {},
+): Promise<AlertsService> {
+  const config = makeConfig(settings);
   const needs = { sql, config, log: silentLog };
   const delivery = await Outbox.open({ ...needs, nodeUuid: newUuid(), softwareVersion: "0", isAlone: true });
   const alerts = new Alerts({ ...needs, delivery, alertTypes: ALERT_TYPES, classNames: async () => CLASSES });

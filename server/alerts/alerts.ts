@@ -36,9 +36,10 @@ import { closeDestination } from "../store/destinations.ts";
 import { insertNotices, removeOldNotices, trimNotices } from "../store/notices.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
+import { writeBody } from "./outgoing.ts";
 
 export interface AlertsDeps extends AlertWriterDeps {
-  readonly config: Pick<Config, "network" | "evidence">;
+  readonly config: Pick<Config, "network" | "evidence" | "smtp">;
   readonly alertTypes: readonly AlertTypeDefinition[];
   classNames(): Promise<readonly string[]>;
 }
@@ -248,7 +249,10 @@ class ProcessAlerts {
   get rules(): LiveValues {
     if (!this.#hadAlerts) return {};
     const rules = [...(this.#alerts?.values() ?? [])].map(
-      ({ uuid, type, configuration }): AlertRule => ({ alert: uuid, type, ...configuration }),
+      ({ uuid, type, configuration, schedule }): AlertRule => ({
+        ...{ alert: uuid, type, ...configuration },
+        ...(schedule !== null && { schedule }),
+      }),
     );
     const all = [...this.#node.rules, ...rules].slice(0, MOST_RULES);
     return { [this.#node.name]: { rules: all as unknown as readonly Json[] } };
@@ -346,10 +350,9 @@ export class AlertWriter {
         const notice = describeEvent(event, { id, alias: found.alias, processUuid, sourceUuid });
         return [{ notice, process, output: found.output }];
       });
-      const deliveries = notices.flatMap(({ notice, output }) => {
-        const body = JSON.stringify(notice);
-        return output.map(({ uuid: destinationUuid }) => ({ id: notice.id, destinationUuid, body }));
-      });
+      const deliveries = notices.flatMap(({ notice, output }) =>
+        output.map((each) => ({ id: notice.id, destinationUuid: each.uuid, body: writeBody(each, notice) })),
+      );
       await insertNotices(
         transaction,
         notices.map(({ notice, process: { row } }) => ({ userUuid: row.userUuid, notice })),

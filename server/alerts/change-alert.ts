@@ -7,6 +7,8 @@ import {
 } from "../../schemas/alerts.ts";
 import type { AlertChange, AlertDescription, AlertRecord, NewAlert } from "../../schemas/api/alerts.ts";
 import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
+import type { Config } from "../../schemas/config.ts";
+import { checkSchedule, type Schedule } from "../../schemas/schedule.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { describeStatus } from "../delivery/outbox.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
@@ -70,16 +72,17 @@ export async function registerAlert(
   const type = expectType(alerts.deps.alertTypes, body.type, "/type");
   const given = (body.output ?? []) as readonly GivenOutput[];
   const { configuration, faults } = await readConfiguration(alerts, type, body, null);
-  rejectFaults([...checkNames(body), ...faults, ...checkOutputs(given)]);
-  await guardOutputs(given, config.network);
+  const schedule = body.schedule ?? null;
+  rejectFaults([...checkNames(body), ...faults, ...findScheduleFaults(schedule), ...checkOutputs(given)]);
+  await guardOutputs(given, config);
   const output = storeOutputs(given, [], () => false);
   const row = {
     ...{ uuid: newUuid(), processUuid, alias: body.alias, type: type.name, status: body.status ?? ("active" as const) },
-    ...{ configuration, output, weight: countValues(configuration) },
+    ...{ configuration, output, schedule, weight: weigh(configuration, schedule) },
   };
   const alert = await sql.begin(async (transaction) => {
     await insertAlert(transaction, user.uuid, row, limitsOf(user));
-    for (const each of output) await saveDestination(transaction, destinationOf(each, user.uuid));
+    for (const each of output) await saveDestination(transaction, destinationOf(each, user.uuid, config.smtp));
     return findAlert(transaction, user.uuid, row.uuid);
   });
   await alerts.apply();
@@ -100,8 +103,9 @@ export async function changeAlert(
   const given = body.output as readonly GivenOutput[] | undefined;
   const read = (row: AlertRow) => readConfiguration(alerts, type, body, row.configuration as CompleteConfiguration);
   const { faults } = await read(before);
-  rejectFaults([...checkNames(body), ...checkType(body, before), ...faults, ...checkOutputs(given ?? [])]);
-  if (given !== undefined) await guardOutputs(given, config.network);
+  const flaws = [...findScheduleFaults(body.schedule ?? null), ...checkOutputs(given ?? [])];
+  rejectFaults([...checkNames(body), ...checkType(body, before), ...faults, ...flaws]);
+  if (given !== undefined) await guardOutputs(given, config);
   const changed = await sql.begin(async (transaction) => {
     const row = await lockAlert(transaction, user.uuid, uuid);
     // Another change may have been committed meanwhile: its values hold for what is not given here.
@@ -113,13 +117,14 @@ export async function changeAlert(
     const known = await listOutputs(transaction, uuid);
     const output =
       given === undefined ? row.output : storeOutputs(given, known, isImmediate ? isSameReceiver : isSameOutput);
-    const weight = countValues(configuration);
-    const update = { alias: body.alias ?? row.alias, status, configuration, output, weight };
+    const schedule = body.schedule === undefined ? row.schedule : body.schedule;
+    const weight = weigh(configuration, schedule);
+    const update = { alias: body.alias ?? row.alias, status, schedule, configuration, output, weight };
     await updateAlert(transaction, user.uuid, uuid, update, limitsOf(user));
     if (isImmediate) await renewPairs(transaction, uuid);
     // A receiver that answered 410 Gone is tried again when the user names it again.
     const isNamed = given !== undefined || (status === "active" && row.status === "inactive");
-    await syncDestinations(transaction, user, uuid, known, isNamed);
+    await syncDestinations(transaction, user, uuid, known, { isNamed, smtp: config.smtp });
     return { alert: await findAlert(transaction, user.uuid, uuid), shown: newSecrets(output, known) };
   });
   delivery.wake();
@@ -146,7 +151,7 @@ async function syncDestinations(
   user: User,
   alertUuid: string,
   before: readonly StoredOutput[],
-  isNamed: boolean,
+  { isNamed, smtp }: { readonly isNamed: boolean; readonly smtp: Config["smtp"] },
 ): Promise<void> {
   const now = new Map((await listOutputs(sql, alertUuid)).map((output) => [output.uuid, output]));
   const known = new Map(before.map((output) => [output.uuid, output]));
@@ -154,7 +159,7 @@ async function syncDestinations(
     const [old, output] = [known.get(uuid), now.get(uuid)];
     if (output === undefined) await closeDestination(sql, uuid);
     else if (isNamed || old === undefined || !isSameOutput(old, output))
-      await saveDestination(sql, destinationOf(output, user.uuid));
+      await saveDestination(sql, destinationOf(output, user.uuid, smtp));
   }
 }
 
@@ -173,13 +178,16 @@ const SHOWN = ["uuid", "alert_uuid", "process_uuid", "pending", "delivery", "cre
 
 /** Unknown fields are ignored, except for misspelt ones: they would silently have no effect. */
 function checkNames(body: object): readonly InputFault[] {
-  const known: readonly string[] = [...CONFIGURATION_FIELDS, "output", "status", "force", "alias", "type"];
+  const known: readonly string[] = [...CONFIGURATION_FIELDS, "output", "status", "schedule", "force", "alias", "type"];
   return Object.keys(body).flatMap((name) => {
     const meant = known.includes(name) || SHOWN.includes(name) ? undefined : suggest(name, known);
     const path = `/${name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`;
     return meant === undefined ? [] : [{ path, message: `is not known; did you mean "${meant}"?` }];
   });
 }
+
+const findScheduleFaults = (schedule: Schedule | null): readonly InputFault[] =>
+  schedule === null ? [] : checkSchedule(schedule).map(({ path, message }) => ({ path: `/schedule${path}`, message }));
 
 function checkType({ type }: AlertChange, before: AlertRow): readonly InputFault[] {
   if (type === undefined || type === before.type) return [];
@@ -196,10 +204,10 @@ export async function describeAlerts(
   const uuids = rows.flatMap((row) => (row.running ?? row).output.map(({ uuid }) => uuid));
   const statuses = await readStatuses(sql, [...new Set(uuids)]);
   return rows.map((row) => {
-    const { uuid, alias, type, status, running, processUuid, createdAt } = row;
+    const { uuid, alias, type, status, schedule, running, processUuid, createdAt } = row;
     const current: AlertSetting = running ?? row;
     return {
-      ...{ uuid, alert_uuid: uuid, alias, type, status },
+      ...{ uuid, alert_uuid: uuid, alias, type, status, schedule },
       ...describeSetting(current, shown),
       pending: running === null ? null : describeSetting(row, shown),
       process_uuid: processUuid,
@@ -246,6 +254,10 @@ async function readConfiguration(
   const checked = checkConfiguration(type, merged as AlertConfiguration, classNames);
   return { configuration: checked.configuration ?? (merged as CompleteConfiguration), faults: checked.faults ?? [] };
 }
+
+/** All of it goes to the runner. */
+const weigh = (configuration: CompleteConfiguration, schedule: Schedule | null): number =>
+  countValues(configuration) + (schedule === null ? 0 : countValues(schedule));
 
 /** The number of values that it holds, itself included. */
 function countValues(value: unknown): number {

@@ -5,7 +5,13 @@
 import { randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import { MASK, type MqttOutputConfig, type WebhookOutputConfig } from "../../schemas/api/alerts.ts";
+import {
+  type EmailOutputConfig,
+  MASK,
+  type MqttOutputConfig,
+  type WebhookOutputConfig,
+  type WebhookTemplate,
+} from "../../schemas/api/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
@@ -16,10 +22,14 @@ import { type InputFault, ServiceError } from "../service-error.ts";
 import type { StoredOutput } from "../store/alerts.ts";
 import type { Destination } from "../store/destinations.ts";
 import { newUuid } from "../uuid.ts";
+import { checkHeaders, maskHeaders, restoreHeaders } from "./headers.ts";
+import { formatOf } from "./outgoing.ts";
+import { parseTemplate } from "./template.ts";
 
 export type GivenOutput =
   | { readonly type: "mqtt"; readonly config: MqttOutputConfig }
-  | { readonly type: "webhook"; readonly config: WebhookOutputConfig };
+  | { readonly type: "webhook"; readonly config: WebhookOutputConfig }
+  | { readonly type: "email"; readonly config: EmailOutputConfig };
 
 const SECRET_BYTES = 24;
 
@@ -74,11 +84,13 @@ const brokerUrl = (host: string): string | null => {
 /** What the schemas cannot express. */
 export function checkOutputs(given: readonly GivenOutput[]): readonly InputFault[] {
   return given.flatMap((output, index): readonly InputFault[] => {
+    if (output.type === "email") return checkEmail(output.config, index);
     if (output.type === "webhook") {
       const authority = readAuthority(output.config.url);
+      const faults = checkWebhookTemplate(output.config.template, index);
       return typeof authority === "string"
-        ? [{ path: pathTo(index, "url"), message: `is not valid: ${authority}` }]
-        : [];
+        ? [{ path: pathTo(index, "url"), message: `is not valid: ${authority}` }, ...faults]
+        : faults;
     }
     const { host, username, password } = output.config;
     const broker = readBroker(host);
@@ -91,12 +103,36 @@ export function checkOutputs(given: readonly GivenOutput[]): readonly InputFault
   });
 }
 
+function checkWebhookTemplate(template: WebhookTemplate | undefined, index: number): readonly InputFault[] {
+  if (template === undefined) return [];
+  const parsed = parseTemplate(template.body, formatOf(template));
+  const faults = checkHeaders(template.headers ?? {}).map(({ name, message }) => ({
+    ...{ path: pathTo(index, `template/headers/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`), message },
+  }));
+  return typeof parsed === "string" ? [{ path: pathTo(index, "template/body"), message: parsed }, ...faults] : faults;
+}
+
+function checkEmail({ to, subject, text }: EmailOutputConfig, index: number): readonly InputFault[] {
+  const templates = Object.entries({ subject, text }).flatMap(([field, template]) => {
+    const parsed = template === undefined ? null : parseTemplate(template, "text");
+    return typeof parsed === "string" ? [{ path: pathTo(index, field), message: parsed }] : [];
+  });
+  const known = to.map((address) => address.toLowerCase());
+  const twice = known.findIndex((address, at) => known.indexOf(address) < at);
+  return twice < 0 ? templates : [{ path: pathTo(index, `to/${twice}`), message: "is there twice" }, ...templates];
+}
+
 /**
  * Rejects with `address_refused` for an address that the network guard blocks, and with `invalid_input` for a host name
- * that cannot be resolved: a broker may be offline for a while, but such a name is almost always a typing error.
+ * that cannot be resolved: a broker may be offline for a while, but such a name is almost always a typing error. Mails are
+ * sent by the operator's server, to domains that the operator allows.
  */
-export async function guardOutputs(given: readonly GivenOutput[], network: Config["network"]): Promise<void> {
+export async function guardOutputs(
+  given: readonly GivenOutput[],
+  { network, smtp }: Pick<Config, "network" | "smtp">,
+): Promise<void> {
   const guard = async (output: GivenOutput, index: number): Promise<ServiceError | InputFault | null> => {
+    if (output.type === "email") return guardEmail(output.config, smtp, index);
     const isWebhook = output.type === "webhook";
     const url = isWebhook ? output.config.url : (brokerUrl(output.config.host) ?? output.config.host);
     const path = pathTo(index, isWebhook ? "url" : "host");
@@ -116,6 +152,16 @@ export async function guardOutputs(given: readonly GivenOutput[], network: Confi
   if (first === undefined) return rejectFaults(found as readonly InputFault[]);
   const errors = blocked.flatMap((error) => error.errors ?? []);
   throw new ServiceError(first.code, { detail: first.message, errors, cause: first });
+}
+
+function guardEmail({ to }: EmailOutputConfig, { url, domains }: Config["smtp"], index: number): InputFault | null {
+  const path = `/output/${index}/type`;
+  if (url === null) return { path, message: "cannot be email: this service has no mail server (setting smtp.url)" };
+  const allowed = domains.map((domain) => domain.toLowerCase());
+  const other = to.findIndex((address) => !allowed.includes((address.split("@")[1] ?? "").toLowerCase()));
+  if (allowed.length === 0 || other < 0) return null;
+  const message = `is not in a domain that this service sends mails to (${allowed.join(", ")})`;
+  return { path: pathTo(index, `to/${other}`), message };
 }
 
 /** Throws `invalid_input` when there are any. */
@@ -139,10 +185,7 @@ export function storeOutputs(
   const used = new Set<string>();
   const stored = given.flatMap((output, index): readonly StoredOutput[] => {
     const candidates = [before[index], ...before].filter((each) => each !== undefined);
-    const restored =
-      output.type === "mqtt"
-        ? restoreMqtt(output.config, index, candidates)
-        : restoreWebhook(output.config, index, candidates);
+    const restored = restore(output, index, candidates);
     if ("message" in restored) {
       faults.push(restored);
       return [];
@@ -154,6 +197,13 @@ export function storeOutputs(
   });
   rejectFaults(faults);
   return stored;
+}
+
+function restore(output: GivenOutput, index: number, before: readonly StoredOutput[]): StoredOutput | InputFault {
+  if (output.type === "mqtt") return restoreMqtt(output.config, index, before);
+  if (output.type === "webhook") return restoreWebhook(output.config, index, before);
+  const { to, subject = null, text = null } = output.config;
+  return { uuid: newUuid(), type: "email", config: { to, subject, text } };
 }
 
 function restoreMqtt(
@@ -183,7 +233,7 @@ function restoreMqtt(
 }
 
 function restoreWebhook(
-  { url, secret }: WebhookOutputConfig,
+  { url, secret, template }: WebhookOutputConfig,
   index: number,
   before: readonly StoredOutput[],
 ): StoredOutput | InputFault {
@@ -193,14 +243,23 @@ function restoreWebhook(
   if (isMasked && same === undefined)
     return { path: pathTo(index, "url"), message: "has masked credentials (***); send the real ones" };
   const realUrl = isMasked && same !== undefined ? same.config.url : url;
+  // Never for another URL, whose server would receive them.
+  const known = same?.config.url === realUrl ? (same.config.template?.headers ?? {}) : {};
+  const restored = restoreHeaders(template?.headers ?? {}, known);
+  if ("missing" in restored)
+    return {
+      path: pathTo(index, `template/headers/${restored.missing}`),
+      message: "is masked, and none is stored for this URL; send the value itself",
+    };
+  const stored = template && { template: { ...template, headers: restored.headers } };
   const store = (chosen: string): StoredOutput => ({
-    ...{ uuid: newUuid(), type: "webhook", config: { url: realUrl, secret: chosen } },
+    ...{ uuid: newUuid(), type: "webhook", config: { url: realUrl, secret: chosen, ...stored } },
   });
   // The same receiver, sent again without its secret, keeps it.
   if (secret !== MASK && (secret !== undefined || same?.config.url !== realUrl))
     return store(secret ?? `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`);
-  const known = same ?? hooks[0];
-  if (known !== undefined) return store(known.config.secret);
+  const signed = same ?? hooks[0];
+  if (signed !== undefined) return store(signed.config.secret);
   return { path: pathTo(index, "secret"), message: "is masked, and none is stored; omit it to get one" };
 }
 
@@ -212,6 +271,7 @@ export const isSameOutput = (a: StoredOutput, b: StoredOutput): boolean =>
 export function isSameReceiver(a: StoredOutput, b: StoredOutput): boolean {
   if (a.type === "mqtt" && b.type === "mqtt")
     return brokerUrl(a.config.host) === brokerUrl(b.config.host) && a.config.topic === b.config.topic;
+  if (a.type === "email" && b.type === "email") return isDeepStrictEqual(a.config.to, b.config.to);
   return a.type === "webhook" && b.type === "webhook" && a.config.url === b.config.url;
 }
 
@@ -220,20 +280,36 @@ export function describeOutput(
   output: StoredOutput,
   showsSecret: boolean,
 ): { readonly type: StoredOutput["type"]; readonly config: JsonRecord } {
+  if (output.type === "email") {
+    const { to, subject, text } = output.config;
+    return { type: output.type, config: { to, ...(subject !== null && { subject }), ...(text !== null && { text }) } };
+  }
   if (output.type === "webhook") {
-    const { url, secret } = output.config;
-    return { type: output.type, config: { url: maskCredentials(url), secret: showsSecret ? secret : MASK } };
+    const { url, secret, template } = output.config;
+    const shown = template && { template: { ...template, headers: maskHeaders(template.headers ?? {}) } };
+    const config = { url: maskCredentials(url), secret: showsSecret ? secret : MASK, ...shown };
+    return { type: output.type, config };
   }
   const { host, topic, qos, username, password } = output.config;
   const credentials = { ...(username !== null && { username }), ...(password !== null && { password: MASK }) };
   return { type: output.type, config: { host, topic, qos, ...credentials } };
 }
 
-export function destinationOf(output: StoredOutput, userUuid: string): Destination {
+export function destinationOf(
+  output: StoredOutput,
+  userUuid: string,
+  smtp: Pick<Config["smtp"], "interval_seconds">,
+): Destination {
   const { uuid } = output;
+  if (output.type === "email")
+    return { uuid, userUuid, target: { kind: "email", to: output.config.to, spacingMs: smtp.interval_seconds * 1000 } };
   if (output.type === "webhook") {
-    const { url, secret } = output.config;
-    return { uuid, userUuid, target: { kind: "webhook", url, secret, authUrl: null } };
+    const { url, secret, template } = output.config;
+    const form = template && {
+      contentType: template.content_type === "text/plain" ? "text/plain; charset=utf-8" : "application/json",
+      headers: template.headers ?? {},
+    };
+    return { uuid, userUuid, target: { kind: "webhook", url, secret, authUrl: null, ...form } };
   }
   const { host, topic, qos, username, password } = output.config;
   return { uuid, userUuid, target: { kind: "mqtt", url: brokerUrl(host) ?? host, topic, qos, username, password } };

@@ -212,21 +212,33 @@ describe("the list of keys", () => {
   });
 });
 
+test("a mail server needs a valid address and a sender", async () => {
+  assert.deepEqual(await faultsOf("smtp:\n  url: http://mail.example\n  from: a@b.example\n"), [
+    "windhover.yaml:2:8: smtp.url expects smtp://user:password@host:port or smtps://user:password@host:port",
+  ]);
+  const [missing] = await faultsOf("smtp:\n  url: smtp://mail.example\n");
+  assert.equal(missing, "smtp.from: smtp.from expects the address of the sender: alerts@example.org");
+});
+
 test("child processes get no variable with a secret", () => {
   const secrets = CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
-  assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key"]);
+  assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key", "smtp.url"]);
   const names = [
     ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "DATABASE_URL"],
-    ...["WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY"],
+    ...["WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY", "WINDHOVER_SMTP_URL"],
   ];
   assert.deepEqual(Object.keys(WITHOUT_SECRETS).sort(), names);
 });
 
 test("secrets are shown masked", async () => {
-  const env = { WINDHOVER_BOOTSTRAP_KEY: "wh_a_hunter2hunter2", DATABASE_URL: "postgres://u:hunter2@h/d" };
+  const env = {
+    ...{ WINDHOVER_BOOTSTRAP_KEY: "wh_a_hunter2hunter2", DATABASE_URL: "postgres://u:hunter2@h/d" },
+    ...{ WINDHOVER_SMTP_URL: "smtp://u:hunter2@mail", WINDHOVER_SMTP_FROM: "a@b.example" },
+  };
   const { settings } = await load(null, env);
   const shown = Object.fromEntries(settings.map((setting) => [setting.key.name, showValue(setting)]));
   assert.equal(shown.bootstrap_key, "***");
   assert.equal(shown["database.url"], "postgres://***@h/d");
+  assert.equal(shown["smtp.url"], "smtp://***@mail");
   assert.doesNotMatch(JSON.stringify(shown), /hunter2/);
 });

@@ -2,6 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
+import { readMailServer } from "../delivery/mail-server.ts";
 import { EXPECTED_KEYS, readKeys } from "../store/sealing/keyring.ts";
 import type { ConfigFault } from "./keys.ts";
 
@@ -40,6 +41,9 @@ export function checkConsistency(
     key === null || /^[\x21-\x7e]{16,200}$/.test(key),
     "expects 16 to 200 characters without spaces",
   );
+  const mail = readMailServer(config.smtp);
+  if (typeof mail === "string" && !invalid.has("smtp.url") && !invalid.has("smtp.from"))
+    faults.push({ where: whereOf(mail.startsWith("smtp.from") ? "smtp.from" : "smtp.url"), message: mail });
   expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
   expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
   expect(

@@ -29,7 +29,7 @@ export const LIMITS = {
 export type DeliveryLimits = Readonly<typeof LIMITS>;
 
 export interface CourierOptions {
-  readonly config: Pick<Config, "delivery" | "network">;
+  readonly config: Pick<Config, "delivery" | "network" | "smtp">;
   readonly limits: DeliveryLimits;
   /** Shown to receivers. */
   readonly softwareVersion: string;
@@ -46,9 +46,13 @@ export interface DeliveryFailure {
   readonly retryMs?: number;
   /** The receiver wants no more deliveries. */
   readonly isFinal?: boolean;
+  /** The receiver will never accept this delivery: it is dropped. */
+  readonly isRejected?: boolean;
 }
 
 export interface SendOptions {
+  /** Of the destination. */
+  readonly userUuid: string;
   readonly signal: AbortSignal;
   /** The last attempt failed: sends one first, and the others when it was delivered. */
   readonly isCareful: boolean;
@@ -61,6 +65,10 @@ export interface SendOptions {
 export interface Courier {
   /** How many deliveries it is given at once. */
   readonly batchSize: number;
+  /** How many bytes of them. Default: a megabyte. */
+  readonly batchBytes?: number;
+  /** It sends all that it is given as one message. */
+  readonly isCombining?: boolean;
   /**
    * Sends them in this order. Resolves with null when all were delivered or `isOver`, else with why the first of the others
    * was not. Rejects for internal errors.

@@ -113,7 +113,8 @@ test("does not release a destination that was changed after its queue was read",
   await saveDestination(sql, { uuid, userUuid: user, target });
   await insertDeliveries(sql, [{ ...newDelivery(uuid, { number: 1 }), dueAt: new Date() }], 10);
   const slots = { healthy: 1, failing: 1 };
-  const claim = () => claimDestinations(sql, { nodeUuid, leaseSeconds: 60 }, { mqtt: slots, webhook: slots });
+  const claim = () =>
+    claimDestinations(sql, { nodeUuid, leaseSeconds: 60 }, { mqtt: slots, webhook: slots, email: slots });
   assert.deepEqual(
     (await claim()).map((claimed) => claimed.uuid),
     [uuid],

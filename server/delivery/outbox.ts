@@ -35,6 +35,7 @@ import {
   releaseIdle,
   renewLeases,
   requeueDestination,
+  TARGET_KINDS,
   type Target,
 } from "../store/destinations.ts";
 import {
@@ -45,6 +46,7 @@ import {
   LIMITS,
   type Sent,
 } from "./courier.ts";
+import { EmailCourier } from "./email-courier.ts";
 import { MqttCourier } from "./mqtt-courier.ts";
 import { WebhookCourier } from "./webhook-courier.ts";
 
@@ -96,6 +98,8 @@ const SLOT_MS = 1_000;
 const GRACE_MS = 1_500;
 /** For the last write to the database. */
 const CLOSE_MS = 3_000;
+/** How long a mail is retried: as long as mail servers do (RFC 5321, 4.5.4.1). */
+const MAIL_SECONDS = 4 * 86_400;
 const RECEIPT_RETRY = { firstMs: 50, maxMs: 2_000 };
 
 /** An error of the service, which is not blamed on the receiver. */
@@ -107,7 +111,9 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #limits: DeliveryLimits;
   readonly #couriers: Readonly<Record<Target["kind"], Courier>>;
-  readonly #counts: Readonly<Record<Target["kind"], DeliveryCounts>> = { mqtt: noCounts(), webhook: noCounts() };
+  readonly #counts: Readonly<Record<Target["kind"], DeliveryCounts>> = {
+    ...{ mqtt: noCounts(), webhook: noCounts(), email: noCounts() },
+  };
   readonly #leaseMs: number;
   readonly #sends = new Map<string, { readonly destination: ClaimedDestination; readonly done: Promise<void> }>();
   readonly #receipts = new ListQueue<Receipt>();
@@ -136,6 +142,7 @@ export class Outbox {
     this.#couriers = {
       mqtt: new MqttCourier({ ...options, limits }),
       webhook: new WebhookCourier({ ...options, limits }),
+      email: new EmailCourier({ ...options, limits }),
     };
     this.#leaseMs = limits.leaseSeconds * 1000;
     this.#receiptWriter = new BatchWriter<Receipt>({
@@ -191,7 +198,13 @@ export class Outbox {
       return { delivered: false, detail: "too many receivers are being tested; try again in a moment" };
     this.#attempts.push(userUuid);
     try {
-      const options = { signal: this.#closing.signal, isCareful: false, isOver: () => false, onDelivered() {} };
+      const options = {
+        userUuid,
+        signal: this.#closing.signal,
+        isCareful: false,
+        isOver: () => false,
+        onDelivered() {},
+      };
       const failure = await this.#couriers[target.kind].send(target, [sent], options);
       return { delivered: failure === null, detail: failure?.reason ?? "it was delivered" };
     } catch (error) {
@@ -205,7 +218,7 @@ export class Outbox {
   /** Never rejects. */
   async read(): Promise<readonly DeliveryReading[]> {
     const known = await readNumbers(this.#options.sql).catch(() => null);
-    return (["mqtt", "webhook"] as const).map((kind) => {
+    return TARGET_KINDS.map((kind) => {
       const none = known === null ? null : 0;
       const numbers = known?.find((each) => each.kind === kind);
       const { waiting, destinations, failing } = numbers ?? { waiting: none, destinations: none, failing: none };
@@ -253,7 +266,11 @@ export class Outbox {
   async #claim(isExpected: boolean): Promise<number> {
     const { sql, nodeUuid, log } = this.#options;
     const { leaseSeconds, lookMs: latestMs } = this.#limits;
-    const slots = { mqtt: this.#countSlots("mqtt"), webhook: this.#countSlots("webhook") };
+    const slots = {
+      mqtt: this.#countSlots("mqtt"),
+      webhook: this.#countSlots("webhook"),
+      email: this.#countSlots("email"),
+    };
     // The end of a send wakes.
     if (Object.values(slots).every(({ healthy, failing }) => healthy + failing === 0)) return latestMs;
     try {
@@ -300,17 +317,18 @@ export class Outbox {
   /** Rejects when the database does; then the destination is free again when its lease expires. */
   async #send(destination: ClaimedDestination, signal: AbortSignal): Promise<void> {
     const { sql, nodeUuid, log } = this.#options;
-    const { uuid, target } = destination;
+    const { uuid, userUuid, target } = destination;
     const courier = this.#couriers[target.kind];
     const counts = this.#counts[target.kind];
     const untilMs = performance.now() + SLOT_MS;
     const isOver = () => this.#isClosed || performance.now() > untilMs;
+    const { batchSize: count, batchBytes: bytes = BATCH_BYTES, isCombining: isCombined = false } = courier;
     let { failures } = destination;
     // What an earlier send delivered must not be read again.
     await this.#receiptWriter.written();
     while (!signal.aborted) {
       const claimed = { uuid, nodeUuid, target };
-      const queue = await readQueue(sql, claimed, { count: courier.batchSize, bytes: BATCH_BYTES });
+      const queue = await readQueue(sql, claimed, { count, bytes, isCombined });
       if (queue === null) return;
       const { deliveries, isChanged, ...state } = queue;
       // To be claimed with its new target.
@@ -327,7 +345,7 @@ export class Outbox {
         arrived += 1;
       };
       const failure = await courier
-        .send(target, deliveries, { signal, isOver, isCareful: failures > 0, onDelivered })
+        .send(target, deliveries, { userUuid, signal, isOver, isCareful: failures > 0, onDelivered })
         .catch((error: unknown) => {
           log.error({ destination: uuid, kind: target.kind, err: error }, "courier failed");
           return INTERNAL_FAILURE;
@@ -349,7 +367,7 @@ export class Outbox {
   async #fail(kind: Target["kind"], failed: Delivery, failure: DeliveryFailure, failures: number): Promise<void> {
     const { sql, log, nodeUuid } = this.#options;
     const config = this.#options.config.delivery;
-    const { reason, isFinal = false, retryMs: askedMs = 0 } = failure;
+    const { reason, isFinal = false, isRejected = false, retryMs: askedMs = 0 } = failure;
     const { destinationUuid, seq } = failed;
     const fields = { destination: destinationUuid, kind, reason };
     const counts = this.#counts[kind];
@@ -363,10 +381,14 @@ export class Outbox {
     const isDropped = await recordFailure(sql, {
       ...{ destinationUuid, nodeUuid, seq, reason },
       retryMs: Math.max(askedMs, backoff(failures + 1, rule)),
-      giveUpSeconds: kind === "webhook" ? config.webhook_seconds : null,
+      giveUpSeconds: isRejected ? 0 : kind === "mqtt" ? null : kind === "email" ? MAIL_SECONDS : config.webhook_seconds,
     });
     if (isDropped) counts.dropped += 1;
-    if (isDropped) log.warn({ ...fields, delivery: failed.id }, "delivery dropped: its attempts failed for too long");
+    if (isDropped)
+      log.warn(
+        { ...fields, delivery: failed.id },
+        isRejected ? "delivery dropped: the receiver rejects it" : "delivery dropped: its attempts failed for too long",
+      );
     // Once: the failures that follow have the same reason.
     else if (failures === 0) log.warn(fields, "delivery failed; retrying");
   }

@@ -73,7 +73,7 @@ export class WebhookCourier implements Courier {
   }
 
   async #post(
-    { secret, authUrl }: WebhookTarget,
+    { secret, authUrl, contentType = "application/json", headers: further = {} }: WebhookTarget,
     receiver: Receiver,
     { id, body }: Sent,
     options: Way,
@@ -81,8 +81,11 @@ export class WebhookCourier implements Courier {
     const token = authUrl === null ? null : await this.#logins.token(authUrl, receiver, options.signal);
     const authorization = token === null ? receiver.authorization : `Bearer ${token}`;
     const timestamp = String(Math.floor(Date.now() / 1000));
+    // In lower case, so that none comes twice: what follows has precedence.
+    const own = Object.fromEntries(Object.entries(further).map(([name, value]) => [name.toLowerCase(), value]));
     const headers = {
-      "content-type": "application/json",
+      ...own,
+      "content-type": contentType,
       "user-agent": `Windhover/${this.#options.softwareVersion}`,
       "webhook-id": id,
       "webhook-timestamp": timestamp,

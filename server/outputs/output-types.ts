@@ -1,12 +1,15 @@
 /** The output types. Registration, routing, rerouting and the slots that only the service attaches follow from this table. */
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import { readCotTarget } from "../../schemas/cot-target.ts";
+import { readMqttTarget } from "../../schemas/mqtt-target.ts";
 
 export interface OutputType {
   /** Served by the media hub; sent to a host that the user names; or part of the messages of the process, without a slot. */
   readonly target: "hub" | "remote" | "messages";
   /** Encoded video: `settings` is its resolution. */
   readonly hasVideo: boolean;
+  /** Its slot has a param for the uuid of the source. */
+  readonly namesSource?: boolean;
   /** What is wrong with a URL that its schema accepts. */
   checkUrl?(url: string): string | null;
 }
@@ -16,7 +19,8 @@ export const OUTPUT_TYPE: Readonly<Record<(typeof OUTPUT_TYPES)[number], OutputT
   rtmp: { target: "remote", hasVideo: true },
   detection_data: { target: "messages", hasVideo: false },
   drone_data: { target: "messages", hasVideo: false },
-  cot: { target: "remote", hasVideo: false, checkUrl: checkCotTarget },
+  cot: { target: "remote", hasVideo: false, checkUrl: (url) => faultOf(readCotTarget(url)) },
+  mqtt: { target: "remote", hasVideo: false, namesSource: true, checkUrl: (url) => faultOf(readMqttTarget(url)) },
 };
 
 /** Named like their types. */
@@ -24,7 +28,6 @@ export const OUTPUT_SLOTS: readonly string[] = Object.entries(OUTPUT_TYPE)
   .filter(([, { target }]) => target !== "messages")
   .map(([type]) => type);
 
-function checkCotTarget(url: string): string | null {
-  const target = readCotTarget(url);
+function faultOf(target: object | string): string | null {
   return typeof target === "string" ? target : null;
 }

@@ -64,6 +64,19 @@ test("routes a cot output to its address, also a multicast group for datagrams",
     await assert.rejects(route(output("cot", url), null), (error: ServiceError) => error.code === "address_refused");
 });
 
+test("routes an mqtt output to its address, with the source of the process", async () => {
+  const url = "mqtts://u:p@localhost:8883/a/{source_uuid}";
+  const { params } = (await route(output("mqtt", url), null, "source-1")) ?? assert.fail();
+  const { address, ...rest } = params;
+  assert.match(String(address), /^(127\.0\.0\.1|::1)$/);
+  assert.deepEqual(rest, { url, source_uuid: "source-1" });
+  for (const host of ["169.254.169.254", "10.9.1.1", "239.2.3.1", "metadata"])
+    await assert.rejects(
+      route(output("mqtt", `mqtt://${host}/a`), null),
+      (error: ServiceError) => error.code === "address_refused",
+    );
+});
+
 test("rejects a multicast group that the operator denies", async () => {
   const strict = routeOutputs({ media, network: makeConfig({ NETWORK_DENY: "239.0.0.0/8" }).network });
   const refused = strict(output("cot", "udp://239.2.3.1:6969"), null);

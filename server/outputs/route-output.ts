@@ -20,8 +20,13 @@ export class NoRoute extends Error {}
 /**
  * Null for data outputs, which need no route. Rejects with `ServiceError` if the target is not permitted, and with `NoRoute`.
  * @param failing the current route, which fails: returned if there is no other
+ * @param sourceUuid the source of the process
  */
-export type RouteOutput = (output: AttachedOutput, failing: OutputRoute | null) => Promise<OutputRoute | null>;
+export type RouteOutput = (
+  output: AttachedOutput,
+  failing: OutputRoute | null,
+  sourceUuid?: string,
+) => Promise<OutputRoute | null>;
 
 interface RouteDeps {
   readonly media: { issueToken(action: "publish", path: string): { readonly url: string; revoke(): void } };
@@ -30,10 +35,10 @@ interface RouteDeps {
 
 export const routeOutputs =
   ({ media, network }: RouteDeps): RouteOutput =>
-  async (output, failing) => {
+  async (output, failing, sourceUuid) => {
     const { target } = OUTPUT_TYPE[output.type];
     if (target === "hub") return failing ?? routeToHub(media, output);
-    return target === "remote" ? routeToTarget(network, output, failing) : null;
+    return target === "remote" ? routeToTarget(network, output, failing, sourceUuid) : null;
   };
 
 function routeToHub(media: RouteDeps["media"], { url, username, settings }: AttachedOutput): OutputRoute {
@@ -47,6 +52,7 @@ async function routeToTarget(
   network: RouteDeps["network"],
   { type, url, settings }: AttachedOutput,
   failing: OutputRoute | null,
+  sourceUuid: string | undefined,
 ): Promise<OutputRoute> {
   const target = url ?? "";
   const addresses = await guardTarget(target, network);
@@ -57,10 +63,9 @@ async function routeToTarget(
     throw new NoRoute(`no host of the name ${typeof authority === "string" ? "" : authority.host} can be found`);
   }
   if (failing !== null && address === failing.params.address) return failing;
-  return {
-    params: { url: target, address, ...(OUTPUT_TYPE[type].hasVideo && { resolution: settings }) },
-    release() {},
-  };
+  const { hasVideo, namesSource } = OUTPUT_TYPE[type];
+  const source = namesSource === true && sourceUuid !== undefined ? { source_uuid: sourceUuid } : {};
+  return { params: { url: target, address, ...(hasVideo && { resolution: settings }), ...source }, release() {} };
 }
 
 /** As `guardAddress`. Only datagrams may be sent to a multicast group. */

@@ -51,7 +51,9 @@ export class Attachments {
     const isRecorded = options.hasRecording && RECORDING in slots;
     this.#options = options;
     this.#deps = deps;
-    this.outputs = new ProcessOutputs(options.outputs, deps.routeOutput);
+    this.outputs = new ProcessOutputs(options.outputs, (output, failing) =>
+      deps.routeOutput(output, failing, row.sourceUuid),
+    );
     this.branches = new ProcessBranches(options.branches, slots);
     this.feed = new Feed(deps);
     this.#recorder = isRecorded ? new Recorder({ ...deps, processUuid: row.uuid }) : null;

@@ -4,7 +4,9 @@
  * created, changed with `force`, deleted with the process, and always under the lock of the user.
  */
 import type { AlertConfiguration } from "../../schemas/alerts.ts";
+import type { WebhookTemplate } from "../../schemas/api/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
+import type { Schedule } from "../../schemas/schedule.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
@@ -24,7 +26,18 @@ export type StoredOutput = { readonly uuid: string } & (
         readonly password: string | null;
       };
     }
-  | { readonly type: "webhook"; readonly config: { readonly url: string; readonly secret: string } }
+  | {
+      readonly type: "webhook";
+      readonly config: { readonly url: string; readonly secret: string; readonly template?: WebhookTemplate };
+    }
+  | {
+      readonly type: "email";
+      readonly config: {
+        readonly to: readonly string[];
+        readonly subject: string | null;
+        readonly text: string | null;
+      };
+    }
 );
 
 /** What a change without `force` leaves as it is on running processes. */
@@ -39,6 +52,8 @@ export interface AlertRow extends AlertSetting {
   readonly alias: string;
   readonly type: string;
   readonly status: "active" | "inactive";
+  /** Null: it is always evaluated. A change takes effect at once. */
+  readonly schedule: Schedule | null;
   readonly createdAt: string;
   /** What some process still runs with, when that differs. */
   readonly running: AlertSetting | null;
@@ -49,7 +64,7 @@ export interface NewAlertRow extends Omit<AlertRow, "createdAt" | "running"> {
   readonly weight: number;
 }
 
-export interface RunningAlert extends AlertSetting, Pick<AlertRow, "uuid" | "alias" | "type"> {
+export interface RunningAlert extends AlertSetting, Pick<AlertRow, "uuid" | "alias" | "type" | "schedule"> {
   readonly processUuid: string;
 }
 
@@ -62,7 +77,7 @@ export interface AlertLimits {
 const ACTIVE = (sql: Queries) => sql`processes.state not in ('finished', 'failed')`;
 
 const columns = (sql: Queries) => sql`
-  alerts.uuid, alerts.alias, alerts.type, alerts.status, alerts.configuration, alerts.output,
+  alerts.uuid, alerts.alias, alerts.type, alerts.status, alerts.schedule, alerts.configuration, alerts.output,
   ${isoTime(sql, "alerts.created_at")} as created_at`;
 
 const older = (sql: Queries) => sql`
@@ -143,25 +158,26 @@ export async function insertAlert(
   await expectRoom(sql, userUuid, weight, null, limits);
   if (processUuid !== null) await expectActiveProcess(sql, userUuid, processUuid);
   await sql`
-    insert into alerts (uuid, user_uuid, process_uuid, alias, type, status, configuration, output, weight, created_at)
-    values (${uuid}, ${userUuid}, ${processUuid}, ${alias}, ${type}, ${status}, ${toJson(sql, alert.configuration)},
-      ${sql.typed.sealed(alert.output)}, ${weight}, clock_timestamp())`;
+    insert into alerts (uuid, user_uuid, process_uuid, alias, type, status, schedule, configuration, output, weight, created_at)
+    values (${uuid}, ${userUuid}, ${processUuid}, ${alias}, ${type}, ${status}, ${toNullableJson(sql, alert.schedule)},
+      ${toJson(sql, alert.configuration)}, ${sql.typed.sealed(alert.output)}, ${weight}, clock_timestamp())`;
   await pairAlert(sql, uuid);
 }
 
-export type AlertUpdate = AlertSetting & Pick<NewAlertRow, "alias" | "status" | "weight">;
+export type AlertUpdate = AlertSetting & Pick<NewAlertRow, "alias" | "status" | "schedule" | "weight">;
 
 /** The alert must be locked. */
 export async function updateAlert(
   sql: Queries,
   userUuid: string,
   uuid: string,
-  { alias, status, weight, configuration, output }: AlertUpdate,
+  { alias, status, schedule, weight, configuration, output }: AlertUpdate,
   limits: AlertLimits,
 ): Promise<void> {
   await expectRoom(sql, userUuid, weight, uuid, limits);
   await sql`
-    update alerts set alias = ${alias}, status = ${status}, configuration = ${toJson(sql, configuration)},
+    update alerts set alias = ${alias}, status = ${status}, schedule = ${toNullableJson(sql, schedule)},
+      configuration = ${toJson(sql, configuration)},
       output = ${sql.typed.sealed(output)}, weight = ${weight}
     where uuid = ${uuid}`;
 }
@@ -199,6 +215,9 @@ async function expectRoom(
 
 const toJson = (sql: Queries, value: unknown) => sql.json(value as Json as never);
 
+/** Null as in SQL, not as in JSON. */
+const toNullableJson = (sql: Queries, value: unknown) => (value === null ? null : toJson(sql, value));
+
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("alert_not_found", {
     detail: `no alert ${uuid}; GET /alerts lists registered alerts, GET /active/alerts also those of single processes`,
@@ -232,7 +251,7 @@ export async function renewPairs(sql: Queries, alertUuid: string): Promise<void>
 export async function listRunning(sql: Queries, processUuids: readonly string[]): Promise<readonly RunningAlert[]> {
   if (processUuids.length === 0) return [];
   return sql<RunningAlert[]>`
-    select process_alerts.process_uuid, alerts.uuid, alias, type, process_alerts.configuration, process_alerts.output
+    select process_alerts.process_uuid, alerts.uuid, alias, type, schedule, process_alerts.configuration, process_alerts.output
     from process_alerts join alerts on alerts.uuid = alert_uuid
     where process_alerts.process_uuid in ${sql([...processUuids])} and status = 'active'
     order by alerts.created_at, alerts.uuid`;

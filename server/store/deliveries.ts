@@ -187,11 +187,14 @@ interface QueueRow extends Delivery, DestinationColumns {
   readonly dueAt: Date;
 }
 
-/** A delivery that is not due holds up those behind it. Null: the destination is removed, or claimed by another node. */
+/**
+ * A delivery that is not due holds up those behind it. With a minimum interval only the first is returned, or all if they
+ * are sent as one (`isCombined`). Null: the destination is removed, or claimed by another node.
+ */
 export async function readQueue(
   sql: Queries,
   { uuid, nodeUuid, target }: { readonly uuid: string; readonly nodeUuid: string; readonly target: Target },
-  limits: { readonly count: number; readonly bytes: number },
+  limits: { readonly count: number; readonly bytes: number; readonly isCombined?: boolean },
 ): Promise<DestinationQueue | null> {
   const rows = await sql<(QueueRow | (DestinationColumns & { seq: null }))[]>`
     select next_seq, is_closed, spacing_ms > 0 as is_spaced,
@@ -209,7 +212,7 @@ export async function readQueue(
   const queue = rows.filter((row): row is QueueRow => row.seq !== null);
   const [head] = queue;
   if (head === undefined) return { ...destination, deliveries: [], dueAt: null };
-  if (!head.isOpen && !isSpaced) {
+  if (!head.isOpen && (!isSpaced || (limits.isCombined === true && head.isDue))) {
     const openAt = queue.findIndex(({ isOpen }) => isOpen);
     return { ...destination, deliveries: openAt < 0 ? queue : queue.slice(0, openAt), dueAt: null };
   }
@@ -252,7 +255,7 @@ export interface FailedAttempt extends Receipt {
   /** For the user, without secrets. */
   readonly reason: string;
   readonly retryMs: number;
-  /** The delivery is dropped this long after its first attempt; null: never. */
+  /** The delivery is dropped this long after its first attempt, 0: with this one; null: never. */
   readonly giveUpSeconds: number | null;
 }
 
@@ -264,7 +267,7 @@ export async function recordFailure(sql: Queries, attempt: FailedAttempt): Promi
       select uuid from destinations where uuid = ${destinationUuid} and node_uuid = ${nodeUuid} for no key update
     ), gone as (
       delete from parcels where destination_uuid in (select uuid from held) and seq = ${seq}
-        and first_attempt_at <= now() - make_interval(secs => ${giveUpSeconds}::double precision)
+        and coalesce(first_attempt_at, now()) <= now() - make_interval(secs => ${giveUpSeconds}::double precision)
       returning seq
     ), tried as (
       update parcels set attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, now())

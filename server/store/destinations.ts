@@ -3,6 +3,8 @@
  */
 import type { Queries } from "./client.ts";
 
+export const TARGET_KINDS = ["mqtt", "webhook", "email"] as const;
+
 export type Target =
   | {
       readonly kind: "mqtt";
@@ -21,6 +23,16 @@ export type Target =
       /** Where to log in, with credentials if any. */
       readonly authUrl: string | null;
       /** The minimum interval between two deliveries, until the destination is closed. */
+      readonly spacingMs?: number;
+      /** Of a body that is not JSON. */
+      readonly contentType?: string;
+      /** Further headers, with their secrets. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly kind: "email";
+      readonly to: readonly string[];
+      /** As of webhooks. What waits meanwhile is sent in one mail. */
       readonly spacingMs?: number;
     };
 
@@ -49,7 +61,7 @@ export interface DeliveryStatus {
 
 /** Creates or changes it. Waiting deliveries go to the new target, at once. */
 export async function saveDestination(sql: Queries, { uuid, userUuid, target }: Destination): Promise<void> {
-  const spacingMs = (target.kind === "webhook" && target.spacingMs) || 0;
+  const spacingMs = (target.kind !== "mqtt" && target.spacingMs) || 0;
   const row = { uuid, userUuid, kind: target.kind, target: sql.typed.sealed(target), spacingMs };
   await sql`
     insert into destinations ${sql(row)}
@@ -122,7 +134,7 @@ export async function claimDestinations(
   { nodeUuid, leaseSeconds }: Claimer,
   slots: Readonly<Record<Target["kind"], FreeSlots>>,
 ): Promise<readonly ClaimedDestination[]> {
-  const free = (["mqtt", "webhook"] as const).flatMap((kind) => [
+  const free = TARGET_KINDS.flatMap((kind) => [
     { kind, is_failing: false, amount: slots[kind].healthy },
     { kind, is_failing: true, amount: slots[kind].failing },
   ]);

@@ -1,4 +1,7 @@
-/** CoT events of a real process: from a clip and the position of its camera, through the service, to a socket. */
+/**
+ * Outputs of a real process to other systems: CoT events, from a clip and the position of its camera, through the service
+ * to a socket; and its detection messages to a broker.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -8,9 +11,11 @@ import { after, test } from "node:test";
 import { find, parseEvents } from "../../elements/cot/parse-event.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { CAMERA, encodeStreet } from "../golden/street.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
+import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
 import { TestService, uploadVideo } from "./service.fixture.ts";
@@ -29,7 +34,7 @@ async function makeStreet(): Promise<string> {
   return long;
 }
 
-test("an attached cot output sends events with the positions and times of detection_data", {
+test("attached outputs send events and messages with the positions and times of detection_data", {
   skip: noModel,
 }, async () => {
   const service = await TestService.start();
@@ -69,6 +74,30 @@ test("an attached cot output sends events with the positions and times of detect
   assert.deepEqual([Number(lat), Number(lon)], [track?.latitude, track?.longitude]);
   assert.ok(Math.abs(Number(ce) - (track?.position_error_m ?? Number.NaN)) <= 0.06, `${ce} ${track?.position_error_m}`);
   assert.equal(find(event, "contact")?.attributes.callsign, `${track?.class_name} ${id}`);
+
+  const broker = await openMosquitto();
+  const client = await broker.connect();
+  const published: { readonly topic: string; readonly message: DetectionMessage }[] = [];
+  client.on("message", (topic, payload) => {
+    published.push({ topic, message: JSON.parse(String(payload)) });
+    watch.check();
+  });
+  await client.subscribeAsync("wh/#", { qos: 1 });
+  const url = `mqtt://ada:hunter5@127.0.0.1:${broker.port}/wh/{source_uuid}/{process_uuid}?qos=1`;
+  const data = await service.expect<OutputRecord>(201, "POST", "/output", {
+    json: { alias: "data", type: "mqtt", url },
+  });
+  assert.equal(data.url, url.replace("ada:hunter5", "***"));
+  await service.expect(200, "POST", `/process/${uuid}/${data.uuid}`);
+  await watch.until("a message with a track", () => published.some(({ message }) => message.active_tracks.length > 0));
+  const { topic, message } = published.find((one) => one.message.active_tracks.length > 0) ?? assert.fail();
+  assert.equal(topic, `wh/${source.uuid}/${uuid}`);
+  const same = () => detections.messages.find(({ timestamp }) => timestamp === message.timestamp);
+  await detections.until("the message of the same frame", () => same() !== undefined);
+  assert.deepEqual(message, same());
+  const sent = await service.expect<OutputRecord>(200, "GET", `/output/${data.uuid}`);
+  assert.deepEqual([sent.status, sent.attached_to], ["live", uuid]);
+  await service.expect(200, "DELETE", `/process/${uuid}/${data.uuid}`);
 
   await service.expect(200, "DELETE", `/process/${uuid}/${output.uuid}`);
   const isStale = () => parseEvents(texts).some(({ attributes }) => attributes.time === attributes.stale);

@@ -187,6 +187,15 @@ test(
     assert.deepEqual([made?.trigger.count, made?.trigger.direction], [2, "forward"]);
     assert.ok(!JSON.stringify(made).includes("whsec_"), "the secret is shown only once");
 
+    // What the form does not show stays as it is.
+    const schedule = { time_zone: "Europe/Berlin", windows: [{ from: "00:00", to: "24:00" }] };
+    const template = { body: "{{ event }}", content_type: "text/plain", headers: { Authorization: "Bearer x" } };
+    const output = [
+      { type: "webhook", config: { url: receiver.url, template } },
+      { type: "mqtt", config: { host: "127.0.0.1:9", topic: "gate" } },
+    ];
+    await service.expect(200, "PATCH", `/alert/${made?.uuid}?force=true`, { json: { schedule, output } });
+
     await page.getByRole("link", { name: "Edit Gate" }).click();
     await page.getByRole("img", { name: "Frame of the process" }).waitFor();
     assert.equal(await page.getByLabel("Count", { exact: true }).inputValue(), "2");
@@ -202,6 +211,11 @@ test(
     await page.getByText("A change applies from the next process start").waitFor({ state: "hidden" });
     const changed = (await readAlerts()).find(({ alias }) => alias === "Gate");
     assert.deepEqual([changed?.pending, changed?.trigger.count, changed?.trigger.direction], [null, 1, "forward"]);
+    assert.deepEqual(changed?.schedule, schedule);
+    assert.deepEqual(
+      [changed?.output.length, changed?.output[0]?.config.template],
+      [...[2, { ...template, headers: { Authorization: "***" } }]],
+    );
     assertNear(changed?.region.line, [
       [0.31, 0.51],
       [0.6, 0.95],

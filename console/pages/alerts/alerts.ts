@@ -55,7 +55,7 @@ function AlertList() {
     <div class="row spread"><h1>Alerts</h1><a class="button primary" href=${linkTo("alerts", "new")}>New alert</a></div>
     ${whenLoaded(query, (alerts) =>
       alerts.length === 0
-        ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker or a webhook when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
+        ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker, a webhook or people by mail when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
         : html`<${Table} label="Alerts" rows=${alerts} columns=${COLUMNS} actions=${actions} />`,
     )}
     <${Notifications} />
@@ -85,9 +85,9 @@ const COLUMNS: readonly Column<Alert>[] = [
 type Delivery = Alert["delivery"][number];
 
 const Destination = ({ output, delivery }: { output: Alert["output"][number]; delivery: Delivery | undefined }) => {
-  const { host, topic, url } = output.config as { host?: string; topic?: string; url?: string };
+  const { host, topic, url, to } = output.config as { host?: string; topic?: string; url?: string; to?: string[] };
   return html`<div>
-    <code>${output.type === "mqtt" ? `${host} ${topic}` : url}</code>
+    <code>${output.type === "mqtt" ? `${host} ${topic}` : (url ?? to?.join(", "))}</code>
     ${
       delivery !== undefined &&
       html`<p class="hint">${delivery.delivered} delivered${delivery.waiting > 0 ? `, ${delivery.waiting} queued` : ""}${delivery.dropped > 0 ? `, ${delivery.dropped} dropped` : ""}</p>

@@ -72,20 +72,30 @@ export function Destination() {
   const options = [
     ["mqtt", "MQTT broker"],
     ["webhook", "Webhook"],
+    ["email", "Mail"],
   ];
   return html`
     <${Select} label="Destination" name="output" value=${type} onChange=${setType} options=${options} />
     ${
       type === "mqtt"
         ? html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`
-        : html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`
+        : type === "webhook"
+          ? html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`
+          : html`<label>Addresses <input name="to" type="email" multiple required placeholder="guard@example.com" /></label>`
     }
   `;
 }
 
 export function readDestination(form: FormData): AlertOutput {
   const text = (field: string) => String(form.get(field) ?? "").trim();
-  return text("output") === "mqtt"
-    ? { type: "mqtt", config: { host: text("host"), topic: text("topic") } }
-    : { type: "webhook", config: { url: text("url") } };
+  const configs: Readonly<Record<string, object>> = {
+    mqtt: { host: text("host"), topic: text("topic") },
+    webhook: { url: text("url") },
+    email: {
+      to: text("to")
+        .split(",")
+        .map((address) => address.trim()),
+    },
+  };
+  return { type: text("output"), config: configs[text("output")] } as AlertOutput;
 }
