@@ -32,6 +32,8 @@ export const AlertRule = Type.Object(
     alert: Type.String({ minLength: 1, maxLength: 100 }),
     type: Type.String({ minLength: 1, maxLength: 100 }),
     ...AlertConfiguration.properties,
+    /** Events carry an image of their frame. */
+    snapshot: Type.Optional(Type.Boolean()),
   },
   // A misspelt name would silently be ignored.
   { additionalProperties: false },
@@ -52,6 +54,10 @@ export const AlertEvent = Type.Object({
   tracks: Type.Array(TrackEntry, { maxItems: 1000 }),
   /** Further values of this alert type. */
   data: Type.Record(Type.String(), Type.Unknown()),
+  /** Position in the video, if the source is a file. */
+  positionMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** JPEG of the frame, base64. */
+  snapshot: Type.Optional(Type.String()),
 });
 export type AlertEvent = Static<typeof AlertEvent>;
 

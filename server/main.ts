@@ -7,10 +7,12 @@ import { freeStartMemory } from "../ipc/start-memory.ts";
 import type { AlertTypeDefinition } from "../schemas/alerts.ts";
 import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
+import { describeEvidence } from "./alerts/alert-evidence.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { clipEndpoints } from "./api/clips.ts";
+import { evidenceEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -34,6 +36,8 @@ import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
+import { cutEvidence } from "./evidence/cut-evidence.ts";
+import { Evidence } from "./evidence/evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -53,6 +57,7 @@ import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
 import { countWaiting } from "./store/claims.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
+import type { EvidenceRow } from "./store/evidence.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
@@ -177,9 +182,18 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
   // Below the processes: their last notifications are kept.
   shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
+  // Notifications are sent without a request that says how clients reach this server.
+  const describeOwn = (uuid: string, row: EvidenceRow) =>
+    describeEvidence(
+      uuid,
+      row,
+      signer,
+      trimUrl(config.public_url ?? app?.url ?? `http://localhost:${config.http.port}`),
+    );
   const alerts = new Alerts({
     ...{ sql, config, log: partOf(log, "alerts"), delivery: outbox, alertTypes: knowledge.alertTypes },
     classNames: () => knowledge.classNames(),
+    evidence: { config, nodeUuid, describe: describeOwn, onStored: () => void recordings.apply().catch(() => {}) },
   });
   // Below the processes: their last alerts are sent.
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
@@ -198,6 +212,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
   isHeld = (uuid) => processes.held(uuid) !== null;
+  const evidence = await Evidence.open({
+    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
+    ...{ cut: cutEvidence(recordings, null), renderBoxes: null, held: (uuid) => processes.held(uuid) },
+  });
+  shutDown.add("evidence", SPARE_MS, () => evidence.close());
   shutDown.add("processes", PROCESS_LIMITS.stopMs * 2 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
     ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry, confinement },
@@ -254,10 +273,12 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...trackedProcessEndpoints(sql, processRecordings, signer),
     ...enhancementEndpoints(sql, enhancements, tracks),
     ...alertEndpoints(alerts, processes),
-    ...noticeEndpoints(sql),
+    ...noticeEndpoints(sql, signer),
+    ...evidenceEndpoints({ sql, evidence, files, nodeUuid, stallMs, forwarder }),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
+    ...recordingSettingEndpoints(sql, recordings),
     ...clipEndpoints({ sql, recordings, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
@@ -285,7 +306,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   freeStartMemory();
-  const url = config.public_url?.replace(/(?<!\/)\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
+  const url = trimUrl(config.public_url ?? running.url);
   const { hostname } = new URL(url);
   return {
     url,
@@ -301,6 +322,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     },
   };
 }
+
+/** As clients reach it, without a slash at the end. */
+const trimUrl = (url: string): string => url.replace(EVERY_ADDRESS, "//localhost:").replace(/(?<!\/)\/+$/, "");
 
 const partOf = (log: Logger, part: string): Logger => log.child({ part });
 

@@ -11,7 +11,10 @@ import type { Frame, Handler, Services } from "../element.ts";
 import type { Evaluator, RuleMatch, Scene, Sighting } from "./alert-type.ts";
 import { checkRule } from "./types.ts";
 
-export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal">;
+export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal"> &
+  Partial<Pick<Frame, "ptsNs">>;
+
+type AlertsServices = Pick<Services, "send" | "log"> & { readonly job?: Pick<Services["job"], "live"> };
 
 interface AlertsProperties {
   readonly rules: readonly AlertRule[];
@@ -19,6 +22,8 @@ interface AlertsProperties {
 
 /** Limit per frame. */
 const MAX_EVENTS = 200;
+/** Width of an image of the whole frame. */
+const SNAPSHOT_PIXELS = 1280;
 /** Clocks are corrected by small steps; a larger step back is a seek. */
 const MAX_BACK_MS = 1_000;
 /** In the time of the frames. */
@@ -28,14 +33,14 @@ type RuleEvent = RuleMatch & { readonly rule: ActiveRule };
 
 /** Reads `tracks` and `places`. */
 export class AlertsHandler implements Pick<Handler, "flush"> {
-  readonly #services: Pick<Services, "send" | "log">;
+  readonly #services: AlertsServices;
   readonly #patches = new Patches();
   #rules: readonly ActiveRule[];
   #timeMs = Number.NEGATIVE_INFINITY;
   #warnedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws for an invalid rule. */
-  constructor({ rules }: AlertsProperties, services: Pick<Services, "send" | "log">) {
+  constructor({ rules }: AlertsProperties, services: AlertsServices) {
     this.#rules = openRules(rules);
     this.#services = services;
   }
@@ -96,11 +101,26 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
       const reason = error instanceof Error ? error.message : String(error);
       if (!frame.signal.aborted) this.#warn(`track image failed: ${reason}`);
     }
-    for (const event of sent)
-      await this.#services.send(ALERT_CHANNEL, this.#describe(event, frame, scene.timeMs) as unknown as JsonRecord);
+    const snapshot = sent.some(({ rule }) => rule.snapshot) ? await this.#takeSnapshot(frame) : null;
+    for (const event of sent) {
+      const described = this.#describe(event, frame, scene.timeMs);
+      const message = snapshot !== null && event.rule.snapshot ? { ...described, snapshot } : described;
+      await this.#services.send(ALERT_CHANNEL, message as unknown as JsonRecord);
+    }
   }
 
-  #describe(found: RuleEvent, { inputSize }: AlertsFrame, timeMs: number): AlertEvent {
+  /** Base64; null if it cannot be encoded. */
+  async #takeSnapshot(frame: AlertsFrame): Promise<string | null> {
+    try {
+      return Buffer.from(await frame.image("image/jpeg", { mostPixels: SNAPSHOT_PIXELS })).toString("base64");
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!frame.signal.aborted) this.#warn(`snapshot failed: ${reason}`);
+      return null;
+    }
+  }
+
+  #describe(found: RuleEvent, { inputSize, ptsNs }: AlertsFrame, timeMs: number): AlertEvent {
     const { rule, event, sightings, data, patchTrackId } = found;
     return {
       alert: rule.alert,
@@ -109,6 +129,8 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
       event,
       tracks: sightings.map(({ track, place }) => describeTrack(track, place, inputSize)),
       data: patchTrackId === undefined ? data : { ...data, patch: this.#patches.describe(patchTrackId) },
+      ...(this.#services.job?.live === false &&
+        typeof ptsNs === "bigint" && { positionMs: Number(ptsNs / 1_000_000n) }),
     };
   }
 
@@ -125,6 +147,8 @@ interface ActiveRule {
   /** With all defaults. */
   readonly configuration: unknown;
   readonly evaluator: Evaluator;
+  /** Events carry an image of their frame. */
+  readonly snapshot: boolean;
 }
 
 const MAX_FAULTS_SHOWN = 5;
@@ -139,10 +163,13 @@ function openRules(rules: readonly AlertRule[], before: readonly ActiveRule[] = 
     const { type, configuration, faults } = checkRule(rule);
     if (faults !== undefined) throw new Error(`${which}: ${listFaults(faults)}`);
     const old = known.get(rule.alert);
+    const snapshot = rule.snapshot === true;
     const isSame = old?.type === type.name && isDeepStrictEqual(old.configuration, configuration);
     opened.set(
       rule.alert,
-      isSame ? old : { alert: rule.alert, type: type.name, configuration, evaluator: type.create(configuration) },
+      isSame
+        ? { ...old, snapshot }
+        : { alert: rule.alert, type: type.name, configuration, evaluator: type.create(configuration), snapshot },
     );
   }
   return [...opened.values()];

@@ -32,7 +32,7 @@ export function checkRule(rule: AlertRule, classNames: readonly string[] | null 
         message: `is not known here; ${CONFIGURATION_FIELDS.join(", ")} are${didYouMean(name, known)}`,
       })),
     };
-  const { alert: _, type: __, ...given } = rule;
+  const { alert: _, type: __, snapshot: ___, ...given } = rule;
   const { configuration, faults } = checkConfiguration(type, given, classNames);
   return faults === undefined ? { type, configuration } : { faults };
 }

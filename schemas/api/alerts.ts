@@ -1,6 +1,7 @@
 /** Alerts: their conditions, their processes, and the destinations of their notifications. */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
+import { EvidenceSetting } from "./evidence.ts";
 import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
@@ -92,6 +93,8 @@ const Outputs = Type.Array(AlertOutput, {
   description: `Destinations, up to ${MOST_ALERT_OUTPUTS}. Each receives every notification in order, at least once. Without one, \`GET /notices\` lists the notifications.`,
 });
 
+const Evidence = orNull(EvidenceSetting, { description: "Null: none." });
+
 const Status = Type.Enum(["active", "inactive"]);
 const Force = Type.Boolean({
   description: "Apply the changed configuration to all running processes at once, without restarting them.",
@@ -104,6 +107,7 @@ export const newAlertOf = (types: readonly AlertTypeDefinition[]) =>
       alias: Alias,
       type: Type.Enum(types.map(({ name }) => name)),
       output: Type.Optional(Outputs),
+      evidence: Type.Optional(Evidence),
       status: Type.Optional(Status),
       ...describeParts(),
     },
@@ -149,6 +153,7 @@ export const AlertChange = Type.Object(
     type: Type.Optional(Type.String({ maxLength: 200, description: "Cannot be changed; may be sent unchanged." })),
     status: Type.Optional(Status),
     output: Type.Optional(Outputs),
+    evidence: Type.Optional(Evidence),
     ...describeParts(),
     force: Type.Optional(Force),
   },
@@ -189,6 +194,7 @@ const configuration = {
   filter: Part,
   parameters: Part,
   output: Type.Array(ShownOutput),
+  evidence: Evidence,
 };
 
 /** Delivery status of one output. */

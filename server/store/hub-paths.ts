@@ -12,12 +12,16 @@ export interface NamingSource {
   readonly uuid: string;
   readonly alias: string;
   readonly streamType: "rtsp" | "rtmp";
+  /** From its start to its end. */
+  readonly isRecorded: boolean;
 }
 
 /** What a path is registered for: sources, newest first, or outputs. */
 export async function findPathNames(sql: Queries, userUuid: string, path: string) {
   const sources = await sql<NamingSource[]>`
-    select uuid, alias, stream_type from sources where user_uuid = ${userUuid} and hub_path = ${path}
+    select uuid, alias, stream_type, coalesce(mode = 'always', true) as is_recorded
+    from sources left join source_recordings on source_uuid = uuid
+    where user_uuid = ${userUuid} and hub_path = ${path}
     order by created_at desc, uuid desc`;
   return { sources, hasOutput: sources.length === 0 && (await isOutputPath(sql, userUuid, path)) };
 }
