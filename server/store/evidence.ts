@@ -117,7 +117,7 @@ async function insertOne(
     values (${noticeUuid}, ${userUuid}, ${sourceUuid}, ${processUuid}, ${nodeUuid}, ${new Date(happenedAtMs)},
       ${positionMs}, ${clip?.beforeMs ?? null}, ${clip?.afterMs ?? null}, ${clip?.hasBoxes ?? false}, ${hasSnapshot},
       ${state}, ${sql.json(missing as never)}, ${snapshot?.length ?? 0},
-      array(select jsonb_array_elements_text(${sql.json([...destinations])})::uuid), ${dueAt})
+      ${sql.json([...destinations])}, ${dueAt})
     on conflict (notice_uuid) do nothing`;
   if (inserted.count > 0 && snapshot !== null)
     await sql`insert into evidence_snapshots (notice_uuid, jpeg) values (${noticeUuid}, ${snapshot}) on conflict do nothing`;
@@ -180,7 +180,7 @@ export const claimEvidence = (
     order by due_at limit ${most}
     for update skip locked)
   returning notice_uuid, user_uuid, source_uuid, process_uuid, happened_at, position_ms, before_ms, after_ms, has_boxes,
-    missing, destinations::text[] as destinations, is_placed, created_at, fence`;
+    missing, destinations, is_placed, created_at, fence`;
 
 type Claim = Pick<EvidenceJob, "noticeUuid" | "fence">;
 

@@ -34,7 +34,7 @@ create table evidence (
   clip_bytes bigint not null default 0,
   snapshot_bytes bigint not null default 0,
   -- The destinations of the notice.
-  destinations uuid[] not null default '{}',
+  destinations jsonb not null default '[]',
   created_at timestamptz(3) not null default now(),
   due_at timestamptz(3) not null default now(),
   ended_at timestamptz(3),
