@@ -26,6 +26,9 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { SourceVideo } from "./clips/source-video.ts";
+import { Thumbnails } from "./clips/thumbnails.ts";
+import { WorkFolders } from "./clips/work-folder.ts";
 import { readCapacity } from "./cluster/machine.ts";
 import { ClusterNode } from "./cluster/node.ts";
 import { countNodes } from "./cluster/numbers.ts";
@@ -64,6 +67,7 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   /** Programs that are forked. */
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
+  readonly thumbnailEntry: URL;
   readonly hubEntry: URL;
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
@@ -204,6 +208,13 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     isAlone,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
+  const video = new SourceVideo({ sql, recordings, sources });
+  const workFolders = await WorkFolders.open(config.data_dir, confinement);
+  const thumbnails = new Thumbnails({
+    ...{ entry: knowledge.thumbnailEntry, confinement, folders: workFolders, log: partOf(log, "clips") },
+    memoryBytes: config.runners.memory_bytes,
+  });
+  shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -258,7 +269,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
-    ...clipEndpoints({ sql, recordings, stallMs, forwarder }),
+    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),

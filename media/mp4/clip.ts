@@ -28,6 +28,11 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
+export interface CutRange extends TimeRange {
+  /** Only its first frame is needed: GStreamer shows it, however short the clip is. */
+  readonly isStill?: boolean;
+}
+
 export interface ClipPiece<F extends ClipFile> {
   readonly file: F;
   readonly at: number;
@@ -69,7 +74,7 @@ const REORDER_MS = 1000;
 const MOST_FASTER = 500;
 
 /** `files`: in the order of their start. Null: none of them has a frame in this range. */
-export async function cutClip<F extends ClipFile>(files: readonly F[], range: TimeRange): Promise<Clip<F> | null> {
+export async function cutClip<F extends ClipFile>(files: readonly F[], range: CutRange): Promise<Clip<F> | null> {
   const cutter = new ClipCutter<F>(range);
   const first = files.findLastIndex(({ startedAtMs }) => startedAtMs <= range.fromMs - REORDER_MS);
   for (const file of files.slice(Math.max(0, first))) await cutter.add(file);
@@ -77,17 +82,17 @@ export async function cutClip<F extends ClipFile>(files: readonly F[], range: Ti
 }
 
 /** Of an uploaded file, whose times are those of its video: a range beyond its end is cut off, and it has no gaps. */
-export function cutMovie<F extends ClipFile>(file: F, movie: UploadedMovie, range: TimeRange): Clip<F> | null {
+export function cutMovie<F extends ClipFile>(file: F, movie: UploadedMovie, range: CutRange): Clip<F> | null {
   const toMs = Math.min(range.toMs, movie.durationMs);
   if (toMs <= range.fromMs) return null;
-  const cutter = new ClipCutter<F>({ fromMs: range.fromMs, toMs });
+  const cutter = new ClipCutter<F>({ ...range, toMs });
   cutter.addMovie(file, movie);
   const clip = cutter.finish();
   return clip && { ...clip, gaps: [] };
 }
 
 class ClipCutter<F extends ClipFile> {
-  readonly #range: TimeRange;
+  readonly #range: CutRange;
   readonly #pieces: ClipPiece<F>[] = [];
   #mediaBytes = 0;
   #moov: Buffer | null = null;
@@ -96,7 +101,7 @@ class ClipCutter<F extends ClipFile> {
   #video: GrowingTable | null = null;
   #audio: GrowingTable | null = null;
 
-  constructor(range: TimeRange) {
+  constructor(range: CutRange) {
     this.#range = range;
   }
 
@@ -170,7 +175,7 @@ class ClipCutter<F extends ClipFile> {
   }
 
   finish(): Clip<F> | null {
-    const { fromMs, toMs } = this.#range;
+    const { fromMs, toMs, isStill = false } = this.#range;
     const [moov, video] = [this.#moov, this.#video];
     if (moov === null || video === null || video.times.length === 0) return null;
     const { scale } = video.track;
@@ -183,7 +188,7 @@ class ClipCutter<F extends ClipFile> {
     const length = end - start;
     // GStreamer 1.22 ends a track after a keyframe when the next frame is later in the track than the track is long.
     const isKeyNext = video.keys.at(-2) === true && video.displayedBy(hidden + length);
-    const tables = [video.toTable(hidden, hidden + length + (isKeyNext ? hidden : 0))];
+    const tables = [video.toTable(hidden, hidden + length + (isKeyNext || isStill ? hidden : 0))];
     const audio = this.#audio;
     if (audio !== null) {
       const [from = 0, to = 0] = [start, end].map((time) => Math.round((time * audio.track.scale) / scale));

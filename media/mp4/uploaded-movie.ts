@@ -91,6 +91,7 @@ async function findMovie(file: MovieBytes): Promise<Buffer> {
       start.length >= 8 && start.readUInt32BE(0) === 0
         ? { type: start.toString("latin1", 4, 8), headerBytes: 8, bytes: file.bytes - at }
         : readBoxHeader(start);
+    if (at === 0 && start.toString("latin1", 0, 4) === "RIFF") throw new NotCuttable("is not in MP4 or QuickTime");
     if (header === null) break;
     if (header.type === "moof") throw new NotCuttable("is a fragmented MP4 file of another program");
     if (header.type === "moov") {
