@@ -28,6 +28,9 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { SourceVideo } from "./clips/source-video.ts";
+import { Thumbnails } from "./clips/thumbnails.ts";
+import { WorkFolders } from "./clips/work-folder.ts";
 import { readCapacity } from "./cluster/machine.ts";
 import { ClusterNode } from "./cluster/node.ts";
 import { countNodes } from "./cluster/numbers.ts";
@@ -36,7 +39,7 @@ import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
-import { cutEvidence } from "./evidence/cut-evidence.ts";
+import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
 import { Evidence } from "./evidence/evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
@@ -69,6 +72,7 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   /** Programs that are forked. */
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
+  readonly thumbnailEntry: URL;
   readonly hubEntry: URL;
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
@@ -212,17 +216,26 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
   isHeld = (uuid) => processes.held(uuid) !== null;
-  const evidence = await Evidence.open({
-    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
-    ...{ cut: cutEvidence(recordings, null), renderBoxes: null, held: (uuid) => processes.held(uuid) },
-  });
-  shutDown.add("evidence", SPARE_MS, () => evidence.close());
   shutDown.add("processes", PROCESS_LIMITS.stopMs * 2 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
     ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry, confinement },
     isAlone,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
+  const video = new SourceVideo({ sql, recordings, sources });
+  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
+    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
+  const evidence = await Evidence.open({
+    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
+    ...{ cut: cutEvidence(recordings, cutVideo), renderBoxes: null, held: (uuid) => processes.held(uuid) },
+  });
+  shutDown.add("evidence", SPARE_MS, () => evidence.close());
+  const workFolders = await WorkFolders.open(config.data_dir, confinement);
+  const thumbnails = new Thumbnails({
+    ...{ entry: knowledge.thumbnailEntry, confinement, folders: workFolders, log: partOf(log, "clips") },
+    memoryBytes: config.runners.memory_bytes,
+  });
+  shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -279,7 +292,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
     ...recordingSettingEndpoints(sql, recordings),
-    ...clipEndpoints({ sql, recordings, stallMs, forwarder }),
+    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),

@@ -3,19 +3,19 @@ import { cutRecorded, type TimeRange } from "../media/recordings/clip-file.ts";
 import { ElsewhereError, type Recordings } from "../media/recordings/recordings.ts";
 import { ServiceError } from "../service-error.ts";
 import type { EvidenceJob } from "../store/evidence.ts";
-import { type CutClip, ElsewhereNode, type FoundClip } from "./evidence.ts";
+import { type CutClip, ElsewhereNode, type FoundClip, NoVideo } from "./evidence.ts";
 
-/** A clip of a video file, without encoding; times are positions in the file. Null: the file cannot be cut. */
+/** Cuts a clip of a video file without encoding; times are positions in the file. Rejects with `ServiceError`. */
 export type CutVideo = (
   source: { readonly userUuid: string; readonly sourceUuid: string },
   range: TimeRange,
-) => Promise<FoundClip | null>;
+) => Promise<FoundClip>;
 
 export const cutEvidence =
-  (recordings: Pick<Recordings, "findRangeOf">, cutVideo: CutVideo | null): CutClip =>
+  (recordings: Pick<Recordings, "findRangeOf">, cutVideo: CutVideo): CutClip =>
   async (job, range) => {
     const { userUuid, sourceUuid, positionMs, isPlaced } = job;
-    if (positionMs !== null) return cutVideo === null ? null : cutFile(job, positionMs, range, cutVideo);
+    if (positionMs !== null) return cutFile(job, positionMs, range, cutVideo);
     try {
       const files = await recordings.findRangeOf(userUuid, sourceUuid, range, isPlaced);
       return await cutRecorded(files, range);
@@ -25,22 +25,23 @@ export const cutEvidence =
     }
   };
 
+/** The service is the reason, and it may pass. */
+const PASSING: readonly string[] = ["storage_unavailable", "disk_full"];
+
 /** In the time of the notice. The clip is shorter at the start and the end of the video. */
 async function cutFile(
   { userUuid, sourceUuid, happenedAt }: EvidenceJob,
   positionMs: number,
   { fromMs, toMs }: TimeRange,
   cutVideo: CutVideo,
-): Promise<FoundClip | null> {
+): Promise<FoundClip | NoVideo> {
   const shiftMs = happenedAt.getTime() - positionMs;
-  const shift = (range: TimeRange) => ({ fromMs: range.fromMs + shiftMs, toMs: range.toMs + shiftMs });
   try {
     const range = { fromMs: Math.max(0, fromMs - shiftMs), toMs: toMs - shiftMs };
     const found = await cutVideo({ userUuid, sourceUuid }, range);
-    return found && { ...found, ...shift(found), gaps: found.gaps.map(shift) };
+    return { ...found, fromMs: found.fromMs + shiftMs, toMs: found.toMs + shiftMs, gaps: [] };
   } catch (error) {
-    // The source was deleted.
-    if (error instanceof ServiceError && error.status === 404) return null;
-    throw error;
+    if (!(error instanceof ServiceError) || PASSING.includes(error.code)) throw error;
+    return new NoVideo(error.message);
   }
 }

@@ -37,7 +37,7 @@ const openEvidence = ({ sql, config, nodeUuid, server }: Parts, more: Partial<Ev
     ...{ sql, config, nodeUuid, log: silentLog, files: null, renderBoxes: null, held: () => null, limits: FAST },
     delivery: { enqueue: async (_, deliveries) => void delivered.push(...deliveries), wake() {} },
     describe: (uuid, row) => describeEvidence(uuid, row, server.signer, "http://server"),
-    cut: cutEvidence(server.recordings, null),
+    cut: cutEvidence(server.recordings, () => assert.fail("none of these is a file")),
     ...more,
   });
 

@@ -51,7 +51,7 @@ export interface EvidenceDeps {
 
 /** Unix time; null: there is no video of this range. */
 export type FoundClip = TimeRange & Pick<RecordedClip, "head" | "pieces" | "bytes" | "gaps">;
-export type CutClip = (job: EvidenceJob, range: TimeRange) => Promise<FoundClip | ElsewhereNode | null>;
+export type CutClip = (job: EvidenceJob, range: TimeRange) => Promise<FoundClip | ElsewhereNode | NoVideo | null>;
 /** The file with boxes replaces the one without. Resolves with its size. */
 export type RenderBoxes = (path: string, job: EvidenceJob, range: TimeRange) => Promise<number>;
 
@@ -61,6 +61,15 @@ export class ElsewhereNode {
 
   constructor(nodeUuid: string) {
     this.nodeUuid = nodeUuid;
+  }
+}
+
+/** The source can never give this clip. */
+export class NoVideo {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
   }
 }
 
@@ -175,6 +184,10 @@ export class Evidence {
     const range = { fromMs: atMs - job.beforeMs, toMs: atMs + job.afterMs };
     const found = await cut(job, range);
     if (found instanceof ElsewhereNode) return postponeEvidence(sql, job, new Date(), found.nodeUuid);
+    if (found instanceof NoVideo) {
+      const { reason } = found;
+      return this.#end(job, { state: "failed", clip: null, missing: [...job.missing, { part: "clip", reason }] });
+    }
     if (this.#mayGrow(job, range, found))
       return postponeEvidence(sql, job, new Date(Date.now() + this.#limits.retryMs));
     const missing: MissingEvidence[] = [...job.missing, ...listGaps(range, found)];
