@@ -1,5 +1,6 @@
 /** Video files and streams. */
 import { type Static, Type } from "typebox";
+import { Mode } from "./recording-setting.ts";
 import { listing, orNull, PageQuery, Timestamp, Uuid, when } from "./records.ts";
 import { TelemetryMessage } from "./telemetry.ts";
 
@@ -108,6 +109,7 @@ export const NewStream = Type.Object(
     input_url: inputUrl("rtsp|rtsps|rtmp|rtmps"),
     stream_type: Type.Enum(["rtsp", "rtmp"]),
     telemetry_cfg: Type.Optional(TelemetrySetting),
+    recording: Type.Optional(Mode),
   },
   {
     title: "NewStream",
