@@ -54,7 +54,7 @@ export const AlertEvent = Type.Object({
   tracks: Type.Array(TrackEntry, { maxItems: 1000 }),
   /** Further values of this alert type. */
   data: Type.Record(Type.String(), Type.Unknown()),
-  /** Position in the video, if the source is a file. */
+  /** PTS of the frame: its position in the video, if the source is a file. */
   positionMs: Type.Optional(Type.Integer({ minimum: 0 })),
   /** JPEG of the frame, base64. */
   snapshot: Type.Optional(Type.String()),

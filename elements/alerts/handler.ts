@@ -14,8 +14,6 @@ import { checkRule } from "./types.ts";
 export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal"> &
   Partial<Pick<Frame, "ptsNs">>;
 
-type AlertsServices = Pick<Services, "send" | "log"> & { readonly job?: Pick<Services["job"], "live"> };
-
 interface AlertsProperties {
   readonly rules: readonly AlertRule[];
 }
@@ -33,14 +31,14 @@ type RuleEvent = RuleMatch & { readonly rule: ActiveRule };
 
 /** Reads `tracks` and `places`. */
 export class AlertsHandler implements Pick<Handler, "flush"> {
-  readonly #services: AlertsServices;
+  readonly #services: Pick<Services, "send" | "log">;
   readonly #patches = new Patches();
   #rules: readonly ActiveRule[];
   #timeMs = Number.NEGATIVE_INFINITY;
   #warnedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws for an invalid rule. */
-  constructor({ rules }: AlertsProperties, services: AlertsServices) {
+  constructor({ rules }: AlertsProperties, services: Pick<Services, "send" | "log">) {
     this.#rules = openRules(rules);
     this.#services = services;
   }
@@ -129,8 +127,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
       event,
       tracks: sightings.map(({ track, place }) => describeTrack(track, place, inputSize)),
       data: patchTrackId === undefined ? data : { ...data, patch: this.#patches.describe(patchTrackId) },
-      ...(this.#services.job?.live === false &&
-        typeof ptsNs === "bigint" && { positionMs: Number(ptsNs / 1_000_000n) }),
+      ...(typeof ptsNs === "bigint" && { positionMs: Number(ptsNs / 1_000_000n) }),
     };
   }
 

@@ -7,24 +7,28 @@ export const EvidenceSetting = Type.Object(
     clip: Type.Optional(
       Type.Object(
         {
-          before_seconds: Type.Number({
-            minimum: 0,
-            maximum: 60,
-            default: 10,
-            description: "Seconds before the frame of the notice.",
-          }),
-          after_seconds: Type.Number({
-            minimum: 0,
-            maximum: 300,
-            default: 5,
-            description: "Seconds after the frame of the notice.",
-          }),
-          boxes: Type.Boolean({ default: false, description: "Draw the boxes of the detections." }),
+          before_seconds: Type.Optional(
+            Type.Number({
+              minimum: 0,
+              maximum: 60,
+              default: 10,
+              description: "Seconds before the frame of the notice.",
+            }),
+          ),
+          after_seconds: Type.Optional(
+            Type.Number({
+              minimum: 0,
+              maximum: 300,
+              default: 5,
+              description: "Seconds after the frame of the notice.",
+            }),
+          ),
+          boxes: Type.Optional(Type.Boolean({ default: false, description: "Draw the boxes of the detections." })),
         },
         { additionalProperties: false, description: "A video clip." },
       ),
     ),
-    snapshot: Type.Boolean({ default: false, description: "A JPEG image of the frame." }),
+    snapshot: Type.Optional(Type.Boolean({ default: false, description: "A JPEG image of the frame." })),
   },
   {
     title: "Evidence",

@@ -2,10 +2,10 @@
 import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { EvidenceInfo, EvidenceSetting } from "../../schemas/api/evidence.ts";
 import type { Signer } from "../keys/signed-urls.ts";
-import type { EvidenceRow, NewEvidence } from "../store/evidence.ts";
+import type { EvidenceRow, NewEvidence, StoredEvidence } from "../store/evidence.ts";
 
 /** With defaults; undefined: none. */
-export function completeEvidence(given: EvidenceSetting | null | undefined): EvidenceSetting | undefined {
+export function completeEvidence(given: EvidenceSetting | null | undefined): StoredEvidence | undefined {
   if (given == null) return undefined;
   const { clip, snapshot = false } = given;
   if (clip === undefined) return snapshot ? { snapshot } : undefined;
@@ -21,24 +21,25 @@ const WRITE_MS = 2_000;
 
 interface Place extends Pick<NewEvidence, "noticeUuid" | "userUuid" | "sourceUuid" | "processUuid" | "nodeUuid"> {
   readonly destinations: readonly string[];
+  /** The source is a file that is played once. */
+  readonly isFile: boolean;
 }
 
 export function toEvidence(
   event: AlertEvent,
-  { clip, snapshot: hasSnapshot }: EvidenceSetting,
-  place: Place,
+  { clip, snapshot: hasSnapshot }: StoredEvidence,
+  { isFile, ...place }: Place,
 ): NewEvidence {
-  const { timeMs, positionMs = null, snapshot } = event;
+  const { timeMs, snapshot } = event;
+  const positionMs = isFile ? (event.positionMs ?? null) : null;
   const afterMs = Math.round((clip?.after_seconds ?? 0) * 1000);
   return {
     ...place,
     happenedAtMs: timeMs,
     positionMs,
     clip:
-      clip === undefined
-        ? null
-        : { beforeMs: Math.round(clip.before_seconds * 1000), afterMs, hasBoxes: clip.boxes ?? false },
-    hasSnapshot: hasSnapshot ?? false,
+      clip === undefined ? null : { beforeMs: Math.round(clip.before_seconds * 1000), afterMs, hasBoxes: clip.boxes },
+    hasSnapshot,
     snapshot: snapshot === undefined ? null : Buffer.from(snapshot, "base64"),
     // The video of a file is there already.
     dueAt: new Date(positionMs === null ? Math.min(timeMs, Date.now()) + afterMs + WRITE_MS : Date.now()),

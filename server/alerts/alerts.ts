@@ -36,6 +36,7 @@ import { closeDestination } from "../store/destinations.ts";
 import { type EvidenceRow, insertEvidence } from "../store/evidence.ts";
 import { insertNotices, removeOldNotices, trimNotices } from "../store/notices.ts";
 import { recordOnAlert } from "../store/rings.ts";
+import { findPlayedOnce } from "../store/sources.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import { type EvidenceFields, needsEvidence, toEvidence } from "./alert-evidence.ts";
@@ -401,12 +402,14 @@ export class AlertWriter {
   ): Promise<ReadonlyMap<string, EvidenceRow>> {
     const sources = found.map(({ notice }) => notice.source_uuid);
     await recordOnAlert(sql, sources, config.recordings.on_alert_seconds);
+    const files = await findPlayedOnce(sql, sources);
     const wanted = found.flatMap(({ notice, event, process, receiver }) => {
       const setting = receiver.configuration.evidence;
       if (setting === undefined || !needsEvidence(event)) return [];
       const place = {
         ...{ noticeUuid: notice.id, processUuid: notice.process_uuid, sourceUuid: notice.source_uuid },
         ...{ userUuid: process.row.userUuid, nodeUuid, destinations: receiver.output.map(({ uuid }) => uuid) },
+        isFile: files.has(notice.source_uuid),
       };
       return [toEvidence(event, setting, place)];
     });

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { probePackets } from "../../media/mp4/decode.fixture.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
-import type { EvidenceSetting } from "../../schemas/api/evidence.ts";
 import { describeEvidence, toEvidence } from "../alerts/alert-evidence.ts";
 import { evidenceEndpoints } from "../api/evidence.ts";
 import { noticeEndpoints } from "../api/notices.ts";
@@ -14,7 +13,7 @@ import { addSource, MediaService, until } from "../media/media-service.fixture.t
 import type { MediaServer } from "../media/open-media.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
-import { insertEvidence } from "../store/evidence.ts";
+import { insertEvidence, type StoredEvidence } from "../store/evidence.ts";
 import { addNode } from "../store/nodes.fixture.ts";
 import { insertNotices } from "../store/notices.ts";
 import { newUuid } from "../uuid.ts";
@@ -66,7 +65,7 @@ after(async () => {
 });
 
 interface Raised {
-  readonly clip?: EvidenceSetting["clip"];
+  readonly clip?: StoredEvidence["clip"];
   readonly snapshot?: Buffer;
   readonly timeMs?: number;
   readonly pending?: number;
@@ -85,7 +84,7 @@ async function raise(
   const setting = { ...(clip && { clip }), snapshot: snapshot !== undefined };
   const place = {
     ...{ noticeUuid: notice.id, userUuid: adaUuid, sourceUuid, processUuid: notice.process_uuid },
-    ...{ nodeUuid: service.nodeUuid, destinations: [newUuid()] },
+    ...{ nodeUuid: service.nodeUuid, destinations: [newUuid()], isFile: false },
   };
   const sent = { ...event, ...(snapshot && { snapshot: snapshot.toString("base64") }) };
   await service.sql.begin(async (sql) => {

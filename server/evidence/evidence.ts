@@ -89,8 +89,6 @@ export const LIMITS = {
 };
 /** Per sweep. */
 const MAX_REMOVED = 500;
-/** As many seconds at the ends of a range are missing unnoticed: between two frames. */
-const NEAR_MS = 500;
 
 export class Evidence {
   readonly folder: EvidenceFolder;
@@ -210,7 +208,7 @@ export class Evidence {
 
   /** The end of the range may still be written. */
   #mayGrow({ positionMs }: EvidenceJob, { toMs }: TimeRange, found: FoundClip | null): boolean {
-    const isComplete = positionMs !== null || (found !== null && found.toMs > toMs - NEAR_MS);
+    const isComplete = positionMs !== null || (found !== null && !found.gaps.some((gap) => gap.toMs >= toMs));
     return !isComplete && Date.now() < Math.max(toMs, this.#startedMs) + this.#limits.patienceMs;
   }
 

@@ -4,10 +4,10 @@
  * created, changed with `force`, deleted with the process, and always under the lock of the user.
  */
 import type { AlertConfiguration } from "../../schemas/alerts.ts";
-import type { EvidenceSetting } from "../../schemas/api/evidence.ts";
 import type { Json } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
+import type { StoredEvidence } from "./evidence.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
@@ -29,7 +29,7 @@ export type StoredOutput = { readonly uuid: string } & (
 );
 
 /** What is evaluated, and what is kept of each notice. */
-export type StoredConfiguration = AlertConfiguration & { readonly evidence?: EvidenceSetting };
+export type StoredConfiguration = AlertConfiguration & { readonly evidence?: StoredEvidence };
 
 /** What a change without `force` leaves as it is on running processes. */
 export interface AlertSetting {

@@ -2,9 +2,15 @@
  * Evidence of notices: what was requested, its state, and the jobs that cut clips, which are claimed like processes. Rows
  * outlive their notice until the node that has the clip has removed it.
  */
-import type { EvidenceState, MissingEvidence } from "../../schemas/api/evidence.ts";
+import type { EvidenceSetting, EvidenceState, MissingEvidence } from "../../schemas/api/evidence.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
 import { hasValidKey } from "./users.ts";
+
+/** Of an alert, with all defaults. */
+export interface StoredEvidence {
+  readonly clip?: Required<Required<EvidenceSetting>["clip"]>;
+  readonly snapshot: boolean;
+}
 
 /** As part of a notice. */
 export interface EvidenceRow {
