@@ -12,10 +12,12 @@ export type CutVideo = (
 ) => Promise<FoundClip>;
 
 export const cutEvidence =
-  (recordings: Pick<Recordings, "findRangeOf">, cutVideo: CutVideo): CutClip =>
+  (recordings: Pick<Recordings, "findRangeOf" | "whyNever">, cutVideo: CutVideo): CutClip =>
   async (job, range) => {
     const { userUuid, sourceUuid, positionMs, isPlaced } = job;
     if (positionMs !== null) return cutFile(job, positionMs, range, cutVideo);
+    const reason = await recordings.whyNever(userUuid, sourceUuid);
+    if (reason !== null) return new NoVideo(reason);
     try {
       const files = await recordings.findRangeOf(userUuid, sourceUuid, range, isPlaced);
       return await cutRecorded(files, range);

@@ -167,7 +167,7 @@ export class Evidence {
       const isOver = Date.now() - job.createdAt.getTime() > this.#limits.giveUpMs;
       const reason = error instanceof NoSpace ? error.message : "the clip could not be stored";
       const ending = isOver
-        ? this.#end(job, { state: "failed", clip: null, missing: [...job.missing, { part: "clip", reason }] })
+        ? this.#end(job, { clip: null, missing: [...job.missing, { part: "clip", reason }] })
         : postponeEvidence(sql, job, new Date(Date.now() + this.#limits.faultRetryMs));
       // The lease ends by itself.
       await ending.catch((failure: unknown) => log.warn({ err: failure }, "evidence not written"));
@@ -184,12 +184,12 @@ export class Evidence {
     if (found instanceof ElsewhereNode) return postponeEvidence(sql, job, new Date(), found.nodeUuid);
     if (found instanceof NoVideo) {
       const { reason } = found;
-      return this.#end(job, { state: "failed", clip: null, missing: [...job.missing, { part: "clip", reason }] });
+      return this.#end(job, { clip: null, missing: [...job.missing, { part: "clip", reason }] });
     }
     if (this.#mayGrow(job, range, found))
       return postponeEvidence(sql, job, new Date(Date.now() + this.#limits.retryMs));
     const missing: MissingEvidence[] = [...job.missing, ...listGaps(range, found)];
-    if (found === null) return this.#end(job, { state: "failed", clip: null, missing });
+    if (found === null) return this.#end(job, { clip: null, missing });
     const path = await this.folder.write(
       job.noticeUuid,
       readClip(found, { first: 0, last: found.bytes - 1 }),
@@ -203,7 +203,7 @@ export class Evidence {
     }
     await this.#store(job, path);
     const clip = { fromMs: found.fromMs, toMs: found.toMs, bytes };
-    await this.#end(job, { state: missing.length === 0 ? "ready" : "partial", clip, missing });
+    await this.#end(job, { clip, missing });
   }
 
   /** The end of the range may still be written. */
@@ -237,11 +237,13 @@ export class Evidence {
     await this.folder.remove(noticeUuid);
   }
 
-  async #end(job: EvidenceJob, end: EvidenceEnd): Promise<void> {
+  async #end(job: EvidenceJob, { clip, missing }: Omit<EvidenceEnd, "state">): Promise<void> {
     const { sql, delivery, describe, held, log } = this.#deps;
     const { noticeUuid: uuid, destinations, processUuid } = job;
+    const hasPart = clip !== null || (job.hasSnapshot && !missing.some(({ part }) => part === "snapshot"));
+    const state = missing.length === 0 ? "ready" : hasPart ? "partial" : "failed";
     const notice = await sql.begin(async (transaction) => {
-      if (!(await endEvidence(transaction, job, end))) return null;
+      if (!(await endEvidence(transaction, job, { state, clip, missing }))) return null;
       const { body, evidence } = await findNotice(transaction, job.userUuid, uuid);
       const ready: AlertNotice = { ...body, event: "evidence-ready", ...(evidence && describe(uuid, evidence)) };
       const deliveries = destinations.map((destinationUuid) => ({
@@ -251,7 +253,7 @@ export class Evidence {
       return ready;
     });
     if (notice === null) return;
-    log.info({ notice: uuid, state: end.state }, "evidence complete");
+    log.info({ notice: uuid, state }, "evidence complete");
     delivery.wake();
     held(processUuid)?.notify({ type: "alert", notice });
   }

@@ -140,6 +140,7 @@ export interface EvidenceJob {
   readonly beforeMs: number;
   readonly afterMs: number;
   readonly hasBoxes: boolean;
+  readonly hasSnapshot: boolean;
   readonly missing: readonly MissingEvidence[];
   readonly destinations: readonly string[];
   readonly isPlaced: boolean;
@@ -186,7 +187,7 @@ export const claimEvidence = (
     order by due_at limit ${most}
     for update skip locked)
   returning notice_uuid, user_uuid, source_uuid, process_uuid, happened_at, position_ms, before_ms, after_ms, has_boxes,
-    missing, destinations, is_placed, created_at, fence`;
+    has_snapshot, missing, destinations, is_placed, created_at, fence`;
 
 type Claim = Pick<EvidenceJob, "noticeUuid" | "fence">;
 
@@ -203,8 +204,7 @@ export async function postponeEvidence(
     where notice_uuid = ${noticeUuid} and fence = ${fence} and state = 'pending'`;
 }
 
-export interface EvidenceEnd extends Pick<EvidenceRow, "missing"> {
-  readonly state: "ready" | "partial" | "failed";
+export interface EvidenceEnd extends Pick<EvidenceRow, "missing" | "state"> {
   readonly clip: { readonly fromMs: number; readonly toMs: number; readonly bytes: number } | null;
 }
 

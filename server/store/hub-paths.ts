@@ -70,6 +70,13 @@ export async function findHubPathOf(sql: Queries, userUuid: string, sourceUuid: 
   return found?.hubPath ?? null;
 }
 
+/** It exists, and is not published to the hub. */
+export async function isUnpublishedSource(sql: Queries, userUuid: string, sourceUuid: string): Promise<boolean> {
+  const found = await sql`
+    select from sources where uuid = ${sourceUuid} and user_uuid = ${userUuid} and hub_path is null`;
+  return found.length > 0;
+}
+
 export const pathInUse = (path: string, owner: string): ServiceError =>
   new ServiceError("path_in_use", {
     detail: `${owner} of yours uses the path /${path}; streams and rtsp outputs share their paths: choose another`,

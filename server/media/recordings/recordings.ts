@@ -10,6 +10,7 @@ import type { SharedFiles } from "../../files/open-files.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
 import { endLostRecordings, removeAboveQuota, removeOldProcessFiles } from "../../store/files.ts";
+import { isUnpublishedSource } from "../../store/hub-paths.ts";
 import type { Page } from "../../store/page.ts";
 import {
   claimRecordings,
@@ -209,6 +210,14 @@ export class Recordings {
       else if (!isPartial && segment.nodeUuid !== this.#deps.nodeUuid) throw new ElsewhereError(segment.nodeUuid);
     }
     return files;
+  }
+
+  /** Why this source cannot be recorded; null: it can, or does not exist any longer. */
+  async whyNever(userUuid: string, sourceUuid: string): Promise<string | null> {
+    const isUnpublished = await isUnpublishedSource(this.#deps.sql, userUuid, sourceUuid);
+    return isUnpublished
+      ? "only files that are not looped and streams that are published to this service are kept"
+      : null;
   }
 
   /** Null: it is neither here nor in the bucket. */
