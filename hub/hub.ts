@@ -90,7 +90,9 @@ export async function openHub(
     handle(request) {
       if (request.type === "expel") streams.expel(request.path, request.reason);
       else if (request.type === "recording") recordings.allow(request.allowed);
-      else if (request.type === "record") recordings.startLate(streams, request.path, request.recording);
+      else if (request.type === "record") recordings.startLate(streams, request);
+      else if (request.type === "segments") recordings.setSegments(request.recording, request.segmentSeconds);
+      else if (request.type === "end_recording") recordings.end(request.recording);
     },
     close() {
       clearInterval(stats);

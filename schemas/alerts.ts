@@ -35,6 +35,8 @@ export const AlertRule = Type.Object(
     ...AlertConfiguration.properties,
     /** Evaluated only within its windows. */
     schedule: Type.Optional(Schedule),
+    /** Events carry an image of their frame. */
+    snapshot: Type.Optional(Type.Boolean()),
   },
   // A misspelt name would silently be ignored.
   { additionalProperties: false },
@@ -55,6 +57,10 @@ export const AlertEvent = Type.Object({
   tracks: Type.Array(TrackEntry, { maxItems: 1000 }),
   /** Further values of this alert type. */
   data: Type.Record(Type.String(), Type.Unknown()),
+  /** PTS of the frame: its position in the video, if the source is a file. */
+  positionMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** JPEG of the frame, base64. */
+  snapshot: Type.Optional(Type.String()),
 });
 export type AlertEvent = Static<typeof AlertEvent>;
 

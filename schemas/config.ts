@@ -103,6 +103,11 @@ export const Config = section({
       description: "Retention of recordings in days.",
     }),
     segment_seconds: seconds(600, "Duration of each file of a recording", 1),
+    on_alert_seconds: seconds(30, "Duration of a recording after a notice, for sources that are recorded on alert", 1),
+    ring_bytes_per_key: count(
+      2 ** 30,
+      "Maximum size of the last seconds that are kept of one key's streams that are not recorded, for pre-roll and evidence of alerts.",
+    ),
     bytes_per_key: count(
       100 * 2 ** 30,
       "Maximum size of one key's recordings per machine, and in the bucket; the oldest are removed.",
@@ -212,8 +217,18 @@ export const Config = section({
       exclusiveMinimum: 0,
       maximum: 36_500,
       default: 30,
-      description: "Retention of notices of alerts in days.",
+      description: "Retention of notices of alerts, and of their evidence, in days.",
     }),
+    at_once: count(2, "Maximum number of clips of alerts that are cut at once.", 1),
+    pending_per_key: count(
+      50,
+      "Maximum number of notices of one key whose evidence is not complete yet; further ones get none.",
+      1,
+    ),
+    bytes_per_key: count(
+      10 * 2 ** 30,
+      "Maximum size of one key's evidence. Further notices get none: evidence is never removed before its retention time.",
+    ),
   }),
   delivery: section({
     queued: count(10_000, "Maximum queue of a receiver in notifications; the oldest are dropped and counted.", 1),

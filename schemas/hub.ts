@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const HUB_PROTOCOL = 3;
+export const HUB_PROTOCOL = 4;
 
 const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const Milliseconds = Type.Number({ minimum: 0 });
@@ -81,7 +81,21 @@ export const HubRequest = Type.Union([
   /** Stops or allows recording, depending on the free disk space. */
   Type.Object({ type: Type.Literal("recording"), allowed: Type.Boolean() }),
   /** Starts recording a live stream. Answered with `recorded` at once if it is not live or is recorded already. */
-  Type.Object({ type: Type.Literal("record"), path: Type.String(), recording: Type.String() }),
+  Type.Object({
+    type: Type.Literal("record"),
+    path: Type.String(),
+    recording: Type.String(),
+    /** Of its files. Default: as in the settings. */
+    segmentSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  }),
+  /** Changes the length of the files of a recording in progress; null: as in the settings. */
+  Type.Object({
+    type: Type.Literal("segments"),
+    recording: Type.String(),
+    segmentSeconds: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()]),
+  }),
+  /** Ends a recording in progress. */
+  Type.Object({ type: Type.Literal("end_recording"), recording: Type.String() }),
   /** Closes everything, reports the end of every recording, exits with 0. */
   Type.Object({ type: Type.Literal("stop") }),
 ]);

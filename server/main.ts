@@ -7,11 +7,13 @@ import { freeStartMemory } from "../ipc/start-memory.ts";
 import type { AlertTypeDefinition } from "../schemas/alerts.ts";
 import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
+import { describeEvidence } from "./alerts/alert-evidence.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
+import { evidenceEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -27,6 +29,9 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { SourceVideo } from "./clips/source-video.ts";
+import { Thumbnails } from "./clips/thumbnails.ts";
+import { WorkFolders } from "./clips/work-folder.ts";
 import { readCapacity } from "./cluster/machine.ts";
 import { ClusterNode } from "./cluster/node.ts";
 import { countNodes } from "./cluster/numbers.ts";
@@ -36,6 +41,8 @@ import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { StoredDetections, saveTimes } from "./detections/detections.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
+import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
+import { Evidence } from "./evidence/evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -55,6 +62,7 @@ import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
 import { countWaiting } from "./store/claims.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
+import type { EvidenceRow } from "./store/evidence.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
@@ -66,6 +74,7 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   /** Programs that are forked. */
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
+  readonly thumbnailEntry: URL;
   readonly hubEntry: URL;
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
@@ -186,9 +195,18 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
   // Below the processes: their last notifications are kept.
   shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
+  // Notifications are sent without a request that says how clients reach this server.
+  const describeOwn = (uuid: string, row: EvidenceRow) =>
+    describeEvidence(
+      uuid,
+      row,
+      signer,
+      trimUrl(config.public_url ?? app?.url ?? `http://localhost:${config.http.port}`),
+    );
   const alerts = new Alerts({
     ...{ sql, config, log: partOf(log, "alerts"), delivery: outbox, alertTypes: knowledge.alertTypes },
     classNames: () => knowledge.classNames(),
+    evidence: { config, nodeUuid, describe: describeOwn, onStored: () => void recordings.apply().catch(() => {}) },
   });
   // Below the processes: their last alerts are sent.
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
@@ -213,6 +231,20 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     isAlone,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
+  const video = new SourceVideo({ sql, recordings, sources });
+  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
+    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
+  const evidence = await Evidence.open({
+    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
+    ...{ cut: cutEvidence(recordings, cutVideo), renderBoxes: null, held: (uuid) => processes.held(uuid) },
+  });
+  shutDown.add("evidence", SPARE_MS, () => evidence.close());
+  const workFolders = await WorkFolders.open(config.data_dir, confinement);
+  const thumbnails = new Thumbnails({
+    ...{ entry: knowledge.thumbnailEntry, confinement, folders: workFolders, log: partOf(log, "clips") },
+    memoryBytes: config.runners.memory_bytes,
+  });
+  shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -264,11 +296,13 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...trackedProcessEndpoints(sql, processRecordings, signer),
     ...enhancementEndpoints(sql, enhancements, tracks),
     ...alertEndpoints(alerts, processes),
-    ...noticeEndpoints(sql),
+    ...noticeEndpoints(sql, signer),
+    ...evidenceEndpoints({ sql, evidence, files, nodeUuid, stallMs, forwarder }),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
-    ...clipEndpoints({ sql, recordings, stallMs, forwarder }),
+    ...recordingSettingEndpoints(sql, recordings),
+    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),
@@ -295,7 +329,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   freeStartMemory();
-  const url = config.public_url?.replace(/(?<!\/)\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
+  const url = trimUrl(config.public_url ?? running.url);
   const { hostname } = new URL(url);
   return {
     url,
@@ -311,6 +345,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     },
   };
 }
+
+/** As clients reach it, without a slash at the end. */
+const trimUrl = (url: string): string => url.replace(EVERY_ADDRESS, "//localhost:").replace(/(?<!\/)\/+$/, "");
 
 const partOf = (log: Logger, part: string): Logger => log.child({ part });
 

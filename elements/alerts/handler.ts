@@ -13,7 +13,8 @@ import type { RuleMatch, Scene, Sighting } from "./alert-type.ts";
 import { ScheduledEvaluator } from "./scheduled.ts";
 import { checkRule } from "./types.ts";
 
-export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal">;
+export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal"> &
+  Partial<Pick<Frame, "ptsNs">>;
 
 interface AlertsProperties {
   readonly rules: readonly AlertRule[];
@@ -21,6 +22,8 @@ interface AlertsProperties {
 
 /** Limit per frame. */
 const MAX_EVENTS = 200;
+/** Width of an image of the whole frame. */
+const SNAPSHOT_PIXELS = 1280;
 /** Clocks are corrected by small steps; a larger step back is a seek. */
 const MAX_BACK_MS = 1_000;
 /** In the time of the frames. */
@@ -98,11 +101,26 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
       const reason = error instanceof Error ? error.message : String(error);
       if (!frame.signal.aborted) this.#warn(`track image failed: ${reason}`);
     }
-    for (const event of sent)
-      await this.#services.send(ALERT_CHANNEL, this.#describe(event, frame, scene.timeMs) as unknown as JsonRecord);
+    const snapshot = sent.some(({ rule }) => rule.snapshot) ? await this.#takeSnapshot(frame) : null;
+    for (const event of sent) {
+      const described = this.#describe(event, frame, scene.timeMs);
+      const message = snapshot !== null && event.rule.snapshot ? { ...described, snapshot } : described;
+      await this.#services.send(ALERT_CHANNEL, message as unknown as JsonRecord);
+    }
   }
 
-  #describe(found: RuleEvent, { inputSize }: AlertsFrame, timeMs: number): AlertEvent {
+  /** Base64; null if it cannot be encoded. */
+  async #takeSnapshot(frame: AlertsFrame): Promise<string | null> {
+    try {
+      return Buffer.from(await frame.image("image/jpeg", { mostPixels: SNAPSHOT_PIXELS })).toString("base64");
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!frame.signal.aborted) this.#warn(`snapshot failed: ${reason}`);
+      return null;
+    }
+  }
+
+  #describe(found: RuleEvent, { inputSize, ptsNs }: AlertsFrame, timeMs: number): AlertEvent {
     const { rule, event, sightings, data, patchTrackId } = found;
     return {
       alert: rule.alert,
@@ -111,6 +129,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
       event,
       tracks: sightings.map(({ track, place }) => describeTrack(track, place, inputSize)),
       data: patchTrackId === undefined ? data : { ...data, patch: this.#patches.describe(patchTrackId) },
+      ...(typeof ptsNs === "bigint" && { positionMs: Number(ptsNs / 1_000_000n) }),
     };
   }
 
@@ -127,6 +146,8 @@ interface ActiveRule {
   /** With all defaults. */
   readonly configuration: unknown;
   readonly evaluator: ScheduledEvaluator;
+  /** Events carry an image of their frame. */
+  readonly snapshot: boolean;
 }
 
 const MAX_FAULTS_SHOWN = 5;
@@ -141,9 +162,10 @@ function openRules(rules: readonly AlertRule[], before: readonly ActiveRule[] = 
     const { type, configuration, faults } = checkRule(rule);
     if (faults !== undefined) throw new Error(`${which}: ${listFaults(faults)}`);
     const old = known.get(rule.alert);
+    const snapshot = rule.snapshot === true;
     const isSame = old?.type === type.name && isDeepStrictEqual(old.configuration, configuration);
     const evaluator = isSame ? old.evaluator : new ScheduledEvaluator(type.create(configuration));
-    opened.set(rule.alert, { alert: rule.alert, type: type.name, configuration, evaluator });
+    opened.set(rule.alert, { alert: rule.alert, type: type.name, configuration, evaluator, snapshot });
   }
   for (const { alert, schedule } of rules) {
     const evaluator = opened.get(alert)?.evaluator;

@@ -33,7 +33,7 @@ export function checkRule(rule: AlertRule, classNames: readonly string[] | null 
         message: `is not known here; ${[...CONFIGURATION_FIELDS, "schedule"].join(", ")} are${didYouMean(name, known)}`,
       })),
     };
-  const { alert: _, type: __, schedule, ...given } = rule;
+  const { alert: _, type: __, schedule, snapshot: ___, ...given } = rule;
   const { configuration, faults } = checkConfiguration(type, given, classNames);
   if (faults !== undefined) return { faults };
   const flaws = schedule === undefined ? [] : checkSchedule(schedule);

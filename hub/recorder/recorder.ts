@@ -23,6 +23,8 @@ const NAME = /^[A-Za-z0-9_-]+$/;
 export class Recorder implements Reader {
   /** Pictures that the disk was too slow for. */
   missed = 0;
+  /** Of further files. */
+  segmentSeconds: number;
   /** Resolves when everything is written and reported. */
   readonly done: Promise<void>;
   readonly #options: RecorderOptions;
@@ -44,6 +46,7 @@ export class Recorder implements Reader {
   constructor(options: RecorderOptions) {
     if (!NAME.test(options.recording)) throw new Error(`invalid recording name ${options.recording}`);
     this.#options = options;
+    this.segmentSeconds = options.segmentSeconds;
     this.#writer = new Writer(options);
     this.done = this.#writer.done;
     const guard = guardBy((error) => {
@@ -105,7 +108,7 @@ export class Recorder implements Reader {
       this.#needsKey = false;
       this.#logMissed();
     }
-    const isFull = unit.dtsUs - this.#segmentUs >= this.#options.segmentSeconds * 1e6;
+    const isFull = unit.dtsUs - this.#segmentUs >= this.segmentSeconds * 1e6;
     if (this.#fragmenter === null || (unit.isKey && isFull)) this.#startSegment(unit, tracks);
     return true;
   }

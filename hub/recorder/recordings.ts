@@ -26,21 +26,34 @@ export class Recordings {
   }
 
   /** Records a stream that has just started, from its first keyframe. */
-  start(streams: Pick<Streams, "read">, path: string, recording: string): void {
+  start(streams: Pick<Streams, "read">, path: string, recording: string, segmentSeconds?: number): void {
     try {
       if (!this.#isAllowed) throw new Error(NOT_ALLOWED);
       if (this.#active.has(recording)) throw new Error("a recording with this name is in progress");
-      this.#record(streams, path, recording);
+      this.#record(streams, path, recording, segmentSeconds ?? this.#deps.settings.segmentSeconds);
     } catch (error) {
       this.#reject(path, recording, error instanceof Error ? error.message : String(error));
     }
   }
 
   /** Records a stream that is already live, from its last keyframe. */
-  startLate(streams: Pick<Streams, "read">, path: string, recording: string): void {
+  startLate(
+    streams: Pick<Streams, "read">,
+    { path, recording, segmentSeconds }: { path: string; recording: string; segmentSeconds?: number },
+  ): void {
     const isRecorded = [...this.#active.values()].some((active) => active.path === path);
     if (isRecorded) this.#reject(path, recording, "the stream is already being recorded");
-    else this.start(streams, path, recording);
+    else this.start(streams, path, recording, segmentSeconds);
+  }
+
+  /** The length of further files; null: as in the settings. */
+  setSegments(recording: string, segmentSeconds: number | null): void {
+    const active = this.#active.get(recording);
+    if (active !== undefined) active.recorder.segmentSeconds = segmentSeconds ?? this.#deps.settings.segmentSeconds;
+  }
+
+  end(recording: string): void {
+    this.#active.get(recording)?.recorder.stop(null);
   }
 
   /** False stops all recordings and allows no new ones. */
@@ -72,9 +85,9 @@ export class Recordings {
     if (!this.#active.has(recording)) notify({ type: "recorded", recording, stoppedAtMs: Date.now(), detail });
   }
 
-  #record(streams: Pick<Streams, "read">, path: string, recording: string): void {
+  #record(streams: Pick<Streams, "read">, path: string, recording: string, segmentSeconds: number): void {
     const { notify, log, settings } = this.#deps;
-    const { recordingsFolder: folder, segmentSeconds, reserveBytes, limits } = settings;
+    const { recordingsFolder: folder, reserveBytes, limits } = settings;
     const { readerBytes } = limits;
     const recorder = new Recorder({ recording, path, folder, segmentSeconds, reserveBytes, readerBytes, notify, log });
     const leave = streams.read(path, recorder);

@@ -2,6 +2,7 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
 import { Schedule } from "../schedule.ts";
+import { EvidenceSetting } from "./evidence.ts";
 import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
@@ -154,6 +155,8 @@ const Outputs = Type.Array(AlertOutput, {
   description: `Destinations, up to ${MOST_ALERT_OUTPUTS}. Each receives every notification in order, at least once. Without one, \`GET /notices\` lists the notifications.`,
 });
 
+const Evidence = orNull(EvidenceSetting, { description: "Null: none." });
+
 const Status = Type.Enum(["active", "inactive"]);
 const Force = Type.Boolean({
   description: "Apply the changed configuration to all running processes at once, without restarting them.",
@@ -166,6 +169,7 @@ export const newAlertOf = (types: readonly AlertTypeDefinition[]) =>
       alias: Alias,
       type: Type.Enum(types.map(({ name }) => name)),
       output: Type.Optional(Outputs),
+      evidence: Type.Optional(Evidence),
       status: Type.Optional(Status),
       schedule: Type.Optional(orNull(Schedule)),
       ...describeParts(),
@@ -213,6 +217,7 @@ export const AlertChange = Type.Object(
     status: Type.Optional(Status),
     output: Type.Optional(Outputs),
     schedule: Type.Optional(orNull(Schedule)),
+    evidence: Type.Optional(Evidence),
     ...describeParts(),
     force: Type.Optional(Force),
   },
@@ -253,6 +258,7 @@ const configuration = {
   filter: Part,
   parameters: Part,
   output: Type.Array(ShownOutput),
+  evidence: Evidence,
 };
 
 /** Delivery status of one output. */

@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import { AlertEventName } from "../alerts.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
+import { EvidenceFields } from "./evidence.ts";
 import { FramesLost, ProcessCrash, TelemetryInfo } from "./processes.ts";
 import { jsonObject, orNull, Timestamp, Uuid } from "./records.ts";
 
@@ -72,9 +73,12 @@ export const AlertNotice = Type.Object(
     process_uuid: Uuid,
     source_uuid: Uuid,
     timestamp: Timestamp,
-    event: AlertEventName,
+    event: Type.Union([...AlertEventName.anyOf, Type.Literal("evidence-ready")], {
+      description: "`evidence-ready`: a second notification with the same `id`, when the evidence is complete.",
+    }),
     tracks: Type.Array(TrackEntry),
     data: jsonObject(),
+    ...EvidenceFields,
   },
   { title: "AlertNotice" },
 );

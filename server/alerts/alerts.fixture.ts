@@ -6,6 +6,7 @@ import { alertEndpoints } from "../api/alerts.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
 import { noticeEndpoints } from "../api/notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
+import { createSigner } from "../keys/signed-urls.ts";
 import { openStage, type Stage, type StageOptions } from "../processes/supervisor.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -49,6 +50,8 @@ export const gate = (more: object = {}) => ({
   ...more,
 });
 
+const signer = createSigner(Buffer.alloc(32, 7), { urlSeconds: 60, watchSeconds: 60 });
+
 /** The rule that the graph `ruled` has itself. */
 export const OWN_RULE = { alert: "own", type: "filter-search" };
 
@@ -76,7 +79,7 @@ export async function openAlerts(
     needs: { ...prepare, ...options.needs, listeners: [alerts] },
   });
   const users = new Map<string, User>([[stage.user.username, { ...stage.user }]]);
-  const app = await openApp([...alertEndpoints(alerts, stage.supervisor), ...noticeEndpoints(sql)], {
+  const app = await openApp([...alertEndpoints(alerts, stage.supervisor), ...noticeEndpoints(sql, signer)], {
     authenticate: async (key) => {
       const user = users.get(key ?? "");
       if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });

@@ -31,11 +31,15 @@ import {
   type RunningAlert,
   releaseProcess,
 } from "../store/alerts.ts";
-import type { Sql } from "../store/client.ts";
+import type { Queries, Sql } from "../store/client.ts";
 import { closeDestination } from "../store/destinations.ts";
+import { type EvidenceRow, insertEvidence } from "../store/evidence.ts";
 import { insertNotices, removeOldNotices, trimNotices } from "../store/notices.ts";
+import { recordOnAlert } from "../store/rings.ts";
+import { findPlayedOnce } from "../store/sources.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
+import { type EvidenceFields, needsEvidence, toEvidence } from "./alert-evidence.ts";
 import { writeBody } from "./outgoing.ts";
 
 export interface AlertsDeps extends AlertWriterDeps {
@@ -249,9 +253,10 @@ class ProcessAlerts {
   get rules(): LiveValues {
     if (!this.#hadAlerts) return {};
     const rules = [...(this.#alerts?.values() ?? [])].map(
-      ({ uuid, type, configuration, schedule }): AlertRule => ({
-        ...{ alert: uuid, type, ...configuration },
+      ({ uuid, type, configuration: { evidence, ...parts }, schedule }): AlertRule => ({
+        ...{ alert: uuid, type, ...parts },
         ...(schedule !== null && { schedule }),
+        ...(evidence?.snapshot === true && { snapshot: true }),
       }),
     );
     const all = [...this.#node.rules, ...rules].slice(0, MOST_RULES);
@@ -259,10 +264,21 @@ class ProcessAlerts {
   }
 }
 
+interface EvidenceDeps {
+  readonly config: Pick<Config, "evidence" | "recordings">;
+  readonly nodeUuid: string;
+  /** The fields of a notice for its evidence. */
+  describe(uuid: string, row: EvidenceRow): EvidenceFields;
+  /** Notices were stored: a source may have to be recorded. */
+  onStored(): void;
+}
+
 export interface AlertWriterDeps {
   readonly sql: Sql;
   readonly log: Logger;
   readonly delivery: Pick<Outbox, "enqueue" | "wake">;
+  /** Absent: no evidence is kept, and no source is recorded on alert. */
+  readonly evidence?: EvidenceDeps;
   /** For tests. */
   readonly limits?: Partial<typeof LIMITS>;
 }
@@ -293,6 +309,13 @@ const LIMITS = {
 const RETRY = { firstMs: 100, maxMs: 5_000 };
 /** Of one transaction. Each event is stored once for every output. */
 const BATCH_BYTES = 2 * 2 ** 20;
+
+interface FoundNotice {
+  readonly notice: AlertNotice;
+  readonly event: AlertEvent;
+  readonly process: QueuedEvent["process"];
+  readonly receiver: Pick<RunningAlert, "output" | "configuration">;
+}
 
 /** A batch of events becomes one delivery for every output of their alerts, in one transaction. Keeps the order. */
 export class AlertWriter {
@@ -336,34 +359,63 @@ export class AlertWriter {
   }
 
   async #write(batch: readonly QueuedEvent[]): Promise<void> {
-    const { sql, delivery } = this.#deps;
+    const { sql, delivery, evidence } = this.#deps;
     const stored = await sql.begin(async (transaction) => {
       const pairs = batch.map(({ event, process: { row, fence } }) => ({
         ...{ process: { uuid: row.uuid, fence }, alertUuid: event.alert },
       }));
       const receivers = await findReceivers(transaction, pairs);
-      const notices = batch.flatMap(({ id, event, process }) => {
+      const found = batch.flatMap(({ id, event, process }) => {
         const { uuid: processUuid, sourceUuid } = process.row;
-        const found = receivers.get(`${processUuid} ${event.alert}`);
+        const receiver = receivers.get(`${processUuid} ${event.alert}`);
         // The alert has been deleted, or another node has the process.
-        if (found === undefined) return [];
-        const notice = describeEvent(event, { id, alias: found.alias, processUuid, sourceUuid });
-        return [{ notice, process, output: found.output }];
+        if (receiver === undefined) return [];
+        const notice = describeEvent(event, { id, alias: receiver.alias, processUuid, sourceUuid });
+        return [{ notice, event, process, receiver }];
+      });
+      await insertNotices(
+        transaction,
+        found.map(({ notice, process: { row } }) => ({ userUuid: row.userUuid, notice })),
+      );
+      const states = evidence === undefined ? null : await this.#storeEvidence(transaction, found, evidence);
+      const notices = found.map(({ notice, process, receiver }) => {
+        const state = states?.get(notice.id);
+        const fields = state === undefined ? {} : evidence?.describe(notice.id, state);
+        return { notice: { ...notice, ...fields }, process, output: receiver.output };
       });
       const deliveries = notices.flatMap(({ notice, output }) =>
         output.map((each) => ({ id: notice.id, destinationUuid: each.uuid, body: writeBody(each, notice) })),
-      );
-      await insertNotices(
-        transaction,
-        notices.map(({ notice, process: { row } }) => ({ userUuid: row.userUuid, notice })),
       );
       if (deliveries.length > 0) await delivery.enqueue(transaction, deliveries);
       return notices;
     });
     this.#written += stored.length;
     delivery.wake();
+    if (stored.length > 0) evidence?.onStored();
     for (const { notice, process } of stored) process.notify({ type: "alert", notice });
     this.#reportLost();
+  }
+
+  async #storeEvidence(
+    sql: Queries,
+    found: readonly FoundNotice[],
+    { config, nodeUuid }: EvidenceDeps,
+  ): Promise<ReadonlyMap<string, EvidenceRow>> {
+    const sources = found.map(({ notice }) => notice.source_uuid);
+    await recordOnAlert(sql, sources, config.recordings.on_alert_seconds);
+    const files = await findPlayedOnce(sql, sources);
+    const wanted = found.flatMap(({ notice, event, process, receiver }) => {
+      const setting = receiver.configuration.evidence;
+      if (setting === undefined || !needsEvidence(event)) return [];
+      const place = {
+        ...{ noticeUuid: notice.id, processUuid: notice.process_uuid, sourceUuid: notice.source_uuid },
+        ...{ userUuid: process.row.userUuid, nodeUuid, destinations: receiver.output.map(({ uuid }) => uuid) },
+        isFile: files.has(notice.source_uuid),
+      };
+      return [toEvidence(event, setting, place)];
+    });
+    const { pending_per_key: pending, bytes_per_key: bytes } = config.evidence;
+    return insertEvidence(sql, wanted, { pending, bytes });
   }
 
   #reportLost(): void {

@@ -6,6 +6,7 @@ import {
   MOST_RULES,
 } from "../../schemas/alerts.ts";
 import type { AlertChange, AlertDescription, AlertRecord, NewAlert } from "../../schemas/api/alerts.ts";
+import type { EvidenceSetting } from "../../schemas/api/evidence.ts";
 import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
 import type { Config } from "../../schemas/config.ts";
 import { checkSchedule, type Schedule } from "../../schemas/schedule.ts";
@@ -23,6 +24,7 @@ import {
   listOutputs,
   lockAlert,
   renewPairs,
+  type StoredConfiguration,
   type StoredOutput,
   stopAlert,
   updateAlert,
@@ -31,6 +33,7 @@ import type { Queries } from "../store/client.ts";
 import { closeDestination, readStatuses, removeDestination, saveDestination } from "../store/destinations.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import { completeEvidence } from "./alert-evidence.ts";
 import type { Alerts } from "./alerts.ts";
 import {
   checkOutputs,
@@ -44,8 +47,10 @@ import {
   storeOutputs,
 } from "./outputs.ts";
 
-type CompleteConfiguration = Required<AlertConfiguration>;
-type GivenConfiguration = { readonly [field in (typeof CONFIGURATION_FIELDS)[number]]?: unknown };
+type CompleteConfiguration = Required<AlertConfiguration> & Pick<StoredConfiguration, "evidence">;
+type GivenConfiguration = { readonly [field in (typeof CONFIGURATION_FIELDS)[number]]?: unknown } & {
+  readonly evidence?: EvidenceSetting | null | undefined;
+};
 
 /** An alert, and the outputs whose secrets are shown this once. */
 export interface ChangedAlert {
@@ -178,7 +183,7 @@ const SHOWN = ["uuid", "alert_uuid", "process_uuid", "pending", "delivery", "cre
 
 /** Unknown fields are ignored, except for misspelt ones: they would silently have no effect. */
 function checkNames(body: object): readonly InputFault[] {
-  const known: readonly string[] = [...CONFIGURATION_FIELDS, "output", "status", "schedule", "force", "alias", "type"];
+  const known: readonly string[] = [...CONFIGURATION_FIELDS, "output", "evidence", "status", "schedule", "force", "alias", "type"];
   return Object.keys(body).flatMap((name) => {
     const meant = known.includes(name) || SHOWN.includes(name) ? undefined : suggest(name, known);
     const path = `/${name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`;
@@ -218,9 +223,9 @@ export async function describeAlerts(
 }
 
 function describeSetting({ configuration, output }: AlertSetting, shown: ReadonlySet<string>) {
-  const { trigger, region, filter, parameters } = configuration as CompleteConfiguration;
+  const { trigger, region, filter, parameters, evidence = null } = configuration as CompleteConfiguration;
   const outputs = output.map((each) => describeOutput(each, shown.has(each.uuid)));
-  return { trigger, region, filter, parameters, output: outputs };
+  return { trigger, region, filter, parameters, output: outputs, evidence };
 }
 
 export function describeType({ name, about, schemas, example }: AlertTypeDefinition): AlertDescription {
@@ -251,8 +256,13 @@ async function readConfiguration(
   const merged = { ...before, ...Object.fromEntries(sent.map((field) => [field, given[field]])) };
   const known = given.filter === undefined ? [] : await deps.classNames();
   const classNames = known.length === 0 ? null : [...known].sort();
-  const checked = checkConfiguration(type, merged as AlertConfiguration, classNames);
-  return { configuration: checked.configuration ?? (merged as CompleteConfiguration), faults: checked.faults ?? [] };
+  const { evidence: stored, ...parts } = merged as CompleteConfiguration;
+  const checked = checkConfiguration(type, parts, classNames);
+  const evidence = given.evidence === undefined ? stored : completeEvidence(given.evidence);
+  return {
+    configuration: { ...(checked.configuration ?? parts), ...(evidence !== undefined && { evidence }) },
+    faults: checked.faults ?? [],
+  };
 }
 
 /** All of it goes to the runner. */

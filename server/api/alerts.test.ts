@@ -465,3 +465,28 @@ test("notifications that cannot be stored are queued in order; the oldest are dr
   await waiting;
   assert.deepEqual([kept, notified, writer.numbers.lost], [[...ids.slice(2, 4), ...ids.slice(5)], kept, 3]);
 });
+
+test("evidence is a part of an alert: with defaults, pending without force, and null for none", async () => {
+  const { stage, call } = service;
+  const process = await stage.start();
+  const clip = { before_seconds: 3 };
+  const alert = await service.make(gate({ evidence: { clip, snapshot: true } }), process);
+  const whole = { clip: { before_seconds: 3, after_seconds: 5, boxes: false }, snapshot: true };
+  assert.deepEqual(alert.evidence, whole);
+  const patch = async (body: object) => (await call("PATCH", `/alert/${alert.uuid}`, body)).body as AlertRecord;
+  const waiting = await patch({ evidence: { snapshot: true } });
+  assert.deepEqual([waiting.evidence, waiting.pending?.evidence], [whole, { snapshot: true }]);
+  const forced = await patch({ force: true });
+  assert.deepEqual([forced.evidence, forced.pending], [{ snapshot: true }, null]);
+  // Other parts keep it.
+  assert.deepEqual((await patch({ parameters: {}, force: true })).evidence, { snapshot: true });
+  assert.equal((await patch({ evidence: null, force: true })).evidence, null);
+  for (const evidence of [
+    ...[{ clip: { before_seconds: 61 } }, { clip: { after_seconds: 301 } }, { clip: { boxes: 1 } }],
+    ...[{ clip: { befor: 1 } }, { picture: true }],
+  ])
+    assert.equal((await call("PATCH", `/alert/${alert.uuid}`, { evidence })).status, 422, JSON.stringify(evidence));
+  const { body } = await call("PATCH", `/alert/${alert.uuid}`, { evidense: null });
+  assert.match(body.detail, /did you mean "evidence"/);
+  await stage.supervisor.stop(stage.user, process);
+});

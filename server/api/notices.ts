@@ -1,34 +1,37 @@
 /** The history of alerts. */
 import { NoticeListing, NoticeQuery, NoticeRecord, NoticeReview } from "../../schemas/api/notices.ts";
 import { Deleted } from "../../schemas/api/records.ts";
+import { describeEvidence } from "../alerts/alert-evidence.ts";
+import type { Signer } from "../keys/signed-urls.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteNotice, findNotice, listNotices, type NoticeRow, reviewNotice } from "../store/notices.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
 
 const define = defineEndpoints("Alerts");
 
-export const noticeEndpoints = (sql: Sql): readonly AnyEndpoint[] => [
+export const noticeEndpoints = (sql: Sql, signer: Pick<Signer, "sign">): readonly AnyEndpoint[] => [
   define("GET", "/notices", "listNotices", {
     summary: "List what your alerts have notified of",
     description:
       "Every notice is kept for `evidence.retention_days`, also when its alert has no output, and when its alert, process or source is deleted.",
     query: NoticeQuery,
     answers: { 200: { description: "Newest first.", schema: NoticeListing } },
-    async handle({ user, query }) {
+    async handle({ user, query, publicUrl }) {
       const { from, to, alert, process, source, class: className, reviewed, ...page } = query;
       const found = await listNotices(sql, user.uuid, {
         ...{ ...page, alertUuid: alert, processUuid: process, sourceUuid: source, className, isReviewed: reviewed },
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
       });
-      return listing("notices", found, describe);
+      return listing("notices", found, (row) => describe(row, signer, publicUrl));
     },
   }),
   define("GET", "/notice/{notice_uuid}", "readNotice", {
     summary: "Get a notice",
     answers: { 200: { description: "The notice.", schema: NoticeRecord } },
     errors: ["notice_not_found"],
-    handle: async ({ user, params }) => ok(describe(await findNotice(sql, user.uuid, params.notice_uuid))),
+    handle: async ({ user, params, publicUrl }) =>
+      ok(describe(await findNotice(sql, user.uuid, params.notice_uuid), signer, publicUrl)),
   }),
   define("PATCH", "/notice/{notice_uuid}", "reviewNotice", {
     summary: "Mark a notice as reviewed, or comment on it",
@@ -37,14 +40,14 @@ export const noticeEndpoints = (sql: Sql): readonly AnyEndpoint[] => [
     body: NoticeReview,
     answers: { 200: { description: "The notice.", schema: NoticeRecord } },
     errors: ["notice_not_found"],
-    async handle({ user, params, body: { reviewed, comment } }) {
+    async handle({ user, params, publicUrl, body: { reviewed, comment } }) {
       const reviewedBy = reviewed === undefined ? undefined : reviewed ? user.username : null;
       const review = { userUuid: user.uuid, uuid: params.notice_uuid, reviewedBy, comment };
-      return ok(describe(await reviewNotice(sql, review)));
+      return ok(describe(await reviewNotice(sql, review), signer, publicUrl));
     },
   }),
   define("DELETE", "/notice/{notice_uuid}", "deleteNotice", {
-    summary: "Delete a notice",
+    summary: "Delete a notice, and its evidence",
     answers: { 200: { description: "Deleted.", schema: Deleted } },
     errors: ["notice_not_found"],
     async handle({ user, params: { notice_uuid: uuid } }) {
@@ -54,7 +57,10 @@ export const noticeEndpoints = (sql: Sql): readonly AnyEndpoint[] => [
   }),
 ];
 
-const describe = ({ uuid, body, reviewedAt, reviewedBy, comment }: NoticeRow): NoticeRecord => ({
-  ...{ uuid, ...body, reviewed: reviewedAt !== null, reviewed_at: reviewedAt?.toISOString() ?? null },
-  ...{ reviewed_by: reviewedBy, comment },
-});
+function describe(row: NoticeRow, signer: Pick<Signer, "sign">, publicUrl: string): NoticeRecord {
+  const { uuid, body, reviewedAt, reviewedBy, comment, evidence } = row;
+  return {
+    ...{ uuid, ...body, ...describeEvidence(uuid, evidence, signer, publicUrl), reviewed: reviewedAt !== null },
+    ...{ reviewed_at: reviewedAt?.toISOString() ?? null, reviewed_by: reviewedBy, comment },
+  };
+}

@@ -117,6 +117,8 @@ export class Authorizer {
       );
     if (elsewhere !== undefined && !(await elsewhere.claim(path, true)))
       return reject("busy", publishedElsewhere(path));
+    // Others are recorded when they need to be, once they are live.
+    if (!source.isRecorded) return grant();
     return grant(nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias, path }));
   }
 }

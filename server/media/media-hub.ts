@@ -212,9 +212,18 @@ export class MediaHub {
     this.#child?.send({ type: "recording", allowed });
   }
 
-  /** Starts recording a live stream. */
-  record(path: string, recording: string): void {
-    this.#child?.send({ type: "record", path, recording });
+  /** Starts recording a live stream. `segmentSeconds`: of its files, if not the configured length. */
+  record(path: string, recording: string, segmentSeconds?: number): void {
+    this.#child?.send({ type: "record", path, recording, ...(segmentSeconds !== undefined && { segmentSeconds }) });
+  }
+
+  /** Further files of this recording have the configured length. */
+  lengthenSegments(recording: string): void {
+    this.#child?.send({ type: "segments", recording, segmentSeconds: null });
+  }
+
+  endRecording(recording: string): void {
+    this.#child?.send({ type: "end_recording", recording });
   }
 
   /** Resolves when its process has ended and its last messages are handled. */

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../../schemas/config.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
+import { recordingSettingEndpoints } from "../api/evidence.ts";
 import { mediaEndpoints } from "../api/media.ts";
 import { outputEndpoints } from "../api/outputs.ts";
 import { recordingEndpoints } from "../api/recordings.ts";
@@ -35,7 +37,10 @@ const LIMIT_MS = 60_000;
 const POLL_MS = 25;
 const STALL_MS = 10_000;
 
-type More = Pick<MediaServerDeps, "recheckMs">;
+interface More extends Pick<MediaServerDeps, "recheckMs"> {
+  /** Further ones of this service. */
+  endpoints?(parts: Pick<MediaService, "sql" | "server" | "config" | "nodeUuid">): readonly AnyEndpoint[];
+}
 
 /** A media-server source as it is kept. */
 export async function addSource(sql: Sql, username: string, path: string, streamType = "rtsp"): Promise<string> {
@@ -74,14 +79,16 @@ export class MediaService {
   readonly config: Config;
   readonly server: MediaServer;
   readonly dataDir: string;
+  readonly nodeUuid: string;
   readonly #publishers = new Set<ChildProcess>();
   readonly #close: () => Promise<void>;
 
   private constructor(
-    parts: Pick<MediaService, "app" | "sql" | "config" | "server" | "dataDir">,
+    parts: Pick<MediaService, "app" | "sql" | "config" | "server" | "dataDir" | "nodeUuid">,
     close: () => Promise<void>,
   ) {
     ({ app: this.app, sql: this.sql, config: this.config, server: this.server, dataDir: this.dataDir } = parts);
+    this.nodeUuid = parts.nodeUuid;
     this.#close = close;
   }
 
@@ -106,10 +113,12 @@ export class MediaService {
         ...outputEndpoints({ sql, config, hub, processes: { views: async () => new Map() } }),
         ...mediaEndpoints(server, { ...config, stallMs: STALL_MS }),
         ...recordingEndpoints({ recordings: server.recordings, signer, stallMs: STALL_MS }),
+        ...recordingSettingEndpoints(sql, server.recordings),
+        ...(more.endpoints?.({ sql, server, config, nodeUuid }) ?? []),
       ],
       { config, authenticate, isSigned: (resource, token) => signer.isGood(resource, token) },
     );
-    return new MediaService({ app, sql, config, server, dataDir }, async () => {
+    return new MediaService({ app, sql, config, server, dataDir, nodeUuid }, async () => {
       await app.close(1000);
       sources.close();
       await server.close();

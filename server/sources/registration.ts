@@ -8,6 +8,7 @@ import { guardAddress } from "../net/guard.ts";
 import { lowerHost, readAuthority } from "../net/url.ts";
 import { invalidInput } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
+import { saveRecordingSetting } from "../store/rings.ts";
 import {
   findIdentical,
   findSource,
@@ -68,7 +69,14 @@ export async function registerStream(
     durationMs: null,
     loop: false,
   } as const;
-  return sql.begin((transaction) => registerSource(transaction, user.uuid, source, user.limits.sources));
+  const mode = body.recording;
+  if (mode !== undefined && hubPath === null)
+    throw invalid("/recording", "is for streams that are published to this service; leave it out");
+  return sql.begin(async (transaction) => {
+    const registered = await registerSource(transaction, user.uuid, source, user.limits.sources);
+    if (registered.isNew && mode !== undefined) await saveRecordingSetting(transaction, source.uuid, { mode });
+    return registered;
+  });
 }
 
 /** A masked secret stays unchanged. */

@@ -9,6 +9,7 @@ import type { Json } from "../../schemas/json.ts";
 import type { Schedule } from "../../schemas/schedule.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
+import type { StoredEvidence } from "./evidence.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
@@ -40,9 +41,12 @@ export type StoredOutput = { readonly uuid: string } & (
     }
 );
 
+/** What is evaluated, and what is kept of each notice. */
+export type StoredConfiguration = AlertConfiguration & { readonly evidence?: StoredEvidence };
+
 /** What a change without `force` leaves as it is on running processes. */
 export interface AlertSetting {
-  readonly configuration: AlertConfiguration;
+  readonly configuration: StoredConfiguration;
   readonly output: readonly StoredOutput[];
 }
 
@@ -93,7 +97,7 @@ const running = (sql: Queries) => sql`
   ) as running on alerts.status = 'active'`;
 
 interface FoundAlert extends Omit<AlertRow, "running"> {
-  readonly runningConfiguration: AlertConfiguration | null;
+  readonly runningConfiguration: StoredConfiguration | null;
   readonly runningOutput: readonly StoredOutput[] | null;
 }
 
@@ -265,11 +269,11 @@ export async function listRunning(sql: Queries, processUuids: readonly string[])
 export async function findReceivers(
   sql: Queries,
   pairs: readonly { readonly process: Claim; readonly alertUuid: string }[],
-): Promise<ReadonlyMap<string, { readonly alias: string; readonly output: readonly StoredOutput[] }>> {
+): Promise<ReadonlyMap<string, Pick<RunningAlert, "alias" | "output" | "configuration">>> {
   if (pairs.length === 0) return new Map();
   const claims = pairs.map(({ process: { uuid, fence } }) => ({ uuid, fence }));
-  const rows = await sql<(Pick<RunningAlert, "processUuid" | "alias" | "output"> & { alertUuid: string })[]>`
-    select process_alerts.process_uuid, alert_uuid, alias, process_alerts.output
+  const rows = await sql<(Omit<RunningAlert, "uuid" | "type"> & { alertUuid: string })[]>`
+    select process_alerts.process_uuid, alert_uuid, alias, process_alerts.output, process_alerts.configuration
     from process_alerts join alerts on alerts.uuid = alert_uuid
       join processes on processes.uuid = process_alerts.process_uuid
     where (processes.uuid, processes.fence) in (
@@ -277,9 +281,7 @@ export async function findReceivers(
       and alert_uuid in ${sql([...new Set(pairs.map(({ alertUuid }) => alertUuid))])}
     order by alert_uuid, process_alerts.uuid
     for share of process_alerts`;
-  return new Map(
-    rows.map(({ processUuid, alertUuid, alias, output }) => [`${processUuid} ${alertUuid}`, { alias, output }]),
-  );
+  return new Map(rows.map(({ processUuid, alertUuid, ...found }) => [`${processUuid} ${alertUuid}`, found]));
 }
 
 /** The newest outputs of an alert, then others that processes still run with; each destination once, as it is newest. */

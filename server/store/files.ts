@@ -9,7 +9,7 @@ export const PROCESS_FILES = {
 export type ProcessFileKind = keyof typeof PROCESS_FILES;
 const PROCESS_KINDS = Object.keys(PROCESS_FILES) as ProcessFileKind[];
 
-export type FileKind = "video" | "recording" | ProcessFileKind;
+export type FileKind = "video" | "recording" | "evidence" | ProcessFileKind;
 
 export interface FileRow {
   /** In the bucket. */
@@ -230,7 +230,7 @@ export async function removeAboveQuota(sql: Sql, bytesPerUser: number): Promise<
       select key, kind, owner_uuid, index from (
         select key, kind, owner_uuid, index,
           sum(size_bytes) over (partition by user_uuid order by written_at desc, key desc) as total
-        from files where kind <> 'video' and stored_at is not null and removed_at is null) as summed
+        from files where kind in ('recording', 'process-recording') and stored_at is not null and removed_at is null) as summed
       where total > ${bytesPerUser} order by total desc limit ${MAX_ABOVE_QUOTA}`;
     await removeFiles(
       transaction,
@@ -265,7 +265,7 @@ export const listUnstoredSegments = (
     select segments.recording_uuid, segments.index, recordings.user_uuid, segments.size_bytes,
       segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
-    where recordings.node_uuid = ${nodeUuid}
+    where recordings.node_uuid = ${nodeUuid} and not recordings.is_ring
       and (recordings.stopped_at is not null or exists (
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index))

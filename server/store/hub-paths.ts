@@ -12,12 +12,16 @@ export interface NamingSource {
   readonly uuid: string;
   readonly alias: string;
   readonly streamType: "rtsp" | "rtmp";
+  /** From its start to its end. */
+  readonly isRecorded: boolean;
 }
 
 /** What a path is registered for: sources, newest first, or outputs. */
 export async function findPathNames(sql: Queries, userUuid: string, path: string) {
   const sources = await sql<NamingSource[]>`
-    select uuid, alias, stream_type from sources where user_uuid = ${userUuid} and hub_path = ${path}
+    select uuid, alias, stream_type, coalesce(mode = 'always', true) as is_recorded
+    from sources left join source_recordings on source_uuid = uuid
+    where user_uuid = ${userUuid} and hub_path = ${path}
     order by created_at desc, uuid desc`;
   return { sources, hasOutput: sources.length === 0 && (await isOutputPath(sql, userUuid, path)) };
 }
@@ -64,6 +68,13 @@ export async function findHubPathOf(sql: Queries, userUuid: string, sourceUuid: 
   const found = await firstOf(sql<{ hubPath: string | null }[]>`
     select hub_path from sources where uuid = ${sourceUuid} and user_uuid = ${userUuid}`);
   return found?.hubPath ?? null;
+}
+
+/** It exists, and is not published to the hub. */
+export async function isUnpublishedSource(sql: Queries, userUuid: string, sourceUuid: string): Promise<boolean> {
+  const found = await sql`
+    select from sources where uuid = ${sourceUuid} and user_uuid = ${userUuid} and hub_path is null`;
+  return found.length > 0;
 }
 
 export const pathInUse = (path: string, owner: string): ServiceError =>

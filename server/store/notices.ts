@@ -2,6 +2,7 @@
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
+import { type EvidenceRow, evidenceOf } from "./evidence.ts";
 import { fetchPage, type Page, type PageRequest } from "./page.ts";
 
 export interface NoticeRow {
@@ -12,10 +13,13 @@ export interface NoticeRow {
   readonly reviewedAt: Date | null;
   readonly reviewedBy: string | null;
   readonly comment: string | null;
+  /** Null: its alert had none. */
+  readonly evidence: EvidenceRow | null;
 }
 
 const columns = (sql: Queries) =>
-  sql`notices.uuid, notices.happened_at as created_at, body, reviewed_at, reviewed_by, comment`;
+  sql`notices.uuid, notices.happened_at as created_at, body, reviewed_at, reviewed_by, comment,
+    ${evidenceOf(sql)} as evidence`;
 
 export interface NewNotice {
   readonly userUuid: string;

@@ -50,7 +50,7 @@ export async function listRecordings(
     return sql<RecordingRow[]>`
       select uuid, source_uuid, alias, detail, ${isoTime(sql, "started_at")} as created_at,
         ${isoTime(sql, "stopped_at")} as stopped_at, ${segmentsOf(sql)} as segments
-      from recordings where user_uuid = ${userUuid}
+      from recordings where user_uuid = ${userUuid} and not is_ring
       ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
       ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
       ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`} ${end}`;
@@ -124,8 +124,8 @@ export async function saveRecordings(sql: Sql, nodeUuid: string, updates: readon
 }
 
 async function writeRecordings(sql: Queries, nodeUuid: string, updates: readonly RecordingUpdate[]): Promise<void> {
-  const recordings = updates.map(({ uuid, userUuid, sourceUuid, alias, startedAt, end }) => ({
-    ...{ uuid, userUuid, sourceUuid, alias, startedAt: startedAt.toISOString() },
+  const recordings = updates.map(({ uuid, userUuid, sourceUuid, alias, startedAt, end, isRing }) => ({
+    ...{ uuid, userUuid, sourceUuid, alias, startedAt: startedAt.toISOString(), isRing },
     ...{ stoppedAt: end?.stoppedAt.toISOString() ?? null, detail: end?.detail ?? null },
   }));
   const segments = updates.flatMap(({ uuid, segments }) =>
@@ -136,11 +136,11 @@ async function writeRecordings(sql: Queries, nodeUuid: string, updates: readonly
   );
   await sql`
     with saved as (
-      insert into recordings (uuid, user_uuid, source_uuid, alias, node_uuid, started_at, stopped_at, detail)
-      select uuid, "userUuid", "sourceUuid", alias, ${nodeUuid}::uuid, "startedAt", "stoppedAt", detail
+      insert into recordings (uuid, user_uuid, source_uuid, alias, node_uuid, started_at, stopped_at, detail, is_ring)
+      select uuid, "userUuid", "sourceUuid", alias, ${nodeUuid}::uuid, "startedAt", "stoppedAt", detail, "isRing"
       from jsonb_to_recordset(${sql.json(recordings)}) as recordings (
         uuid uuid, "userUuid" uuid, "sourceUuid" uuid, alias text, "startedAt" timestamptz, "stoppedAt" timestamptz,
-        detail text)
+        detail text, "isRing" boolean)
       on conflict (uuid) do update set stopped_at = excluded.stopped_at, detail = excluded.detail
       where excluded.stopped_at is not null)
     insert into recording_segments (recording_uuid, index, started_at, duration_ms, size_bytes)
@@ -212,9 +212,11 @@ export interface KeptRecording extends Omit<RecordingRow, "createdAt" | "stopped
   readonly userUuid: string;
   readonly startedAt: Date;
   readonly stoppedAt: Date | null;
+  /** The last seconds of a stream that is not recorded. */
+  readonly isRing: boolean;
 }
 
-interface RemovedSegment {
+export interface RemovedSegment {
   readonly recordingUuid: string;
   readonly index: number;
 }
@@ -229,7 +231,7 @@ export async function claimRecordings(
   return sql<KeptRecording[]>`
     update recordings set node_uuid = ${nodeUuid}
     where uuid in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))
-    returning uuid, user_uuid, source_uuid, alias, started_at, stopped_at, detail,
+    returning uuid, user_uuid, source_uuid, alias, started_at, stopped_at, detail, is_ring,
       ${segmentsOf(sql)} as segments`;
 }
 

@@ -222,3 +222,11 @@ export async function findKeptFiles(
     ${isOnlyHere ? sql`and not exists (select from files where kind = 'video' and owner_uuid = sources.uuid and stored_at is not null)` : sql``}`;
   return new Set(rows.map(({ fileName }) => fileName));
 }
+
+/** Those of these sources that are files, and not looped. */
+export async function findPlayedOnce(sql: Queries, uuids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (uuids.length === 0) return new Set();
+  const rows = await sql<{ uuid: string }[]>`
+    select uuid from sources where uuid in ${sql([...new Set(uuids)])} and type = 'file' and not loop`;
+  return new Set(rows.map(({ uuid }) => uuid));
+}

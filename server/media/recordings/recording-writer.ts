@@ -29,6 +29,8 @@ interface Entry {
   isStored: boolean;
   /** The hub that wrote it has ended. */
   isLost: boolean;
+  /** The last seconds of a stream that is not recorded. */
+  isRing: boolean;
   /** Of a recording that had ended before more files of it were found. */
   readonly known: Ending | null;
   end: Ending | null;
@@ -92,27 +94,27 @@ export class RecordingWriter {
   }
 
   /** The name of a recording that may start now. */
-  name(subject: RecordingSubject): string {
+  name({ userUuid, sourceUuid, alias, path }: RecordingSubject, isRing = false): string {
     this.#forgetUnused();
     const uuid = newUuid();
     const nothing = { startedAtMs: null, latest: null, isStored: false, isLost: false, known: null };
-    this.#add({ uuid, subject, path: subject.path, ...nothing });
+    this.#add({ uuid, subject: { userUuid, sourceUuid, alias }, path, isRing, ...nothing });
     return uuid;
   }
 
   /** A recording that an earlier server did not complete, or with files that it did not write. */
-  adopt({ uuid, userUuid, sourceUuid, alias, startedAt, stoppedAt, detail, segments }: KeptRecording): void {
+  adopt({ uuid, userUuid, sourceUuid, alias, startedAt, stoppedAt, detail, segments, isRing }: KeptRecording): void {
     const latest = segments.at(-1) ?? null;
     const known = stoppedAt === null ? null : { stoppedAt, detail };
     const subject = { userUuid, sourceUuid, alias };
-    const place = { subject, path: null, startedAtMs: startedAt.getTime() };
+    const place = { subject, path: null, startedAtMs: startedAt.getTime(), isRing };
     this.#add({ uuid, ...place, latest, isStored: true, isLost: true, known });
   }
 
   /** A recording of which only files exist. */
   adoptFiles(uuid: string): void {
     const nothing = { startedAtMs: null, latest: null, isStored: false, known: null };
-    this.#add({ uuid, subject: null, path: null, ...nothing, isLost: true });
+    this.#add({ uuid, subject: null, path: null, ...nothing, isLost: true, isRing: false });
   }
 
   /** Recordings whose files the next hub reports. */
@@ -122,14 +124,26 @@ export class RecordingWriter {
 
   /** The hub records it, or is about to. */
   isRecorded(path: string): boolean {
+    return this.current(path) !== null;
+  }
+
+  /** What the hub records, or is about to. */
+  current(path: string): { readonly uuid: string; readonly isRing: boolean; readonly isStored: boolean } | null {
     const sinceMs = performance.now() - BEGIN_MS;
-    return [...this.#entries.values()].some(
+    const found = [...this.#entries.values()].find(
       (entry) =>
         entry.path === path &&
         entry.end === null &&
         !entry.isLost &&
         (entry.startedAtMs !== null || entry.namedMs > sinceMs),
     );
+    return found ?? null;
+  }
+
+  /** A ring has become a recording. */
+  onKept(uuid: string): void {
+    const entry = this.#entries.get(uuid);
+    if (entry !== undefined) entry.isRing = false;
   }
 
   update({ recording, path, index, startedAtMs, durationMs, bytes }: RecordedSegment): void {
@@ -205,10 +219,10 @@ export class RecordingWriter {
     await saveRecordings(
       sql,
       nodeUuid,
-      written.flatMap(({ entry: { uuid, subject, startedAtMs }, segments, end }) =>
+      written.flatMap(({ entry: { uuid, subject, startedAtMs, isRing }, segments, end }) =>
         subject === null || startedAtMs === null
           ? []
-          : [{ uuid, ...subject, startedAt: new Date(startedAtMs), segments, end }],
+          : [{ uuid, ...subject, startedAt: new Date(startedAtMs), segments, end, isRing }],
       ),
     );
     for (const { entry, segments, end } of written) {

@@ -3,13 +3,14 @@ import type { Logger } from "pino";
 import type { TimeRange } from "../../../media/mp4/clip.ts";
 import type { Config } from "../../../schemas/config.ts";
 import { Poller } from "../../async/poller.ts";
+import { SerialQueue } from "../../async/serial-queue.ts";
 import { backoff } from "../../async/timing.ts";
 import type { ByteRange, Pieces } from "../../files/file-store.ts";
 import type { SharedFiles } from "../../files/open-files.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
 import { endLostRecordings, removeAboveQuota, removeOldProcessFiles } from "../../store/files.ts";
-import { findSubjects, type PathSubject } from "../../store/hub-paths.ts";
+import { isUnpublishedSource } from "../../store/hub-paths.ts";
 import type { Page } from "../../store/page.ts";
 import {
   claimRecordings,
@@ -28,6 +29,7 @@ import {
   removeOldRecordings,
   removeOldSegments,
 } from "../../store/recordings.ts";
+import { findWanted, keepRing, trimRings, type WantedRecording } from "../../store/rings.ts";
 import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../authorization.ts";
 import type { MediaHub, RecordingReport } from "../media-hub.ts";
@@ -67,7 +69,7 @@ export class ElsewhereError extends ServiceError {
   }
 }
 
-type Recorder = Pick<MediaHub, "livePaths" | "isOwn" | "find" | "record">;
+type Recorder = Pick<MediaHub, "livePaths" | "isOwn" | "find" | "record" | "lengthenSegments" | "endRecording">;
 
 const DAY_MS = 86_400_000;
 const RETRY_MS = 10_000;
@@ -78,8 +80,10 @@ const DISK_MS = 1_000;
 const MAX_REMOVED = 200;
 /** Of recordings of one stream that fail in succession. */
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
-/** A path that belongs to no source (but to an output) is not looked up again before. */
-const LOOKUP_MS = 10_000;
+/** Of the files of a ring: what is kept more than needed. */
+const RING_SEGMENT_SECONDS = 5;
+/** Interval for removing old files of rings. */
+const TRIM_MS = 2_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
@@ -88,7 +92,10 @@ export class Recordings {
   readonly #disk: DiskGuard;
   readonly #sweeping: Poller;
   readonly #checking: Poller;
+  /** A change of the settings is not applied by two at once. */
+  readonly #applying = new SerialQueue();
   #recorder: Recorder | null = null;
+  #trimmedMs = Number.NEGATIVE_INFINITY;
   /** To record live streams, by path. */
   #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
 
@@ -110,7 +117,7 @@ export class Recordings {
       },
     });
     this.#sweeping = new Poller(() => this.#attempt(() => this.sweep(), sweepMs));
-    this.#checking = new Poller(() => this.#attempt(() => this.#check(), DISK_MS));
+    this.#checking = new Poller(() => this.#attempt(() => this.#applying.run(() => this.#check()), DISK_MS));
   }
 
   /** Creates the folder, or matches its files with the database after a crash. */
@@ -122,7 +129,7 @@ export class Recordings {
     await recordings.#recover();
     await recordings.sweep();
     recordings.#sweeping.start(sweepMs);
-    if (config.recordings.enabled) recordings.#checking.start(0);
+    recordings.#checking.start(0);
     return recordings;
   }
 
@@ -184,14 +191,18 @@ export class Recordings {
    * The files of a source with frames in this range, oldest first. Those on the disk of another node are left out with
    * `isPartial`; otherwise it rejects with `ElsewhereError`.
    */
-  async findRange(
-    user: User,
+  findRange(user: User, sourceUuid: string, range: TimeRange, isPartial: boolean): Promise<readonly SegmentFile[]> {
+    return this.findRangeOf(user.uuid, sourceUuid, range, isPartial);
+  }
+
+  async findRangeOf(
+    userUuid: string,
     sourceUuid: string,
     range: TimeRange,
     isPartial: boolean,
   ): Promise<readonly SegmentFile[]> {
     const [from, to] = [new Date(range.fromMs), new Date(range.toMs)];
-    const found = await findSegments(this.#deps.sql, { userUuid: user.uuid, sourceUuid, from, to });
+    const found = await findSegments(this.#deps.sql, { userUuid, sourceUuid, from, to });
     const files: SegmentFile[] = [];
     for (const segment of found) {
       const file = await this.#locate(segment);
@@ -199,6 +210,14 @@ export class Recordings {
       else if (!isPartial && segment.nodeUuid !== this.#deps.nodeUuid) throw new ElsewhereError(segment.nodeUuid);
     }
     return files;
+  }
+
+  /** Why this source cannot be recorded; null: it can, or does not exist any longer. */
+  async whyNever(userUuid: string, sourceUuid: string): Promise<string | null> {
+    const isUnpublished = await isUnpublishedSource(this.#deps.sql, userUuid, sourceUuid);
+    return isUnpublished
+      ? "only files that are not looped and streams that are published to this service are kept"
+      : null;
   }
 
   /** Null: it is neither here nor in the bucket. */
@@ -261,40 +280,71 @@ export class Recordings {
   }
 
   async #check(): Promise<void> {
-    await this.#disk.check();
+    if (this.#deps.config.recordings.enabled) await this.#disk.check();
     if (this.#disk.isAllowed && this.#recorder !== null) await this.#recordLive(this.#recorder);
+    if (performance.now() - this.#trimmedMs >= TRIM_MS) await this.#trimRings();
   }
 
-  /** Starts another recording of each live stream that is not recorded but should be. */
-  async #recordLive(recorder: Recorder): Promise<void> {
+  /** After a change of what is to be recorded: applies it to the streams of this node now, instead of within a second. */
+  async apply(): Promise<void> {
+    if (this.#disk.isAllowed && this.#recorder !== null)
+      await this.#applying.run(() => this.#recordLive(this.#recorder));
+  }
+
+  /** Starts and ends recordings of live streams: also of one that failed, and when the disk has space again. */
+  async #recordLive(recorder: Recorder | null): Promise<void> {
+    if (recorder === null) return;
     // What a process of this server publishes is not recorded.
     const paths = new Set(recorder.livePaths.filter((path) => !recorder.isOwn(path)));
     for (const path of this.#attempts.keys()) if (!paths.has(path)) this.#attempts.delete(path);
-    const nowMs = performance.now();
-    const due = [...paths].filter(
-      (path) => !this.#writer.isRecorded(path) && (this.#attempts.get(path)?.notBeforeMs ?? 0) <= nowMs,
-    );
-    if (due.length === 0) return;
-    const streams = due.map((path) => ({ path, protocol: recorder.find(path)?.protocol ?? null }));
-    const subjects = await findSubjects(this.#deps.sql, streams);
-    for (const path of due) {
-      const { count, notBeforeMs } = this.#attempts.get(path) ?? { count: 0, notBeforeMs: nowMs };
-      const isRecent = nowMs - notBeforeMs <= BACKOFF.maxMs;
-      this.#attempts.set(path, { count: isRecent ? count : 0, notBeforeMs: nowMs + LOOKUP_MS });
-    }
-    for (const subject of subjects) this.#record(recorder, subject);
+    if (paths.size === 0) return;
+    const streams = [...paths].map((path) => ({ path, protocol: recorder.find(path)?.protocol ?? null }));
+    for (const wanted of await findWanted(this.#deps.sql, streams)) await this.#adjust(recorder, wanted);
   }
 
-  #record(recorder: Recorder, subject: PathSubject): void {
+  async #adjust(recorder: Recorder, subject: WantedRecording): Promise<void> {
     const { path } = subject;
-    // Its recording may have started, or its stream ended, during the lookup.
-    if (this.#writer.isRecorded(path) || recorder.find(path) === null) return;
-    const recording = this.name(subject);
-    if (recording === null) return;
-    const count = (this.#attempts.get(path)?.count ?? 0) + 1;
-    this.#attempts.set(path, { count, notBeforeMs: performance.now() + backoff(count, BACKOFF) });
-    this.#deps.log.info({ path, recording }, "recording of a live stream started");
-    recorder.record(path, recording);
+    // It may have ended during the lookup.
+    if (recorder.find(path) === null) return;
+    const kind = chooseKind(subject, this.#deps.config.recordings.enabled);
+    const current = this.#writer.current(path);
+    if (current === null) {
+      if (kind !== null) this.#record(recorder, subject, kind === "ring");
+    } else if (current.isRing && kind === "recording") {
+      // Before its first file is stored there is no row to keep.
+      if (current.isStored) await this.#keep(recorder, current.uuid, subject);
+    } else if ((kind === null || current.isRing !== (kind === "ring")) && current.isStored) {
+      this.#deps.log.info({ path, recording: current.uuid }, "recording of a live stream ended");
+      recorder.endRecording(current.uuid);
+    }
+  }
+
+  #record(recorder: Recorder, subject: WantedRecording, isRing: boolean): void {
+    const { path } = subject;
+    const nowMs = performance.now();
+    const { count: failures, notBeforeMs } = this.#attempts.get(path) ?? { count: 0, notBeforeMs: 0 };
+    if (notBeforeMs > nowMs) return;
+    const count = nowMs - notBeforeMs <= BACKOFF.maxMs ? failures + 1 : 1;
+    this.#attempts.set(path, { count, notBeforeMs: nowMs + backoff(count, BACKOFF) });
+    const recording = this.#writer.name(subject, isRing);
+    this.#deps.log.info({ path, recording, isRing }, "recording of a live stream started");
+    recorder.record(path, recording, isRing ? RING_SEGMENT_SECONDS : undefined);
+  }
+
+  /** A ring becomes a recording, with its last seconds. */
+  async #keep(recorder: Recorder, uuid: string, { path, preRollSeconds }: WantedRecording): Promise<void> {
+    const removed = await keepRing(this.#deps.sql, uuid, preRollSeconds);
+    this.#writer.onKept(uuid);
+    recorder.lengthenSegments(uuid);
+    this.#deps.log.info({ path, recording: uuid, preRollSeconds }, "recording of a live stream started");
+    for (const { index } of removed) await this.#removeFiles(uuid, () => this.folder.removeSegment(uuid, index));
+  }
+
+  async #trimRings(): Promise<void> {
+    const { sql, nodeUuid, config } = this.#deps;
+    this.#trimmedMs = performance.now();
+    for (const { recordingUuid: uuid, index } of await trimRings(sql, nodeUuid, config.recordings.ring_bytes_per_key))
+      await this.#removeFiles(uuid, () => this.folder.removeSegment(uuid, index));
   }
 
   /** Matches rows and files after a crash. No file is removed: one without a row may be a complete recording. */
@@ -341,4 +391,13 @@ export class Recordings {
       return Math.max(everyMs, RETRY_MS);
     }
   }
+}
+
+/** `ring`: only its last seconds are kept. Null: nothing is. */
+function chooseKind(
+  { mode, preRollSeconds, isAlerted, hasEvidence }: WantedRecording,
+  isEnabled: boolean,
+): "recording" | "ring" | null {
+  if (isEnabled && (mode === "always" || (mode === "on_alert" && isAlerted))) return "recording";
+  return hasEvidence || (isEnabled && preRollSeconds > 0) ? "ring" : null;
 }

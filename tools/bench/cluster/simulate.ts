@@ -142,7 +142,7 @@ class SimulatedNode {
     const startedAt = new Date();
     const segments = [{ index: 0, startedAtMs: startedAt.getTime(), durationMs: 1000, sizeBytes: 1e6 }];
     const updates = this.#recordings.map((uuid) => ({
-      ...{ ...this.#owner, uuid, alias: "camera", startedAt, segments, end: null },
+      ...{ ...this.#owner, uuid, alias: "camera", startedAt, segments, end: null, isRing: false },
     }));
     await saveRecordings(this.#sql, this.#uuid, updates);
   }

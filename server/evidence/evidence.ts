@@ -1,0 +1,269 @@
+/**
+ * Evidence of alerts: cuts the clip of a notice when its last frame is recorded, stores it apart from recordings, and
+ * notifies again. Its jobs are rows of the database, which the node with the files claims: they survive the end of any process.
+ */
+import type { Logger } from "pino";
+import type { AlertNotice } from "../../schemas/api/events.ts";
+import type { MissingEvidence } from "../../schemas/api/evidence.ts";
+import type { Config } from "../../schemas/config.ts";
+import type { EvidenceFields } from "../alerts/alert-evidence.ts";
+import { Poller, sweepEvery } from "../async/poller.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import type { SharedFiles } from "../files/open-files.ts";
+import { type RecordedClip, readClip, type TimeRange } from "../media/recordings/clip-file.ts";
+import type { Process } from "../processes/process.ts";
+import type { Sql } from "../store/client.ts";
+import {
+  adoptEvidence,
+  claimEvidence,
+  type EvidenceEnd,
+  type EvidenceJob,
+  type EvidenceRow,
+  endEvidence,
+  findKept,
+  postponeEvidence,
+  removeOrphans,
+  renewEvidence,
+} from "../store/evidence.ts";
+import { NODE_LEASE } from "../store/nodes.ts";
+import { findNotice } from "../store/notices.ts";
+import { newUuid } from "../uuid.ts";
+import { EvidenceFolder, NoSpace } from "./evidence-folder.ts";
+
+export interface EvidenceDeps {
+  readonly sql: Sql;
+  readonly config: Pick<Config, "data_dir" | "evidence" | "disk" | "database">;
+  readonly log: Logger;
+  readonly nodeUuid: string;
+  /** Null: clips stay in the data folder. */
+  readonly files: SharedFiles | null;
+  readonly delivery: Pick<Outbox, "enqueue" | "wake">;
+  /** What is there of this range. Rejects with `ElsewhereError`. */
+  readonly cut: CutClip;
+  /** Draws the boxes of the process into a clip. Null: not available. */
+  readonly renderBoxes: RenderBoxes | null;
+  /** A process of this node. */
+  held(processUuid: string): Pick<Process, "notify"> | null;
+  describe(uuid: string, row: EvidenceRow): EvidenceFields;
+  /** For tests. */
+  readonly limits?: Partial<typeof LIMITS>;
+}
+
+/** Unix time; null: there is no video of this range. */
+export type FoundClip = TimeRange & Pick<RecordedClip, "head" | "pieces" | "bytes" | "gaps">;
+export type CutClip = (job: EvidenceJob, range: TimeRange) => Promise<FoundClip | ElsewhereNode | NoVideo | null>;
+/** The file with boxes replaces the one without. Resolves with its size. */
+export type RenderBoxes = (path: string, job: EvidenceJob, range: TimeRange) => Promise<number>;
+
+/** Another node has the files. */
+export class ElsewhereNode {
+  readonly nodeUuid: string;
+
+  constructor(nodeUuid: string) {
+    this.nodeUuid = nodeUuid;
+  }
+}
+
+/** The source can never give this clip. */
+export class NoVideo {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+export const LIMITS = {
+  /** Interval for starting jobs. */
+  everyMs: 500,
+  /** Video that is not there this long after the end of the range, or after the start of the server, is missing. */
+  patienceMs: 15_000,
+  /** Interval for trying a clip that is not complete. */
+  retryMs: 1_000,
+  /** After an error that may pass, such as a full disk. */
+  faultRetryMs: 10_000,
+  /** A job with errors fails after this time. */
+  giveUpMs: 900_000,
+  /** Interval for removing clips of deleted notices. */
+  sweepMs: 10_000,
+};
+/** Per sweep. */
+const MAX_REMOVED = 500;
+
+export class Evidence {
+  readonly folder: EvidenceFolder;
+  readonly #deps: EvidenceDeps;
+  readonly #limits: Readonly<typeof LIMITS>;
+  readonly #startedMs = Date.now();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #claiming: Poller;
+  readonly #sweeping: Poller;
+  #isClosing = false;
+
+  private constructor(deps: EvidenceDeps, folder: EvidenceFolder) {
+    const { log } = deps;
+    this.#deps = deps;
+    this.folder = folder;
+    this.#limits = { ...LIMITS, ...deps.limits };
+    this.#claiming = new Poller(async () => {
+      await this.#claim().catch((error: unknown) => log.warn({ err: error }, "evidence not claimed; retrying"));
+      return this.#limits.everyMs;
+    });
+    this.#claiming.start(0);
+    this.#sweeping = sweepEvery(
+      this.#limits.sweepMs,
+      () => this.sweep(),
+      (error) => log.warn({ err: error }, "evidence of deleted notices not removed; retrying"),
+    );
+  }
+
+  static async open(deps: EvidenceDeps): Promise<Evidence> {
+    const { sql, config, nodeUuid } = deps;
+    const folder = new EvidenceFolder(config.data_dir, config.disk.reserve_bytes);
+    const names = await folder.open();
+    await adoptEvidence(sql, nodeUuid, names);
+    const kept = await findKept(sql, names);
+    // An external database may just be the wrong one.
+    if (config.database.url === null) for (const name of names) if (!kept.has(name)) await folder.remove(name);
+    return new Evidence(deps, folder);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all([this.#claiming.close(), this.#sweeping.close()]);
+    await Promise.all(this.#running.values());
+  }
+
+  /** Removes the clips of deleted notices. */
+  async sweep(): Promise<void> {
+    const { sql, nodeUuid } = this.#deps;
+    for (;;) {
+      const removed = await removeOrphans(sql, nodeUuid, MAX_REMOVED);
+      for (const notice of removed) await this.folder.remove(notice);
+      if (removed.length < MAX_REMOVED) return;
+    }
+  }
+
+  async #claim(): Promise<void> {
+    const { sql, nodeUuid, config } = this.#deps;
+    const most = config.evidence.at_once - this.#running.size;
+    if (most <= 0 || this.#isClosing) return;
+    const jobs = await claimEvidence(sql, nodeUuid, { leaseSeconds: NODE_LEASE.leaseSeconds, most });
+    for (const job of jobs) {
+      const done = this.#attempt(job).finally(() => this.#running.delete(job.noticeUuid));
+      this.#running.set(job.noticeUuid, done);
+    }
+  }
+
+  /** Never rejects. */
+  async #attempt(job: EvidenceJob): Promise<void> {
+    const { sql, log } = this.#deps;
+    const { leaseSeconds, renewMs } = NODE_LEASE;
+    const renewing = setInterval(() => void renewEvidence(sql, job, leaseSeconds).catch(() => {}), renewMs);
+    try {
+      await this.#run(job);
+    } catch (error) {
+      log.warn({ err: error, notice: job.noticeUuid }, "evidence failed; retrying");
+      const isOver = Date.now() - job.createdAt.getTime() > this.#limits.giveUpMs;
+      const reason = error instanceof NoSpace ? error.message : "the clip could not be stored";
+      const ending = isOver
+        ? this.#end(job, { clip: null, missing: [...job.missing, { part: "clip", reason }] })
+        : postponeEvidence(sql, job, new Date(Date.now() + this.#limits.faultRetryMs));
+      // The lease ends by itself.
+      await ending.catch((failure: unknown) => log.warn({ err: failure }, "evidence not written"));
+    } finally {
+      clearInterval(renewing);
+    }
+  }
+
+  async #run(job: EvidenceJob): Promise<void> {
+    const { sql, cut } = this.#deps;
+    const atMs = job.happenedAt.getTime();
+    const range = { fromMs: atMs - job.beforeMs, toMs: atMs + job.afterMs };
+    const found = await cut(job, range);
+    if (found instanceof ElsewhereNode) return postponeEvidence(sql, job, new Date(), found.nodeUuid);
+    if (found instanceof NoVideo) {
+      const { reason } = found;
+      return this.#end(job, { clip: null, missing: [...job.missing, { part: "clip", reason }] });
+    }
+    if (this.#mayGrow(job, range, found))
+      return postponeEvidence(sql, job, new Date(Date.now() + this.#limits.retryMs));
+    const missing: MissingEvidence[] = [...job.missing, ...listGaps(range, found)];
+    if (found === null) return this.#end(job, { clip: null, missing });
+    const path = await this.folder.write(
+      job.noticeUuid,
+      readClip(found, { first: 0, last: found.bytes - 1 }),
+      found.bytes,
+    );
+    let { bytes } = found;
+    if (job.hasBoxes) {
+      const rendered = await this.#render(path, job, found);
+      if (typeof rendered === "number") bytes = rendered;
+      else missing.push({ part: "boxes", reason: rendered });
+    }
+    await this.#store(job, path);
+    const clip = { fromMs: found.fromMs, toMs: found.toMs, bytes };
+    await this.#end(job, { clip, missing });
+  }
+
+  /** The end of the range may still be written. */
+  #mayGrow({ positionMs }: EvidenceJob, { toMs }: TimeRange, found: FoundClip | null): boolean {
+    const isComplete = positionMs !== null || (found !== null && !found.gaps.some((gap) => gap.toMs >= toMs));
+    return !isComplete && Date.now() < Math.max(toMs, this.#startedMs) + this.#limits.patienceMs;
+  }
+
+  /** The size of the clip with boxes, or why there is none. */
+  async #render(path: string, job: EvidenceJob, range: TimeRange): Promise<number | string> {
+    const { renderBoxes, log } = this.#deps;
+    if (renderBoxes === null) return "this server cannot draw boxes";
+    try {
+      return await renderBoxes(path, job, range);
+    } catch (error) {
+      log.warn({ err: error, notice: job.noticeUuid }, "boxes of a clip not drawn");
+      return "the boxes could not be drawn";
+    }
+  }
+
+  /** Moves it to the bucket, if there is one. */
+  async #store({ noticeUuid, userUuid }: EvidenceJob, path: string): Promise<void> {
+    const { files, nodeUuid } = this.#deps;
+    if (files === null) return;
+    const key = `evidence/${noticeUuid}/clip.mp4`;
+    await files.putKnown(
+      { key, kind: "evidence", ownerUuid: noticeUuid, index: 0, userUuid, nodeUuid },
+      path,
+      new Date(),
+    );
+    await this.folder.remove(noticeUuid);
+  }
+
+  async #end(job: EvidenceJob, { clip, missing }: Omit<EvidenceEnd, "state">): Promise<void> {
+    const { sql, delivery, describe, held, log } = this.#deps;
+    const { noticeUuid: uuid, destinations, processUuid } = job;
+    const hasPart = clip !== null || (job.hasSnapshot && !missing.some(({ part }) => part === "snapshot"));
+    const state = missing.length === 0 ? "ready" : hasPart ? "partial" : "failed";
+    const notice = await sql.begin(async (transaction) => {
+      if (!(await endEvidence(transaction, job, { state, clip, missing }))) return null;
+      const { body, evidence } = await findNotice(transaction, job.userUuid, uuid);
+      const ready: AlertNotice = { ...body, event: "evidence-ready", ...(evidence && describe(uuid, evidence)) };
+      const deliveries = destinations.map((destinationUuid) => ({
+        ...{ id: newUuid(), destinationUuid, body: JSON.stringify(ready) },
+      }));
+      if (deliveries.length > 0) await delivery.enqueue(transaction, deliveries);
+      return ready;
+    });
+    if (notice === null) return;
+    log.info({ notice: uuid, state }, "evidence complete");
+    delivery.wake();
+    held(processUuid)?.notify({ type: "alert", notice });
+  }
+}
+
+const NO_VIDEO = "there is no video of this time";
+
+function listGaps(range: TimeRange, found: FoundClip | null): readonly MissingEvidence[] {
+  const toText = (ms: number): string => new Date(Math.round(ms)).toISOString();
+  return (found?.gaps ?? [range]).slice(0, 20).map(({ fromMs, toMs }) => ({
+    ...{ part: "clip" as const, reason: NO_VIDEO, from: toText(fromMs), to: toText(toMs) },
+  }));
+}
