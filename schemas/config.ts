@@ -94,7 +94,8 @@ export const Config = section({
   recordings: section({
     enabled: Type.Boolean({
       default: true,
-      description: "Record published streams, and processes of keys with process recording.",
+      description:
+        "Record published streams, and processes of keys with process recording; store the detections of all processes.",
     }),
     retention_days: Type.Number({
       exclusiveMinimum: 0,

@@ -178,7 +178,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const metrics = new Metrics();
   const processRecordings = new ProcessRecordings(config.data_dir, shared);
   const detections = new StoredDetections({
-    ...{ config, log: partOf(log, "detections"), shared },
+    ...{ config, log: partOf(log, "detections"), nodeUuid, shared },
     hasSpace: () => recordings.trouble === null,
   });
   // Below the processes: their last messages are stored.

@@ -15,7 +15,13 @@ const frames = Array.from({ length: 30 }, (_, at) => sceneAt(at, 2));
 
 async function store(videoStartMs: number | null): Promise<void> {
   const config = makeConfig({ DATA_DIR: dataDir });
-  const stored = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
+  const stored = new StoredDetections({
+    config,
+    log: silentLog,
+    nodeUuid: PROCESS,
+    shared: null,
+    hasSpace: () => true,
+  });
   const process = new Sender();
   process.videoStartMs = videoStartMs;
   stored.follow(process);

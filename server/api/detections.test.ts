@@ -17,7 +17,13 @@ import { detectionEndpoints } from "./detections.ts";
 
 const database = await testDatabase();
 const config = makeConfig({ DATA_DIR: temporaryFolder() });
-const detections = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
+const detections = new StoredDetections({
+  config,
+  log: silentLog,
+  nodeUuid: newUuid(),
+  shared: null,
+  hasSpace: () => true,
+});
 const options = { needs: { listeners: [detections] } };
 const live = await openStage(database.sql, options);
 const user = live.user;

@@ -10,6 +10,7 @@ import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { temporaryFolder } from "../../test/graph.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
+import { newUuid } from "../uuid.ts";
 import {
   anyMessages,
   messageAt,
@@ -23,6 +24,8 @@ import {
 import { StoredDetections } from "./detections.ts";
 import { ALL_TIMES, LocalFile, type MessageRange, readFileSpan, readMessages } from "./read-file.ts";
 
+const NODE = newUuid();
+
 type Limits = ConstructorParameters<typeof StoredDetections>[0]["limits"];
 
 function open(limits: Limits = {}, settings: Readonly<Record<string, string>> = {}) {
@@ -30,7 +33,7 @@ function open(limits: Limits = {}, settings: Readonly<Record<string, string>> = 
   const disk = { hasSpace: true };
   const config = makeConfig({ DATA_DIR: dataDir, ...settings });
   const stored = new StoredDetections({
-    ...{ config, log: silentLog, shared: null, hasSpace: () => disk.hasSpace },
+    ...{ config, log: silentLog, nodeUuid: NODE, shared: null, hasSpace: () => disk.hasSpace },
     // Nothing is written before it is asked for.
     limits: { flushMs: 3_600_000, ...limits },
   });
@@ -66,7 +69,7 @@ test("what a process has sent is read back, while it runs and afterwards, by thi
   assert.equal((await stat(join(folder, "0.ndjson.gz"))).mode & 0o777, 0o600);
   assert.deepEqual(stored.numbers, { written: messages.length, lost: 0, bytes: stored.numbers.bytes });
   const config = makeConfig({ DATA_DIR: dataDir });
-  const next = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
+  const next = new StoredDetections({ config, log: silentLog, nodeUuid: NODE, shared: null, hasSpace: () => true });
   assert.deepEqual(await readAll(next), messages);
 });
 

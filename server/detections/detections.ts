@@ -17,6 +17,7 @@ import type { Process } from "../processes/process.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type FileRow, findHolder, findOutside, saveFileTimes } from "../store/files.ts";
+import type { ProcessRow } from "../store/processes.ts";
 import { type DetectionNumbers, DetectionWriter, type WriterLimits } from "./detection-writer.ts";
 import type { TimeSpan } from "./gzip-parts.ts";
 import { LocalFile, type MessageRange, overlaps, readFileSpan, readMessages, StoredFile } from "./read-file.ts";
@@ -24,6 +25,8 @@ import { LocalFile, type MessageRange, overlaps, readFileSpan, readMessages, Sto
 export interface DetectionsDeps {
   readonly config: Pick<Config, "data_dir" | "recordings">;
   readonly log: Logger;
+  /** Of this node. */
+  readonly nodeUuid: string;
   /** Null: files stay in the data folder. */
   readonly shared: SharedRecordings | null;
   /** The disk has space for recordings. */
@@ -97,11 +100,11 @@ export class StoredDetections {
     }
   }
 
-  /** Another node that has messages of an ended process which this one does not have. */
-  async findHolder({ uuid, nodeUuid }: { readonly uuid: string; readonly nodeUuid: string | null }) {
-    const { shared } = this.#deps;
-    if (shared !== null) return findHolder(shared.sql, "detections", uuid, shared.nodeUuid);
-    return (await this.#files.list(uuid)).length > 0 ? null : nodeUuid;
+  /** Another node that has messages of an ended process which this one does not have; without a bucket: its last node. */
+  async findHolder({ uuid, nodeUuid }: Pick<ProcessRow, "uuid" | "nodeUuid">): Promise<string | null> {
+    const { shared, nodeUuid: own } = this.#deps;
+    if (shared !== null) return findHolder(shared.sql, "detections", uuid, own);
+    return nodeUuid === own || (await this.#files.list(uuid)).length > 0 ? null : nodeUuid;
   }
 
   #end(uuid: string, writer: DetectionWriter): void {

@@ -67,7 +67,7 @@ async function openNode(
     isHeld: (process) => held.has(process),
     onStoring: (row, path) => saveTimes(sql, row, path),
   });
-  const detections = new StoredDetections({ config, log: silentLog, shared, hasSpace: () => true });
+  const detections = new StoredDetections({ config, log: silentLog, nodeUuid: uuid, shared, hasSpace: () => true });
   const stop = async (): Promise<void> => {
     running.delete(node);
     await recordings.close();
