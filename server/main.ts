@@ -10,7 +10,9 @@ import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
+import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
+import { detectionEndpoints } from "./api/detections.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -26,6 +28,7 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { ClipJobs } from "./clips/clip-jobs.ts";
 import { SourceVideo } from "./clips/source-video.ts";
 import { Thumbnails } from "./clips/thumbnails.ts";
 import { WorkFolders } from "./clips/work-folder.ts";
@@ -36,6 +39,7 @@ import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
+import { StoredDetections, saveTimes } from "./detections/detections.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
@@ -150,6 +154,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     new RecordingUploads({
       ...{ ...shared, dataDir: config.data_dir, log: partOf(log, "files") },
       isHeld: (uuid) => isHeld(uuid),
+      onStoring: (row, path) => saveTimes(sql, row, path),
     });
   // Below media and processes: what they recorded last is stored.
   shutDown.add("files", FLUSH_MS + SPARE_MS, async () => {
@@ -169,6 +174,12 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   signal.throwIfAborted();
   const metrics = new Metrics();
   const processRecordings = new ProcessRecordings(config.data_dir, shared);
+  const detections = new StoredDetections({
+    ...{ config, log: partOf(log, "detections"), shared },
+    hasSpace: () => recordings.trouble === null,
+  });
+  // Below the processes: their last messages are stored.
+  shutDown.add("detections", SPARE_MS * 2, () => detections.close());
   let app: RunningApp | null = null;
   // Closed below the processes: while they stop it listens, and clients get the reason of a rejection.
   shutDown.add("api", API_CLOSE_MS + SPARE_MS, () => app?.close(API_CLOSE_MS));
@@ -191,7 +202,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
-    listeners: [tracks, alerts, webhooks],
+    listeners: [tracks, alerts, webhooks, detections],
     prepare: (order) => library.prepare(order),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
@@ -215,6 +226,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     memoryBytes: config.runners.memory_bytes,
   });
   shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
+  const clips = new ClipJobs({
+    ...{ sql, config, nodeUuid, isAlone, video, detections, runnerEntry, confinement, folders: workFolders, files },
+    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "clips") },
+  });
+  shutDown.add("clips", SPARE_MS * 2, () => clips.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -261,6 +277,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
     ...processRecordingEndpoints(sql, processRecordings, stallMs),
+    ...detectionEndpoints({ sql, detections, stallMs, forwarder }),
     ...trackEndpoints({ sql, config: config.report, processes, tracks, stallMs }),
     ...trackedProcessEndpoints(sql, processRecordings, signer),
     ...enhancementEndpoints(sql, enhancements, tracks),
@@ -269,14 +286,15 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
-    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
+    ...clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }),
+    ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),
-    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox, nodes }),
+    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, detections, delivery: outbox, nodes }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();

@@ -4,14 +4,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { ClipJobs } from "../clips/clip-jobs.ts";
 import { SourceVideo } from "../clips/source-video.ts";
 import { Thumbnails } from "../clips/thumbnails.ts";
 import { WorkFolders } from "../clips/work-folder.ts";
-import { type Client, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
+import { type Client, insertProcess, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
+import { clipJobEndpoints } from "./clip-jobs.ts";
 import { clipEndpoints } from "./clips.ts";
 
 const FPS = 25;
+const RUNNER_ENTRY = new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url);
 const ENTRY = new URL("../../graphs/runtime/thumbnails/thumbnails.mjs", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "windhover-clips-"));
 
@@ -36,6 +40,18 @@ let service: SourcesService;
 let client: Client;
 let other: Client;
 let thumbnails: Thumbnails;
+let jobs: ClipJobs;
+let openJobs: () => ClipJobs;
+/** Of the process that the test has run. */
+const messages: readonly DetectionMessage[] = [];
+const detections = {
+  async *read(_: string, { fromMs, toMs }: { fromMs: number; toMs: number }) {
+    for (const message of messages) {
+      const timeMs = Date.parse(message.timestamp);
+      if (timeMs >= fromMs && timeMs < toMs) yield message;
+    }
+  },
+};
 const videos = new Map<string, string>();
 
 async function upload(name: string, path: string): Promise<void> {
@@ -47,11 +63,28 @@ async function upload(name: string, path: string): Promise<void> {
 }
 
 before(async () => {
-  service = await openSourcesService({}, {}, async ({ sql, config, sources, confinement }) => {
+  service = await openSourcesService({}, {}, async (parts) => {
+    const { sql, config, sources, confinement, nodeUuid, signer, files } = parts;
     const folders = await WorkFolders.open(config.data_dir, confinement);
     thumbnails = new Thumbnails({ entry: ENTRY, confinement, folders, log: silentLog, memoryBytes: 2 ** 30 });
     const video = new SourceVideo({ sql, sources, recordings: { findRange: async () => [] } });
-    return clipEndpoints({ video, thumbnails, stallMs: 10_000 });
+    openJobs = () =>
+      new ClipJobs({
+        ...{ sql, config, nodeUuid, isAlone: true, video, detections, confinement, folders, files },
+        ...{ runnerEntry: RUNNER_ENTRY, memoryBytes: 2 ** 31, log: silentLog },
+      });
+    jobs = openJobs();
+    // The test may replace them, as a restart does.
+    const clips = {
+      add: (...args: Parameters<ClipJobs["add"]>) => jobs.add(...args),
+      remove: (...args: Parameters<ClipJobs["remove"]>) => jobs.remove(...args),
+      find: (...args: Parameters<ClipJobs["find"]>) => jobs.find(...args),
+      awaitEnd: (...args: Parameters<ClipJobs["awaitEnd"]>) => jobs.awaitEnd(...args),
+    } as ClipJobs;
+    return [
+      ...clipEndpoints({ video, thumbnails, clips, stallMs: 10_000 }),
+      ...clipJobEndpoints({ sql, clips, signer, stallMs: 10_000 }),
+    ];
   });
   [client, other] = [await service.addUser(), await service.addUser()];
   await upload("plain.mp4", encodeSteps("plain.mp4", [...H264, "-bf", "0"]));
@@ -60,6 +93,7 @@ before(async () => {
 });
 after(async () => {
   await thumbnails?.close();
+  await jobs?.close();
   await service?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -144,4 +178,47 @@ describe("a thumbnail of a file", () => {
     assert.deepEqual(await codeOf(await get("plain.mp4", "thumbnail?at=1", other)), [404, "source_not_found"]);
     assert.deepEqual(await codeOf(await get("plain.mp4", "thumbnail?at=60")), [422, "invalid_input"]);
   });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes back is checked by the schema of its endpoint.
+type Body = any;
+
+const STARTED = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+async function addProcess(name: string): Promise<string> {
+  const uuid = await insertProcess(service.sql, client.user.uuid, videos.get(name) ?? "", "finished");
+  await service.sql`update processes set started_at = ${new Date(STARTED)} where uuid = ${uuid}`;
+  return uuid;
+}
+
+const render = (name: string, more: object, user: Client = client) =>
+  user.call("POST", "/clips", { source_uuid: videos.get(name), ...more });
+
+async function until(uuid: string, isOver: (clip: Body) => boolean): Promise<Body> {
+  const deadlineMs = performance.now() + 120_000;
+  for (;;) {
+    const { status, body } = await client.call("GET", `/clip/${uuid}`);
+    if (status !== 200 || isOver(body)) return body;
+    assert.ok(performance.now() < deadlineMs, "it took too long");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+const awaitEnd = (uuid: string) => until(uuid, ({ state }) => state === "ready" || state === "failed");
+
+describe("a rendered clip", () => {
+  for (const name of ["plain.mp4", "reordered.mov", "old.avi"])
+    test(`shows exactly the frames of the range: ${name}`, async () => {
+      const { status, body } = await render(name, { from: 0.8, to: 1.6 });
+      assert.deepEqual([status, body.state, body.from, body.to, body.boxes], [202, "queued", 0.8, 1.6, false]);
+      const clip = await awaitEnd(body.uuid);
+      assert.deepEqual([clip.state, clip.error, clip.progress], ["ready", null, 1]);
+      const answer = await fetch(clip.download_url);
+      assert.equal(Number(answer.headers.get("content-length")), clip.size_bytes);
+      assert.deepEqual(
+        readSteps(await save(answer)),
+        Array.from({ length: 20 }, (_, i) => 20 + i),
+      );
+      const { body: listed } = await client.call("GET", "/clips?limit=1");
+      assert.equal(listed.clips[0].uuid, body.uuid);
+    });
 });

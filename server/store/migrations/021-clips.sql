@@ -35,6 +35,6 @@ create index clips_by_age on clips (ended_at) where state in ('ready', 'failed')
 
 alter table files drop constraint files_kind_check;
 alter table files add constraint files_kind_check
-  check (kind in ('video', 'recording', 'process-recording', 'clip'));
+  check (kind in ('video', 'recording', 'process-recording', 'detections', 'clip'));
 create trigger clips_files after delete on clips
   for each row execute function remove_stored_files('clip');
