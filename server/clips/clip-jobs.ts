@@ -7,7 +7,7 @@ import { Poller } from "../async/poller.ts";
 import { makePrivateFolder } from "../data-folder.ts";
 import type { SharedFiles } from "../files/open-files.ts";
 import { ElsewhereError, type SegmentFile } from "../media/recordings/recordings.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
   type ClipRow,
@@ -90,7 +90,14 @@ export class ClipJobs {
     const { sql } = this.#deps;
     const { sourceUuid, range, boxes } = order;
     if (this.#isClosing) throw new ServiceError("shutting_down", { detail: "the service is shutting down" });
-    const { alias } = await findSource(sql, user.uuid, sourceUuid);
+    const { alias, loop } = await findSource(sql, user.uuid, sourceUuid);
+    if (boxes && range.isFile && loop)
+      throw invalidInput([
+        {
+          path: "boxes",
+          message: "is true; expected false, as detections of a looped video belong to no time of the video",
+        },
+      ]);
     const { fromMs, toMs, isFile } = range;
     const asked = { userUuid: user.uuid, sourceUuid, fromMs, toMs, isFile };
     const drawn = boxes ? await findDrawnProcess(sql, asked, order.processUuid) : null;

@@ -56,8 +56,8 @@ chains:
 `;
 
 const LIMITS = { loadMs: 30_000, replyMs: 30_000, stopMs: 15_000, silentMs: 20_000 };
-/** Of messages before the first frame: boxes stay for a while. */
-const BEFORE_MS = 2_000;
+/** Boxes of frames at both ends depend on messages outside of the range. */
+const AROUND_MS = 2_000;
 
 /** Resolves with the path of the file. Rejects with `ServiceError`, or an error whose message says why. */
 export async function renderClip(deps: RenderDeps, { clip, folder, signal, onProgress }: RenderOrder): Promise<string> {
@@ -131,7 +131,7 @@ async function runJob(
 
 async function writeMessages({ detections }: RenderDeps, clip: ClipRow, folder: WorkFolder): Promise<string> {
   const { processUuid, baseMs } = clip;
-  const range = { fromMs: baseMs + clip.fromMs - BEFORE_MS, toMs: baseMs + clip.toMs };
+  const range = { fromMs: baseMs + clip.fromMs - AROUND_MS, toMs: baseMs + clip.toMs + AROUND_MS };
   const messages = detections.read(processUuid ?? "", range);
   return folder.write("detections.ndjson", toLines(messages));
 }
