@@ -212,7 +212,7 @@ export const Config = section({
       exclusiveMinimum: 0,
       maximum: 36_500,
       default: 30,
-      description: "Retention of notices of alerts in days.",
+      description: "Retention of notices of alerts and of rendered clips in days.",
     }),
   }),
   delivery: section({
