@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -12,6 +12,8 @@ import { Thumbnails } from "../clips/thumbnails.ts";
 import { WorkFolders } from "../clips/work-folder.ts";
 import { Sender } from "../detections/detections.fixture.ts";
 import { StoredDetections } from "../detections/detections.ts";
+import { removeOldest } from "../media/recordings/disk-space.ts";
+import { RecordingFolder } from "../media/recordings/recording-files.ts";
 import {
   type Client,
   insertProcess,
@@ -346,6 +348,20 @@ describe("a rendered clip", () => {
     const more = await render("plain.mp4", { from: 0, to: 1 });
     assert.deepEqual([more.status, more.body.code], [403, "clips_limit_reached"]);
     await service.sql`delete from clips where lease_until > now() + interval '10 minutes'`;
+  });
+
+  test("is forgotten when its file was removed to make room", async () => {
+    const { body } = await render("plain.mp4", { from: 0.3, to: 0.5 });
+    const clip = await awaitEnd(body.uuid);
+    // As above the quota of its user.
+    const deps = { sql: service.sql, nodeUuid, folder: new RecordingFolder(service.dataDir) };
+    const otherFolders = [join(service.dataDir, "clips")];
+    const old = new Date(Date.now() - 3_600_000);
+    await utimes(join(service.dataDir, "clips", clip.uuid, "0.mp4"), old, old);
+    assert.equal(await removeOldest({ ...deps, otherFolders }, 0), clip.size_bytes);
+    assert.deepEqual(await codeOf(await fetch(clip.download_url)), [404, "clip_not_found"]);
+    await jobs.sweep();
+    assert.equal((await client.call("GET", `/clip/${clip.uuid}`)).status, 404);
   });
 
   test("is removed by its age", async () => {

@@ -2,6 +2,7 @@
 import { mkdir, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { MAX_AWAITED_SECONDS } from "../../schemas/api/clips.ts";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { makePrivateFolder } from "../data-folder.ts";
@@ -11,7 +12,7 @@ import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
   type ClipRow,
-  claimClips,
+  claimClip,
   deleteClip,
   endClip,
   findClip,
@@ -34,8 +35,9 @@ import type { SourceRange } from "./source-video.ts";
 import { clipsFolder, type WorkFolders } from "./work-folder.ts";
 
 export const LIMITS = {
-  /** Renderers of this node. */
-  atOnce: 1,
+  /** Renderers of this node, and how many of them render long clips: a client may wait for a short one. */
+  atOnce: 2,
+  longAtOnce: 1,
   /** Clips of one user. */
   perUser: { active: 8, total: 1000 },
   /** Renderers that may crash over one clip. */
@@ -105,7 +107,7 @@ export class ClipJobs {
       throw new ServiceError("process_not_found", {
         detail: `no process of yours has analysed the source ${sourceUuid} at this time; GET /processes lists yours, and without \`boxes\` none is needed`,
       });
-    await this.#expectRoom();
+    await this.#expectRoom(range);
     const clip: NewClipRow = {
       ...{ uuid: newUuid(), ...asked, alias, processUuid: drawn?.uuid ?? null },
       baseMs: isFile ? (drawn?.startedAt.getTime() ?? 0) : 0,
@@ -229,9 +231,17 @@ export class ClipJobs {
 
   async #claimNext(): Promise<void> {
     const { sql, nodeUuid, isAlone } = this.#deps;
-    const most = LIMITS.atOnce - this.#held.size;
-    if (this.#isClosing || most <= 0) return;
-    for (const clip of await claimClips(sql, nodeUuid, NODE_LEASE.leaseSeconds, { isAlone, most })) this.#hold(clip);
+    while (!this.#isClosing && this.#held.size < LIMITS.atOnce) {
+      const long = [...this.#held.values()].filter(({ clip }) => clip.toMs - clip.fromMs > SHORT_MS).length;
+      const maxMs = long < LIMITS.longAtOnce ? null : SHORT_MS;
+      const clip = await claimClip(sql, nodeUuid, NODE_LEASE.leaseSeconds, { isAlone, maxMs });
+      if (clip === null) return;
+      // One whose lease was lost and claimed again.
+      const before = this.#held.get(clip.uuid);
+      before?.leaving.abort();
+      await before?.done;
+      this.#hold(clip);
+    }
   }
 
   #hold(clip: ClipRow): void {
@@ -252,7 +262,7 @@ export class ClipJobs {
     try {
       if (clip.crashes > LIMITS.crashes)
         throw new Error(`the server ended ${clip.crashes} times while it was rendered`);
-      await this.#expectRoom();
+      await this.#expectRoom(clip);
       const folder = await folders.make();
       try {
         const onProgress = (part: number): void => {
@@ -290,10 +300,11 @@ export class ClipJobs {
   }
 
   /** Rejects with `disk_full`. */
-  async #expectRoom(): Promise<void> {
+  async #expectRoom({ fromMs, toMs }: Pick<ClipRow, "fromMs" | "toMs">): Promise<void> {
     const { data_dir, recordings } = this.#deps.config;
     const { bavail, bsize } = await statfs(data_dir);
-    if (bavail * bsize >= recordings.reserve_bytes) return;
+    const needed = ((toMs - fromMs) / 1000) * BYTES_PER_SECOND;
+    if (bavail * bsize >= recordings.reserve_bytes + needed) return;
     throw new ServiceError("disk_full", { detail: "no disk space left for clips; contact the operator" });
   }
 
@@ -305,6 +316,10 @@ export class ClipJobs {
     return join(this.#folderOf(uuid), "0.mp4");
   }
 }
+
+const SHORT_MS = MAX_AWAITED_SECONDS * 1000;
+/** Of a rendered clip, twice: its frames are written again behind their index. */
+const BYTES_PER_SECOND = 2 * 650_000;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -1,4 +1,5 @@
 /** Renders one clip in a runner of its own: decoded, drawn on and encoded by the elements that the live view uses. */
+import { setPriority } from "node:os";
 import type { Logger } from "pino";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
@@ -55,6 +56,7 @@ chains:
     - filesink: { location: $path, sync: false, async: false }
 `;
 
+const NICE = 10;
 const LIMITS = { loadMs: 30_000, replyMs: 30_000, stopMs: 15_000, silentMs: 20_000 };
 /** Boxes of frames at both ends depend on messages outside of the range. */
 const AROUND_MS = 2_000;
@@ -108,6 +110,8 @@ async function runJob(
     ...{ entry: runnerEntry, confinement, memoryBytes, folders: null, writes: [folder.path], log },
     ...LIMITS,
   });
+  // Live processes come first. Its threads, which are started later, inherit it.
+  if (runner.pid !== undefined) setPriority(runner.pid, NICE);
   const onAbort = () => runner.kill("the clip is not needed any longer");
   signal.addEventListener("abort", onAbort, { once: true });
   try {

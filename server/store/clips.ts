@@ -105,26 +105,34 @@ export async function deleteClip(sql: Queries, userUuid: string, uuid: string): 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("clip_not_found", { detail: `there is no clip ${uuid}; GET /clips lists yours` });
 
-/** The oldest of the users with the fewest being rendered, and those whose renderer was lost. */
-export const claimClips = (
+interface ClaimOptions {
+  readonly isAlone: boolean;
+  /** Only clips of up to this length; null: any. */
+  readonly maxMs: number | null;
+}
+
+/** The oldest of the user with the fewest being rendered, or one whose renderer was lost. Null: there is none. */
+export const claimClip = (
   sql: Queries,
   nodeUuid: string,
   leaseSeconds: number,
-  { isAlone, most }: { readonly isAlone: boolean; readonly most: number },
-): Promise<readonly ClipRow[]> => sql<ClipRow[]>`
+  { isAlone, maxMs }: ClaimOptions,
+): Promise<ClipRow | null> =>
+  firstOf(sql<ClipRow[]>`
   update clips set
     state = 'rendering', node_uuid = ${nodeUuid}, fence = fence + 1, progress = 0,
     crashes = crashes + case when state = 'rendering' then 1 else 0 end,
     lease_until = now() + make_interval(secs => ${leaseSeconds})
-  where uuid in (
+  where uuid = (
     select uuid from clips as waiting
     where state in ('queued', 'rendering')
       and (state = 'queued' or lease_until < now() or (${isAlone} and node_uuid is distinct from ${nodeUuid}))
       and (wanted_node is null or wanted_node = ${nodeUuid} or wanted_node not in (select uuid from nodes))
+      ${maxMs === null ? sql`` : sql`and to_ms - from_ms <= ${maxMs}`}
     order by (select count(*) from clips as others where others.user_uuid = waiting.user_uuid and state = 'rendering'),
       created_at
-    limit ${most} for update skip locked)
-  returning ${columns(sql)}`;
+    limit 1 for update skip locked)
+  returning ${columns(sql)}`);
 
 /** Those of these claims that this machine still owns. */
 export const renewClips = (
