@@ -5,7 +5,6 @@ import { readdir, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { ClipJobs } from "../clips/clip-jobs.ts";
 import { SourceVideo } from "../clips/source-video.ts";
 import { Thumbnails } from "../clips/thumbnails.ts";
@@ -24,29 +23,12 @@ import {
 import { silentLog } from "../store/database.fixture.ts";
 import { makeConfig } from "./app.fixture.ts";
 import { clipJobEndpoints } from "./clip-jobs.ts";
+import { describeFalling, encodeFalling, encodeSteps, H264, readBoxes, readSteps, SQUARE } from "./clips.fixture.ts";
 import { clipEndpoints } from "./clips.ts";
 
-const FPS = 25;
 const RUNNER_ENTRY = new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url);
 const ENTRY = new URL("../../graphs/runtime/thumbnails/thumbnails.mjs", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "windhover-clips-"));
-
-/** Sixty frames: the grey of their halves is the number of the frame, in eights and ones. */
-function encodeSteps(name: string, options: readonly string[]): string {
-  const path = join(folder, name);
-  const input = `nullsrc=size=160x96:rate=${FPS}:duration=2.4,geq=lum='30+25*if(lt(X,W/2),floor(N/8),mod(N,8))':cb=128:cr=128`;
-  execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", input, ...options, "-pix_fmt", "yuv420p", path]);
-  return path;
-}
-const H264 = ["-c:v", "libx264", "-qp", "8", "-g", "25", "-sc_threshold", "0"];
-
-/** Which of the frames each picture of a file shows. */
-function readSteps(path: string, args: readonly string[] = []): number[] {
-  const decode = ["-v", "error", "-i", path, ...args, "-fps_mode", "passthrough", "-vf", "scale=2:1:flags=area"];
-  const raw = execFileSync("ffmpeg", [...decode, "-pix_fmt", "gray", "-f", "rawvideo", "-"]);
-  const digits = [...raw].map((grey) => Math.round(((grey * 219) / 255 + 16 - 30) / 25) + 0);
-  return Array.from({ length: digits.length / 2 }, (_, i) => (digits[2 * i] ?? 0) * 8 + (digits[2 * i + 1] ?? 0));
-}
 
 let service: SourcesService;
 let client: Client;
@@ -104,9 +86,9 @@ before(async () => {
     ];
   });
   [client, other] = [await service.addUser(), await service.addUser()];
-  await upload("plain.mp4", encodeSteps("plain.mp4", [...H264, "-bf", "0"]));
-  await upload("reordered.mov", encodeSteps("reordered.mov", [...H264, "-bf", "3"]));
-  await upload("old.avi", encodeSteps("old.avi", ["-c:v", "mjpeg", "-q:v", "2"]));
+  await upload("plain.mp4", encodeSteps(join(folder, "plain.mp4"), [...H264, "-bf", "0"]));
+  await upload("reordered.mov", encodeSteps(join(folder, "reordered.mov"), [...H264, "-bf", "3"]));
+  await upload("old.avi", encodeSteps(join(folder, "old.avi"), ["-c:v", "mjpeg", "-q:v", "2"]));
 });
 after(async () => {
   await thumbnails?.close();
@@ -240,11 +222,11 @@ describe("a rendered clip", () => {
     });
 
   test("has the boxes on the objects, also between two messages", async () => {
-    await upload("falling.mp4", encodeFalling());
+    await upload("falling.mp4", encodeFalling(join(folder, "falling.mp4")));
     const processUuid = await addProcess("falling.mp4");
     const sender = new Sender(processUuid);
     detections.follow(sender);
-    sender.send(Array.from({ length: 12 }, (_, i) => describeFalling(i * 5, processUuid)));
+    sender.send(Array.from({ length: 12 }, (_, i) => describeFalling(i * 5, processUuid, STARTED)));
     const answer = await get("falling.mp4", "clip?from=0.4&to=1.6&boxes=true");
     const edges = readBoxes(await save(answer));
     assert.equal(edges.length, 30);
@@ -375,46 +357,3 @@ describe("a rendered clip", () => {
     assert.ok(!(await readdir(join(service.dataDir, "clips"))).includes(body.uuid));
   });
 });
-
-const SQUARE = { x: 100, side: 40, top: (frame: number): number => 20 + 2 * frame };
-
-/** A white square that falls. */
-function encodeFalling(): string {
-  const path = join(folder, "falling.mp4");
-  const filter = `color=black:size=320x180:rate=${FPS}:duration=2.4[b];color=white:size=40x40:rate=${FPS}:duration=2.4[s];[b][s]overlay=x=${SQUARE.x}:y=20+2*n`;
-  execFileSync("ffmpeg", ["-v", "error", "-y", "-filter_complex", filter, ...H264, "-pix_fmt", "yuv420p", path]);
-  return path;
-}
-
-function describeFalling(frame: number, processUuid: string): DetectionMessage {
-  const box: [number, number, number, number] = [SQUARE.x, SQUARE.top(frame), SQUARE.side, SQUARE.side];
-  const [x, y, width, height] = box;
-  return {
-    timestamp: new Date(STARTED + (frame * 1000) / FPS).toISOString(),
-    ...{ source_uri: "", process_uuid: processUuid },
-    active_tracks: [
-      {
-        ...{ track_id: 7, class_id: 0, class_name: "person", bbox: box, confidence: 90 },
-        scaled_bbox: [x / 320, y / 180, width / 320, height / 180],
-      },
-    ],
-  };
-}
-
-/** Where the coloured pixels of each frame begin and end: the video itself is grey. */
-function readBoxes(path: string): { left: number; bottom: number }[] {
-  const args = ["-v", "error", "-i", path, "-fps_mode", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
-  const raw = execFileSync("ffmpeg", args, { maxBuffer: 2 ** 28 });
-  const frameBytes = 320 * 180 * 3;
-  return Array.from({ length: raw.length / frameBytes }, (_, frame) => {
-    let [left, bottom] = [320, 0];
-    for (let i = 0; i < frameBytes; i += 3) {
-      const [red = 0, green = 0, blue = 0] = raw.subarray(frame * frameBytes + i, frame * frameBytes + i + 3);
-      if (Math.max(red, green, blue) - Math.min(red, green, blue) < 80) continue;
-      const at = i / 3;
-      left = Math.min(left, at % 320);
-      bottom = Math.max(bottom, Math.floor(at / 320) + 1);
-    }
-    return { left, bottom };
-  });
-}
