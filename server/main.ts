@@ -11,6 +11,7 @@ import { describeEvidence } from "./alerts/alert-evidence.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
+import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
 import { evidenceEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
@@ -29,6 +30,7 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { ClipJobs } from "./clips/clip-jobs.ts";
 import { SourceVideo } from "./clips/source-video.ts";
 import { Thumbnails } from "./clips/thumbnails.ts";
 import { WorkFolders } from "./clips/work-folder.ts";
@@ -245,6 +247,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     memoryBytes: config.runners.memory_bytes,
   });
   shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
+  const clips = new ClipJobs({
+    ...{ sql, config, nodeUuid, isAlone, video, detections, runnerEntry, confinement, folders: workFolders, files },
+    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "clips") },
+  });
+  shutDown.add("clips", SPARE_MS * 2, () => clips.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -302,7 +309,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
     ...recordingSettingEndpoints(sql, recordings),
-    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
+    ...clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }),
+    ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),
