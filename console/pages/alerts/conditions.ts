@@ -68,24 +68,25 @@ export const findChanges = (
 const normalize = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? null : (value ?? null));
 
 export function Destination() {
-  const [type, setType] = useState("mqtt");
+  const [type, setType] = useState("console");
   const options = [
+    ["console", "Show in the console only"],
     ["mqtt", "MQTT broker"],
     ["webhook", "Webhook"],
   ];
   return html`
     <${Select} label="Destination" name="output" value=${type} onChange=${setType} options=${options} />
-    ${
-      type === "mqtt"
-        ? html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`
-        : html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`
-    }
+    ${type === "console" && html`<p class="hint">Notices appear on the pages Alerts and Review. They are kept for review in any case.</p>`}
+    ${type === "mqtt" && html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`}
+    ${type === "webhook" && html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`}
   `;
 }
 
-export function readDestination(form: FormData): AlertOutput {
+/** Empty: its notices are shown in the console only. */
+export function readDestinations(form: FormData): AlertOutput[] {
   const text = (field: string) => String(form.get(field) ?? "").trim();
+  if (text("output") === "console") return [];
   return text("output") === "mqtt"
-    ? { type: "mqtt", config: { host: text("host"), topic: text("topic") } }
-    : { type: "webhook", config: { url: text("url") } };
+    ? [{ type: "mqtt", config: { host: text("host"), topic: text("topic") } }]
+    : [{ type: "webhook", config: { url: text("url") } }];
 }
