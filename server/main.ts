@@ -11,6 +11,7 @@ import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { clipEndpoints } from "./api/clips.ts";
+import { detectionEndpoints } from "./api/detections.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -34,6 +35,7 @@ import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
+import { StoredDetections, saveTimes } from "./detections/detections.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
@@ -147,6 +149,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     new RecordingUploads({
       ...{ ...shared, dataDir: config.data_dir, log: partOf(log, "files") },
       isHeld: (uuid) => isHeld(uuid),
+      onStoring: (row, path) => saveTimes(sql, row, path),
     });
   // Below media and processes: what they recorded last is stored.
   shutDown.add("files", FLUSH_MS + SPARE_MS, async () => {
@@ -166,6 +169,12 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   signal.throwIfAborted();
   const metrics = new Metrics();
   const processRecordings = new ProcessRecordings(config.data_dir, shared);
+  const detections = new StoredDetections({
+    ...{ config, log: partOf(log, "detections"), shared },
+    hasSpace: () => recordings.trouble === null,
+  });
+  // Below the processes: their last messages are stored.
+  shutDown.add("detections", SPARE_MS * 2, () => detections.close());
   let app: RunningApp | null = null;
   // Closed below the processes: while they stop it listens, and clients get the reason of a rejection.
   shutDown.add("api", API_CLOSE_MS + SPARE_MS, () => app?.close(API_CLOSE_MS));
@@ -188,7 +197,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
-    listeners: [tracks, alerts, webhooks],
+    listeners: [tracks, alerts, webhooks, detections],
     prepare: (order) => library.prepare(order),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
@@ -251,6 +260,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
     ...processRecordingEndpoints(sql, processRecordings, stallMs),
+    ...detectionEndpoints({ sql, detections, stallMs, forwarder }),
     ...trackEndpoints({ sql, config: config.report, processes, tracks, stallMs }),
     ...trackedProcessEndpoints(sql, processRecordings, signer),
     ...enhancementEndpoints(sql, enhancements, tracks),

@@ -18,7 +18,7 @@ import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
 import { ClusterStreams } from "./cluster-streams.ts";
 import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
 import { MediaHub } from "./media-hub.ts";
-import { processRecordingsFolder } from "./recordings/recording-files.ts";
+import { listProcessFolders } from "./recordings/recording-files.ts";
 import { Recordings } from "./recordings/recordings.ts";
 
 export interface MediaServerDeps {
@@ -73,7 +73,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
       : new ClusterStreams({ sql, log, node, key: new ClusterKey(signingKey), expel });
   const recordings = await Recordings.open({
     ...{ sql, config, log, nodeUuid, files },
-    otherFolders: [processRecordingsFolder(config.data_dir)],
+    otherFolders: listProcessFolders(config.data_dir),
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });
   const livePaths = () => hub?.livePaths ?? [];
