@@ -15,7 +15,7 @@ export interface DayOptions {
 }
 
 /** Bytes of the picture in a notice. */
-const PATCH = 12_000;
+const PATCH = 8_000;
 
 /** Returns the process. */
 export async function addDays(sql: Sql, options: DayOptions): Promise<string> {
@@ -44,18 +44,20 @@ export async function addDays(sql: Sql, options: DayOptions): Promise<string> {
       seen + interval '20 seconds', 100, 0.9, 0.8, 0.7, '[0, 0, 1, 1]', false
     from generate_series(0, ${days * tracks - 1}) as i,
       lateral (select ${from}::timestamptz + i * make_interval(secs => 86400.0 / ${tracks}) as seen) as times`;
-  await sql`
-    with added as (
-      insert into notices (uuid, user_uuid, alert_uuid, process_uuid, source_uuid, happened_at, body)
-      select gen_random_uuid(), ${userUuid}, ${alert}, ${process}, ${sourceUuid},
-        ${from}::timestamptz + (i + 0.5) * make_interval(secs => 86400.0 / ${notices}),
-        jsonb_build_object('id', gen_random_uuid(), 'alert_uuid', ${alert}::text, 'alias', 'Person at the gate', 'type', 'filter-search',
-          'process_uuid', ${process}::text, 'source_uuid', ${sourceUuid}::text, 'event', 'triggered',
-          'timestamp', to_char((${from}::timestamptz + (i + 0.5) * make_interval(secs => 86400.0 / ${notices})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-          'tracks', '[]'::jsonb, 'data', jsonb_build_object('patch', jsonb_build_object('image', left(repeat(md5(i::text) || md5((-i)::text), ${Math.ceil(PATCH / 64)}), ${PATCH}))))
-      from generate_series(0, ${days * notices - 1}) as i returning uuid, happened_at)
-    insert into notice_classes (user_uuid, class_name, happened_at, uuid)
-    select ${userUuid}, 'person', happened_at, uuid from added`;
+  // Day by day: they are large.
+  for (let day = 0; day < days; day += 1)
+    await sql`
+      with added as (
+        insert into notices (uuid, user_uuid, alert_uuid, process_uuid, source_uuid, happened_at, body)
+        select gen_random_uuid(), ${userUuid}, ${alert}, ${process}, ${sourceUuid},
+          ${from}::timestamptz + (i + 0.5) * make_interval(secs => 86400.0 / ${notices}),
+          jsonb_build_object('id', gen_random_uuid(), 'alert_uuid', ${alert}::text, 'alias', 'Person at the gate', 'type', 'filter-search',
+            'process_uuid', ${process}::text, 'source_uuid', ${sourceUuid}::text, 'event', 'triggered',
+            'timestamp', to_char((${from}::timestamptz + (i + 0.5) * make_interval(secs => 86400.0 / ${notices})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+            'tracks', '[]'::jsonb, 'data', jsonb_build_object('patch', jsonb_build_object('image', left(repeat(md5(i::text) || md5((-i)::text), ${Math.ceil(PATCH / 64)}), ${PATCH}))))
+        from generate_series(${day * notices}::integer, ${(day + 1) * notices - 1}::integer) as i returning uuid, happened_at)
+      insert into notice_classes (user_uuid, class_name, happened_at, uuid)
+      select ${userUuid}, 'person', happened_at, uuid from added`;
   await sql`analyze tracks, notices, notice_classes, recording_segments, processes`;
   return process;
 }

@@ -19,12 +19,11 @@ export const readMoment = (moment: Moment): number =>
 export const writeMoment = (ms: number, ofFile: boolean): string =>
   ofFile ? String(Math.round(ms) / 1000) : new Date(ms).toISOString();
 
-export function formatMoment(ms: number, ofFile: boolean): string {
-  if (!ofFile) return new Date(ms).toLocaleTimeString(undefined, { timeStyle: "medium" });
-  return formatDuration(Math.floor(ms / 1000));
-}
-
 const two = (value: number): string => String(value).padStart(2, "0");
+
+/** With seconds, in the time zone of the browser. */
+export const formatMoment = (ms: number, ofFile: boolean): string =>
+  formatTick(ofFile ? Math.floor(ms / 1000) * 1000 : ms, ofFile, true);
 
 /** Of a tick: seconds only where they matter. */
 export function formatTick(ms: number, ofFile: boolean, hasSeconds: boolean): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Timeline } from "../../../client/client.ts";
-import { countTracks, matches, NO_FILTER, nextRecorded, processAt, rangeAt, readHistory, stepMark } from "./history.ts";
+import { countTracks, matches, NO_FILTER, nextRecorded, processIn, rangeAt, readHistory, stepMark } from "./history.ts";
 
 const at = (second: number): string => new Date(1_700_000_000_000 + second * 1000).toISOString();
 const ms = (second: number): number => 1_700_000_000_000 + second * 1000;
@@ -60,7 +60,7 @@ test("finds recorded times, skips gaps, and chooses the newest process", () => {
     [ms(10), ms(15), ms(50), null],
   );
   assert.deepEqual(
-    [ms(1), ms(20), ms(42), ms(80)].map((time) => processAt(processes, time)),
+    [ms(1), ms(20), ms(42), ms(80)].map((time) => processIn(processes, { fromMs: time, toMs: time + 1 })),
     [null, "old", "new", "new"],
   );
   assert.deepEqual(countTracks(history.activity), [

@@ -80,9 +80,9 @@ export function nextRecorded(ranges: readonly Span[], ms: number): number | null
   return range === undefined ? null : Math.max(ms, range.fromMs);
 }
 
-/** The process whose detections are shown at this time: the newest one. */
-export const processAt = (processes: History["processes"], ms: number): string | null =>
-  processes.find((process) => isIn(process, ms))?.uuid ?? null;
+/** The process whose detections are shown: the newest one that ran in this time. */
+export const processIn = (processes: History["processes"], { fromMs, toMs }: Span): string | null =>
+  processes.find((process) => process.fromMs < toMs && process.toMs > fromMs)?.uuid ?? null;
 
 /** Classes with their number of tracks, the most frequent first. */
 export function countTracks(activity: readonly Activity[]): readonly (readonly [className: string, tracks: number])[] {

@@ -6,10 +6,11 @@ import { toSentence } from "../../components/format.ts";
 import { markShown, paintFrame } from "../../live/painter.ts";
 import { toApiError } from "../../poller.ts";
 import type { Footage, FootageWindow } from "./footage.ts";
-import { type History, nextRecorded, processAt, rangeAt } from "./history.ts";
+import { type History, nextRecorded, processIn, rangeAt } from "./history.ts";
 
 /** Loads the next window this long before the current one ends. */
 const AHEAD_MS = 12_000;
+const STEP_MS = 40;
 /** Into the frame: a time on its edge could show the frame before. */
 const INTO_FRAME_S = 0.001;
 
@@ -65,7 +66,7 @@ export class Playback {
     try {
       const window = await this.#options.footage.load(ms, range);
       if (turn !== this.#turn || this.#options.footage.isClosed) return;
-      const process = processAt(this.#options.history()?.processes ?? [], ms);
+      const process = processIn(this.#options.history()?.processes ?? [], window);
       // Before the frame, so that a still picture has its boxes; a slow response does not delay the video for long.
       await Promise.race([this.#options.footage.loadBoxes(process, window), sleep(1_500)]);
       if (turn === this.#turn) await this.#show(window, ms, turn);
@@ -96,10 +97,10 @@ export class Playback {
     if (video !== null) video.playbackRate = rate;
   }
 
-  /** By frames; negative: back. Frames are about this long. */
+  /** To a frame before or after; frames are about this long. */
   async stepFrames(count: number): Promise<void> {
     this.pause();
-    await this.seek(this.#ms + count * 40);
+    await this.seek(this.#ms + count * STEP_MS);
   }
 
   /** The same frame again: boxes were switched on or off, or the size has changed. */
@@ -188,7 +189,7 @@ export class Playback {
     this.#isPreparing = true;
     const load = async (): Promise<void> => {
       const window = await footage.load(next, range);
-      await footage.loadBoxes(processAt(processes, next), window);
+      await footage.loadBoxes(processIn(processes, window), window);
     };
     // If it fails, it is loaded when it is due.
     void load()

@@ -4,6 +4,7 @@ import type { RefObject } from "preact";
 import { Select } from "../../components/form.ts";
 import { html } from "../../html.ts";
 import { formatMoment } from "./clock.ts";
+import { Icon } from "./icons.ts";
 import type { PlaybackState } from "./playback.ts";
 
 const RATES = [
@@ -33,8 +34,9 @@ export type PlayerAction =
 
 export function Player({ canvas, video, state, now, ofFile, hasBoxes, isMuted, rate, actions, onRate }: PlayerProps) {
   const { isPlaying, isLoading, message } = state;
-  const button = (action: PlayerAction, label: string, text: string, className = "") =>
-    html`<button type="button" class=${className} aria-label=${label} title=${label} onClick=${actions[action]}>${text}</button>`;
+  const button = (action: PlayerAction, label: string, content: unknown, className = "") =>
+    html`<button type="button" class=${className} aria-label=${label} title=${label} onClick=${actions[action]}>${content}</button>`;
+  const icon = (name: string) => html`<${Icon} name=${name} />`;
   return html`
     <section class="review-player" aria-label="Player">
       <figure class="live">
@@ -44,19 +46,19 @@ export function Player({ canvas, video, state, now, ofFile, hasBoxes, isMuted, r
         ${isLoading && html`<span class="spinner busy" role="status" aria-label="Loading video"></span>`}
       </figure>
       <div class="row controls" role="group" aria-label="Playback">
-        ${button("previous", "Previous notice (p)", "⏮")}
+        ${button("previous", "Previous notice (p)", icon("previous"))}
         ${button("back", "Back 5 s (←)", "−5 s")}
-        ${button("toggle", isPlaying ? "Pause (space)" : "Play (space)", isPlaying ? "❚❚" : "▶", "primary play")}
+        ${button("toggle", isPlaying ? "Pause (space)" : "Play (space)", icon(isPlaying ? "pause" : "play"), "primary play")}
         ${button("forward", "Forward 5 s (→)", "+5 s")}
-        ${button("next", "Next notice (n)", "⏭")}
+        ${button("next", "Next notice (n)", icon("next"))}
         <${Clock} now=${now} ofFile=${ofFile} />
         <span class="grow"></span>
         <${Select} class="rate" label=${html`<span class="unseen">Speed</span>`} value=${String(rate)} options=${RATES} onChange=${(value: string) => onRate(Number(value))} />
         <button type="button" aria-pressed=${hasBoxes} title="Boxes (b)" onClick=${actions.boxes}>Boxes</button>
-        <button type="button" aria-pressed=${!isMuted} onClick=${actions.sound}>Sound</button>
-        <button type="button" onClick=${actions.fullScreen}>Full screen</button>
+        ${button("sound", isMuted ? "Sound on" : "Sound off", icon(isMuted ? "muted" : "sound"))}
+        ${button("fullScreen", "Full screen", icon("fullScreen"))}
         <button type="button" title="Copy a link to this moment" onClick=${actions.share}>Copy link</button>
-        <button type="button" onClick=${actions.export}>Export</button>
+        <button type="button" title="Export a clip (e)" onClick=${actions.export}>Export</button>
       </div>
     </section>
   `;

@@ -20,7 +20,7 @@ import {
   type Mark,
   matches,
   NO_FILTER,
-  processAt,
+  processIn,
   stepMark,
 } from "./history.ts";
 import { NoticeList, NoticePanel } from "./notices.ts";
@@ -158,7 +158,7 @@ function Workplace({ source, ofFile, history, others, day, askedMs, askedNotice,
     return () => clearInterval(timer);
   }, [selected]);
   useEffect(() => {
-    if (history.recorded.length > 0 || start.mark !== null) void playback.seek(start.ms);
+    void playback.seek(start.ms);
   }, []);
 
   const mark = history.marks.find(({ uuid }) => uuid === selected);
@@ -199,7 +199,7 @@ function Workplace({ source, ofFile, history, others, day, askedMs, askedNotice,
     </div>
     ${
       isExporting &&
-      html`<${ExportClip} sourceUuid=${source.uuid} alias=${source.alias} ofFile=${ofFile} processUuid=${processAt(history.processes, now.peek())}
+      html`<${ExportClip} sourceUuid=${source.uuid} alias=${source.alias} ofFile=${ofFile} processUuid=${processIn(history.processes, { fromMs: now.peek(), toMs: now.peek() + EXPORT.afterMs })}
       fromMs=${Math.max(whole.fromMs, now.peek() - EXPORT.beforeMs)} toMs=${Math.min(whole.toMs, now.peek() + EXPORT.afterMs)} onClose=${() => setExporting(false)} />`
     }
   `;
