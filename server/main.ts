@@ -28,6 +28,9 @@ import { timelineEndpoints } from "./api/timeline.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { SourceVideo } from "./clips/source-video.ts";
+import { Thumbnails } from "./clips/thumbnails.ts";
+import { WorkFolders } from "./clips/work-folder.ts";
 import { readCapacity } from "./cluster/machine.ts";
 import { ClusterNode } from "./cluster/node.ts";
 import { countNodes } from "./cluster/numbers.ts";
@@ -67,6 +70,7 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   /** Programs that are forked. */
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
+  readonly thumbnailEntry: URL;
   readonly hubEntry: URL;
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
@@ -214,6 +218,13 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     isAlone,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
+  const video = new SourceVideo({ sql, recordings, sources });
+  const workFolders = await WorkFolders.open(config.data_dir, confinement);
+  const thumbnails = new Thumbnails({
+    ...{ entry: knowledge.thumbnailEntry, confinement, folders: workFolders, log: partOf(log, "clips") },
+    memoryBytes: config.runners.memory_bytes,
+  });
+  shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -269,8 +280,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
-    ...clipEndpoints({ sql, recordings, stallMs, forwarder }),
     ...timelineEndpoints(sql),
+    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),

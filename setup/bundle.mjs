@@ -24,6 +24,7 @@ const ENTRIES = {
   probe: "graphs/runtime/probe/main.ts",
   registry: "cli/serve/describe-registry.ts",
   runner: "graphs/runtime/runner/main.ts",
+  thumbnails: "graphs/runtime/thumbnails/main.ts",
 };
 const LIST = "inputs.json";
 const OLD_MS = 600_000;

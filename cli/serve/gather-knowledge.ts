@@ -23,6 +23,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     classNames: async () => [...new Set((await installed()).flatMap(({ labels }) => labels))],
     runnerEntry: new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url),
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
+    thumbnailEntry: new URL("../../graphs/runtime/thumbnails/thumbnails.mjs", import.meta.url),
     hubEntry: new URL("../../hub/hub.mjs", import.meta.url),
     consoleFolder: fileURLToPath(new URL("../../build/console/", import.meta.url)),
     prepareClip,

@@ -11,6 +11,7 @@ import { type RunSamples, readRuns } from "./fragment.ts";
 import { findRandomAccess } from "./fragment-index.ts";
 import { AUDIO_ID, VIDEO_ID, VIDEO_SCALE } from "./init-segment.ts";
 import { type Chunk, type MovieTrack, readTracks, type SampleTable, writeMovie } from "./movie.ts";
+import { listRuns, type UploadedMovie } from "./uploaded-movie.ts";
 
 /** One file of a recording. */
 export interface ClipFile {
@@ -25,6 +26,11 @@ export interface ClipFile {
 export interface TimeRange {
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+export interface CutRange extends TimeRange {
+  /** Only its first frame is needed: GStreamer shows it, however short the clip is. */
+  readonly isStill?: boolean;
 }
 
 export interface ClipPiece<F extends ClipFile> {
@@ -58,9 +64,9 @@ const MAX_HEADER_BYTES = 4 * 2 ** 20;
 /** Of a finished file of a day: an index entry has 19 bytes, a keyframe comes once per second or so. */
 const MAX_INDEX_BYTES = 16 * 2 ** 20;
 /** Frames further apart than this are a gap. */
-const GAP_TICKS = 2 * VIDEO_SCALE;
+const GAP_SECONDS = 2;
 /** Less than this at the ends of a range is not a gap: the duration of the last frame of a file is estimated. */
-const NEAR_TICKS = VIDEO_SCALE / 4;
+const NEAR_SECONDS = 1 / 4;
 const MDAT_HEADER_BYTES = 16;
 /** The first frame of a file is displayed at most this long after its start; until then one of the file before is. */
 const REORDER_MS = 1000;
@@ -68,15 +74,25 @@ const REORDER_MS = 1000;
 const MOST_FASTER = 500;
 
 /** `files`: in the order of their start. Null: none of them has a frame in this range. */
-export async function cutClip<F extends ClipFile>(files: readonly F[], range: TimeRange): Promise<Clip<F> | null> {
+export async function cutClip<F extends ClipFile>(files: readonly F[], range: CutRange): Promise<Clip<F> | null> {
   const cutter = new ClipCutter<F>(range);
   const first = files.findLastIndex(({ startedAtMs }) => startedAtMs <= range.fromMs - REORDER_MS);
   for (const file of files.slice(Math.max(0, first))) await cutter.add(file);
   return cutter.finish();
 }
 
+/** Of an uploaded file, whose times are those of its video: a range beyond its end is cut off, and it has no gaps. */
+export function cutMovie<F extends ClipFile>(file: F, movie: UploadedMovie, range: CutRange): Clip<F> | null {
+  const toMs = Math.min(range.toMs, movie.durationMs);
+  if (toMs <= range.fromMs) return null;
+  const cutter = new ClipCutter<F>({ ...range, toMs });
+  cutter.addMovie(file, movie);
+  const clip = cutter.finish();
+  return clip && { ...clip, gaps: [] };
+}
+
 class ClipCutter<F extends ClipFile> {
-  readonly #range: TimeRange;
+  readonly #range: CutRange;
   readonly #pieces: ClipPiece<F>[] = [];
   #mediaBytes = 0;
   #moov: Buffer | null = null;
@@ -85,7 +101,7 @@ class ClipCutter<F extends ClipFile> {
   #video: GrowingTable | null = null;
   #audio: GrowingTable | null = null;
 
-  constructor(range: TimeRange) {
+  constructor(range: CutRange) {
     this.#range = range;
   }
 
@@ -104,15 +120,29 @@ class ClipCutter<F extends ClipFile> {
       if (this.#video === null && (pictures === undefined || pictures.samples[0]?.isKey !== true)) continue;
       if (pictures !== undefined && pictures.time >= endTicks) return;
       if (this.#video === null) {
-        this.#moov = moov;
-        this.#zeroMs = file.startedAtMs + ((pictures?.time ?? 0) * 1000) / VIDEO_SCALE;
-        this.#video = new GrowingTable(video);
-        if (audio !== undefined) this.#audio = new GrowingTable(audio);
+        this.#begin(moov, video, audio ?? null, file.startedAtMs + ((pictures?.time ?? 0) * 1000) / VIDEO_SCALE);
       }
-      if (pictures !== undefined) this.#take(this.#video, video, file, offset, pictures);
+      if (pictures !== undefined && this.#video !== null) this.#take(this.#video, video, file, offset, pictures);
       if (sounds !== undefined && audio !== undefined && this.#audio?.track.scale === audio.scale)
         this.#take(this.#audio, audio, file, offset, sounds);
     }
+  }
+
+  addMovie(file: F, movie: UploadedMovie): void {
+    const { moov, video, audio } = movie;
+    const runs = listRuns(movie, this.#range.fromMs - file.startedAtMs, this.#range.toMs - file.startedAtMs);
+    this.#begin(moov, video, audio, file.startedAtMs + ((runs[0]?.time ?? 0) * 1000) / video.scale);
+    for (const run of runs) {
+      const [table, track] = run.trackId === VIDEO_ID ? [this.#video, video] : [this.#audio, audio];
+      if (table !== null && track !== null) this.#take(table, track, file, 0, run);
+    }
+  }
+
+  #begin(moov: Buffer, video: MovieTrack, audio: MovieTrack | null, zeroMs: number): void {
+    this.#moov = moov;
+    this.#zeroMs = zeroMs;
+    this.#video = new GrowingTable(video);
+    if (audio !== null) this.#audio = new GrowingTable(audio);
   }
 
   /** The samples that are decoded before the end of the range. */
@@ -145,11 +175,12 @@ class ClipCutter<F extends ClipFile> {
   }
 
   finish(): Clip<F> | null {
-    const { fromMs, toMs } = this.#range;
+    const { fromMs, toMs, isStill = false } = this.#range;
     const [moov, video] = [this.#moov, this.#video];
-    if (moov === null || video === null) return null;
-    const toTicks = (ms: number): number => (ms - this.#zeroMs) * (VIDEO_SCALE / 1000);
-    const toMsOf = (ticks: number): number => this.#zeroMs + (ticks * 1000) / VIDEO_SCALE;
+    if (moov === null || video === null || video.times.length === 0) return null;
+    const { scale } = video.track;
+    const toTicks = (ms: number): number => (ms - this.#zeroMs) * (scale / 1000);
+    const toMsOf = (ticks: number): number => this.#zeroMs + (ticks * 1000) / scale;
     const shown = findShown(video, toTicks(fromMs), toTicks(toMs));
     if (shown === null) return null;
     const { start, end } = shown;
@@ -157,10 +188,10 @@ class ClipCutter<F extends ClipFile> {
     const length = end - start;
     // GStreamer 1.22 ends a track after a keyframe when the next frame is later in the track than the track is long.
     const isKeyNext = video.keys.at(-2) === true && video.displayedBy(hidden + length);
-    const tables = [video.toTable(hidden, hidden + length + (isKeyNext ? hidden : 0))];
+    const tables = [video.toTable(hidden, hidden + length + (isKeyNext || isStill ? hidden : 0))];
     const audio = this.#audio;
     if (audio !== null) {
-      const [from = 0, to = 0] = [start, end].map((time) => Math.round((time * audio.track.scale) / VIDEO_SCALE));
+      const [from = 0, to = 0] = [start, end].map((time) => Math.round((time * audio.track.scale) / scale));
       audio.keepBetween(from, to);
       if (audio.times.length > 0) tables.push(audio.toTable(from, to));
     }
@@ -284,12 +315,14 @@ interface Shown {
 }
 
 /** The frames that are displayed between `from` and `to`: the first is on display at `from`. Null: there are none. */
-function findShown({ times, offsets, durations }: GrowingTable, from: number, to: number): Shown | null {
+function findShown(table: GrowingTable, from: number, to: number): Shown | null {
+  const { times, offsets, durations, track } = table;
+  const [gapTicks, nearTicks] = [GAP_SECONDS * track.scale, NEAR_SECONDS * track.scale];
   const frames = times
     .map((time, i) => ({ pts: time + (offsets[i] ?? 0), duration: durations[i] ?? 0 }))
     .sort((a, b) => a.pts - b.pts);
   const isOn = (frame: (typeof frames)[number]) =>
-    frame.pts <= from && frame.pts + Math.max(frame.duration, GAP_TICKS) > from;
+    frame.pts <= from && frame.pts + Math.max(frame.duration, gapTicks) > from;
   const first = frames.findLastIndex(isOn);
   const begin = first >= 0 ? first : frames.findIndex(({ pts }) => pts > from);
   const last = frames.findLastIndex(({ pts }) => pts < to);
@@ -297,15 +330,15 @@ function findShown({ times, offsets, durations }: GrowingTable, from: number, to
   if (one === undefined || other === undefined || last < begin) return null;
   // Durations are from one decoding time to the next: with B-frames they differ from the time on display.
   const stated = other.pts + other.duration;
-  const end = to - stated <= NEAR_TICKS ? Math.round(to) : stated;
+  const end = to - stated <= nearTicks ? Math.round(to) : stated;
   const gaps: [number, number][] = [];
-  if (one.pts - from > NEAR_TICKS) gaps.push([from, one.pts]);
+  if (one.pts - from > nearTicks) gaps.push([from, one.pts]);
   for (let i = begin; i < last; i += 1) {
     const [frame, after] = [frames[i], frames[i + 1]];
-    if (frame !== undefined && after !== undefined && after.pts - frame.pts > GAP_TICKS)
-      gaps.push([frame.pts + Math.min(frame.duration, GAP_TICKS), after.pts]);
+    if (frame !== undefined && after !== undefined && after.pts - frame.pts > gapTicks)
+      gaps.push([frame.pts + Math.min(frame.duration, gapTicks), after.pts]);
   }
-  if (to - end > NEAR_TICKS) gaps.push([end, to]);
+  if (to - end > nearTicks) gaps.push([end, to]);
   return { start: one.pts, end, gaps };
 }
 

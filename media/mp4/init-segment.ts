@@ -40,7 +40,7 @@ export function writeInitSegment({ video, audio }: Tracks): Buffer {
   ]);
 }
 
-const writeMovieHeader = () =>
+export const writeMovieHeader = (): Buffer =>
   writeFullBox(
     "mvhd",
     0,
@@ -107,7 +107,8 @@ function writeDescriptor(tag: number, ...content: readonly (Uint8Array | readonl
   return Buffer.concat([Uint8Array.of(tag, 0x80, 0x80, 0x80 | high, low), body]);
 }
 
-function writeTrack(
+/** A `trak` without samples. `matrix`: how the frame is turned. */
+export function writeTrack(
   id: number,
   [width, height]: readonly [number, number],
   volume: number,
@@ -115,6 +116,7 @@ function writeTrack(
   handler: "vide" | "soun",
   mediaHeader: Buffer,
   entry: Buffer,
+  matrix: Uint8Array = MATRIX,
 ): Buffer {
   const header = writeFullBox(
     "tkhd",
@@ -122,7 +124,7 @@ function writeTrack(
     ENABLED_IN_MOVIE,
     u32(0, 0, id, 0, 0, 0, 0),
     u16(0, 0, volume, 0),
-    MATRIX,
+    matrix,
     u32(width * 2 ** 16, height * 2 ** 16),
   );
   const samples = writeBox(

@@ -191,10 +191,13 @@ const RecordingRecord = Type.Object(
   { title: "Recording" },
 );
 
+/** Linear: alternatives of fixed length. */
+export const MOMENT =
+  "^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?$";
+
 export const moment = (description: string) =>
   Type.String({
-    pattern:
-      "^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?$",
+    pattern: MOMENT,
     description: `${description} ISO 8601: \`2026-05-17T08:30:00Z\`, or a day.`,
   });
 

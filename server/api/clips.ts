@@ -1,86 +1,98 @@
-/** Clips of recorded sources. */
+/** Clips and pictures of sources by time. */
 import { createHash } from "node:crypto";
-import { type Static, Type } from "typebox";
-import { moment } from "../../schemas/api/sources.ts";
-import { cutRecorded, readClip, type TimeRange } from "../media/recordings/clip-file.ts";
-import type { Recordings } from "../media/recordings/recordings.ts";
-import { invalidInput, ServiceError } from "../service-error.ts";
-import type { Sql } from "../store/client.ts";
-import { findSource } from "../store/sources.ts";
+import { ClipQuery, ThumbnailQuery } from "../../schemas/api/clips.ts";
+import { readMoment, readRange, type SourceRange, type SourceVideo } from "../clips/source-video.ts";
+import type { Thumbnails } from "../clips/thumbnails.ts";
+import { readClip, type TimeRange } from "../media/recordings/clip-file.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 import { orElsewhere, type RecordingDeps } from "./recordings.ts";
-import { FILE_ANSWERS, sendFile } from "./send-file.ts";
+import { FILE_ANSWERS, hasMatch, sendFile } from "./send-file.ts";
 
 const define = defineEndpoints("Sources");
 
 const TYPE = "video/mp4";
-const MAX_SECONDS = 3600;
+const JPEG = "image/jpeg";
+const DEFAULT_WIDTH = 320;
 
-const ClipQuery = Type.Object({
-  from: moment("Start of the clip."),
-  to: moment(`End of the clip, at most ${MAX_SECONDS} seconds after its start.`),
-});
+const TIME_ERRORS = [
+  ...(["source_not_found", "recording_not_found", "recording_unavailable", "source_file_missing"] as const),
+  ...(["video_invalid", "storage_unavailable"] as const),
+];
 
 interface ClipDeps extends Pick<RecordingDeps, "stallMs" | "forwarder"> {
-  readonly sql: Sql;
-  readonly recordings: Pick<Recordings, "findRange">;
+  readonly video: SourceVideo;
+  readonly thumbnails: Pick<Thumbnails, "take">;
 }
 
-export function clipEndpoints({ sql, recordings, stallMs, forwarder }: ClipDeps): readonly AnyEndpoint[] {
+export function clipEndpoints({ video, thumbnails, stallMs, forwarder }: ClipDeps): readonly AnyEndpoint[] {
   return [
     define("GET", "/source/{source_uuid}/clip", "downloadClip", {
-      summary: "Download a clip of a recorded stream: MP4",
+      summary: "Download a clip of a recorded stream or of a file: MP4",
       description:
-        "Cut out of the recordings of a media-server source without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. One second of the clip is one second of real time: where the recording has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`.",
+        "Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. A video that is not H.264 in MP4 or QuickTime has to be encoded: use `POST /clips`.",
       access: "url-key",
       query: ClipQuery,
       answers: FILE_ANSWERS(TYPE),
-      errors: [
-        ...(["source_not_found", "recording_not_found", "recording_unavailable", "range_not_satisfiable"] as const),
-        "storage_unavailable",
-      ],
+      errors: [...TIME_ERRORS, "clip_needs_encoding", "range_not_satisfiable"],
       handle: (call) =>
         orElsewhere(call, forwarder, async () => {
-          const uuid = call.params.source_uuid;
-          const range = readTimes(call.query);
-          const files = await recordings.findRange(call.user, uuid, range, call.hop !== null);
-          const clip = await cutRecorded(files, range);
-          const [newest] = files.slice(-1);
-          if (clip === null || newest === undefined) {
-            // Recordings are kept when their source is deleted.
-            await findSource(sql, call.user.uuid, uuid);
-            throw notRecorded(uuid);
-          }
-          const time = toText(clip.fromMs).slice(0, 19).replaceAll(":", "-");
+          const range = readRange(call.query.from, call.query.to);
+          const { clip, alias } = await video.cut(call.user, call.params.source_uuid, range, call.hop !== null);
           const etag = `"${createHash("sha256").update(clip.head).digest("base64url")}"`;
-          const response = await sendFile(
-            {
-              ...{ path: "", type: TYPE, bytes: clip.bytes, etag, name: `${newest.alias} ${time}.mp4` },
-              read: async (part) => readClip(clip, part),
-            },
-            call,
-            stallMs,
-          );
-          response.headers.set("Windhover-Clip", toRange(clip));
-          if (clip.gaps.length > 0)
-            response.headers.set("Windhover-Gaps", clip.gaps.slice(0, 100).map(toRange).join(", "));
+          const file = { path: "", type: TYPE, bytes: clip.bytes, etag, name: nameClip(alias, range, clip.fromMs) };
+          const response = await sendFile({ ...file, read: async (part) => readClip(clip, part) }, call, stallMs);
+          response.headers.set("Windhover-Clip", toText(clip, range));
+          if (clip.gaps.length > 0) {
+            const gaps = clip.gaps.slice(0, 100).map((gap) => toText(gap, range));
+            response.headers.set("Windhover-Gaps", gaps.join(", "));
+          }
           return response;
+        }),
+    }),
+    define("GET", "/source/{source_uuid}/thumbnail", "downloadThumbnail", {
+      summary: "Get the picture of a source at a time: JPEG",
+      description:
+        "The frame on display at that time, from the recordings of a media-server source or from the video of a file, for time lines and lists. Ask for one that is not needed any longer by closing the request.",
+      access: "url-key",
+      query: ThumbnailQuery,
+      answers: {
+        200: { description: "The picture.", mediaType: JPEG },
+        304: { description: "Not modified (`If-None-Match`)." },
+      },
+      errors: [...TIME_ERRORS, "clip_failed"],
+      handle: (call) =>
+        orElsewhere(call, forwarder, async () => {
+          const { user, query, signal, raw, hop } = call;
+          const uuid = call.params.source_uuid;
+          const range = readMoment(query.at);
+          // Always: it also finds out whether the user may see it.
+          const found = await video.find(user, uuid, range, hop !== null);
+          const picture = await thumbnails.take({
+            ...{ userUuid: user.uuid, key: `${uuid}/${found?.clip.fromMs ?? range.fromMs}`, signal },
+            width: query.width ?? DEFAULT_WIDTH,
+            prepare: async (folder) => ({
+              path: await video.lend(user, uuid, found, folder),
+              atNs: found === null ? BigInt(Math.round(range.fromMs * 1e6)) : 0n,
+            }),
+          });
+          const etag = `"${createHash("sha256").update(picture).digest("base64url")}"`;
+          const headers = { ETag: etag, "Cache-Control": "private, max-age=600", "Content-Type": JPEG };
+          if (hasMatch(raw.headers["if-none-match"], etag)) return new Response(null, { status: 304, headers });
+          return new Response(Buffer.from(picture), {
+            headers: { ...headers, "Content-Length": String(picture.length) },
+          });
         }),
     }),
   ];
 }
 
-function readTimes({ from, to }: Static<typeof ClipQuery>) {
-  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  if (toMs > fromMs && toMs - fromMs <= MAX_SECONDS * 1000) return { fromMs, toMs };
-  const message = `is out of range; expected a time after \`from\`, at most ${MAX_SECONDS} seconds later`;
-  throw invalidInput([{ path: "to", message }]);
+/** `yard 2026-05-17T08-30-00.mp4`, `yard 12.5s.mp4`. */
+function nameClip(alias: string, { isFile }: SourceRange, fromMs: number): string {
+  const time = isFile ? `${seconds(fromMs)}s` : moment(fromMs).slice(0, 19).replaceAll(":", "-");
+  return `${alias} ${time}.mp4`;
 }
 
-const notRecorded = (uuid: string): ServiceError =>
-  new ServiceError("recording_not_found", {
-    detail: `the source ${uuid} has no recording of this time; GET /sources/recordings?source_uuid=${uuid} lists what there is`,
-  });
-
-const toText = (ms: number): string => new Date(Math.round(ms)).toISOString();
-const toRange = ({ fromMs, toMs }: TimeRange): string => `${toText(fromMs)}/${toText(toMs)}`;
+const seconds = (ms: number): string => String(Math.round(ms) / 1000);
+const moment = (ms: number): string => new Date(Math.round(ms)).toISOString();
+const toText = ({ fromMs, toMs }: TimeRange, { isFile }: SourceRange): string =>
+  isFile ? `${seconds(fromMs)}/${seconds(toMs)}` : `${moment(fromMs)}/${moment(toMs)}`;

@@ -4,10 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../schemas/config.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
 import { outputEndpoints } from "../api/outputs.ts";
 import { sourceEndpoints } from "../api/sources.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
+import type { Confinement } from "../confinement/confinement.ts";
 import { openFiles, type SharedFiles } from "../files/open-files.ts";
+import type { Signer } from "../keys/signed-urls.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -55,6 +58,17 @@ export interface SourcesService {
   close(): Promise<void>;
 }
 
+/** What further endpoints of a test are made of. */
+export interface ServiceParts {
+  readonly sql: Sql;
+  readonly config: Config;
+  readonly sources: Sources;
+  readonly confinement: Confinement;
+  readonly nodeUuid: string;
+  readonly signer: Signer;
+  readonly files: SharedFiles | null;
+}
+
 export const GENEROUS = { sources: 100, outputsRegistered: 100, videoBytes: 500 * 2 ** 20, storageBytes: 10 * 2 ** 30 };
 
 const NO_RESERVE = { DISK_RESERVE_BYTES: "0", RECORDINGS_RESERVE_BYTES: "0" };
@@ -62,6 +76,7 @@ const NO_RESERVE = { DISK_RESERVE_BYTES: "0", RECORDINGS_RESERVE_BYTES: "0" };
 export async function openSourcesService(
   settings: Readonly<Record<string, string>> = {},
   limits: Partial<UploadLimits> = {},
+  addEndpoints: (parts: ServiceParts) => Promise<readonly AnyEndpoint[]> = async () => [],
 ): Promise<SourcesService> {
   const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
   const config = makeConfig({ DATA_DIR: dataDir, ...NO_RESERVE, ...settings });
@@ -95,9 +110,11 @@ export async function openSourcesService(
         hub: { rtspPort: media.rtspPort, signer },
         processes: { views: async () => new Map() },
       }),
+      ...(await addEndpoints({ sql, config, sources, confinement, nodeUuid, signer, files })),
     ],
     {
       config,
+      isSigned: (resource, token) => signer.isGood(resource, token),
       authenticate: async (key) => {
         const user = users.get(key ?? "");
         if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });

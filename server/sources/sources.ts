@@ -11,6 +11,7 @@ import type { SharedFiles } from "../files/open-files.ts";
 import { type Signer, watchUrls } from "../keys/signed-urls.ts";
 import type { ClusterStreams } from "../media/cluster-streams.ts";
 import type { Media, RunToken } from "../media/media-hub.ts";
+import type { SegmentFile } from "../media/recordings/recordings.ts";
 import { isOwnHost } from "../net/addresses.ts";
 import { guardAddress } from "../net/guard.ts";
 import { ServiceError } from "../service-error.ts";
@@ -189,9 +190,18 @@ export class Sources {
       const input = { isFile: !loops, loops, label: inputUrl, telemetry };
       return { ...input, ...(await readThrough(files, stored, isResumed ? null : config.runners.start_seconds)) };
     }
-    throw new ServiceError("source_file_missing", {
-      detail: `the file of source ${uuid} is missing on this machine; delete the source and upload it again`,
-    });
+    throw fileMissing(uuid);
+  }
+
+  /** Where the video of a file is now. Rejects with `source_file_missing`. */
+  async findVideo({ uuid, fileName, fileBytes, alias }: SourceRow): Promise<SegmentFile> {
+    const { files } = this.#deps;
+    const known = { alias, startedAt: new Date(0) };
+    if (fileName !== null && (await this.#folder.has(fileName)))
+      return { ...known, path: this.#folder.keptPath(fileName), sizeBytes: fileBytes ?? 0 };
+    const stored = (await files?.find("video", uuid)) ?? null;
+    if (files == null || stored === null) throw fileMissing(uuid);
+    return { ...known, path: "", sizeBytes: stored.sizeBytes, read: (range) => files.read(stored.key, range) };
   }
 
   #statusOf({ isProcessing, hubPath }: SourceRow): SourceRecord["status"] {
@@ -201,6 +211,11 @@ export class Sources {
     return media.find(hubPath) !== null || elsewhere?.has(hubPath) === true ? "streaming" : "offline";
   }
 }
+
+const fileMissing = (uuid: string): ServiceError =>
+  new ServiceError("source_file_missing", {
+    detail: `the file of source ${uuid} is missing on this machine; delete the source and upload it again`,
+  });
 
 /** A process plays a media-server source from the hub of its node, wherever it is published, with a token for that stream. */
 function pullFromHub(

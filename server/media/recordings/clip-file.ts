@@ -1,25 +1,30 @@
 /** Recorded files as the parts of a clip, on the disk of this node or in the bucket. */
 import { type FileHandle, open } from "node:fs/promises";
-import { type Clip, type ClipFile, cutClip, type TimeRange } from "../../../media/mp4/clip.ts";
+import { MediaError } from "../../../media/access-unit.ts";
+import { type Clip, type ClipFile, type CutRange, cutClip, cutMovie, type TimeRange } from "../../../media/mp4/clip.ts";
 import { readAt } from "../../../media/mp4/fragment-index.ts";
+import { NotCuttable, readUploadedMovie } from "../../../media/mp4/uploaded-movie.ts";
 import { type ByteRange, type Pieces, readFile } from "../../files/file-store.ts";
+import { ServiceError } from "../../service-error.ts";
 import type { SegmentFile } from "./recordings.ts";
 
-export type { TimeRange };
+export type { CutRange, TimeRange };
 export type RecordedClip = Clip<RecordedFile>;
 
 /** Of one request to the bucket: an index of the fragments is read in small parts. */
 const WINDOW_BYTES = 2 ** 20;
 
+type VideoFile = Pick<SegmentFile, "path" | "read" | "startedAt" | "sizeBytes">;
+
 export class RecordedFile implements ClipFile {
   readonly startedAtMs: number;
   readonly bytes: number;
-  readonly #file: SegmentFile;
+  readonly #file: VideoFile;
   #handle: FileHandle | null = null;
   /** Of a file in the bucket. */
   #window: { readonly at: number; readonly bytes: Buffer } | null = null;
 
-  constructor(file: SegmentFile) {
+  constructor(file: VideoFile) {
     this.#file = file;
     this.startedAtMs = file.startedAt.getTime();
     this.bytes = file.sizeBytes;
@@ -55,12 +60,32 @@ export class RecordedFile implements ClipFile {
 }
 
 /** Null: there is no frame in this range. Rejects with a `MediaError` for damaged files. */
-export async function cutRecorded(found: readonly SegmentFile[], range: TimeRange): Promise<RecordedClip | null> {
+export async function cutRecorded(found: readonly SegmentFile[], range: CutRange): Promise<RecordedClip | null> {
   const files = found.map((file) => new RecordedFile(file));
   try {
     return await cutClip(files, range);
   } finally {
     await Promise.all(files.map((file) => file.close()));
+  }
+}
+
+/**
+ * Of an uploaded video; times are milliseconds from its start. Null: it ends before. Rejects with `clip_needs_encoding`, or
+ * with `video_invalid` for a damaged file.
+ */
+export async function cutUploaded(found: VideoFile, range: CutRange): Promise<RecordedClip | null> {
+  const file = new RecordedFile(found);
+  try {
+    return cutMovie(file, await readUploadedMovie(file), range);
+  } catch (cause) {
+    if (cause instanceof NotCuttable)
+      throw new ServiceError("clip_needs_encoding", {
+        ...{ detail: `the video ${cause.message}; POST /clips renders this range as H.264`, cause },
+      });
+    if (!(cause instanceof MediaError)) throw cause;
+    throw new ServiceError("video_invalid", { detail: `${cause.message}; upload the video again`, cause });
+  } finally {
+    await file.close();
   }
 }
 
