@@ -62,6 +62,10 @@ const line = () => page.getByRole("slider", { name: "Time line of Campus" });
 const clock = () => page.getByLabel("Current time").innerText();
 const shownTime = () => page.locator("figure.live canvas").getAttribute("data-timestamp");
 
+/** Place of the selected one in the list, from 0. */
+const currentNotice = (): Promise<number> =>
+  page.evaluate("[...document.querySelectorAll('.notice-list button')].findIndex((one) => one.ariaCurrent)");
+
 step("says what to do without sources, and on a day without a recording", async () => {
   await goTo(page, "Review").catch(() => {});
   await page.getByText("Nothing to review yet").waitFor();
@@ -173,15 +177,20 @@ step("plays to the end of the recording, and is moved by keys", async () => {
   await page.keyboard.press("p");
   const panel = page.getByRole("region", { name: "Selected notice" });
   await panel.getByText("Person on the campus").waitFor();
-  const latest = await clock();
+  const first = await currentNotice();
+  await page.keyboard.press("n");
+  await poll("the next one", async () => (await currentNotice()) === first - 1);
   await page.keyboard.press("p");
-  await poll("an earlier notice", async () => (await clock()) !== latest);
+  await poll("the one before", async () => (await currentNotice()) === first);
   await page.keyboard.press("+");
   await page.keyboard.press("+");
   const drawn = Number(await line().getAttribute("data-drawn"));
   await page.keyboard.press("0");
   await untilPage(page, `Number(document.querySelector('.review-lines canvas').dataset.drawn) > ${drawn}`);
-  await line().hover({ position: { x: 300, y: 30 } });
+  const place = await poll("a recorded place", () => findRecorded());
+  await line().hover({ position: { x: place, y: 30 } });
+  await page.locator(".hover-card img").waitFor();
+  await photograph(page, "review-hover");
   await page.mouse.wheel(0, -600);
   await page.keyboard.press("b");
   assert.equal(await page.getByRole("button", { name: "Boxes" }).getAttribute("aria-pressed"), "false");
@@ -223,7 +232,7 @@ step("exports a clip, and shares a link to the moment", async () => {
   const dialog = page.getByRole("dialog");
   const [file] = await Promise.all([
     page.waitForEvent("download"),
-    dialog.getByRole("button", { name: "Download" }).click(),
+    dialog.getByRole("button", { name: "Export" }).click(),
   ]);
   assert.match(file.suggestedFilename(), /^Campus.*\.mp4$/);
   assert.equal(await file.failure(), null);
@@ -233,6 +242,23 @@ step("exports a clip, and shares a link to the moment", async () => {
   assert.equal(await other.getByLabel("Current time").innerText(), await clock());
   await other.close();
 });
+
+/** A pixel of the time line below which something is recorded. */
+const findRecorded = (): Promise<number | null> =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector(".review-lines canvas");
+    const scale = canvas.width / canvas.clientWidth;
+    const context = canvas.getContext("2d");
+    const accent = getComputedStyle(canvas).getPropertyValue("--accent").trim();
+    const probe = new OffscreenCanvas(1, 1).getContext("2d");
+    probe.fillStyle = accent;
+    probe.fillRect(0, 0, 1, 1);
+    const wanted = probe.getImageData(0, 0, 1, 1).data;
+    const row = context.getImageData(0, Math.round(22 * scale), canvas.width, 1).data;
+    const found = [];
+    for (let i = 0; i < canvas.width; i++) if ([0, 1, 2].every((j) => row[i * 4 + j] === wanted[j])) found.push(i);
+    return found.length < 4 ? null : found[found.length >> 1] / scale;
+  })()`);
 
 /** Selects the first of the list. */
 async function list0(): Promise<void> {

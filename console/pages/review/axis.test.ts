@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fractionOf, panBy, showTime, ticksOf, timeAt, zoomAt } from "./axis.ts";
+import { fit, fractionOf, panBy, showTime, ticksOf, timeAt, zoomAt } from "./axis.ts";
 
 const HOUR = 3_600_000;
 const DAY = { fromMs: 0, toMs: 24 * HOUR };
@@ -39,4 +39,11 @@ test("ticks are round times of the time zone", () => {
     [5, 15, 25, 35, 45, 55],
   );
   assert.ok(ticksOf({ fromMs: 0, toMs: 90 * 24 * HOUR }, 1).length <= 90);
+});
+
+test("shows at first where something is", () => {
+  assert.deepEqual(fit({ fromMs: 0, toMs: 20 * HOUR }, DAY), DAY);
+  const short = fit({ fromMs: 12 * HOUR, toMs: 12 * HOUR + 20_000 }, DAY);
+  assert.equal(short.toMs - short.fromMs, 5 * 60_000);
+  assert.ok(fractionOf(short, 12 * HOUR) > 0.4 && fractionOf(short, 12 * HOUR) < 0.5);
 });

@@ -35,6 +35,17 @@ export function panBy(view: Span, whole: Span, fraction: number): Span {
   return within({ fromMs: view.fromMs + by, toMs: view.toMs + by }, whole);
 }
 
+const FITTED_MS = 5 * 60_000;
+const MARGIN = 0.1;
+
+/** A part with some room around it, and at least some minutes. Of most of the whole, the whole. */
+export function fit(part: Span, whole: Span): Span {
+  const length = Math.max(lengthOf(part) * (1 + 2 * MARGIN), FITTED_MS);
+  if (length > lengthOf(whole) * 0.6) return { fromMs: whole.fromMs, toMs: whole.toMs };
+  const fromMs = (part.fromMs + part.toMs - length) / 2;
+  return within({ fromMs, toMs: fromMs + length }, whole);
+}
+
 /** Moved only if the time is not visible: then it is in the middle. */
 export function showTime(view: Span, whole: Span, ms: number): Span {
   if (isIn(view, ms)) return view;

@@ -10,7 +10,7 @@ const HUES: Readonly<Record<string, number>> = {
   dog: 320,
 };
 
-function hueOf(className: string): number {
+export function hueOf(className: string): number {
   let hash = 7;
   for (const letter of className) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 3600;
   return HUES[className] ?? hash / 10;

@@ -1,11 +1,18 @@
-/** Exports a part of the recording as a file: at once, or as a job with progress for boxes, long clips and links to share. */
+/** Exports a part of the video as a file: at once, or as a job with progress for long clips, boxes, and links to share. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../../client/client.ts";
 import { Dialog } from "../../components/dialog.ts";
 import { useSubmit } from "../../components/form.ts";
 import { Failed } from "../../components/states.ts";
+import { Copyable } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { request } from "../../session.ts";
 import type { Span } from "./axis.ts";
 import { writeMoment } from "./clock.ts";
+
+/** Longer clips are jobs of the service. */
+const DIRECT_MS = { plain: 120_000, boxes: 10_000 };
+const POLL_MS = 700;
 
 interface ExportProps extends Span {
   readonly sourceUuid: string;
@@ -14,6 +21,15 @@ interface ExportProps extends Span {
   /** Whose boxes are drawn; null: there are none. */
   readonly processUuid: string | null;
   onClose(): void;
+}
+
+/** What is read of a clip. */
+interface ClipJob {
+  readonly uuid: string;
+  readonly state: "queued" | "rendering" | "ready" | "failed";
+  readonly progress: number;
+  readonly error: string | null;
+  readonly download_url: string | null;
 }
 
 const pad = (value: number, digits = 2): string => String(value).padStart(digits, "0");
@@ -28,42 +44,100 @@ function toLocal(ms: number): string {
 const readField = (value: unknown, ofFile: boolean): number =>
   ofFile ? Number(value) * 1000 : new Date(String(value)).getTime();
 
-export function ExportClip({ sourceUuid, alias, ofFile, processUuid, fromMs, toMs, onClose }: ExportProps) {
-  const form = useSubmit(async (data) => {
-    const [from, to] = [data.get("from"), data.get("to")].map((value) => readField(value, ofFile));
-    if (!(from !== undefined && to !== undefined && to > from)) throw new Error("the end must be after the start");
-    const query = new URLSearchParams({ from: writeMoment(from, ofFile), to: writeMoment(to, ofFile) });
-    if (data.get("boxes") !== null) query.set("boxes", "true");
-    await save(`/source/${sourceUuid}/clip?${query}`, `${alias}.mp4`);
-    onClose();
+export function ExportClip(props: ExportProps) {
+  const { sourceUuid, alias, ofFile, processUuid, fromMs, toMs, onClose } = props;
+  const [job, setJob] = useState<ClipJob | null>(null);
+  const closing = useRef(new AbortController()).current;
+  useEffect(() => () => closing.abort(), []);
+  const { error, isBusy, submit } = useSubmit(async (data) => {
+    const [from = 0, to = 0] = [data.get("from"), data.get("to")].map((value) => readField(value, ofFile));
+    if (!(to > from)) throw new Error("the end must be after the start");
+    const [hasBoxes, isShared] = [data.get("boxes") !== null, data.get("shared") !== null];
+    const isShort = to - from <= (hasBoxes ? DIRECT_MS.boxes : DIRECT_MS.plain);
+    if (isShort && !isShared) {
+      const query = new URLSearchParams({ from: writeMoment(from, ofFile), to: writeMoment(to, ofFile) });
+      if (hasBoxes) query.set("boxes", "true");
+      await save(`/source/${sourceUuid}/clip?${query}`, `${alias}.mp4`, closing.signal);
+      return onClose();
+    }
+    const write = (ms: number) => (ofFile ? ms / 1000 : writeMoment(ms, false));
+    const ready = await runJob(
+      {
+        source_uuid: sourceUuid,
+        from: write(from),
+        to: write(to),
+        boxes: hasBoxes,
+        ...(hasBoxes && { process_uuid: processUuid }),
+      },
+      closing.signal,
+      setJob,
+    );
+    if (!isShared && ready.download_url !== null) {
+      open(ready.download_url);
+      onClose();
+    }
   });
-  const { error, isBusy, submit } = form;
   const field = (name: string, label: string, ms: number) =>
     ofFile
       ? html`<label>${label} (s) <input name=${name} type="number" min="0" step="any" required defaultValue=${String(ms / 1000)} /></label>`
       : html`<label>${label} <input name=${name} type="datetime-local" step="0.001" required defaultValue=${toLocal(ms)} /></label>`;
+  const link = job?.state === "ready" ? job.download_url : null;
   return html`
     <${Dialog} title="Export a clip" onClose=${onClose}>
       <form onSubmit=${submit}>
         <div class="body">
           <div class="two">${field("from", "From", fromMs)}${field("to", "To", toMs)}</div>
           ${processUuid !== null && html`<label class="check"><input type="checkbox" name="boxes" /> Draw the detections into the video</label>`}
+          <label class="check"><input type="checkbox" name="shared" /> Create a link that works without a key</label>
+          ${job !== null && link === null && html`<${Progress} job=${job} />`}
+          ${link !== null && html`<div role="status"><p class="hint">Everybody with this link can download the clip, for a limited time.</p><${Copyable} label="link" text=${link} /></div>`}
           ${error !== null && html`<${Failed} error=${error} />`}
         </div>
-        <footer><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${isBusy}>${isBusy ? "Exporting…" : "Download"}</button></footer>
+        <footer>
+          <button type="button" onClick=${onClose}>${link === null ? "Cancel" : "Done"}</button>
+          ${link === null ? html`<button class="primary" disabled=${isBusy}>${isBusy ? "Exporting…" : "Export"}</button>` : html`<a class="button primary" href=${link} download>Download</a>`}
+        </footer>
       </form>
     </${Dialog}>
   `;
 }
 
+const Progress = ({ job: { state, progress } }: { job: ClipJob }) => html`
+  <label>${state === "queued" ? "Waiting for other clips" : "Rendering"}<progress max="1" value=${progress}></progress></label>
+`;
+
+/** Resolves when the clip is ready. A clip that nobody waits for any longer is deleted. */
+async function runJob(body: object, signal: AbortSignal, onChange: (job: ClipJob) => void): Promise<ClipJob> {
+  const read = async (path: string, init = {}): Promise<ClipJob> => (await request(path, signal, init)).json();
+  let job = await read("/clips", { method: "POST", json: body }).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.code !== "path_not_found") throw error;
+    throw new Error("this service cannot render clips: export a shorter one, without detections and link");
+  });
+  try {
+    for (onChange(job); job.state === "queued" || job.state === "rendering"; onChange(job)) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      job = await read(`/clip/${job.uuid}`);
+    }
+  } catch (error) {
+    if (signal.aborted) await request(`/clip/${job.uuid}`, null, { method: "DELETE" }).catch(() => {});
+    throw error;
+  }
+  if (job.state === "failed") throw new Error(job.error ?? "the clip could not be rendered");
+  return job;
+}
+
 /** By a request with the key in its header: addresses end up in histories and logs. */
-async function save(path: string, name: string): Promise<void> {
-  const response = await request(path);
+async function save(path: string, name: string, signal: AbortSignal): Promise<void> {
+  const response = await request(path, signal);
   const stated = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
   const url = URL.createObjectURL(await response.blob());
+  open(url, stated ?? name);
+  URL.revokeObjectURL(url);
+}
+
+function open(url: string, name = ""): void {
   const link = document.createElement("a");
   link.href = url;
-  link.download = stated ?? name;
+  link.download = name;
   link.click();
-  URL.revokeObjectURL(url);
 }

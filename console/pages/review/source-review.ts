@@ -8,8 +8,8 @@ import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import { isIn, panBy, type Span, showTime, zoomAt } from "./axis.ts";
-import { classColour } from "./class-colour.ts";
+import { fit, isIn, panBy, type Span, showTime, zoomAt } from "./axis.ts";
+import { hueOf } from "./class-colour.ts";
 import { isFile, spanOfDay, writeMoment } from "./clock.ts";
 import { ExportClip } from "./export-clip.ts";
 import { Footage } from "./footage.ts";
@@ -75,11 +75,24 @@ function chooseStart(
   return { ms: Math.max(last.fromMs, last.toMs - 30_000), mark: null };
 }
 
+/** Where something is: a short recording would be a dot on a whole day. */
+function fitHistory(history: History, ms: number): Span {
+  const spans = [...history.recorded, ...history.activity];
+  const times = [
+    ms,
+    ...spans.map(({ fromMs }) => fromMs),
+    ...spans.map(({ toMs }) => toMs),
+    ...history.marks.map(({ atMs }) => atMs),
+  ];
+  const [fromMs, toMs] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
+  return fit({ fromMs, toMs }, history);
+}
+
 function Workplace({ source, ofFile, history, others, day, askedMs, askedNotice, onSource, onChange }: WorkplaceProps) {
   const [start] = useState(() => chooseStart(history, askedMs, askedNotice));
   const [selected, setSelected] = useState<string | null>(start.mark?.uuid ?? null);
   const [filter, setFilter] = useState<Filter>(NO_FILTER);
-  const [view, setView] = useState<Span>(() => ({ fromMs: history.fromMs, toMs: history.toMs }));
+  const [view, setView] = useState<Span>(() => fitHistory(history, start.ms));
   const [isExporting, setExporting] = useState(false);
   const now = useMemo(() => signal(start.ms), []);
   const footage = useMemo(() => new Footage({ sourceUuid: source.uuid, ofFile }), []);
@@ -315,7 +328,7 @@ const Classes = ({ history, filter, onChange }: FilterProps) => html`
       .map(
         ([name, tracks]) => html`
           <button key=${name} type="button" class="chip" aria-pressed=${filter.className === name} onClick=${() => onChange({ ...filter, className: filter.className === name ? "" : name })}>
-            <span class="dot" aria-hidden="true" style=${{ background: classColour(name, document.documentElement.dataset.theme === "dark") }}></span>${name} <span class="hint">${tracks}</span>
+            <span class="dot" aria-hidden="true" style=${{ "--hue": hueOf(name) }}></span>${name} <span class="hint">${tracks}</span>
           </button>
         `,
       )}

@@ -48,7 +48,8 @@ test("nothing is drawn where nothing is known", () => {
   const boxes = new StoredBoxes();
   assert.equal(boxes.find(1000), null);
   boxes.add([message(1000, track(1, 0.1)), message(5000, track(1, 0.2))], 0);
-  for (const ms of [900, 1500, 4900, 5100]) assert.equal(boxes.find(ms), null);
+  assert.deepEqual(xs(boxes, 1100), [[1, 0.1]], "for a moment");
+  for (const ms of [900, 1500, 4900, 5500]) assert.equal(boxes.find(ms), null);
 });
 
 test("times of a file begin with its process", () => {

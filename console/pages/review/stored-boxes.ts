@@ -19,6 +19,7 @@ interface Timed {
 const SAME_MS = 4;
 /** Between two messages that are further apart, nothing is known. */
 const MAX_GAP_MS = 1_000;
+const LAST_MS = 350;
 const MAX_MESSAGES = 20_000;
 
 export class StoredBoxes {
@@ -41,7 +42,10 @@ export class StoredBoxes {
     const at = this.#findFirst(ms - SAME_MS);
     const [before, next] = [this.#timed[at - 1], this.#timed[at]];
     if (next !== undefined && next.ms <= ms + SAME_MS) return { boxes: next.message, message: next.message };
-    if (before === undefined || next === undefined || next.ms - before.ms > MAX_GAP_MS) return null;
+    if (before === undefined) return null;
+    // The last message stays for a moment.
+    if (next === undefined || next.ms - before.ms > MAX_GAP_MS)
+      return ms - before.ms < LAST_MS ? { boxes: before.message, message: null } : null;
     return { boxes: blend(before, next, ms), message: null };
   }
 

@@ -3,6 +3,8 @@
 -- before it; the few long ones have an index of their own.
 create index tracks_by_time on tracks (process_uuid, first_seen);
 create index tracks_long on tracks (process_uuid, last_seen) where last_seen - first_seen > interval '1 hour';
+-- How few they are: otherwise the planner does not use it.
+create statistics tracks_length on (last_seen - first_seen) from tracks;
 create index processes_of_source on processes (user_uuid, source_uuid, created_at desc);
 create index recordings_of_source on recordings (user_uuid, source_uuid, started_at desc);
 create index recording_segments_by_time on recording_segments (recording_uuid, started_at);
