@@ -17,18 +17,28 @@ const MAX_OTHERS = 5;
 
 /** `/review?source=UUID&at=TIME&notice=UUID`; the time is in seconds for a file. */
 export function Review() {
-  const query = useQuery((signal) => windhover.listSources({ limit: MAX_SOURCES }, { signal }), [], SOURCES_MS);
-  return html`${whenLoaded(query, ({ sources }) =>
+  const query = useQuery(
+    async (signal) => {
+      const [{ sources }, { recordings }] = await Promise.all([
+        windhover.listSources({ limit: MAX_SOURCES }, { signal }),
+        windhover.listRecordings({ limit: 1 }, { signal }),
+      ]);
+      return { sources, recorded: recordings[0]?.source_uuid ?? null };
+    },
+    [],
+    SOURCES_MS,
+  );
+  return html`${whenLoaded(query, ({ sources, recorded }) =>
     sources.length === 0
       ? html`<h1>Review</h1><${Empty} title="Nothing to review yet"><p>Add a <a href=${linkTo("sources")}>source</a>: a camera or drone that publishes to this service is recorded, an uploaded video is kept. Start a process on it to see its tracks, and an alert to be notified.</p></${Empty}>`
-      : html`<${Choice} key=${route.value.query.toString()} sources=${sources} />`,
+      : html`<${Choice} key=${route.value.query.toString()} sources=${sources} recorded=${recorded} />`,
   )}`;
 }
 
-/** What the address says at first, then the user. */
-function Choice({ sources }: { sources: readonly Source[] }) {
+/** `recorded`: the source that was recorded last. What the address says at first, then the user. */
+function Choice({ sources, recorded }: { sources: readonly Source[]; recorded: string | null }) {
   const { query } = route.value;
-  const [uuid, setUuid] = useState(() => chooseFirst(sources, query.get("source")));
+  const [uuid, setUuid] = useState(() => chooseFirst(sources, query.get("source"), recorded));
   const source = sources.find((one) => one.uuid === uuid) ?? (sources[0] as Source);
   const ofFile = isFile(source);
   const at = readMoment(query.get("at") ?? "");
@@ -69,11 +79,11 @@ function Choice({ sources }: { sources: readonly Source[] }) {
   `;
 }
 
-/** Of the sources that are recorded, the newest. */
-const chooseFirst = (sources: readonly Source[], asked: string | null): string =>
+/** That of the address, else the one that was recorded last. */
+const chooseFirst = (sources: readonly Source[], asked: string | null, recorded: string | null): string =>
   (
     sources.find(({ uuid }) => uuid === asked) ??
-    sources.find(({ hls_url }) => hls_url !== undefined) ??
+    sources.find(({ uuid }) => uuid === recorded) ??
     (sources[0] as Source)
   ).uuid;
 
