@@ -10,6 +10,7 @@ import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
+import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
@@ -28,6 +29,7 @@ import { timelineEndpoints } from "./api/timeline.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { ClipJobs } from "./clips/clip-jobs.ts";
 import { SourceVideo } from "./clips/source-video.ts";
 import { Thumbnails } from "./clips/thumbnails.ts";
 import { WorkFolders } from "./clips/work-folder.ts";
@@ -225,6 +227,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     memoryBytes: config.runners.memory_bytes,
   });
   shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
+  const clips = new ClipJobs({
+    ...{ sql, config, nodeUuid, isAlone, video, detections, runnerEntry, confinement, folders: workFolders, files },
+    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "clips") },
+  });
+  shutDown.add("clips", SPARE_MS * 2, () => clips.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -280,15 +287,16 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
+    ...clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }),
+    ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
     ...timelineEndpoints(sql),
-    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),
-    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox, nodes }),
+    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, detections, delivery: outbox, nodes }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();

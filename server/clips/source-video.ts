@@ -1,12 +1,6 @@
 /** Video of a source by time: of its recordings, or of its file. */
 import { MAX_CLIP_SECONDS } from "../../schemas/api/clips.ts";
-import {
-  cutRecorded,
-  cutUploaded,
-  type RecordedClip,
-  readClip,
-  type TimeRange,
-} from "../media/recordings/clip-file.ts";
+import { type CutRange, cutRecorded, cutUploaded, type RecordedClip, readClip } from "../media/recordings/clip-file.ts";
 import type { Recordings } from "../media/recordings/recordings.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";

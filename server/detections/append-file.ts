@@ -65,10 +65,12 @@ export class AppendedFile {
   }
 
   async #withHandle(work: (handle: FileHandle) => Promise<void>): Promise<boolean> {
-    const handle = await open(this.#path, this.#bytes === 0 ? "wx" : "r+").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" && this.#bytes > 0) return null;
-      throw error;
-    });
+    const handle = await open(this.#path, this.#bytes === 0 ? "wx" : "r+", 0o600).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT" && this.#bytes > 0) return null;
+        throw error;
+      },
+    );
     if (handle === null) return false;
     try {
       await work(handle);

@@ -75,7 +75,7 @@ export class PartDeflater {
     const data = Buffer.from(text);
     const dictionary = this.#before;
     const compressed = await deflateAsync(data, {
-      ...{ level: constants.Z_BEST_COMPRESSION, finishFlush: constants.Z_SYNC_FLUSH },
+      ...{ strategy: constants.Z_FILTERED, finishFlush: constants.Z_SYNC_FLUSH },
       ...(dictionary.length > 0 && { dictionary }),
     });
     this.#crc = crc32(data, this.#crc);

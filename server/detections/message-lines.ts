@@ -41,10 +41,15 @@ const OPTIONAL_AT = BASE + 4;
 /** `distance_estimated` is 1 or absent. */
 const ESTIMATED_AT = OPTIONAL_AT + OPTIONAL.length;
 const FIELDS = ESTIMATED_AT + 1;
+/** x, y, width, height, in `BASE`. */
+const SIDES_AT = 2;
+/** Far outside the frame; products with its size are exact. */
+const MAX_FRACTION = 1e9;
 const REQUIRED_KEYS = 6;
 const MESSAGE_KEYS = 4;
 
-const NOTHING: readonly number[] = [];
+/** The values of an object in integers, from its class on: all, or without the optional ones. */
+type Values = (number | null)[];
 
 /** Null: it is not a multiple of the unit, so that it could not be read back as it is. */
 function toParts(value: unknown, unit: number): number | null {
@@ -59,13 +64,6 @@ const toPixels = (fraction: number, side: number): number => Math.floor((2 * fra
 interface Size {
   readonly width: number;
   readonly height: number;
-}
-
-interface Sides {
-  /** Of the frame: millionths. */
-  readonly fractions: readonly number[];
-  /** Hundredths of a pixel. */
-  readonly pixels: readonly number[];
 }
 
 export interface LineOptions {
@@ -85,7 +83,7 @@ const MAX_CLASSES = 10_000;
 
 /** The lines of one part, which can be read without the others. */
 export class LineWriter {
-  readonly #last = new Map<number, readonly number[]>();
+  readonly #last = new Map<number, Values>();
   readonly #classes: (readonly [number, string])[];
   readonly #indices = new Map<string, number>();
   readonly #options: LineOptions;
@@ -134,36 +132,31 @@ export class LineWriter {
     if (new Date(timeMs).toISOString() !== message.timestamp) return null;
     const keys = ageMs === undefined ? MESSAGE_KEYS : MESSAGE_KEYS + 1;
     if (Object.keys(message).length !== keys || (ageMs !== undefined && !Number.isSafeInteger(ageMs))) return null;
-    const sides: Sides[] = [];
+    const objects: Values[] = [];
     for (const track of tracks) {
-      const found = readSides(track);
-      if (found === null) return null;
-      sides.push(found);
+      const values = this.#readTrack(track);
+      if (values === null) return null;
+      objects.push(values);
     }
-    const size = this.#fitSize(sides);
+    const size = this.#fitSize(objects);
     if (size === null) return null;
-    const objects: (readonly (number | null)[])[] = [];
-    for (const [at, track] of tracks.entries()) {
-      const object = this.#readObject(track, sides[at] as Sides, size);
-      if (object === null) return null;
-      objects.push(object);
-    }
     const changes = this.#describeChanges(size);
-    this.#size = size === NO_SIZE ? this.#size : size;
-    const lines = objects.map((object) => this.#subtract(object));
-    const time = timeMs - this.#timeMs;
+    if (objects.length > 0) this.#size = size;
+    let text = `${changes}[${timeMs - this.#timeMs},[`;
+    for (let at = 0; at < objects.length; at += 1) {
+      if (at > 0) text += ",";
+      text += this.#writeObject((tracks[at] as TrackEntry).track_id, objects[at] as Values, size);
+    }
     this.#timeMs = timeMs;
-    const age = ageMs === undefined ? "" : `,${ageMs}`;
-    return `${changes}[${time},[${lines.join(",")}]${age}]\n`;
+    return `${text}]${ageMs === undefined ? "" : `,${ageMs}`}]\n`;
   }
 
   /** The known size if it explains the boxes, else the one that does best; null: there is none. */
-  #fitSize(all: readonly Sides[]): Size | null {
-    if (all.length === 0) return this.#size ?? NO_SIZE;
+  #fitSize(objects: readonly Values[]): Size | null {
     const known = this.#size;
-    if (known !== null && all.every((sides) => fits(sides, known))) return known;
-    const found = measure(all);
-    return found ?? known;
+    if (objects.length === 0) return known ?? NO_SIZE;
+    if (known !== null && objects.every((values) => fits(values, known))) return known;
+    return measure(objects) ?? known;
   }
 
   #describeChanges(size: Size): string {
@@ -175,27 +168,20 @@ export class LineWriter {
     return `${JSON.stringify(changed)}\n`;
   }
 
-  /** Its id and all its values as integers; null: it does not fit. */
-  #readObject(track: TrackEntry, { fractions, pixels }: Sides, { width, height }: Size): (number | null)[] | null {
-    const classIndex = this.#findClass(track.class_id, track.class_name);
-    const confidence = toParts(track.confidence, CONFIDENCE);
-    if (classIndex === null || confidence === null || !Number.isSafeInteger(track.track_id)) return null;
-    const values: (number | null)[] = [track.track_id, classIndex, confidence, ...fractions];
-    for (let side = 0; side < 4; side += 1)
-      values.push((pixels[side] ?? 0) - toPixels(fractions[side] ?? 0, side % 2 === 0 ? width : height));
-    let keys = REQUIRED_KEYS;
-    for (const [name, unit] of OPTIONAL) {
-      const value = track[name];
-      const parts = value === undefined ? null : toParts(value, unit);
-      if (value !== undefined) {
-        if (parts === null) return null;
-        keys += 1;
-      }
-      values.push(parts);
+  /** With the box in pixels in place of its corrections; null: it does not fit. */
+  #readTrack(track: TrackEntry | null): Values | null {
+    const { bbox, scaled_bbox: scaled, track_id: id } = track ?? {};
+    if (track === null || !Array.isArray(bbox) || !Array.isArray(scaled)) return null;
+    if (bbox.length !== 4 || scaled.length !== 4 || !Number.isSafeInteger(id)) return null;
+    const values: Values = [this.#findClass(track.class_id, track.class_name), toParts(track.confidence, CONFIDENCE)];
+    for (let side = 0; side < 4; side += 1) {
+      const fraction = toParts(scaled[side], FRACTION);
+      values.push(fraction === null || Math.abs(fraction) > MAX_FRACTION ? null : fraction);
     }
-    if (track.distance_estimated === true) keys += 1;
-    values.push(track.distance_estimated === true ? 1 : null);
-    return Object.keys(track).length === keys ? values : null;
+    for (let side = 0; side < 4; side += 1) values.push(toParts(bbox[side], PIXEL));
+    if (values.includes(null)) return null;
+    const keys = Object.keys(track).length;
+    return keys === REQUIRED_KEYS || keys === REQUIRED_KEYS + readOptional(track, values) ? values : null;
   }
 
   #findClass(id: unknown, name: unknown): number | null {
@@ -208,23 +194,26 @@ export class LineWriter {
     return this.#classes.push([id as number, name]) - 1;
   }
 
-  /** As text: differences to its last values, without zeros and absent fields at the end. */
-  #subtract([id, ...values]: readonly (number | null)[]): string {
-    const isTracked = id !== 0;
-    const last = (isTracked && this.#last.get(id as number)) || NOTHING;
+  /** Differences to its last values, without zeros and absent fields at the end. */
+  #writeObject(id: number, values: Values, { width, height }: Size): string {
+    for (let side = 0; side < 4; side += 1) {
+      const pixels = toPixels(values[SIDES_AT + side] as number, side % 2 === 0 ? width : height);
+      values[BASE + side] = (values[BASE + side] as number) - pixels;
+    }
+    const last = id === 0 ? undefined : this.#last.get(id);
     let text = `[${id}`;
-    let rest = "";
+    // Not written unless something follows.
+    let skipped = "";
     for (let at = 0; at < values.length; at += 1) {
       const value = values[at] as number | null;
-      const before = isCorrection(at) ? 0 : (last[at] ?? 0);
-      const difference = value === null ? null : value - before;
-      rest += `,${difference}`;
-      if (at < OPTIONAL_AT ? difference !== 0 : difference !== null) {
-        text += rest;
-        rest = "";
+      const difference = value === null ? null : value - (last === undefined || isCorrection(at) ? 0 : (last[at] ?? 0));
+      if (at < OPTIONAL_AT ? difference === 0 : difference === null) skipped += `,${difference}`;
+      else {
+        text += `${skipped},${difference}`;
+        skipped = "";
       }
     }
-    if (isTracked) this.#last.set(id as number, keepLast(values, last));
+    if (id !== 0) this.#last.set(id, keepLast(values, last));
     return `${text}]`;
   }
 }
@@ -234,37 +223,46 @@ const NO_SIZE: Size = { width: 0, height: 0 };
 const isCorrection = (at: number): boolean => at >= BASE && at < OPTIONAL_AT;
 
 /** An absent field keeps its last value for the next difference. */
-const keepLast = (values: readonly (number | null)[], last: readonly number[]): readonly number[] =>
-  values.map((value, at) => value ?? last[at] ?? 0);
+function keepLast(values: Values, last: Values | undefined): Values {
+  if (values.length <= OPTIONAL_AT && (last === undefined || last.length <= OPTIONAL_AT)) return values;
+  const length = Math.max(values.length, last?.length ?? 0);
+  return Array.from({ length }, (_, at) => values[at] ?? last?.[at] ?? 0);
+}
 
-function readSides(track: TrackEntry | null): Sides | null {
-  const { bbox, scaled_bbox: scaled } = track ?? {};
-  if (!Array.isArray(bbox) || !Array.isArray(scaled) || bbox.length !== 4 || scaled.length !== 4) return null;
-  const fractions: number[] = [];
-  const pixels: number[] = [];
-  for (let side = 0; side < 4; side += 1) {
-    const [fraction, pixel] = [toParts(scaled[side], FRACTION), toParts(bbox[side], PIXEL)];
-    if (fraction === null || pixel === null || Math.abs(fraction) > 1e9) return null;
-    fractions.push(fraction);
-    pixels.push(pixel);
+/** Appends all of them. Returns how many there are; NaN: one does not fit. */
+function readOptional(track: TrackEntry, values: Values): number {
+  let count = 0;
+  for (const [name, unit] of OPTIONAL) {
+    const value = track[name];
+    const parts = value === undefined ? null : toParts(value, unit);
+    if (parts !== null) count += 1;
+    else if (value !== undefined) return Number.NaN;
+    values.push(parts);
   }
-  return { fractions, pixels };
+  const isEstimated = track.distance_estimated === true;
+  values.push(isEstimated ? 1 : null);
+  return isEstimated ? count + 1 : count;
 }
 
 /** Both boxes are rounded by themselves: a hundredth of a pixel is within that. */
-const fits = ({ fractions, pixels }: Sides, { width, height }: Size): boolean =>
-  pixels.every((pixel, side) => Math.abs(pixel - toPixels(fractions[side] ?? 0, side % 2 === 0 ? width : height)) <= 1);
+function fits(values: Values, { width, height }: Size): boolean {
+  for (let side = 0; side < 4; side += 1) {
+    const pixels = toPixels(values[SIDES_AT + side] as number, side % 2 === 0 ? width : height);
+    if (Math.abs((values[BASE + side] as number) - pixels) > 1) return false;
+  }
+  return true;
+}
 
 /** The larger a number, the more precise is the ratio. */
-function measure(all: readonly Sides[]): Size | null {
+function measure(objects: readonly Values[]): Size | null {
   const most = [0, 0];
   const ratio = [0, 0];
-  for (const { fractions, pixels } of all)
+  for (const values of objects)
     for (let side = 0; side < 4; side += 1) {
-      const fraction = fractions[side] ?? 0;
+      const fraction = values[SIDES_AT + side] as number;
       if (fraction <= (most[side % 2] ?? 0)) continue;
       most[side % 2] = fraction;
-      ratio[side % 2] = Math.round(((pixels[side] ?? 0) * 10_000) / fraction);
+      ratio[side % 2] = Math.round(((values[BASE + side] as number) * 10_000) / fraction);
     }
   const [width = 0, height = 0] = ratio;
   return width > 0 && height > 0 && width < 1e6 && height < 1e6 ? { width, height } : null;
@@ -279,7 +277,7 @@ export class LineFault extends Error {
 export class LineReader {
   #header: PartHeader | null = null;
   #timeMs = 0;
-  readonly #last = new Map<number, readonly number[]>();
+  readonly #last = new Map<number, Values>();
 
   get header(): PartHeader | null {
     return this.#header;
@@ -329,46 +327,47 @@ export class LineReader {
     return { timeMs: this.#timeMs, message };
   }
 
-  #readObject([id = 0, ...differences]: readonly (number | null)[], header: PartHeader): TrackEntry {
-    const values = this.#add(id as number, differences);
-    const [classIndex = 0, confidence] = values;
-    const [classId, className] = header.classes[classIndex as number] ?? [];
-    if (classId === undefined || className === undefined) throw new LineFault(`has an unknown class ${classIndex}`);
-    const fractions = values.slice(2, BASE) as [number, number, number, number];
-    const { width = 0, height = 0 } = header;
-    const toBox = (side: number): number =>
-      (toPixels(fractions[side] as number, side % 2 === 0 ? width : height) + (values[BASE + side] as number)) / PIXEL;
+  #readObject(object: readonly (number | null)[], { width = 0, height = 0, classes }: PartHeader): TrackEntry {
+    const id = object[0] ?? 0;
+    const values = this.#add(id, object);
+    const [classId, className] = classes[values[0] ?? -1] ?? [];
+    if (classId === undefined || className === undefined) throw new LineFault(`has an unknown class ${values[0]}`);
+    const toFraction = (side: number): number => (values[SIDES_AT + side] as number) / FRACTION;
+    const toBox = (side: number, length: number): number =>
+      (toPixels(values[SIDES_AT + side] as number, length) + (values[BASE + side] as number)) / PIXEL;
     const entry: TrackEntry = {
-      ...{ track_id: id as number, class_id: classId, class_name: className },
-      bbox: [toBox(0), toBox(1), toBox(2), toBox(3)],
-      scaled_bbox: [
-        ...([(fractions[0] as number) / FRACTION, (fractions[1] as number) / FRACTION] as const),
-        ...([(fractions[2] as number) / FRACTION, (fractions[3] as number) / FRACTION] as const),
-      ],
-      confidence: (confidence as number) / CONFIDENCE,
+      track_id: id,
+      class_id: classId,
+      class_name: className,
+      bbox: [toBox(0, width), toBox(1, height), toBox(2, width), toBox(3, height)],
+      scaled_bbox: [toFraction(0), toFraction(1), toFraction(2), toFraction(3)],
+      confidence: (values[1] as number) / CONFIDENCE,
     };
-    this.#addOptional(entry, values);
+    if (values.length > OPTIONAL_AT) addOptional(entry, values);
     return entry;
   }
 
-  /** In the order of messages, in which `distance_estimated` is not the last. */
-  #addOptional(entry: TrackEntry, values: readonly (number | null)[]): void {
-    for (const [at, [name, unit]] of OPTIONAL.entries()) {
-      const value = values[OPTIONAL_AT + at];
-      if (name === "position_error_m" && values[ESTIMATED_AT] === 1) entry.distance_estimated = true;
-      if (value !== null && value !== undefined) entry[name] = value / unit;
-    }
-  }
-
-  #add(id: number, differences: readonly (number | null)[]): readonly (number | null)[] {
-    const last = (id !== 0 && this.#last.get(id)) || NOTHING;
-    const values: (number | null)[] = [];
-    for (let at = 0; at < FIELDS; at += 1) {
-      const difference = differences[at] ?? (at < OPTIONAL_AT ? 0 : null);
-      values.push(difference === null ? null : difference + (isCorrection(at) ? 0 : (last[at] ?? 0)));
+  #add(id: number, object: readonly (number | null)[]): Values {
+    const last = id === 0 ? undefined : this.#last.get(id);
+    const length = object.length - 1 > OPTIONAL_AT ? FIELDS : OPTIONAL_AT;
+    const values: Values = [];
+    for (let at = 0; at < length; at += 1) {
+      const difference = object[at + 1] ?? (at < OPTIONAL_AT ? 0 : null);
+      const before = last === undefined || isCorrection(at) ? 0 : (last[at] ?? 0);
+      values.push(difference === null ? null : difference + before);
     }
     if (id !== 0) this.#last.set(id, keepLast(values, last));
     return values;
+  }
+}
+
+/** In the order of messages, in which `distance_estimated` is not the last. */
+function addOptional(entry: TrackEntry, values: Values): void {
+  for (let at = 0; at < OPTIONAL.length; at += 1) {
+    const [name, unit] = OPTIONAL[at] as (typeof OPTIONAL)[number];
+    const value = values[OPTIONAL_AT + at];
+    if (name === "position_error_m" && values[ESTIMATED_AT] === 1) entry.distance_estimated = true;
+    if (value !== null && value !== undefined) entry[name] = value / unit;
   }
 }
 

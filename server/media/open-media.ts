@@ -1,10 +1,12 @@
 /** The media server: hub, authorization of its clients, recordings, signed URLs. */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
+import { clipsFolder } from "../clips/work-folder.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import { ClusterKey } from "../cluster/signature.ts";
 import type { SharedFiles } from "../files/open-files.ts";
@@ -74,6 +76,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   const recordings = await Recordings.open({
     ...{ sql, config, log, nodeUuid, files },
     otherFolders: listProcessFolders(config.data_dir),
+    keptFolders: [clipsFolder(config.data_dir)],
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });
   const livePaths = () => hub?.livePaths ?? [];

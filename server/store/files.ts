@@ -9,7 +9,7 @@ export const PROCESS_FILES = {
 export type ProcessFileKind = keyof typeof PROCESS_FILES;
 const PROCESS_KINDS = Object.keys(PROCESS_FILES) as ProcessFileKind[];
 
-export type FileKind = "video" | "recording" | ProcessFileKind;
+export type FileKind = "video" | "recording" | "clip" | ProcessFileKind;
 
 export interface FileRow {
   /** In the bucket. */
@@ -237,6 +237,7 @@ export async function removeAboveQuota(sql: Sql, bytesPerUser: number): Promise<
       rows.map(({ key }) => key),
     );
     for (const { kind, ownerUuid, index } of rows) {
+      if (kind === "clip") await transaction`delete from clips where uuid = ${ownerUuid}`;
       if (kind !== "recording") continue;
       await transaction`delete from recording_segments where recording_uuid = ${ownerUuid} and index = ${index}`;
       await transaction`
