@@ -54,14 +54,9 @@ export const windhover = new Windhover({
  * Requests a stream or a file by its path below the service. The key goes into a header: addresses end up in histories and
  * logs. Rejects as the client does.
  */
-export async function request(
-  path: string,
-  signal: AbortSignal | null = null,
-  { method = "GET", json }: { readonly method?: string; readonly json?: object } = {},
-): Promise<Response> {
-  const headers = { api_key: session.value?.apiKey ?? "", ...(json && { "Content-Type": "application/json" }) };
-  const init = { method, signal, headers, ...(json && { body: JSON.stringify(json) }) };
-  const response = await fetchWatchingKey(base + path, init).catch((cause: unknown) => {
+export async function request(path: string, signal: AbortSignal | null = null): Promise<Response> {
+  const headers = { api_key: session.value?.apiKey ?? "" };
+  const response = await fetchWatchingKey(base + path, { signal, headers }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     throw new ApiError(0, { code: "no_answer", detail: "the service cannot be reached" }, null, { cause });
   });

@@ -8,7 +8,6 @@ import type { DetectionMessage } from "../../client/client.ts";
 import type { NoticeRecord } from "../../schemas/api/notices.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
-import type { Timeline } from "../../schemas/api/timeline.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
@@ -55,7 +54,6 @@ function step(name: string, body: (context: TestContext) => unknown): void {
   });
 }
 
-const readTimeline = (): Promise<Timeline> => service.expect(200, "GET", `/source/${source.uuid}/timeline`);
 const readNotices = async (): Promise<readonly NoticeRecord[]> =>
   (await service.expect<{ notices: NoticeRecord[] }>(200, "GET", `/notices?source=${source.uuid}`)).notices;
 const line = () => page.getByRole("slider", { name: "Time line of Campus" });
@@ -174,14 +172,12 @@ step("plays to the end of the recording, and is moved by keys", async () => {
   const before = await shownTime();
   await page.keyboard.press("ArrowLeft");
   await untilPage(page, `document.querySelector('figure.live canvas').dataset.timestamp < ${JSON.stringify(before)}`);
+  await page.getByRole("list", { name: "Notices" }).getByRole("button").nth(1).click();
+  await page.getByRole("region", { name: "Selected notice" }).getByText("Person on the campus").waitFor();
   await page.keyboard.press("p");
-  const panel = page.getByRole("region", { name: "Selected notice" });
-  await panel.getByText("Person on the campus").waitFor();
-  const first = await currentNotice();
+  await poll("the one before", async () => (await currentNotice()) === 2);
   await page.keyboard.press("n");
-  await poll("the next one", async () => (await currentNotice()) === first - 1);
-  await page.keyboard.press("p");
-  await poll("the one before", async () => (await currentNotice()) === first);
+  await poll("the next one", async () => (await currentNotice()) === 1);
   await page.keyboard.press("+");
   await page.keyboard.press("+");
   const drawn = Number(await line().getAttribute("data-drawn"));
@@ -214,7 +210,7 @@ step("marks a notice as reviewed by key and with a comment, filters, and deletes
   const count = await list.getByRole("button").count();
   await page.getByLabel("Review", { exact: true }).selectOption({ label: "To review" });
   await poll("a shorter list", async () => (await list.getByRole("button").count()) === count - 1);
-  await page.getByLabel("Review", { exact: true }).selectOption({ label: "All" });
+  await page.getByLabel("Review", { exact: true }).selectOption({ label: "Any state" });
   await photograph(page, "review-notice");
   await panel.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
@@ -237,6 +233,17 @@ step("exports a clip, and shares a link to the moment", async () => {
   assert.match(file.suggestedFilename(), /^Campus.*\.mp4$/);
   assert.equal(await file.failure(), null);
   await dialog.waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "Export" }).click();
+  await dialog.getByLabel("Draw the detections").check();
+  await dialog.getByLabel("Create a link").check();
+  await dialog.getByRole("button", { name: "Export" }).click();
+  const shared = await dialog.getByLabel("link", { exact: true }).innerText();
+  await photograph(page, "review-shared");
+  const answer = await fetch(shared);
+  assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "video/mp4"], "without a key");
+  assert.equal(Buffer.from(await answer.arrayBuffer()).toString("latin1", 4, 8), "ftyp");
+  await dialog.getByRole("button", { name: "Done" }).click();
   const other = await signIn(browser, link.split("/console")[0] ?? "", { page: link.split("/console/")[1] ?? "" });
   await untilPage(other, "document.querySelector('figure.live canvas')?.dataset.timestamp !== undefined");
   assert.equal(await other.getByLabel("Current time").innerText(), await clock());

@@ -1,12 +1,12 @@
 /** Exports a part of the video as a file: at once, or as a job with progress for long clips, boxes, and links to share. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../../../client/client.ts";
+import type { Clip, NewClip } from "../../../client/client.ts";
 import { Dialog } from "../../components/dialog.ts";
 import { useSubmit } from "../../components/form.ts";
 import { Failed } from "../../components/states.ts";
 import { Copyable } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
-import { request } from "../../session.ts";
+import { request, windhover } from "../../session.ts";
 import type { Span } from "./axis.ts";
 import { writeMoment } from "./clock.ts";
 
@@ -23,15 +23,6 @@ interface ExportProps extends Span {
   onClose(): void;
 }
 
-/** What is read of a clip. */
-interface ClipJob {
-  readonly uuid: string;
-  readonly state: "queued" | "rendering" | "ready" | "failed";
-  readonly progress: number;
-  readonly error: string | null;
-  readonly download_url: string | null;
-}
-
 const pad = (value: number, digits = 2): string => String(value).padStart(digits, "0");
 
 /** For `datetime-local`, in the time zone of the browser. */
@@ -46,7 +37,7 @@ const readField = (value: unknown, ofFile: boolean): number =>
 
 export function ExportClip(props: ExportProps) {
   const { sourceUuid, alias, ofFile, processUuid, fromMs, toMs, onClose } = props;
-  const [job, setJob] = useState<ClipJob | null>(null);
+  const [job, setJob] = useState<Clip | null>(null);
   const closing = useRef(new AbortController()).current;
   useEffect(() => () => closing.abort(), []);
   const { error, isBusy, submit } = useSubmit(async (data) => {
@@ -102,24 +93,20 @@ export function ExportClip(props: ExportProps) {
   `;
 }
 
-const Progress = ({ job: { state, progress } }: { job: ClipJob }) => html`
+const Progress = ({ job: { state, progress } }: { job: Clip }) => html`
   <label>${state === "queued" ? "Waiting for other clips" : "Rendering"}<progress max="1" value=${progress}></progress></label>
 `;
 
 /** Resolves when the clip is ready. A clip that nobody waits for any longer is deleted. */
-async function runJob(body: object, signal: AbortSignal, onChange: (job: ClipJob) => void): Promise<ClipJob> {
-  const read = async (path: string, init = {}): Promise<ClipJob> => (await request(path, signal, init)).json();
-  let job = await read("/clips", { method: "POST", json: body }).catch((error: unknown) => {
-    if (!(error instanceof ApiError) || error.code !== "path_not_found") throw error;
-    throw new Error("this service cannot render clips: export a shorter one, without detections and link");
-  });
+async function runJob(body: NewClip, signal: AbortSignal, onChange: (job: Clip) => void): Promise<Clip> {
+  let job = await windhover.renderClip({ body }, { signal });
   try {
     for (onChange(job); job.state === "queued" || job.state === "rendering"; onChange(job)) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      job = await read(`/clip/${job.uuid}`);
+      job = await windhover.readClip({ clip_uuid: job.uuid }, { signal });
     }
   } catch (error) {
-    if (signal.aborted) await request(`/clip/${job.uuid}`, null, { method: "DELETE" }).catch(() => {});
+    if (signal.aborted) await windhover.deleteClip({ clip_uuid: job.uuid }).catch(() => {});
     throw error;
   }
   if (job.state === "failed") throw new Error(job.error ?? "the clip could not be rendered");

@@ -131,7 +131,7 @@ function NoticeDetails({
     </div>
     <form onSubmit=${save}>
       <label class="unseen" for="notice-comment">Comment</label>
-      <textarea id="notice-comment" rows="2" maxlength="2000" placeholder="Comment" value=${comment} onInput=${({ currentTarget }: Event) => setComment((currentTarget as HTMLTextAreaElement).value)}></textarea>
+      <textarea id="notice-comment" rows="1" maxlength="2000" placeholder="Comment" value=${comment} onInput=${({ currentTarget }: Event) => setComment((currentTarget as HTMLTextAreaElement).value)}></textarea>
       <div class="row">
         <button class="primary">${notice.reviewed ? "Save comment" : "Mark as reviewed"}</button>
         ${notice.reviewed && html`<button type="button" onClick=${() => void review(false)}>Not reviewed</button>`}

@@ -180,6 +180,8 @@ function Workplace({ source, ofFile, history, others, day, askedMs, askedNotice,
     <div class="review">
       <${Player} ...${player.props} now=${now} ofFile=${ofFile} actions=${actions} />
       <aside class="card stack" aria-label="Notices of alerts">
+        <${Filters} history=${history} filter=${filter} onChange=${setFilter} />
+        <${NoticeList} marks=${marks} total=${history.marks.length} selected=${selected} ofFile=${ofFile} onSelect=${select} />
         ${
           mark !== undefined &&
           html`<${NoticePanel} uuid=${mark.uuid} isReviewed=${mark.reviewed} onChange=${onChange} onClose=${() => setSelected(null)} onDeleted=${() => {
@@ -187,8 +189,6 @@ function Workplace({ source, ofFile, history, others, day, askedMs, askedNotice,
             onChange();
           }} />`
         }
-        <${Filters} history=${history} filter=${filter} onChange=${setFilter} />
-        <${NoticeList} marks=${marks} total=${history.marks.length} selected=${selected} ofFile=${ofFile} onSelect=${select} />
       </aside>
       <section class="card review-lines" aria-label="Time line">
         <div class="row spread">
@@ -301,9 +301,9 @@ const Filters = ({ history, filter, onChange }: FilterProps) => {
   return html`
     <div class="row spread"><h2>Notices</h2><span class="hint">${open} of ${history.marks.length} to review</span></div>
     <div class="filters">
-      <${Select} label="Alert" value=${filter.alertUuid} options=${[["", "All"], ...alerts]} onChange=${(alertUuid: string) => onChange({ ...filter, alertUuid })} />
-      <${Select} label="Class" value=${filter.className} options=${[["", "All"], ...withCurrent(classes, filter.className).map((one) => [one, one])]} onChange=${(className: string) => onChange({ ...filter, className })} />
-      <${Select} label="Review" value=${filter.reviewed} options=${REVIEW} onChange=${(reviewed: Filter["reviewed"]) => onChange({ ...filter, reviewed })} />
+      <${Select} label=${html`<span class="unseen">Alert</span>`} value=${filter.alertUuid} options=${[["", "Any alert"], ...alerts]} onChange=${(alertUuid: string) => onChange({ ...filter, alertUuid })} />
+      <${Select} label=${html`<span class="unseen">Class</span>`} value=${filter.className} options=${[["", "Any class"], ...withCurrent(classes, filter.className).map((one) => [one, one])]} onChange=${(className: string) => onChange({ ...filter, className })} />
+      <${Select} label=${html`<span class="unseen">Review</span>`} value=${filter.reviewed} options=${REVIEW} onChange=${(reviewed: Filter["reviewed"]) => onChange({ ...filter, reviewed })} />
     </div>
   `;
 };
@@ -312,7 +312,7 @@ const withCurrent = (names: readonly string[], current: string): readonly string
   current === "" || names.includes(current) ? names : [...names, current];
 
 const REVIEW = [
-  ["", "All"],
+  ["", "Any state"],
   ["false", "To review"],
   ["true", "Reviewed"],
 ] as const;
