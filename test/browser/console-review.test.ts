@@ -160,8 +160,8 @@ step("boxes of the recording lie on the objects of the frame that is shown", asy
     if (around[distances.indexOf(Math.min(...distances))] === timestamp) total.same += 1;
   }
   context.diagnostic(`${shown.length} frames: ${JSON.stringify(total)}`);
-  assert.ok(total.inferred >= FRAMES / EVERY / 2, `${total.inferred} of ${shown.length} frames have a message`);
-  assert.ok(total.boxes >= FRAMES / EVERY, `${total.boxes} boxes`);
+  assert.ok(total.inferred >= 3, `${total.inferred} of ${shown.length} frames have a message`);
+  assert.ok(total.boxes >= 6, `${total.boxes} boxes`);
   assert.ok(total.right > total.seen * 0.9, `${total.right} of ${total.seen} points`);
   assert.ok(total.compared > 0 && total.same > total.compared * 0.7, `${total.same} of ${total.compared} frames`);
 });
@@ -180,14 +180,14 @@ step("plays to the end of the recording, and is moved by keys", async () => {
   await poll("the next one", async () => (await currentNotice()) === 1);
   await page.keyboard.press("+");
   await page.keyboard.press("+");
-  const drawn = Number(await line().getAttribute("data-drawn"));
-  await page.keyboard.press("0");
-  await untilPage(page, `Number(document.querySelector('.review-lines canvas').dataset.drawn) > ${drawn}`);
   const place = await poll("a recorded place", () => findRecorded());
   await line().hover({ position: { x: place, y: 30 } });
   await page.locator(".hover-card img").waitFor();
   await photograph(page, "review-hover");
   await page.mouse.wheel(0, -600);
+  const drawn = Number(await line().getAttribute("data-drawn"));
+  await page.keyboard.press("0");
+  await untilPage(page, `Number(document.querySelector('.review-lines canvas').dataset.drawn) > ${drawn}`);
   await page.keyboard.press("b");
   assert.equal(await page.getByRole("button", { name: "Boxes" }).getAttribute("aria-pressed"), "false");
   await page.keyboard.press("b");
@@ -208,9 +208,9 @@ step("marks a notice as reviewed by key and with a comment, filters, and deletes
   );
   const list = page.getByRole("list", { name: "Notices" });
   const count = await list.getByRole("button").count();
-  await page.getByLabel("Review", { exact: true }).selectOption({ label: "To review" });
+  await page.getByRole("combobox", { name: "Review" }).selectOption({ label: "To review" });
   await poll("a shorter list", async () => (await list.getByRole("button").count()) === count - 1);
-  await page.getByLabel("Review", { exact: true }).selectOption({ label: "Any state" });
+  await page.getByRole("combobox", { name: "Review" }).selectOption({ label: "Any state" });
   await photograph(page, "review-notice");
   await panel.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
