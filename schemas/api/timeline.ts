@@ -46,7 +46,7 @@ export const Timeline = Type.Object(
     resolution_seconds: Type.Number({ description: "Shorter pauses in `activity` are left out." }),
     activity: Type.Array(Type.Object({ class_name: Type.String(), ...range, tracks: Type.Integer({ minimum: 1 }) }), {
       description:
-        "When objects of a class were tracked, and how many: the tracks of a class whose pauses are shorter than `resolution_seconds` are one entry. By class, in order of time.",
+        "When objects of a class were tracked, and how many: the tracks of a class whose pauses are shorter than `resolution_seconds` are one entry; a long one is divided, so that it shows when it was busy. By class, in order of time.",
     }),
     tracks: Type.Array(
       Type.Object({ process_uuid: Uuid, track_id: Type.Integer(), class_name: Type.String(), ...range }),

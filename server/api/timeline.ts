@@ -25,8 +25,9 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** Files that are closer follow one another: a player would not notice. */
 const JOINED_MS = 2_000;
-/** As many entries of activity as a screen has room for. */
-const PARTS = 600;
+/** Of activity: pauses that a screen can show, and parts whose number of tracks it can show. */
+const PAUSES = 600;
+const PARTS = 96;
 
 export const timelineEndpoints = (sql: Sql): readonly AnyEndpoint[] => [
   define("GET", "/source/{source_uuid}/timeline", "readTimeline", {
@@ -46,8 +47,11 @@ export const timelineEndpoints = (sql: Sql): readonly AnyEndpoint[] => [
       // Recordings and notices are kept when their source is deleted.
       if (source === null && found.recorded.length + found.analysed.length + found.notices.length === 0)
         await findSource(sql, user.uuid, sourceUuid);
-      const resolutionMs = Math.max(1000, Math.ceil((range.toMs - range.fromMs) / PARTS));
-      const activity = await listActivity(sql, found.windows, resolutionMs);
+      const resolutionMs = Math.max(1000, Math.ceil((range.toMs - range.fromMs) / PAUSES));
+      const activity = await listActivity(sql, found.windows, {
+        resolutionMs,
+        partMs: Math.max(resolutionMs, (range.toMs - range.fromMs) / PARTS),
+      });
       const total = activity[0]?.total ?? 0;
       const tracks = total === 0 || total > MOST.listedTracks ? [] : await listTracks(sql, found.windows);
       const show = isFile ? (ms: number) => ms / 1000 : (ms: number) => new Date(ms).toISOString();

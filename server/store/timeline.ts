@@ -100,11 +100,14 @@ export interface ActivityRow extends Span {
   readonly rank: number;
 }
 
-/** Tracks of a class whose pauses are shorter than `resolutionMs` are one row. By class, in order of time. */
+/**
+ * Tracks of a class whose pauses are shorter than `resolutionMs` are one row, but for those that begin in another part of
+ * `partMs`: long activity shows when it was busy. By class, in order of time.
+ */
 export async function listActivity(
   sql: Queries,
   windows: readonly ProcessWindow[],
-  resolutionMs: number,
+  { resolutionMs, partMs }: { readonly resolutionMs: number; readonly partMs: number },
 ): Promise<readonly ActivityRow[]> {
   if (windows.length === 0) return [];
   return sql<ActivityRow[]>`
@@ -121,7 +124,7 @@ export async function listActivity(
     select class_name, round(min(from_ms))::bigint as from_ms, round(max(to_ms))::bigint as to_ms,
       count(*)::integer as tracks, (select count(*)::integer from found) as total, min(rank)::integer as rank
     from numbered join classes using (class_name) where rank <= ${MOST.classes + 1}
-    group by class_name, number order by class_name, 2`;
+    group by class_name, number, floor(from_ms / ${partMs}::double precision) order by class_name, 2`;
 }
 
 export interface ListedTrack extends Span {

@@ -14,6 +14,10 @@ const GAP = 4;
 const TICK_WIDTH = 76;
 /** Narrower ones could not be seen. */
 const MIN_BAR = 2;
+/** Of activity with few tracks. */
+const PALEST = 0.35;
+/** Pixels between marks. */
+const MARK_DISTANCE = 9;
 const OTHERS = "other";
 
 export interface Lane {
@@ -133,18 +137,22 @@ class LanePainter {
     this.#roundRect(left, y, Math.max(MIN_BAR, right - left), height);
   }
 
-  /** Tracks where they are known, which overlap; otherwise the times with tracks. Many bars are one path. */
+  /** Tracks where they are known, which overlap; otherwise the times with tracks, darker where there are more. */
   #drawLane(lane: Lane, y: number, height: number, history: History | null): void {
     if (history === null) return;
-    const known = history.tracks.length > 0 ? history.tracks : history.activity;
-    const bars = known.filter(({ className }) => lane.includes(className));
-    this.#context.beginPath();
-    for (const { fromMs, toMs } of bars) {
+    const isListed = history.tracks.length > 0;
+    const bars: readonly (Span & { readonly className: string; readonly tracks?: number })[] = isListed
+      ? history.tracks
+      : history.activity;
+    const most = isListed ? 1 : Math.max(1, ...history.activity.map(({ tracks }) => tracks));
+    const opacity = this.#context.globalAlpha;
+    for (const { className, fromMs, toMs, tracks = most } of bars) {
       const [left, right] = [this.#x(fromMs), this.#x(toMs)];
-      if (right < 0 || left > this.#width) continue;
-      this.#context.rect(left, y, Math.max(MIN_BAR, right - left), height);
+      if (right < 0 || left > this.#width || !lane.includes(className)) continue;
+      this.#context.globalAlpha = opacity * (PALEST + (1 - PALEST) * Math.sqrt(tracks / most));
+      this.#context.fillRect(left, y, Math.max(MIN_BAR, right - left), height);
     }
-    this.#context.fill();
+    this.#context.globalAlpha = opacity;
   }
 
   #drawLabel(text: string, y: number): void {
@@ -180,42 +188,42 @@ class LanePainter {
     }
   }
 
-  /** Diamonds: filled until they are reviewed. Those of the filter only. The selected one is drawn last. */
+  /**
+   * Diamonds: filled until they are reviewed. Those of the filter only. Where they are too close, one stands for all; those
+   * to review come first, and the selected one is drawn last.
+   */
   #drawMarks(top: number): void {
     const { history, filter, selected } = this.#scene;
     const shown = (history?.marks ?? []).filter((mark) => matches(filter, mark));
-    const reviewed = shown.filter((mark) => mark.reviewed && mark.uuid !== selected);
-    const open = shown.filter((mark) => !mark.reviewed && mark.uuid !== selected);
-    this.#drawDiamonds(reviewed, top, 5);
-    this.#drawDiamonds(open, top, 6);
-    this.#drawDiamonds(
-      shown.filter(({ uuid }) => uuid === selected),
-      top,
-      8,
-    );
+    const taken = new Set<number>();
+    const isFree = (mark: Mark): boolean => {
+      const place = Math.floor(this.#x(mark.atMs) / MARK_DISTANCE);
+      if (taken.has(place)) return false;
+      taken.add(place);
+      return true;
+    };
+    const open = shown.filter((mark) => !mark.reviewed && mark.uuid !== selected && isFree(mark));
+    const reviewed = shown.filter((mark) => mark.reviewed && mark.uuid !== selected && isFree(mark));
+    for (const mark of reviewed) this.#drawDiamond(mark, top, 5);
+    for (const mark of open) this.#drawDiamond(mark, top, 6);
+    for (const mark of shown) if (mark.uuid === selected) this.#drawDiamond(mark, top, 8);
   }
 
-  #drawDiamonds(marks: readonly Mark[], top: number, size: number): void {
+  #drawDiamond(mark: Mark, top: number, size: number): void {
     const context = this.#context;
-    const y = top + MARKS / 2 + 1;
-    // Of those on the same pixels, one is drawn.
-    let last = Number.NEGATIVE_INFINITY;
-    for (const mark of marks) {
-      const x = this.#x(mark.atMs);
-      if (x < -size || x > this.#width + size || x - last < 1.5) continue;
-      last = x;
-      context.beginPath();
-      context.moveTo(x, y - size);
-      context.lineTo(x + size, y);
-      context.lineTo(x, y + size);
-      context.lineTo(x - size, y);
-      context.closePath();
-      context.fillStyle = this.#colour(mark.reviewed ? "card" : "bad");
-      context.fill();
-      context.lineWidth = 1.5;
-      context.strokeStyle = this.#colour(mark.reviewed ? "good" : mark.uuid === this.#scene.selected ? "text" : "card");
-      context.stroke();
-    }
+    const [x, y] = [this.#x(mark.atMs), top + MARKS / 2 + 1];
+    if (x < -size || x > this.#width + size) return;
+    context.beginPath();
+    context.moveTo(x, y - size);
+    context.lineTo(x + size, y);
+    context.lineTo(x, y + size);
+    context.lineTo(x - size, y);
+    context.closePath();
+    context.fillStyle = this.#colour(mark.reviewed ? "card" : "bad");
+    context.fill();
+    context.lineWidth = 1.5;
+    context.strokeStyle = this.#colour(mark.reviewed ? "good" : mark.uuid === this.#scene.selected ? "text" : "card");
+    context.stroke();
   }
 
   #drawCursor(): void {

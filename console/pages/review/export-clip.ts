@@ -94,7 +94,7 @@ export function ExportClip(props: ExportProps) {
 }
 
 const Progress = ({ job: { state, progress } }: { job: Clip }) => html`
-  <label>${state === "queued" ? "Waiting for other clips" : "Rendering"}<progress max="1" value=${progress}></progress></label>
+  <label>${state === "queued" ? "Queued" : "Rendering"}<progress max="1" value=${progress}></progress></label>
 `;
 
 /** Resolves when the clip is ready. A clip that nobody waits for any longer is deleted. */
