@@ -20,6 +20,7 @@ export const PAGES: readonly Page[] = [
   page("Processes", async () => (await import("./pages/processes/processes.ts")).Processes),
   page("Map", async () => (await import("./pages/map/map.ts")).MapPage),
   page("Reports", async () => (await import("./pages/reports/reports.ts")).Reports),
+  page("Review", async () => (await import("./pages/review/review.ts")).Review),
   page("Alerts", async () => (await import("./pages/alerts/alerts.ts")).Alerts),
   page("Webhooks", async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks),
   page("Recordings", async () => (await import("./pages/recordings/recordings.ts")).Recordings),

@@ -27,6 +27,7 @@ import { processEndpoints } from "./api/processes.ts";
 import { processRecordingEndpoints, recordingEndpoints } from "./api/recordings.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { streamEndpoints } from "./api/streams.ts";
+import { timelineEndpoints } from "./api/timeline.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
@@ -311,6 +312,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...recordingSettingEndpoints(sql, recordings),
     ...clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }),
     ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
+    ...timelineEndpoints(sql),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),

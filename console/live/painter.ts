@@ -38,23 +38,43 @@ export class Painter {
   async #draw({ frame, detections }: Pair): Promise<void> {
     const image = await createImageBitmap(new Blob([frame.jpeg as BlobPart], { type: "image/jpeg" }));
     const canvas = this.#canvas();
-    const context = canvas?.getContext("2d");
-    if (!canvas || !context) return image.close();
-    const density = resize(canvas, image);
-    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    if (canvas !== null) paintFrame(canvas, { image, width: image.width, height: image.height }, detections);
     image.close();
-    if (detections !== null) drawBoxes(context, detections, density);
-    // For tests: the frame that is shown.
-    canvas.dataset.timestamp = frame.timestamp;
-    canvas.dataset.tracks = String(detections?.active_tracks.length ?? "");
+    if (canvas !== null) markShown(canvas, frame.timestamp, detections);
   }
+}
+
+interface Picture extends Size {
+  readonly image: CanvasImageSource;
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+type Boxes = Pick<DetectionMessage, "active_tracks">;
+
+/** In one step: no box is ever seen on another frame. */
+export function paintFrame(canvas: HTMLCanvasElement, { image, ...size }: Picture, detections: Boxes | null): void {
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  const density = resize(canvas, size);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  if (detections !== null) drawBoxes(context, detections, density);
+}
+
+/** For tests: the frame that is shown. */
+export function markShown(canvas: HTMLCanvasElement, timestamp: string, detections: Boxes | null): void {
+  canvas.dataset.timestamp = timestamp;
+  canvas.dataset.tracks = String(detections?.active_tracks.length ?? "");
 }
 
 /**
  * As wide as its parent and as high as its style allows, in device pixels: boxes and labels are sharp at any size. Returns
  * the number of canvas pixels per CSS pixel.
  */
-function resize(canvas: HTMLCanvasElement, image: ImageBitmap): number {
+function resize(canvas: HTMLCanvasElement, image: Size): number {
   const maxWidth = canvas.parentElement?.clientWidth ?? image.width;
   const maxHeight = Number.parseFloat(getComputedStyle(canvas).maxHeight) || image.height;
   const scale = Math.min(maxWidth / image.width, maxHeight / image.height);
@@ -69,7 +89,7 @@ function resize(canvas: HTMLCanvasElement, image: ImageBitmap): number {
   return density;
 }
 
-function drawBoxes(context: CanvasRenderingContext2D, { active_tracks }: DetectionMessage, density: number): void {
+function drawBoxes(context: CanvasRenderingContext2D, { active_tracks }: Boxes, density: number): void {
   const { width, height } = context.canvas;
   const { min, max, fraction } = LABEL_SIZE;
   const size = Math.min(max, Math.max(min, (height / density) * fraction)) * density;

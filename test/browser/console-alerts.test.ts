@@ -111,6 +111,7 @@ test(
     const frame = page.getByRole("group", { name: "Zone" });
     for (const point of ZONE.slice(0, 2)) await click(page, frame, point);
     await page.getByLabel("Name", { exact: true }).fill("Person in the zone");
+    await page.getByRole("combobox", { name: "Destination" }).selectOption({ label: "MQTT broker" });
     await page.getByRole("textbox", { name: "Broker" }).fill(`127.0.0.1:${broker.port}`);
     await page.getByLabel("Topic").fill("alerts/console");
     await page.getByRole("button", { name: "Create" }).click();

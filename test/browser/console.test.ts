@@ -105,6 +105,7 @@ step("all pages can be reached by keyboard, with a link to the content and a vis
     "Processes",
     "Map",
     "Reports",
+    "Review",
     "Alerts",
     "Webhooks",
     "Recordings",

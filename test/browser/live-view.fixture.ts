@@ -153,3 +153,24 @@ export async function measureLikeness(
   ]);
   return shown.filter((colour, i) => isNear(colour, picture[i] ?? INK, NEAR.picture)).length / points.length;
 }
+
+/**
+ * Mean difference of points inside the boxes, of 255. Independent of an offset of the colours: decoders convert them
+ * differently.
+ */
+export async function measureDistance(
+  page: Page,
+  { timestamp, active_tracks }: DetectionMessage,
+  jpeg: Uint8Array,
+): Promise<number> {
+  const points = active_tracks.flatMap(({ scaled_bbox }) => insideOf(scaled_bbox));
+  const [shown, picture] = await Promise.all([
+    readShown(page, timestamp, points),
+    readPicture(page, timestamp, jpeg, points),
+  ]);
+  const differences = shown.map((colour, i) => luma(colour) - luma(picture[i] ?? INK));
+  const offset = differences.reduce((sum, one) => sum + one, 0) / differences.length;
+  return differences.reduce((sum, one) => sum + Math.abs(one - offset), 0) / differences.length;
+}
+
+const luma = ([red, green, blue]: Colour): number => 0.299 * red + 0.587 * green + 0.114 * blue;

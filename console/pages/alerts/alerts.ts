@@ -55,7 +55,7 @@ function AlertList() {
     <div class="row spread"><h1>Alerts</h1><a class="button primary" href=${linkTo("alerts", "new")}>New alert</a></div>
     ${whenLoaded(query, (alerts) =>
       alerts.length === 0
-        ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker, a webhook or people by mail when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
+        ? html`<${Empty} title="No alerts yet"><p>An alert notifies you when its condition is met, here and at a destination of your choice: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
         : html`<${Table} label="Alerts" rows=${alerts} columns=${COLUMNS} actions=${actions} />`,
     )}
     <${Notifications} />
@@ -78,7 +78,9 @@ const COLUMNS: readonly Column<Alert>[] = [
   [
     "Destination",
     ({ output: outputs, delivery }) =>
-      outputs.map((output, i) => html`<${Destination} key=${i} output=${output} delivery=${delivery[i]} />`),
+      outputs.length === 0
+        ? html`console only, <a href=${linkTo("review")}>Review</a>`
+        : outputs.map((output, i) => html`<${Destination} key=${i} output=${output} delivery=${delivery[i]} />`),
   ],
 ];
 

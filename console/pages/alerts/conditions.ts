@@ -68,26 +68,26 @@ export const findChanges = (
 const normalize = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? null : (value ?? null));
 
 export function Destination() {
-  const [type, setType] = useState("mqtt");
+  const [type, setType] = useState("console");
   const options = [
+    ["console", "Show in the console only"],
     ["mqtt", "MQTT broker"],
     ["webhook", "Webhook"],
     ["email", "Mail"],
   ];
   return html`
     <${Select} label="Destination" name="output" value=${type} onChange=${setType} options=${options} />
-    ${
-      type === "mqtt"
-        ? html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`
-        : type === "webhook"
-          ? html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`
-          : html`<label>Addresses <input name="to" type="email" multiple required placeholder="guard@example.com" /></label>`
-    }
+    ${type === "console" && html`<p class="hint">Notices appear on the pages Alerts and Review. They are kept for review in any case.</p>`}
+    ${type === "mqtt" && html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`}
+    ${type === "webhook" && html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`}
+    ${type === "email" && html`<label>Addresses <input name="to" type="email" multiple required placeholder="guard@example.com" /></label>`}
   `;
 }
 
-export function readDestination(form: FormData): AlertOutput {
+/** Empty: its notices are shown in the console only. */
+export function readDestinations(form: FormData): AlertOutput[] {
   const text = (field: string) => String(form.get(field) ?? "").trim();
+  if (text("output") === "console") return [];
   const configs: Readonly<Record<string, object>> = {
     mqtt: { host: text("host"), topic: text("topic") },
     webhook: { url: text("url") },
@@ -97,5 +97,5 @@ export function readDestination(form: FormData): AlertOutput {
         .map((address) => address.trim()),
     },
   };
-  return { type: text("output"), config: configs[text("output")] } as AlertOutput;
+  return [{ type: text("output"), config: configs[text("output")] } as AlertOutput];
 }

@@ -15,7 +15,7 @@ import {
   Destination,
   findChanges,
   readConditions,
-  readDestination,
+  readDestinations,
   takesLine,
 } from "./conditions.ts";
 import { RegionCard } from "./draw-region.ts";
@@ -69,7 +69,7 @@ function NewAlertForm({ description, processes }: Context) {
   const save: Save = async (form, points, leave) => {
     const body: NewAlert = {
       ...{ alias: String(form.get("alias")).trim(), type: description.name as TypeName },
-      ...{ output: [readDestination(form)], region: regionOf(points, isLine) },
+      ...{ output: readDestinations(form), region: regionOf(points, isLine) },
       ...readConditions(form, description),
     };
     const scope = String(form.get("scope"));

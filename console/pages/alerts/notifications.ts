@@ -43,11 +43,15 @@ export const Notification = ({ event, processName }: { event: AlertEvent; proces
       ${image !== undefined && html`<img class="patch" alt="" src=${`data:image/jpeg;base64,${image}`} />`}
       <div>
         <strong>${event.alias}</strong> <span class="state ${event.event === "cleared" ? "" : "live"}">${event.event}</span>
-        <p class="hint">${formatTime(event.timestamp)} ·${processName !== undefined && html` <a href=${linkTo("processes", event.process_uuid)}>${processName}</a> ·`} ${nameTracks(event)}</p>
+        <p class="hint">${formatTime(event.timestamp)} ·${processName !== undefined && html` <a href=${linkTo("processes", event.process_uuid)}>${processName}</a> ·`} ${nameTracks(event)} · <a href=${reviewLink(event)}>Review</a></p>
       </div>
     </li>
   `;
 };
+
+/** The moment of a notice on the page Review. */
+const reviewLink = ({ id, source_uuid, timestamp }: AlertEvent): string =>
+  `${linkTo("review")}?${new URLSearchParams({ source: source_uuid, at: timestamp, notice: id })}`;
 
 const nameTracks = ({ tracks }: AlertEvent): string =>
   tracks.map((track) => `${track.class_name} ${track.track_id}`).join(", ") || "no tracks";

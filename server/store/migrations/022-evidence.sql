@@ -55,4 +55,5 @@ create table evidence_snapshots (
 );
 
 alter table files drop constraint files_kind_check;
-alter table files add constraint files_kind_check check (kind in ('video', 'recording', 'process-recording', 'evidence'));
+alter table files add constraint files_kind_check
+  check (kind in ('video', 'recording', 'process-recording', 'detections', 'clip', 'evidence'));
