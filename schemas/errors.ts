@@ -32,7 +32,7 @@ export const ERRORS = {
   enhancement_not_found: { status: 404, title: "The report of this process is not being enhanced" },
   alert_not_found: { status: 404, title: "Alert not found" },
   evidence_not_found: { status: 404, title: "This notice has no such evidence" },
-  source_not_recordable: { status: 409, title: "This source cannot be recorded" },
+  not_recordable: { status: 409, title: "This cannot be recorded" },
   evidence_pending: { status: 409, title: "The evidence is not complete yet" },
   clip_not_found: { status: 404, title: "Clip not found" },
   notice_not_found: { status: 404, title: "Notice not found" },

@@ -14,7 +14,7 @@ import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
-import { evidenceEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
+import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -58,6 +58,7 @@ import { FLUSH_MS, RecordingUploads } from "./media/recordings/recording-uploads
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
+import { RecordingModes } from "./processes/recording-modes.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
@@ -215,6 +216,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
   const webhooks = new Webhooks({ sql, config, log: partOf(log, "webhooks"), delivery: outbox });
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
+  const modes = await RecordingModes.open(sql, partOf(log, "processes"));
+  shutDown.add("recording modes", SPARE_MS, () => modes.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks, detections],
@@ -224,6 +227,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       isAllowed: () => config.recordings.enabled && recordings.trouble === null,
       segmentMs: config.recordings.segment_seconds * 1000,
       nextFile: (uuid) => processRecordings.nextFile(uuid),
+      isWanted: (uuid) => modes.isWanted(uuid),
     },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
@@ -310,6 +314,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
     ...recordingSettingEndpoints(sql, recordings),
+    ...processRecordingModeEndpoints(sql, modes),
     ...clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }),
     ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
     ...timelineEndpoints(sql),

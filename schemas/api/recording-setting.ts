@@ -36,3 +36,14 @@ export const RecordingSetting = Type.Object(
   { title: "RecordingSetting" },
 );
 export type RecordingSetting = Static<typeof RecordingSetting>;
+
+export const ProcessRecordingChange = Type.Object(
+  { mode: Mode },
+  { title: "ProcessRecordingChange", additionalProperties: false },
+);
+
+export const ProcessRecordingSetting = Type.Object(
+  { process_uuid: Uuid, mode: Mode, wanted_until: RecordingSetting.properties.wanted_until },
+  { title: "ProcessRecordingSetting" },
+);
+export type ProcessRecordingSetting = Static<typeof ProcessRecordingSetting>;

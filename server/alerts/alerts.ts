@@ -401,8 +401,9 @@ export class AlertWriter {
     found: readonly FoundNotice[],
     { config, nodeUuid }: EvidenceDeps,
   ): Promise<ReadonlyMap<string, EvidenceRow>> {
-    const sources = found.map(({ notice }) => notice.source_uuid);
-    await recordOnAlert(sql, sources, config.recordings.on_alert_seconds);
+    const places = found.map(({ notice }) => ({ sourceUuid: notice.source_uuid, processUuid: notice.process_uuid }));
+    await recordOnAlert(sql, places, config.recordings.on_alert_seconds);
+    const sources = places.map(({ sourceUuid }) => sourceUuid);
     const files = await findPlayedOnce(sql, sources);
     const wanted = found.flatMap(({ notice, event, process, receiver }) => {
       const setting = receiver.configuration.evidence;

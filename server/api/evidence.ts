@@ -1,12 +1,25 @@
 /** Clips and snapshots of notices, and how sources are recorded. */
-import { RecordingChange, RecordingSetting } from "../../schemas/api/recording-setting.ts";
+import {
+  ProcessRecordingChange,
+  ProcessRecordingSetting,
+  RecordingChange,
+  RecordingSetting,
+} from "../../schemas/api/recording-setting.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { SharedFiles } from "../files/open-files.ts";
 import { ElsewhereError, type Recordings } from "../media/recordings/recordings.ts";
+import type { RecordingModes } from "../processes/recording-modes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type FoundEvidence, findEvidence, readSnapshot } from "../store/evidence.ts";
-import { findRecordingSetting, type RecordingSettingRow, saveRecordingSetting } from "../store/rings.ts";
+import { findProcess } from "../store/processes.ts";
+import {
+  findProcessMode,
+  findRecordingSetting,
+  type RecordingSettingRow,
+  saveProcessMode,
+  saveRecordingSetting,
+} from "../store/rings.ts";
 import { findSource } from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
@@ -144,11 +157,11 @@ export function recordingSettingEndpoints(sql: Sql, recordings: Pick<Recordings,
         "For media-server sources. `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second.",
       body: RecordingChange,
       answers: { 200: { description: "The changed setting.", schema: RecordingSetting } },
-      errors: ["source_not_found", "source_not_recordable"],
+      errors: ["source_not_found", "not_recordable"],
       async handle({ user, params: { source_uuid: uuid }, body }) {
         const source = await findSource(sql, user.uuid, uuid);
         if (source.hubPath === null)
-          throw new ServiceError("source_not_recordable", {
+          throw new ServiceError("not_recordable", {
             detail: "only streams that are published to this service are recorded; a file is there already",
           });
         await saveRecordingSetting(sql, uuid, { mode: body.mode, preRollSeconds: body.pre_roll_seconds });
@@ -163,3 +176,49 @@ const describe = (source_uuid: string, row: RecordingSettingRow): RecordingSetti
   ...{ source_uuid, mode: row.mode, pre_roll_seconds: row.preRollSeconds, recording_uuid: row.recordingUuid },
   wanted_until: row.wantedUntil?.toISOString() ?? null,
 });
+
+const defineProcess = defineEndpoints("Process");
+
+/** Which processes of keys with process recording are recorded. */
+export function processRecordingModeEndpoints(
+  sql: Sql,
+  modes: Pick<RecordingModes, "refresh">,
+): readonly AnyEndpoint[] {
+  const read = async (
+    { uuid: userUuid, hasRecording }: User,
+    process_uuid: string,
+  ): Promise<ProcessRecordingSetting> => {
+    await expectProcess(sql, userUuid, process_uuid);
+    if (!hasRecording)
+      throw new ServiceError("not_recordable", { detail: "processes of this key are not recorded; ask the operator" });
+    const row = await findProcessMode(sql, process_uuid);
+    return { process_uuid, mode: row?.mode ?? "always", wanted_until: row?.wantedUntil?.toISOString() ?? null };
+  };
+  return [
+    defineProcess("GET", "/process/{process_uuid}/recording", "readProcessRecordingSetting", {
+      summary: "Get whether the processed video of a process is recorded",
+      answers: { 200: { description: "The setting.", schema: ProcessRecordingSetting } },
+      errors: ["process_not_found", "not_recordable"],
+      handle: async ({ user, params }) => ok(await read(user, params.process_uuid)),
+    }),
+    defineProcess("PATCH", "/process/{process_uuid}/recording", "changeProcessRecordingSetting", {
+      summary: "Start or stop recording the processed video of a process",
+      description:
+        "For keys with process recording. `on_alert` records `recordings.on_alert_seconds` from each notice of the process on. Takes effect within some seconds, and holds after restarts.",
+      body: ProcessRecordingChange,
+      answers: { 200: { description: "The changed setting.", schema: ProcessRecordingSetting } },
+      errors: ["process_not_found", "not_recordable"],
+      async handle({ user, params: { process_uuid: uuid }, body: { mode } }) {
+        await read(user, uuid);
+        await saveProcessMode(sql, uuid, mode);
+        await modes.refresh();
+        return ok(await read(user, uuid));
+      },
+    }),
+  ];
+}
+
+async function expectProcess(sql: Sql, userUuid: string, uuid: string): Promise<void> {
+  if ((await findProcess(sql, userUuid, uuid)) !== null) return;
+  throw new ServiceError("process_not_found", { detail: `there is no process ${uuid}` });
+}

@@ -7,18 +7,22 @@ import { after, before, test } from "node:test";
 import { probePackets } from "../../media/mp4/decode.fixture.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import { describeEvidence, toEvidence } from "../alerts/alert-evidence.ts";
+import { makeConfig } from "../api/app.fixture.ts";
 import { evidenceEndpoints } from "../api/evidence.ts";
 import { noticeEndpoints } from "../api/notices.ts";
+import { openFiles } from "../files/open-files.ts";
+import { TestS3 } from "../files/s3-server.fixture.ts";
 import { addSource, MediaService, until } from "../media/media-service.fixture.ts";
 import type { MediaServer } from "../media/open-media.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
 import { insertEvidence, type StoredEvidence } from "../store/evidence.ts";
+import { removeAboveQuota } from "../store/files.ts";
 import { addNode } from "../store/nodes.fixture.ts";
 import { insertNotices } from "../store/notices.ts";
 import { newUuid } from "../uuid.ts";
 import { cutEvidence } from "./cut-evidence.ts";
-import { Evidence, type EvidenceDeps } from "./evidence.ts";
+import { ElsewhereNode, Evidence, type EvidenceDeps } from "./evidence.ts";
 
 const FAST = { everyMs: 50, retryMs: 100, patienceMs: 5_000, faultRetryMs: 100, sweepMs: 100 };
 const PENDING = 4;
@@ -285,4 +289,56 @@ test("a snapshot is kept where there can be no clip", async () => {
   const alone = await raise(source, { snapshot: Buffer.from("picture") });
   assert.deepEqual((await read(alone)).evidence, { state: "ready", missing: [], clip: null });
   assert.equal((await read(alone)).clip_url, undefined);
+});
+
+test("a clip is cut by the node that has the recording, and stored in the bucket for all", async (t) => {
+  const s3 = await TestS3.start();
+  const folder = await mkdtemp(join(tmpdir(), "windhover-evidence-"));
+  const config = makeConfig({
+    DATA_DIR: folder,
+    DISK_RESERVE_BYTES: "0",
+    RECORDINGS_RESERVE_BYTES: "0",
+    ...s3.variables,
+  });
+  const files = (await openFiles({ sql: service.sql, config, log: silentLog, sweepMs: 3_600_000 })) ?? assert.fail();
+  t.after(async () => {
+    await files.close();
+    await s3.close();
+    await rm(folder, { recursive: true });
+  });
+  const source = await addSource(service.sql, "ada", "ada/shared");
+  const publisher = service.publish("rtsp", "ada/shared", ada);
+  const beganMs = await startedAt(source);
+  await untilTime(beganMs + 1_500);
+  await evidence.close();
+  const [other, holder] = [newUuid(), newUuid()];
+  await addNode(service.sql, other);
+  await addNode(service.sql, holder);
+  const notice = await raise(source, { clip: clipOf(1, 0) });
+  await service.sql`update evidence set node_uuid = ${other} where notice_uuid = ${notice}`;
+  const without = await openEvidence(
+    { ...service, server: service.server, nodeUuid: other },
+    { cut: async () => new ElsewhereNode(holder) },
+  );
+  t.after(() => without.close());
+  await until("it is left to the other node", async () => {
+    const [row] = await service.sql<
+      { nodeUuid: string }[]
+    >`select node_uuid from evidence where notice_uuid = ${notice}`;
+    return row?.nodeUuid === holder;
+  });
+  evidence = await openEvidence({ ...service, server: service.server, nodeUuid: holder, config }, { files });
+  const found = await ended(notice);
+  assert.equal(found.evidence.state, "ready");
+  assert.equal(await evidence.folder.has(notice), false);
+  const row = (await files.find("evidence", notice)) ?? assert.fail();
+  assert.equal(row.sizeBytes, found.evidence.clip.size_bytes);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of await files.read(row.key, { first: 4, last: 7 })) pieces.push(piece);
+  assert.equal(Buffer.concat(pieces).toString(), "ftyp");
+  // The quota of recordings leaves it; its notice takes it along.
+  assert.equal(await removeAboveQuota(service.sql, 0), 0);
+  await service.call(ada, "DELETE", `/notice/${notice}`);
+  await until("it is removed", async () => (await files.find("evidence", notice)) === null);
+  publisher.kill("SIGKILL");
 });

@@ -5,7 +5,7 @@ import { Recorder } from "./recorder.ts";
 
 function open(segmentMs: number) {
   const asked: string[] = [];
-  const wishes = { hasSpace: true, isRunning: true, fails: "" };
+  const wishes = { hasSpace: true, isRunning: true, isWanted: true, fails: "" };
   const clock = { nowMs: 0 };
   let files = 0;
   const ask = async (order: string) => {
@@ -14,7 +14,10 @@ function open(segmentMs: number) {
   };
   const recorder = new Recorder({
     ...{ processUuid: "p", log: silentLog },
-    recordings: { isAllowed: () => wishes.hasSpace, segmentMs, nextFile: async () => `/${files++}.mp4` },
+    recordings: {
+      ...{ isAllowed: () => wishes.hasSpace, isWanted: () => wishes.isWanted, segmentMs },
+      nextFile: async () => `/${files++}.mp4`,
+    },
     machine: {
       get state() {
         return wishes.isRunning ? ("running" as const) : ("paused" as const);
@@ -100,4 +103,21 @@ test("ends a file that cannot be written, shows why, and retries with growing de
   assert.deepEqual(recorder.state, { isRecording: true, detail: null, framesDropped: 6 });
   const [first = 0, , third = 0] = waits;
   assert.ok(first >= 2500 && third > first, waits.join());
+});
+
+test("ends when the user switches it off, and begins another file when it is switched on", async () => {
+  const { recorder, asked, wishes } = open(600_000);
+  await recorder.prepare();
+  recorder.beginRun();
+  wishes.isWanted = false;
+  await recorder.tend();
+  assert.deepEqual([asked, recorder.state.isRecording], [["detach recording"], false]);
+  assert.equal(recorder.state.detail, "recording is switched off");
+  // Nor does the next runner record it.
+  await recorder.prepare();
+  assert.deepEqual(recorder.beginRun(), []);
+  wishes.isWanted = true;
+  await recorder.tend();
+  assert.deepEqual(asked.at(-1), "attach recording /1.mp4");
+  assert.equal(recorder.state.detail, null);
 });

@@ -16,6 +16,8 @@ const IDS = [RECORDING, `${RECORDING}-next`] as const;
 export interface RecordingPlace {
   /** There is space for them. */
   isAllowed(): boolean;
+  /** The user wants this process to be recorded now. Default: yes. */
+  isWanted?(processUuid: string): boolean;
   /** Of one file. */
   readonly segmentMs: number;
   /** The path of a new file. */
@@ -43,6 +45,7 @@ export interface RecordingState {
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };
 
 const NO_SPACE = "the disk is nearly full";
+const UNWANTED = "recording is switched off";
 
 export class Recorder {
   readonly #deps: RecorderDeps;
@@ -73,11 +76,10 @@ export class Recorder {
 
   /** Before a launch. Never rejects: a process that cannot be recorded runs all the same. */
   async prepare(): Promise<void> {
-    const { recordings } = this.#deps;
     this.#prepared = null;
     if (this.#now() < this.#notBeforeMs) return;
-    if (recordings.isAllowed()) this.#prepared = await this.#newAttachment(RECORDING);
-    else this.#detail = NO_SPACE;
+    this.#detail = this.#whyNot;
+    if (this.#detail === null) this.#prepared = await this.#newAttachment(RECORDING);
   }
 
   /** For the job of a new runner. */
@@ -112,10 +114,11 @@ export class Recorder {
     const { recordings, machine, log } = this.#deps;
     for (const id of [...this.#ending]) await this.#end(id);
     const current = this.#current;
-    if (!recordings.isAllowed()) {
-      this.#detail = NO_SPACE;
+    const reason = this.#whyNot;
+    if (reason !== null) {
+      this.#detail = reason;
       if (current === null) return;
-      log.warn("recording ended: no disk space");
+      log.warn({ reason }, "recording ended");
       this.#current = null;
       return this.#end(current.id);
     }
@@ -125,6 +128,12 @@ export class Recorder {
     // Both for a moment, so that no frame is missing between them.
     await this.#start(current.id === IDS[0] ? IDS[1] : IDS[0]);
     if (this.#current !== current) await this.#end(current.id);
+  }
+
+  get #whyNot(): string | null {
+    const { recordings, processUuid } = this.#deps;
+    if (recordings.isWanted?.(processUuid) === false) return UNWANTED;
+    return recordings.isAllowed() ? null : NO_SPACE;
   }
 
   async #start(id: string): Promise<void> {

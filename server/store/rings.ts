@@ -44,14 +44,47 @@ export async function saveRecordingSetting(
       wanted_until = ${mode === undefined ? sql`source_recordings.wanted_until` : null}`;
 }
 
-/** Sources that are recorded on alert are, for this long. */
-export async function recordOnAlert(sql: Queries, sourceUuids: readonly string[], seconds: number): Promise<void> {
-  if (sourceUuids.length === 0) return;
+/** Sources and processes that are recorded on alert are, for this long. */
+export async function recordOnAlert(
+  sql: Queries,
+  notices: readonly { readonly sourceUuid: string; readonly processUuid: string }[],
+  seconds: number,
+): Promise<void> {
+  if (notices.length === 0) return;
   // Not with every notice of a series.
+  for (const [table, column, uuids] of [
+    ["source_recordings", "source_uuid", notices.map(({ sourceUuid }) => sourceUuid)],
+    ["process_recording_modes", "process_uuid", notices.map(({ processUuid }) => processUuid)],
+  ] as const)
+    await sql`
+      update ${sql(table)} set wanted_until = now() + make_interval(secs => ${seconds})
+      where ${sql(column)} in ${sql([...new Set(uuids)])} and mode = 'on_alert'
+        and coalesce(wanted_until < now() + make_interval(secs => ${seconds * 0.9}), true)`;
+}
+
+export interface ProcessModeRow {
+  readonly processUuid: string;
+  readonly mode: RecordingMode;
+  readonly wantedUntil: Date | null;
+  readonly isWanted: boolean;
+}
+
+const processModes = (sql: Queries) => sql`
+  select process_uuid, mode, wanted_until,
+    mode = 'always' or (mode = 'on_alert' and coalesce(wanted_until > now(), false)) as is_wanted
+  from process_recording_modes`;
+
+/** Of all processes that have not ended. */
+export const listProcessModes = (sql: Queries): Promise<readonly ProcessModeRow[]> => sql<ProcessModeRow[]>`
+  ${processModes(sql)} join processes on processes.uuid = process_uuid where state not in ('finished', 'failed')`;
+
+export const findProcessMode = (sql: Queries, processUuid: string): Promise<ProcessModeRow | null> =>
+  firstOf(sql<ProcessModeRow[]>`${processModes(sql)} where process_uuid = ${processUuid}`);
+
+export async function saveProcessMode(sql: Queries, processUuid: string, mode: RecordingMode): Promise<void> {
   await sql`
-    update source_recordings set wanted_until = now() + make_interval(secs => ${seconds})
-    where source_uuid in ${sql([...new Set(sourceUuids)])} and mode = 'on_alert'
-      and coalesce(wanted_until < now() + make_interval(secs => ${seconds * 0.9}), true)`;
+    insert into process_recording_modes (process_uuid, mode) values (${processUuid}, ${mode})
+    on conflict (process_uuid) do update set mode = excluded.mode, wanted_until = null`;
 }
 
 /** What is to be recorded of a live stream. */

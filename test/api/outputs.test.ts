@@ -207,6 +207,14 @@ test("a process of a key with recording is recorded, one file per run, only for 
   const stranger = await createKey(service, "eve", "--recording");
   assert.equal((await service.call("GET", path(0), { key: stranger })).status, 404);
   assert.equal((await read(99)).status, 404);
+  const setting = `/process/${recorded}/recording`;
+  const isRecorded = async () =>
+    (await service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key })).recording?.is_recording;
+  await service.expect(200, "PATCH", setting, { key, json: { mode: "off" } });
+  await poll("it is not recorded any longer", async () => (await isRecorded()) === false);
+  await service.expect(200, "PATCH", setting, { key, json: { mode: "always" } });
+  await poll("it is recorded again", async () => (await isRecorded()) === true);
+  await service.expect(404, "PATCH", setting, { key: stranger, json: { mode: "off" } });
   await service.expect(200, "DELETE", `/process/${recorded}`, { key });
   assert.equal((await read(1)).status, 200);
   const data = join(service.folder.path, "data");

@@ -70,7 +70,7 @@ test("records a source for some seconds from each notice on", async () => {
   const publisher = service.publish("rtsp", "ada/gate", ada);
   await until("its last seconds are kept", async () => (await ringOf(source)) >= 1);
   assert.deepEqual(await recordingsOf(source), []);
-  await recordOnAlert(service.sql, [source], 2);
+  await recordOnAlert(service.sql, [{ sourceUuid: source, processUuid: source }], 2);
   await until("it is recorded", async () => (await recordingsOf(source)).length === 1);
   await until("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
   await until("its last seconds are kept again", async () => (await ringOf(source)) > 0);
@@ -123,5 +123,5 @@ test("rejects settings that are out of range, of files, and of others", async ()
   assert.equal((await service.call(bob, "GET", `/source/${source}/recording`)).status, 404);
   await service.sql`update sources set hub_path = null where uuid = ${source}`;
   const { status, body } = await patch(ada, source, { mode: "off" });
-  assert.deepEqual([status, body.code], [409, "source_not_recordable"]);
+  assert.deepEqual([status, body.code], [409, "not_recordable"]);
 });

@@ -8,6 +8,13 @@ create table source_recordings (
   wanted_until timestamptz(3)
 );
 
+-- Which processes of keys with process recording are recorded. Without a row: always.
+create table process_recording_modes (
+  process_uuid uuid primary key references processes on delete cascade,
+  mode text not null check (mode in ('always', 'on_alert', 'off')),
+  wanted_until timestamptz(3)
+);
+
 -- The last seconds of a stream that is not recorded. Not listed, and not moved to a bucket.
 alter table recordings add column is_ring boolean not null default false;
 create index recordings_rings on recordings (node_uuid) where is_ring;
