@@ -14,15 +14,19 @@ export type Alert = {
   readonly alias: string;
   readonly type: string;
   readonly status: "active" | "inactive";
+  /** When it is evaluated. Null: always. */
+  readonly schedule: Schedule | null;
   readonly trigger: Readonly<Record<string, unknown>>;
   readonly region: Readonly<Record<string, unknown>>;
   readonly filter: Readonly<Record<string, unknown>>;
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly output: readonly {
-    readonly type: "mqtt" | "webhook";
+    readonly type: "mqtt" | "webhook" | "email";
     /** Secrets are shown as `***`. */
     readonly config: Readonly<Record<string, unknown>>;
   }[];
+  /** Null: none. */
+  readonly evidence: Evidence | null;
   /** The changed configuration, while a running process still uses the current one. It takes effect at the next start of a process, or at once with `force`. */
   readonly pending: {
     readonly trigger: Readonly<Record<string, unknown>>;
@@ -30,10 +34,12 @@ export type Alert = {
     readonly filter: Readonly<Record<string, unknown>>;
     readonly parameters: Readonly<Record<string, unknown>>;
     readonly output: readonly {
-      readonly type: "mqtt" | "webhook";
+      readonly type: "mqtt" | "webhook" | "email";
       /** Secrets are shown as `***`. */
       readonly config: Readonly<Record<string, unknown>>;
     }[];
+    /** Null: none. */
+    readonly evidence: Evidence | null;
   } | null;
   /** The process of a one-off alert, and in the listing of active alerts. Null: all processes. */
   readonly process_uuid: string | null;
@@ -51,6 +57,9 @@ export type AlertChange = {
   readonly status?: "active" | "inactive";
   /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
   readonly output?: readonly AlertOutput[];
+  readonly schedule?: Schedule | null;
+  /** Null: none. */
+  readonly evidence?: Evidence | null;
   /** An object; `GET /alert_description` returns its schema. */
   readonly trigger?: unknown;
   /** An object; `GET /alert_description` returns its schema. */
@@ -64,7 +73,7 @@ export type AlertChange = {
 };
 
 export type AlertDelivery = {
-  readonly type: "mqtt" | "webhook";
+  readonly type: "mqtt" | "webhook" | "email";
   readonly waiting: number;
   readonly delivered: number;
   /** Notifications discarded because the queue was full or delivery failed for too long. */
@@ -107,17 +116,23 @@ export type AlertEvent = {
   readonly source_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
-  readonly event: "triggered" | "updated" | "cleared";
+  /** `evidence-ready`: a second notification with the same `id`, when the evidence is complete. */
+  readonly event: "triggered" | "updated" | "cleared" | "evidence-ready";
   readonly tracks: readonly TrackEntry[];
   readonly data: Readonly<Record<string, unknown>>;
+  readonly evidence?: EvidenceInfo;
+  /** Works without a key, for a limited time. Until the clip is complete it answers 409 with `Retry-After`. */
+  readonly clip_url?: string;
+  /** JPEG. Works without a key, for a limited time. */
+  readonly snapshot_url?: string;
   /** Number of events lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
 
 export type AlertOutput = {
-  readonly type: "mqtt" | "webhook";
-  /** Configuration for the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
-  readonly config: MqttAlertOutput | WebhookAlertOutput;
+  readonly type: "mqtt" | "webhook" | "email";
+  /** Configuration for the type: see `MqttAlertOutput`, `WebhookAlertOutput` and `EmailAlertOutput`. */
+  readonly config: MqttAlertOutput | WebhookAlertOutput | EmailAlertOutput;
 };
 
 export type Allocated = {
@@ -150,7 +165,7 @@ export type Branch = {
   readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
   /** Why it is not live or receives no data, if known. */
   readonly status_detail: string | null;
-  /** For `cot`: events. */
+  /** For `cot` and `mqtt`: messages. */
   readonly frames_sent: number;
   /** Frames that arrived faster than they could be encoded or sent. */
   readonly frames_dropped: number;
@@ -166,6 +181,29 @@ export type ChildSubscription = {
   readonly pending_to_allocate: number;
   /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
   readonly expiration_date: string;
+};
+
+export type Clip = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** The process whose detections are drawn; null without boxes. */
+  readonly process_uuid: string | null;
+  /** As in the request: seconds, or a time. */
+  readonly from: number | string;
+  /** As in the request: seconds, or a time. */
+  readonly to: number | string;
+  readonly boxes: boolean;
+  readonly state: "queued" | "rendering" | "ready" | "failed";
+  readonly progress: number;
+  /** Why it failed. */
+  readonly error: string | null;
+  readonly size_bytes: number | null;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** Of a clip that is ready: signed, valid for a limited time. */
+  readonly download_url: string | null;
 };
 
 export type CreatedSubscription = {
@@ -307,6 +345,16 @@ export type ElementSummary = {
   readonly about: string;
 };
 
+/** Sent by the mail server of this service (`smtp.url`). Notifications that follow within `smtp.interval_seconds` are combined into one mail. */
+export type EmailAlertOutput = {
+  /** Recipients, up to 10. */
+  readonly to: readonly string[];
+  /** Subject of the mail. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields. */
+  readonly subject?: string;
+  /** Text of the mail. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields. */
+  readonly text?: string;
+};
+
 /** Attributes from the best image of a track; null if the image does not show them. */
 export type EnhancedData = {
   readonly vehicle_type: string | null;
@@ -339,6 +387,43 @@ export type EnhancementState = {
   readonly progress: number;
   /** `120 of 400 tracks`; for FAILED, the reason. */
   readonly detail: string;
+};
+
+/** What is kept of each `triggered` or `updated` notice: a clip, cut out of the recording, the last seconds of a stream that is not recorded, or the file; and a snapshot. */
+export type Evidence = {
+  /** A video clip. */
+  readonly clip?: {
+    /** Seconds before the frame of the notice. */
+    readonly before_seconds?: number;
+    /** Seconds after the frame of the notice. */
+    readonly after_seconds?: number;
+    /** Draw the boxes of the detections. */
+    readonly boxes?: boolean;
+  };
+  /** A JPEG image of the frame. */
+  readonly snapshot?: boolean;
+};
+
+export type EvidenceInfo = {
+  /** `pending`: the clip is not complete yet. `ready`: all that was requested is there. `partial`: `missing` lists what is not. `failed`: nothing is. `skipped`: too much evidence of this key is waiting or kept. */
+  readonly state: "pending" | "ready" | "partial" | "failed" | "skipped";
+  /** Parts that are missing, and the time ranges without video. */
+  readonly missing: readonly {
+    readonly part: "clip" | "boxes" | "snapshot";
+    readonly reason: string;
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly from?: string;
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly to?: string;
+  }[];
+  /** The frames of the clip; null: there is none yet, or none at all. */
+  readonly clip: {
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly from: string;
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly to: string;
+    readonly size_bytes: number;
+  } | null;
 };
 
 export type Graph = {
@@ -422,7 +507,10 @@ export type NewAlert = {
   readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
   /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
   readonly output?: readonly AlertOutput[];
+  /** Null: none. */
+  readonly evidence?: Evidence | null;
   readonly status?: "active" | "inactive";
+  readonly schedule?: Schedule | null;
   /** An object; `GET /alert_description` returns its schema. */
   readonly trigger?:
     | {
@@ -511,11 +599,24 @@ export type NewBranch = {
   readonly params?: Readonly<Record<string, unknown>>;
 };
 
+export type NewClip = {
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** Start of the clip. ISO 8601 for a stream (`2026-05-17T08:30:00Z`), seconds from the start of the video for a file (`12.5`). */
+  readonly from: number | string;
+  /** End of the clip, at most 3600 seconds after its start. ISO 8601 for a stream (`2026-05-17T08:30:00Z`), seconds from the start of the video for a file (`12.5`). */
+  readonly to: number | string;
+  /** Render boxes, labels and trails of the stored detections; default false. */
+  readonly boxes?: boolean;
+  /** The process whose detections are drawn, if several analysed the source. Default: the newest that covers the start of the range. */
+  readonly process_uuid?: string | null;
+};
+
 export type NewOutput = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
-  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
-  /** For video outputs, with the type as its scheme, and for `cot`, with `udp` or `mqtt`. Ignored for other types. */
+  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot" | "mqtt";
+  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), and for `cot`, with `udp` or `mqtt`. Ignored for other types. */
   readonly url?: string;
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings?: "360p" | "720p" | "1080p" | null;
@@ -529,6 +630,8 @@ export type NewStream = {
   readonly stream_type: "rtsp" | "rtmp";
   /** Null: no telemetry. */
   readonly telemetry_cfg?: TelemetryCfg | null;
+  /** `always`: from the start of the stream to its end. `on_alert`: some seconds from each notice of an alert on. `off`: not at all. */
+  readonly recording?: "always" | "on_alert" | "off";
 };
 
 export type NewSubscription = {
@@ -625,9 +728,15 @@ export type Notice = {
   readonly source_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
-  readonly event: "triggered" | "updated" | "cleared";
+  /** `evidence-ready`: a second notification with the same `id`, when the evidence is complete. */
+  readonly event: "triggered" | "updated" | "cleared" | "evidence-ready";
   readonly tracks: readonly TrackEntry[];
   readonly data: Readonly<Record<string, unknown>>;
+  readonly evidence?: EvidenceInfo;
+  /** Works without a key, for a limited time. Until the clip is complete it answers 409 with `Retry-After`. */
+  readonly clip_url?: string;
+  /** JPEG. Works without a key, for a limited time. */
+  readonly snapshot_url?: string;
   readonly reviewed: boolean;
   readonly reviewed_at: string | null;
   /** Username of the key. */
@@ -661,7 +770,7 @@ export type Output = {
   /** Lower case; upper case is accepted. */
   readonly output_uuid: string;
   readonly alias: string;
-  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
+  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot" | "mqtt";
   /** Credentials are shown as `***`. */
   readonly url: string | null;
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
@@ -673,7 +782,7 @@ export type Output = {
   readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
   /** Why it is not live or receives no data, if known. */
   readonly status_detail: string | null;
-  /** For `cot`: events. */
+  /** For `cot` and `mqtt`: messages. */
   readonly frames_sent: number;
   /** Frames that arrived faster than they could be encoded or sent. */
   readonly frames_dropped: number;
@@ -772,11 +881,11 @@ export type Process = {
   readonly output_states: readonly {
     /** Lower case; upper case is accepted. */
     readonly output_uuid: string;
-    readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
+    readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot" | "mqtt";
     readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
     /** Why it is not live or receives no data, if known. */
     readonly status_detail: string | null;
-    /** For `cot`: events. */
+    /** For `cot` and `mqtt`: messages. */
     readonly frames_sent: number;
     /** Frames that arrived faster than they could be encoded or sent. */
     readonly frames_dropped: number;
@@ -873,6 +982,20 @@ export type ProcessGraph = {
   }[];
 };
 
+export type ProcessRecordingChange = {
+  /** `always`: from the start of the stream to its end. `on_alert`: some seconds from each notice of an alert on. `off`: not at all. */
+  readonly mode: "always" | "on_alert" | "off";
+};
+
+export type ProcessRecordingSetting = {
+  /** Lower case; upper case is accepted. */
+  readonly process_uuid: string;
+  /** `always`: from the start of the stream to its end. `on_alert`: some seconds from each notice of an alert on. `off`: not at all. */
+  readonly mode: "always" | "on_alert" | "off";
+  /** Of `on_alert`: when the recording ends, without further notices. */
+  readonly wanted_until: string | null;
+};
+
 export type Recording = {
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
@@ -894,6 +1017,26 @@ export type Recording = {
     readonly size_bytes: number;
     readonly download_url: string;
   }[];
+};
+
+export type RecordingChange = {
+  /** `always`: from the start of the stream to its end. `on_alert`: some seconds from each notice of an alert on. `off`: not at all. */
+  readonly mode?: "always" | "on_alert" | "off";
+  /** Seconds of video before the start of a recording that it contains. They are kept while the source is not recorded. */
+  readonly pre_roll_seconds?: number;
+};
+
+export type RecordingSetting = {
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** `always`: from the start of the stream to its end. `on_alert`: some seconds from each notice of an alert on. `off`: not at all. */
+  readonly mode: "always" | "on_alert" | "off";
+  /** Seconds of video before the start of a recording that it contains. They are kept while the source is not recorded. */
+  readonly pre_roll_seconds: number;
+  /** The recording in progress. */
+  readonly recording_uuid: string | null;
+  /** Of `on_alert`: when the recording ends, without further notices. */
+  readonly wanted_until: string | null;
 };
 
 export type ReportTrack = {
@@ -945,6 +1088,20 @@ export type RunningDemo = {
   readonly source_uuid: string;
   /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
+};
+
+/** The alert is evaluated only within these windows, by the capture time of the frames and the wall clock of the time zone. */
+export type Schedule = {
+  /** Name of the IANA time zone, such as `Europe/Berlin` or `UTC`. */
+  readonly time_zone: string;
+  readonly windows: readonly {
+    /** Days on which the window begins. Default: every day. */
+    readonly days?: readonly ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+    /** Beginning, from `00:00` to `23:59`. */
+    readonly from: string;
+    /** End, from `00:00` to `24:00`; not part of the window. If it is before `from`, the window ends on the next day. */
+    readonly to: string;
+  }[];
 };
 
 export type Source = {
@@ -1222,6 +1379,72 @@ export type TelemetryMessage = {
   readonly drone_roll?: number;
 };
 
+export type Timeline = {
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+  readonly from: string | number;
+  /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+  readonly to: string | number;
+  /** Times with video, of which clips can be cut. Files that follow one another are one range. */
+  readonly recorded: readonly {
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly from: string | number;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly to: string | number;
+  }[];
+  /** Processes that analysed the source in this range, newest first. */
+  readonly processes: readonly {
+    /** Lower case; upper case is accepted. */
+    readonly process_uuid: string;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly from: string | number;
+    /** Null: it has not ended. */
+    readonly to: string | number | null;
+    readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+  }[];
+  /** Shorter pauses in `activity` are left out. */
+  readonly resolution_seconds: number;
+  /** When objects of a class were tracked, and how many: the tracks of a class whose pauses are shorter than `resolution_seconds` are one entry; a long one is divided, so that it shows when it was busy. By class, in order of time. */
+  readonly activity: readonly {
+    readonly class_name: string;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly from: string | number;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly to: string | number;
+    readonly tracks: number;
+  }[];
+  /** The tracks themselves, in order of time. Empty if there are more than 1000: ask for a shorter range. */
+  readonly tracks: readonly {
+    /** Lower case; upper case is accepted. */
+    readonly process_uuid: string;
+    readonly track_id: number;
+    readonly class_name: string;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly from: string | number;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly to: string | number;
+  }[];
+  /** What alerts have notified of, in order of time: the newest 2000. */
+  readonly notices: readonly {
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+    /** Lower case; upper case is accepted. */
+    readonly alert_uuid: string;
+    /** Of the alert. */
+    readonly alias: string;
+    /** Lower case; upper case is accepted. */
+    readonly process_uuid: string;
+    /** Of a stream: UTC, ISO 8601 with milliseconds. Of a file source: seconds from the start of the video. */
+    readonly at: string | number;
+    readonly event: "triggered" | "updated" | "cleared";
+    readonly classes: readonly string[];
+    readonly reviewed: boolean;
+  }[];
+  /** Parts that are not complete, as they have too many entries: ask for a shorter range. */
+  readonly truncated: readonly ("recorded" | "processes" | "activity" | "tracks" | "notices")[];
+};
+
 export type TrackCollection = {
   readonly type: "FeatureCollection";
   /** Name of the process's source. */
@@ -1359,6 +1582,7 @@ export type WebhookAlertOutput = {
   readonly url: string;
   /** Signing secret (Standard Webhooks): `whsec_` and base64. Generated if omitted. Returned once, in the response to the request that set or generated it. Send `***` to keep the stored secret. */
   readonly secret?: string;
+  readonly template?: WebhookTemplate;
 };
 
 export type WebhookDetection = {
@@ -1371,6 +1595,14 @@ export type WebhookDetection = {
   readonly id: number;
   /** `class_id` of the detection message. */
   readonly class: number;
+};
+
+export type WebhookTemplate = {
+  /** The body of the request. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields. In JSON, values are escaped within strings, and written as JSON elsewhere. */
+  readonly body: string;
+  readonly content_type?: "application/json" | "text/plain";
+  /** Further headers: `Authorization`, `X-Api-Key` and others that services of this kind use. Responses show secret ones as `***`; send `***` to keep the stored value. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 export class Operations {
@@ -1470,9 +1702,82 @@ export class Operations {
     );
   }
 
-  /** Download a clip of a recorded stream: MP4. Cut out of the recordings of a media-server source without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. One second of the clip is one second of real time: where the recording has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. */
-  downloadClip(input: { source_uuid: string; from: string; to: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/source/{source_uuid}/clip", query: ["from", "to"] }, input, call);
+  /** Get how a source is recorded. */
+  readRecordingSetting(input: { source_uuid: string }, call?: Call): Promise<RecordingSetting> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/recording" }, input, call);
+  }
+
+  /** Change how a source is recorded: start or stop recording now. For media-server sources. `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second. */
+  changeRecordingSetting(
+    input: { source_uuid: string; body: RecordingChange },
+    call?: Call,
+  ): Promise<RecordingSetting> {
+    return this.#send(
+      { method: "PATCH", path: "/source/{source_uuid}/recording", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Download a clip of a recorded stream or of a file: MP4. Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. A video that is not H.264 in MP4 or QuickTime has to be encoded: use `POST /clips`. With `boxes=true` the clip is rendered and kept as one of `GET /clips`; the same request sends it again. */
+  downloadClip(
+    input: { source_uuid: string; from: string; to: string; boxes?: boolean; process_uuid?: string },
+    call?: Call,
+  ): Promise<Answer> {
+    return this.#send(
+      { method: "GET", path: "/source/{source_uuid}/clip", query: ["from", "to", "boxes", "process_uuid"] },
+      input,
+      call,
+    );
+  }
+
+  /** Get the picture of a source at a time: JPEG. The frame on display at that time, from the recordings of a media-server source or from the video of a file, for time lines and lists. Ask for one that is not needed any longer by closing the request. */
+  downloadThumbnail(input: { source_uuid: string; at: string; width?: number }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/thumbnail", query: ["at", "width"] }, input, call);
+  }
+
+  /** Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key. */
+  renderClip(input: { body: NewClip }, call?: Call): Promise<Clip> {
+    return this.#send({ method: "POST", path: "/clips", bodyType: "application/json" }, input, call);
+  }
+
+  /** List your rendered clips. */
+  listClips(
+    input: { limit?: number; cursor?: string; source_uuid?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly clips: readonly Clip[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/clips", query: ["limit", "cursor", "source_uuid"] }, input, call);
+  }
+
+  /** Get a rendered clip: its state and progress. */
+  readClip(input: { clip_uuid: string }, call?: Call): Promise<Clip> {
+    return this.#send({ method: "GET", path: "/clip/{clip_uuid}" }, input, call);
+  }
+
+  /** Cancel or delete a rendered clip. */
+  deleteClip(
+    input: { clip_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/clip/{clip_uuid}" }, input, call);
+  }
+
+  /** Download a rendered clip: MP4. The whole file, or the part selected by `Range`. `download_url` of the record is this URL, signed. */
+  downloadRenderedClip(input: { clip_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/clip/{clip_uuid}/file" }, input, call);
+  }
+
+  /** Get what happened on a source: recorded times, processes, tracks and notices of alerts. For a time line, of a week at most. Its size is bounded: `activity` merges tracks to what a screen can show, and `tracks` lists them for shorter ranges. Times of a stream are those of its frames. A file source is analysed anew by each process: its times are seconds from the start of the video, and the results of all processes are on the same time line. A file that is played as a live source (`loop`) has times of day and no recorded ranges. */
+  readTimeline(input: { source_uuid: string; from?: string; to?: string }, call?: Call): Promise<Timeline> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/timeline", query: ["from", "to"] }, input, call);
   }
 
   /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. */
@@ -1561,6 +1866,32 @@ export class Operations {
   /** Download one file of the processed video of a process: fragmented MP4. For keys with process recording. A new file starts with each start of the runner, and when a file reaches the configured segment length; `recordings` of the process lists the files. They are kept for the retention time of recordings. The whole file, or the part selected by `Range`; while the process runs, what has been written so far. */
   downloadProcessRecording(input: { process_uuid: string; index: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/recording/{index}" }, input, call);
+  }
+
+  /** Get the stored detections of a process. One message per line, as on the socket `detection_data`, oldest first; of a process that runs, what it has sent so far. Messages are stored while recording is enabled and the disk has space, and are kept for the retention time of recordings (`recordings.retention_days`). A process without stored messages in this range gets an empty answer. */
+  streamDetections(input: { process_uuid: string; from?: string; to?: string }, call?: Call): Promise<Answer> {
+    return this.#send(
+      { method: "GET", path: "/process/{process_uuid}/detections", query: ["from", "to"] },
+      input,
+      call,
+    );
+  }
+
+  /** Get whether the processed video of a process is recorded. */
+  readProcessRecordingSetting(input: { process_uuid: string }, call?: Call): Promise<ProcessRecordingSetting> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/recording" }, input, call);
+  }
+
+  /** Start or stop recording the processed video of a process. For keys with process recording. `on_alert` records `recordings.on_alert_seconds` from each notice of the process on. Takes effect within some seconds, and holds after restarts. */
+  changeProcessRecordingSetting(
+    input: { process_uuid: string; body: ProcessRecordingChange },
+    call?: Call,
+  ): Promise<ProcessRecordingSetting> {
+    return this.#send(
+      { method: "PATCH", path: "/process/{process_uuid}/recording", bodyType: "application/json" },
+      input,
+      call,
+    );
   }
 
   /** Attach an output to a process. An output is attached to one active process at a time. Attaching it to the same process again changes nothing. */
@@ -1911,7 +2242,7 @@ export class Operations {
     return this.#send({ method: "PATCH", path: "/notice/{notice_uuid}", bodyType: "application/json" }, input, call);
   }
 
-  /** Delete a notice. */
+  /** Delete a notice, and its evidence. */
   deleteNotice(
     input: { notice_uuid: string },
     call?: Call,
@@ -1921,6 +2252,16 @@ export class Operations {
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/notice/{notice_uuid}" }, input, call);
+  }
+
+  /** Download the clip of a notice: MP4. What its alert requested (`evidence.clip`), without encoding again. Until it is complete: 409 with `Retry-After`. It is kept as long as the notice. */
+  downloadEvidenceClip(input: { notice_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/notice/{notice_uuid}/clip" }, input, call);
+  }
+
+  /** Download the snapshot of a notice: JPEG. The frame of the notice, without boxes: `tracks` of the notice has them. Up to 1280 pixels wide. */
+  downloadEvidenceSnapshot(input: { notice_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/notice/{notice_uuid}/snapshot" }, input, call);
   }
 
   /** Subscribe a URL to events of a process. Notifications are sent as JSON by POST, signed as defined by Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx status accepts a notification; otherwise it is retried with backoff for ten minutes, and later notifications are queued behind it. Redirects are not followed. Delivery is at least once: a repeated notification has the same `webhook-id`. The first notification is sent at once; events within the interval are combined into the next one. While the receiver is offline the undelivered notification stays queued, and new events are combined into the next one, which is sent an interval later. Tracks that are visible when the subscription starts count as new. A subscription ends with its process: combined events are then sent at once. */
@@ -2056,7 +2397,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/branches" }, input, call);
   }
 
-  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, `rtsp`, `rtmp`, `cot`) are rejected, as are params that name a resource on the server. */
+  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, `rtsp`, `rtmp`, `cot`, `mqtt`) are rejected, as are params that name a resource on the server. */
   attachBranch(input: { process_uuid: string; body: NewBranch }, call?: Call): Promise<Branch> {
     return this.#send(
       { method: "POST", path: "/process/{process_uuid}/branches", bodyType: "application/json" },
@@ -2229,7 +2570,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/readyz" }, {}, call);
   }
 
-  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
+  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
   readMetrics(call?: Call): Promise<string> {
     return this.#send({ method: "GET", path: "/metrics" }, {}, call);
   }
