@@ -87,7 +87,7 @@ export class TestService {
     const answer = await this.send(method, path, options);
     const operation = this.contract.find(method, path.split("?")[0] ?? path);
     assert.deepEqual(this.contract.check(operation, answer), [], `${method} ${path}: ${answer.text.slice(0, 1000)}`);
-    const isJson = /json/.test(answer.headers.get("content-type") ?? "");
+    const isJson = /[/+]json/.test(answer.headers.get("content-type") ?? "");
     return { ...answer, body: (isJson ? JSON.parse(answer.text) : answer.text) as T };
   }
 

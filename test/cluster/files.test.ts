@@ -183,10 +183,11 @@ test("an upload on one node is played by the other, and by a third one when the 
   await until(() => isFinished(third, other));
   assert.deepEqual(await readDetections(third, uuid), detected);
   const { started_at: started } = await read(third, uuid);
-  const second1 = Date.parse(started ?? "") + 1000;
+  assert.equal(detected[0]?.timestamp, started, "the first frame is second 0");
+  const fromMs = Date.parse(started ?? "") + 1000;
   assert.deepEqual(
     await readDetections(third, uuid, "?from=1"),
-    detected.filter(({ timestamp }) => Date.parse(timestamp) >= second1),
+    detected.filter(({ timestamp }) => Date.parse(timestamp) >= fromMs),
   );
   await third.expect(200, "DELETE", `/source/${source.uuid}`);
   await until(async () => (await keys("videos/")).length === 0);
