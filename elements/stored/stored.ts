@@ -29,7 +29,7 @@ chains:
       default: null,
       description: "File of detection messages, one per line, oldest first; null for none.",
     }),
-    fromMs: captureTime("Drops frames that end before this time; null for none."),
+    fromMs: captureTime("Drops frames before this time; null for none."),
     toMs: captureTime("Drops frames from this time on; null for none."),
   }),
   writes: ["tracks"],
@@ -40,9 +40,7 @@ chains:
     return {
       async process(frame) {
         const timeMs = Number(frame.captureNs / 1000n) / 1000;
-        const durationMs = frame.durationNs === null ? 0 : Number(frame.durationNs) / 1e6;
-        if (toMs !== null && timeMs >= toMs) return "drop";
-        if (fromMs !== null && timeMs < fromMs && timeMs + durationMs <= fromMs) return "drop";
+        if ((fromMs !== null && timeMs < fromMs) || (toMs !== null && timeMs >= toMs)) return "drop";
         frame.write({ tracks: await messages.at(timeMs) });
         return undefined;
       },

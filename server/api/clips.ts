@@ -87,7 +87,9 @@ export function clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }: 
             width: query.width ?? DEFAULT_WIDTH,
             prepare: async (folder) => ({
               path: await video.lend(user, uuid, found, folder),
-              atNs: found === null ? BigInt(Math.round(range.fromMs * 1e6)) : 0n,
+              // Of a part of the video, where its first frame is; its time may be rounded.
+              atNs: toNs(found === null ? range.fromMs : found.clip.fromMs - found.clip.zeroMs - ROUNDED_MS),
+              isPart: found !== null,
             }),
           });
           const etag = `"${createHash("sha256").update(picture).digest("base64url")}"`;
@@ -146,6 +148,8 @@ function nameClip(alias: string, { isFile }: Pick<SourceRange, "isFile">, fromMs
   return `${alias} ${time}.mp4`;
 }
 
+const ROUNDED_MS = 0.1;
+const toNs = (ms: number): string => String(Math.max(0, Math.round(ms * 1e6)));
 const seconds = (ms: number): string => String(Math.round(ms) / 1000);
 const moment = (ms: number): string => new Date(Math.round(ms)).toISOString();
 const toText = ({ fromMs, toMs }: TimeRange, { isFile }: SourceRange): string =>

@@ -7,7 +7,7 @@ import type { Confinement } from "../confinement/confinement.ts";
 import { Runner } from "../processes/runner.ts";
 import { ServiceError } from "../service-error.ts";
 import type { ClipRow } from "../store/clips.ts";
-import type { SourceVideo } from "./source-video.ts";
+import type { SourceRange, SourceVideo } from "./source-video.ts";
 import type { WorkFolder } from "./work-folder.ts";
 
 export interface RenderDeps {
@@ -58,6 +58,9 @@ chains:
 
 const NICE = 10;
 const LIMITS = { loadMs: 30_000, replyMs: 30_000, stopMs: 15_000, silentMs: 20_000 };
+/** Times of frames are rounded on their way. */
+const ROUNDED_MS = 0.1;
+const SOME_MS = 1e9;
 /** Boxes of frames at both ends depend on messages outside of the range. */
 const AROUND_MS = 2_000;
 
@@ -65,39 +68,35 @@ const AROUND_MS = 2_000;
 export async function renderClip(deps: RenderDeps, { clip, folder, signal, onProgress }: RenderOrder): Promise<string> {
   const { sourceUuid, isFile, baseMs } = clip;
   const user = { uuid: clip.userUuid };
-  const found = await deps.video.find(user, sourceUuid, { fromMs: clip.fromMs, toMs: clip.toMs, isFile }, false);
+  const found = await deps.video.find(user, sourceUuid, { ...pick(clip), isPlain: true }, false);
   const input = await deps.video.lend(user, sourceUuid, found, folder);
   const detections = clip.processUuid === null ? null : await writeMessages(deps, clip, folder);
   const path = `${folder.path}/clip.mp4`;
-  const [from, to] = [baseMs + clip.fromMs, baseMs + clip.toMs];
-  const zeroMs = found === null ? baseMs : baseMs + found.clip.fromMs;
+  const shown = found?.clip ?? { ...pick(clip), zeroMs: 0 };
+  // The first frame of a video may be before its time 0.
+  const base = baseMs === 0 && isFile ? SOME_MS : baseMs;
+  const epochMs = Math.floor(base + shown.zeroMs);
+  const toCapture = (ms: number): number => epochMs + ms - shown.zeroMs - ROUNDED_MS;
   const job: RunnerJob = {
-    ...{
-      uuid: clip.uuid,
-      graph: "clip",
-      graphText: GRAPH,
-      sourceUri: input,
-      sourceLabel: "",
-      epochMs: Math.max(0, zeroMs),
-    },
+    ...{ uuid: clip.uuid, graph: "clip", graphText: GRAPH, sourceUri: input, sourceLabel: "", epochMs },
     ...{ firstTrackId: 1, attach: [], giveUpSeconds: 0 },
     positionNs: String(Math.round((found === null ? clip.fromMs : 0) * 1e6)),
     params: {
       ...{ detections, path, scratch: `${folder.path}/scratch` },
-      ...(found === null ? { from, to } : { from: null, to: null }),
+      ...{ from: toCapture(shown.fromMs), to: toCapture(shown.toMs) },
     },
   };
   signal.throwIfAborted();
-  const lengthMs = found === null ? clip.toMs - clip.fromMs : found.clip.toMs - found.clip.fromMs;
-  const skippedMs = found === null ? clip.fromMs : 0;
   await runJob(deps, job, folder, signal, (positionMs, runner) => {
-    const part = (positionMs - skippedMs) / lengthMs;
+    const part = (positionMs + shown.zeroMs - shown.fromMs) / (shown.toMs - shown.fromMs);
     onProgress(Math.min(Math.max(part, 0), 0.99));
     // What comes after the range is only dropped.
     if (found === null && part > 1) void runner.stop();
   });
   return path;
 }
+
+const pick = ({ fromMs, toMs, isFile }: ClipRow): SourceRange => ({ fromMs, toMs, isFile });
 
 async function runJob(
   { runnerEntry, confinement, memoryBytes, log }: RenderDeps,

@@ -43,7 +43,7 @@ export interface ThumbnailOrder {
   readonly width: number;
   readonly signal: AbortSignal;
   /** Writes the video, or a part of it, into the folder of the child. */
-  prepare(folder: WorkFolder): Promise<{ readonly path: string; readonly atNs: bigint }>;
+  prepare(folder: WorkFolder): Promise<Pick<ThumbnailRequest, "path" | "atNs" | "isPart">>;
 }
 
 export class Thumbnails {
@@ -176,8 +176,7 @@ class Worker {
       throw new ServiceError("clip_failed", { detail: `${cause.message}; try again in a moment`, cause });
     });
     try {
-      const { path, atNs } = await prepare(folder);
-      const request = { type: "thumbnail" as const, path, atNs: String(atNs), width };
+      const request = { type: "thumbnail" as const, ...(await prepare(folder)), width };
       const { jpeg } = expectThumbnail(await child.request(request, LIMITS.decodeMs));
       return Buffer.from(jpeg, "base64");
     } catch (error) {
