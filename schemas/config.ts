@@ -217,7 +217,7 @@ export const Config = section({
       exclusiveMinimum: 0,
       maximum: 36_500,
       default: 30,
-      description: "Retention of notices of alerts, and of their evidence, in days.",
+      description: "Retention of notices of alerts, of their evidence and of rendered clips in days.",
     }),
     at_once: count(2, "Maximum number of clips of alerts that are cut at once.", 1),
     pending_per_key: count(

@@ -10,6 +10,8 @@ export const ThumbnailRequest = Type.Object({
   path: Type.String({ minLength: 1 }),
   /** Of the frame in the video. */
   atNs: Type.String({ pattern: "^\\d{1,18}$" }),
+  /** The video begins with the keyframe before the frame, and `atNs` is not after the frame: it is decoded from its start. */
+  isPart: Type.Boolean(),
   width: Type.Integer({ minimum: 2, maximum: 4096 }),
 });
 export type ThumbnailRequest = Static<typeof ThumbnailRequest>;

@@ -11,7 +11,9 @@ import { describeEvidence } from "./alerts/alert-evidence.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
+import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
+import { detectionEndpoints } from "./api/detections.ts";
 import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
@@ -28,6 +30,7 @@ import { streamEndpoints } from "./api/streams.ts";
 import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { ClipJobs } from "./clips/clip-jobs.ts";
 import { SourceVideo } from "./clips/source-video.ts";
 import { Thumbnails } from "./clips/thumbnails.ts";
 import { WorkFolders } from "./clips/work-folder.ts";
@@ -38,9 +41,11 @@ import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
+import { StoredDetections, saveTimes } from "./detections/detections.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
 import { Evidence } from "./evidence/evidence.ts";
+import { renderEvidence } from "./evidence/render-evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -156,6 +161,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     new RecordingUploads({
       ...{ ...shared, dataDir: config.data_dir, log: partOf(log, "files") },
       isHeld: (uuid) => isHeld(uuid),
+      onStoring: (row, path) => saveTimes(sql, row, path),
     });
   // Below media and processes: what they recorded last is stored.
   shutDown.add("files", FLUSH_MS + SPARE_MS, async () => {
@@ -175,6 +181,12 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   signal.throwIfAborted();
   const metrics = new Metrics();
   const processRecordings = new ProcessRecordings(config.data_dir, shared);
+  const detections = new StoredDetections({
+    ...{ config, log: partOf(log, "detections"), shared },
+    hasSpace: () => recordings.trouble === null,
+  });
+  // Below the processes: their last messages are stored.
+  shutDown.add("detections", SPARE_MS * 2, () => detections.close());
   let app: RunningApp | null = null;
   // Closed below the processes: while they stop it listens, and clients get the reason of a rejection.
   shutDown.add("api", API_CLOSE_MS + SPARE_MS, () => app?.close(API_CLOSE_MS));
@@ -208,7 +220,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("recording modes", SPARE_MS, () => modes.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
-    listeners: [tracks, alerts, webhooks],
+    listeners: [tracks, alerts, webhooks, detections],
     prepare: (order) => library.prepare(order),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
@@ -227,19 +239,29 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
   const video = new SourceVideo({ sql, recordings, sources });
-  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
-    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
-  const evidence = await Evidence.open({
-    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
-    ...{ cut: cutEvidence(recordings, cutVideo), renderBoxes: null, held: (uuid) => processes.held(uuid) },
-  });
-  shutDown.add("evidence", SPARE_MS, () => evidence.close());
   const workFolders = await WorkFolders.open(config.data_dir, confinement);
   const thumbnails = new Thumbnails({
     ...{ entry: knowledge.thumbnailEntry, confinement, folders: workFolders, log: partOf(log, "clips") },
     memoryBytes: config.runners.memory_bytes,
   });
   shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
+  const rendering = {
+    ...{ video, detections, runnerEntry, confinement, memoryBytes: config.runners.memory_bytes },
+    log: partOf(log, "clips"),
+  };
+  const clips = new ClipJobs({ ...rendering, sql, config, nodeUuid, isAlone, folders: workFolders, files });
+  shutDown.add("clips", SPARE_MS * 2, () => clips.close());
+  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
+    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
+  const evidence = await Evidence.open({
+    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
+    ...{
+      cut: cutEvidence(recordings, cutVideo),
+      renderBoxes: renderEvidence(rendering, workFolders),
+      held: (uuid) => processes.held(uuid),
+    },
+  });
+  shutDown.add("evidence", SPARE_MS, () => evidence.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),
@@ -286,6 +308,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
     ...processRecordingEndpoints(sql, processRecordings, stallMs),
+    ...detectionEndpoints({ sql, detections, stallMs, forwarder }),
     ...trackEndpoints({ sql, config: config.report, processes, tracks, stallMs }),
     ...trackedProcessEndpoints(sql, processRecordings, signer),
     ...enhancementEndpoints(sql, enhancements, tracks),
@@ -297,14 +320,15 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
     ...recordingSettingEndpoints(sql, recordings),
     ...processRecordingModeEndpoints(sql, modes),
-    ...clipEndpoints({ video, thumbnails, stallMs, forwarder }),
+    ...clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }),
+    ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
     ...graphEndpoints(library, config),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),
-    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, delivery: outbox, nodes }),
+    ...metricsEndpoints({ config, metrics, components, processes, media, alerts, detections, delivery: outbox, nodes }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.resumeAll();

@@ -17,7 +17,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
   ["api"],
   [
     ...["processes", "sources", "media", "alerts", "webhooks", "tracks", "enhancement", "streams", "demo", "telemetry"],
-    ...["metrics", "clips", "evidence"],
+    ...["metrics", "detections", "clips", "evidence"],
   ],
   ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs", "cluster", "files"],
   ["async", "net", "log", "confinement"],
@@ -35,6 +35,8 @@ const SERVER_ROWS: readonly Row[] = [
     part: "server/media/recordings",
     may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(1).flat(), "media"],
   },
+  // Checksums of gzip.
+  { part: "server/detections/gzip-parts.ts", may: ["media"] },
   { part: "server/*.ts", may: [...SERVER_BASE, ...(SERVER_FOLDERS.at(-1) ?? [])] },
 ];
 

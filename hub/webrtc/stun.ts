@@ -1,6 +1,7 @@
 /** Reads and writes the STUN messages (RFC 8489) that ICE needs: binding requests and responses. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv4 } from "node:net";
+import { crc32 } from "../../media/crc32.ts";
 
 const MAGIC = 0x2112_a442;
 const BINDING_REQUEST = 0x0001;
@@ -143,16 +144,4 @@ function addressBytes(address: string): Buffer {
     bytes.writeUInt16BE(Number.parseInt(group, 16) & 0xffff, i * 2);
   });
   return bytes;
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb8_8320 : value >>> 1;
-  return value;
-});
-
-function crc32(data: Buffer): number {
-  let value = 0xffff_ffff;
-  for (const byte of data) value = (CRC_TABLE[(value ^ byte) & 0xff] as number) ^ (value >>> 8);
-  return ~value >>> 0;
 }

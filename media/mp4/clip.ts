@@ -29,8 +29,8 @@ export interface TimeRange {
 }
 
 export interface CutRange extends TimeRange {
-  /** Only its first frame is needed: GStreamer shows it, however short the clip is. */
-  readonly isStill?: boolean;
+  /** With all frames from the keyframe on and without an edit list, for a program that selects frames by their times. */
+  readonly isPlain?: boolean;
 }
 
 export interface ClipPiece<F extends ClipFile> {
@@ -47,6 +47,8 @@ export interface Clip<F extends ClipFile = ClipFile> extends TimeRange {
   readonly bytes: number;
   /** Parts of the requested range without video. */
   readonly gaps: readonly TimeRange[];
+  /** Of a plain clip: Unix time at time 0 of the clip, which is before its first frame. */
+  readonly zeroMs: number;
 }
 
 interface Fragment {
@@ -175,7 +177,7 @@ class ClipCutter<F extends ClipFile> {
   }
 
   finish(): Clip<F> | null {
-    const { fromMs, toMs, isStill = false } = this.#range;
+    const { fromMs, toMs, isPlain = false } = this.#range;
     const [moov, video] = [this.#moov, this.#video];
     if (moov === null || video === null || video.times.length === 0) return null;
     const { scale } = video.track;
@@ -184,12 +186,8 @@ class ClipCutter<F extends ClipFile> {
     const shown = findShown(video, toTicks(fromMs), toTicks(toMs));
     if (shown === null) return null;
     const { start, end } = shown;
-    const hidden = video.hideBefore(start);
-    const length = end - start;
-    // GStreamer 1.22 ends a track after a keyframe when the next frame is later in the track than the track is long.
-    const isKeyNext = video.keys.at(-2) === true && video.displayedBy(hidden + length);
-    const tables = [video.toTable(hidden, hidden + length + (isKeyNext || isStill ? hidden : 0))];
-    const audio = this.#audio;
+    const tables = [isPlain ? video.toTable(0, video.end) : this.#toShown(video, start, end)];
+    const audio = isPlain ? null : this.#audio;
     if (audio !== null) {
       const [from = 0, to = 0] = [start, end].map((time) => Math.round((time * audio.track.scale) / scale));
       audio.keepBetween(from, to);
@@ -202,8 +200,17 @@ class ClipCutter<F extends ClipFile> {
     const missing = shown.gaps.map(([from, to]) => ({ fromMs: toMsOf(from), toMs: toMsOf(to) }));
     return {
       ...{ head, pieces: this.#pieces, bytes: head.length + this.#mediaBytes },
-      ...{ fromMs: toMsOf(start), toMs: toMsOf(end), gaps: missing },
+      ...{ fromMs: toMsOf(start), toMs: toMsOf(end), gaps: missing, zeroMs: this.#zeroMs },
     };
+  }
+
+  /** An edit list shows what is between these times. */
+  #toShown(video: GrowingTable, start: number, end: number): SampleTable {
+    const hidden = video.hideBefore(start);
+    const length = end - start;
+    // GStreamer 1.22 ends a track after a keyframe when the next frame is later in the track than the track is long.
+    const isKeyNext = video.keys.at(-2) === true && video.displayedBy(hidden + length);
+    return video.toTable(hidden, hidden + length + (isKeyNext ? hidden : 0));
   }
 }
 
@@ -220,6 +227,14 @@ class GrowingTable {
 
   constructor(track: MovieTrack) {
     this.track = track;
+  }
+
+  /** When the last sample has been displayed. */
+  get end(): number {
+    return this.times.reduce(
+      (end, time, i) => Math.max(end, time + (this.offsets[i] ?? 0) + (this.durations[i] ?? 0)),
+      0,
+    );
   }
 
   /** All samples are displayed before `end`. */

@@ -1,41 +1,44 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdir, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { ClipJobs } from "../clips/clip-jobs.ts";
 import { SourceVideo } from "../clips/source-video.ts";
 import { Thumbnails } from "../clips/thumbnails.ts";
 import { WorkFolders } from "../clips/work-folder.ts";
-import { type Client, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
+import { Sender } from "../detections/detections.fixture.ts";
+import { StoredDetections } from "../detections/detections.ts";
+import { removeOldest } from "../media/recordings/disk-space.ts";
+import { RecordingFolder } from "../media/recordings/recording-files.ts";
+import {
+  type Client,
+  insertProcess,
+  openSourcesService,
+  type Reply,
+  type SourcesService,
+} from "../sources/sources.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
+import { makeConfig } from "./app.fixture.ts";
+import { clipJobEndpoints } from "./clip-jobs.ts";
+import { describeFalling, encodeFalling, encodeSteps, H264, readBoxes, readSteps, SQUARE } from "./clips.fixture.ts";
 import { clipEndpoints } from "./clips.ts";
 
-const FPS = 25;
+const RUNNER_ENTRY = new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url);
 const ENTRY = new URL("../../graphs/runtime/thumbnails/thumbnails.mjs", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "windhover-clips-"));
-
-/** Sixty frames: the grey of their halves is the number of the frame, in eights and ones. */
-function encodeSteps(name: string, options: readonly string[]): string {
-  const path = join(folder, name);
-  const input = `nullsrc=size=160x96:rate=${FPS}:duration=2.4,geq=lum='30+25*if(lt(X,W/2),floor(N/8),mod(N,8))':cb=128:cr=128`;
-  execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", input, ...options, "-pix_fmt", "yuv420p", path]);
-  return path;
-}
-const H264 = ["-c:v", "libx264", "-qp", "8", "-g", "25", "-sc_threshold", "0"];
-
-/** Which of the frames each picture of a file shows. */
-function readSteps(path: string, args: readonly string[] = []): number[] {
-  const decode = ["-v", "error", "-i", path, ...args, "-fps_mode", "passthrough", "-vf", "scale=2:1:flags=area"];
-  const raw = execFileSync("ffmpeg", [...decode, "-pix_fmt", "gray", "-f", "rawvideo", "-"]);
-  const digits = [...raw].map((grey) => Math.round(((grey * 219) / 255 + 16 - 30) / 25) + 0);
-  return Array.from({ length: digits.length / 2 }, (_, i) => (digits[2 * i] ?? 0) * 8 + (digits[2 * i + 1] ?? 0));
-}
 
 let service: SourcesService;
 let client: Client;
 let other: Client;
 let thumbnails: Thumbnails;
+let jobs: ClipJobs;
+let nodeUuid: string;
+let openJobs: (settings?: Readonly<Record<string, string>>) => ClipJobs;
+const STILL = { RECORDINGS_RESERVE_BYTES: "0" };
+let detections: StoredDetections;
 const videos = new Map<string, string>();
 
 async function upload(name: string, path: string): Promise<void> {
@@ -47,19 +50,49 @@ async function upload(name: string, path: string): Promise<void> {
 }
 
 before(async () => {
-  service = await openSourcesService({}, {}, async ({ sql, config, sources, confinement }) => {
+  service = await openSourcesService({}, {}, async (parts) => {
+    const { sql, config, sources, confinement, signer, files } = parts;
+    nodeUuid = parts.nodeUuid;
+    detections = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
     const folders = await WorkFolders.open(config.data_dir, confinement);
     thumbnails = new Thumbnails({ entry: ENTRY, confinement, folders, log: silentLog, memoryBytes: 2 ** 30 });
     const video = new SourceVideo({ sql, sources, recordings: { findRange: async () => [] } });
-    return clipEndpoints({ video, thumbnails, stallMs: 10_000 });
+    openJobs = (settings = {}) =>
+      new ClipJobs({
+        ...{
+          sql,
+          config: { ...config, ...makeConfig({ DATA_DIR: config.data_dir, ...STILL, ...settings }) },
+          nodeUuid,
+          isAlone: true,
+          video,
+          detections,
+          confinement,
+          folders,
+          files,
+        },
+        ...{ runnerEntry: RUNNER_ENTRY, memoryBytes: 2 ** 31, log: silentLog },
+      });
+    jobs = openJobs();
+    // The test may replace them, as a restart does.
+    const clips = {
+      add: (...args: Parameters<ClipJobs["add"]>) => jobs.add(...args),
+      remove: (...args: Parameters<ClipJobs["remove"]>) => jobs.remove(...args),
+      find: (...args: Parameters<ClipJobs["find"]>) => jobs.find(...args),
+      awaitEnd: (...args: Parameters<ClipJobs["awaitEnd"]>) => jobs.awaitEnd(...args),
+    } as ClipJobs;
+    return [
+      ...clipEndpoints({ video, thumbnails, clips, stallMs: 10_000 }),
+      ...clipJobEndpoints({ sql, clips, signer, stallMs: 10_000 }),
+    ];
   });
   [client, other] = [await service.addUser(), await service.addUser()];
-  await upload("plain.mp4", encodeSteps("plain.mp4", [...H264, "-bf", "0"]));
-  await upload("reordered.mov", encodeSteps("reordered.mov", [...H264, "-bf", "3"]));
-  await upload("old.avi", encodeSteps("old.avi", ["-c:v", "mjpeg", "-q:v", "2"]));
+  await upload("plain.mp4", encodeSteps(join(folder, "plain.mp4"), [...H264, "-bf", "0"]));
+  await upload("reordered.mov", encodeSteps(join(folder, "reordered.mov"), [...H264, "-bf", "3"]));
+  await upload("old.avi", encodeSteps(join(folder, "old.avi"), ["-c:v", "mjpeg", "-q:v", "2"]));
 });
 after(async () => {
   await thumbnails?.close();
+  await jobs?.close();
   await service?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -143,5 +176,184 @@ describe("a thumbnail of a file", () => {
   test("is rejected for others, and beyond the end", async () => {
     assert.deepEqual(await codeOf(await get("plain.mp4", "thumbnail?at=1", other)), [404, "source_not_found"]);
     assert.deepEqual(await codeOf(await get("plain.mp4", "thumbnail?at=60")), [422, "invalid_input"]);
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes back is checked by the schema of its endpoint.
+type Body = any;
+
+const STARTED = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+async function addProcess(name: string): Promise<string> {
+  const uuid = await insertProcess(service.sql, client.user.uuid, videos.get(name) ?? "", "finished");
+  await service.sql`update processes set started_at = ${new Date(STARTED)} where uuid = ${uuid}`;
+  return uuid;
+}
+
+const render = (name: string, more: object, user: Client = client) =>
+  user.call("POST", "/clips", { source_uuid: videos.get(name), ...more });
+
+async function until(uuid: string, isOver: (clip: Body) => boolean): Promise<Body> {
+  const deadlineMs = performance.now() + 120_000;
+  for (;;) {
+    const { status, body } = await client.call("GET", `/clip/${uuid}`);
+    if (status !== 200 || isOver(body)) return body;
+    assert.ok(performance.now() < deadlineMs, "it took too long");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+const awaitEnd = (uuid: string) => until(uuid, ({ state }) => state === "ready" || state === "failed");
+
+describe("a rendered clip", () => {
+  for (const name of ["plain.mp4", "reordered.mov", "old.avi"])
+    test(`shows exactly the frames of the range: ${name}`, async () => {
+      const { status, body } = await render(name, { from: 0.8, to: 1.6 });
+      assert.deepEqual([status, body.state, body.from, body.to, body.boxes], [202, "queued", 0.8, 1.6, false]);
+      const clip = await awaitEnd(body.uuid);
+      assert.deepEqual([clip.state, clip.error, clip.progress], ["ready", null, 1]);
+      const answer = await fetch(clip.download_url);
+      assert.equal(Number(answer.headers.get("content-length")), clip.size_bytes);
+      assert.deepEqual(
+        readSteps(await save(answer)),
+        Array.from({ length: 20 }, (_, i) => 20 + i),
+      );
+      const { body: listed } = await client.call("GET", "/clips?limit=1");
+      assert.equal(listed.clips[0].uuid, body.uuid);
+    });
+
+  test("has the boxes on the objects, also between two messages", async () => {
+    await upload("falling.mp4", encodeFalling(join(folder, "falling.mp4")));
+    const processUuid = await addProcess("falling.mp4");
+    const sender = new Sender(processUuid);
+    detections.follow(sender);
+    sender.send(Array.from({ length: 12 }, (_, i) => describeFalling(i * 5, processUuid, STARTED)));
+    const answer = await get("falling.mp4", "clip?from=0.4&to=1.6&boxes=true");
+    const edges = readBoxes(await save(answer));
+    assert.equal(edges.length, 30);
+    for (const [i, { left, bottom }] of edges.entries()) {
+      const [x, y] = [SQUARE.x, SQUARE.top(10 + i) + SQUARE.side];
+      assert.ok(
+        Math.abs(left - x) <= 3 && Math.abs(bottom - y) <= 3,
+        `frame ${10 + i}: ${left}, ${bottom}; not ${x}, ${y}`,
+      );
+    }
+    // The same request is answered with the same clip, in parts.
+    const range = { range: "bytes=0-99" };
+    assert.equal((await get("falling.mp4", "clip?from=0.4&to=1.6&boxes=true", client, range)).status, 206);
+    const { body } = await client.call("GET", `/clips?source_uuid=${videos.get("falling.mp4")}`);
+    assert.deepEqual(
+      body.clips.map((clip: Body) => [clip.state, clip.boxes, clip.process_uuid]),
+      [["ready", true, processUuid]],
+    );
+  });
+
+  test("is rejected with what to do", async () => {
+    const range = { from: 0, to: 1 };
+    const codes = async (reply: Promise<Reply>) => {
+      const { status, body } = await reply;
+      return [status, body.code];
+    };
+    assert.deepEqual(await codes(render("plain.mp4", range, other)), [404, "source_not_found"]);
+    assert.deepEqual(await codes(render("plain.mp4", { ...range, boxes: true })), [404, "process_not_found"]);
+    assert.deepEqual(await codes(render("plain.mp4", { from: 0, to: 4000 })), [422, "invalid_input"]);
+    const long = await get("falling.mp4", "clip?from=0&to=11&boxes=true");
+    assert.deepEqual(await codeOf(long), [422, "invalid_input"]);
+  });
+
+  test("belongs to its user, and is gone when it is deleted", async () => {
+    const { body } = await render("plain.mp4", { from: 0.2, to: 0.6 });
+    const clip = await awaitEnd(body.uuid);
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/file"],
+      ["DELETE", ""],
+    ] as const)
+      assert.equal((await other.call(method, `/clip/${clip.uuid}${path}`)).status, 404);
+    assert.equal((await client.call("DELETE", `/clip/${clip.uuid}`)).status, 200);
+    assert.equal((await fetch(clip.download_url)).status, 404);
+    assert.deepEqual(
+      (await readdir(join(service.dataDir, "clips"))).filter((name) => name === clip.uuid),
+      [],
+    );
+  });
+
+  test("is cancelled while it is rendered, and rendered again after a restart", async () => {
+    const [first, second] = [
+      await render("old.avi", { from: 0, to: 1 }),
+      await render("plain.mp4", { from: 0, to: 1 }),
+    ];
+    await until(first.body.uuid, ({ state }) => state === "rendering");
+    assert.deepEqual(
+      await codeOf(
+        await service.app.call(`/clip/${first.body.uuid}/file`, { headers: { api_key: client.user.username } }),
+      ),
+      [409, "clip_not_ready"],
+    );
+    assert.equal((await client.call("DELETE", `/clip/${first.body.uuid}`)).status, 200);
+    await until(second.body.uuid, ({ state }) => state === "rendering");
+    await jobs.close();
+    assert.equal((await client.call("GET", `/clip/${second.body.uuid}`)).body.state, "queued");
+    jobs = openJobs();
+    assert.equal((await awaitEnd(second.body.uuid)).state, "ready");
+    assert.equal((await client.call("GET", `/clip/${first.body.uuid}`)).status, 404);
+    assert.deepEqual(await readdir(join(service.dataDir, "clip-work")).then((names) => names.length), 1);
+  });
+
+  test("fails with the reason when its video is damaged", async () => {
+    const { body } = await render("plain.mp4", { from: 0.1, to: 0.9 });
+    await jobs.close();
+    const [row] = await service.sql`select file_name from sources where uuid = ${videos.get("plain.mp4") ?? ""}`;
+    const path = join(service.dataDir, "videos", row?.fileName);
+    const intact = readFileSync(path);
+    writeFileSync(path, intact.subarray(0, intact.length / 2));
+    jobs = openJobs();
+    const clip = await awaitEnd(body.uuid);
+    assert.equal(clip.state, "failed");
+    assert.match(clip.error, /index/);
+    assert.equal(clip.download_url, null);
+    assert.deepEqual(await codeOf(await get("plain.mp4", "clip?from=0&to=1")), [422, "video_invalid"]);
+    assert.deepEqual(await codeOf(await get("plain.mp4", "thumbnail?at=0.3")), [422, "video_invalid"]);
+    writeFileSync(path, intact);
+  });
+
+  test("is limited in number, and not made on a full disk", async () => {
+    await jobs.close();
+    jobs = openJobs({ RECORDINGS_RESERVE_BYTES: String(2 ** 53 - 1) });
+    const full = await render("plain.mp4", { from: 0, to: 1 });
+    assert.deepEqual([full.status, full.body.code], [507, "disk_full"]);
+    await jobs.close();
+    jobs = openJobs();
+    await service.sql`
+      insert into clips (uuid, user_uuid, source_uuid, alias, is_file, from_ms, to_ms, state, lease_until, node_uuid)
+      select gen_random_uuid(), ${client.user.uuid}, ${videos.get("plain.mp4") ?? ""}, '', true, 0, 1, 'rendering',
+        now() + interval '1 hour', ${nodeUuid} from generate_series(1, 8)`;
+    const more = await render("plain.mp4", { from: 0, to: 1 });
+    assert.deepEqual([more.status, more.body.code], [403, "clips_limit_reached"]);
+    await service.sql`delete from clips where lease_until > now() + interval '10 minutes'`;
+  });
+
+  test("is forgotten when its file was removed to make room", async () => {
+    const { body } = await render("plain.mp4", { from: 0.3, to: 0.5 });
+    const clip = await awaitEnd(body.uuid);
+    // As above the quota of its user.
+    const deps = { sql: service.sql, nodeUuid, folder: new RecordingFolder(service.dataDir) };
+    const otherFolders = [join(service.dataDir, "clips")];
+    const old = new Date(Date.now() - 3_600_000);
+    await utimes(join(service.dataDir, "clips", clip.uuid, "0.mp4"), old, old);
+    assert.equal(await removeOldest({ ...deps, otherFolders }, 0), clip.size_bytes);
+    assert.deepEqual(await codeOf(await fetch(clip.download_url)), [404, "clip_not_found"]);
+    await jobs.sweep();
+    assert.equal((await client.call("GET", `/clip/${clip.uuid}`)).status, 404);
+  });
+
+  test("is removed by its age", async () => {
+    const { body } = await render("plain.mp4", { from: 0.2, to: 0.5 });
+    await awaitEnd(body.uuid);
+    await jobs.sweep();
+    assert.equal((await client.call("GET", `/clip/${body.uuid}`)).status, 200);
+    await service.sql`update clips set ended_at = now() - interval '31 days' where uuid = ${body.uuid}`;
+    await jobs.sweep();
+    assert.equal((await client.call("GET", `/clip/${body.uuid}`)).status, 404);
+    assert.ok(!(await readdir(join(service.dataDir, "clips"))).includes(body.uuid));
   });
 });

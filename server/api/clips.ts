@@ -1,9 +1,15 @@
 /** Clips and pictures of sources by time. */
 import { createHash } from "node:crypto";
-import { ClipQuery, ThumbnailQuery } from "../../schemas/api/clips.ts";
+import type { Static } from "typebox";
+import { ClipQuery, MAX_AWAITED_SECONDS, ThumbnailQuery } from "../../schemas/api/clips.ts";
+import type { ClipJobs } from "../clips/clip-jobs.ts";
 import { readMoment, readRange, type SourceRange, type SourceVideo } from "../clips/source-video.ts";
 import type { Thumbnails } from "../clips/thumbnails.ts";
 import { readClip, type TimeRange } from "../media/recordings/clip-file.ts";
+import { invalidInput } from "../service-error.ts";
+import type { ClipRow } from "../store/clips.ts";
+import type { User } from "../user.ts";
+import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 import { orElsewhere, type RecordingDeps } from "./recordings.ts";
 import { FILE_ANSWERS, hasMatch, sendFile } from "./send-file.ts";
@@ -19,24 +25,33 @@ const TIME_ERRORS = [
   ...(["video_invalid", "storage_unavailable"] as const),
 ];
 
+export const RENDER_ERRORS = [
+  ...(["process_not_found", "clips_limit_reached", "clip_not_ready", "clip_failed", "clip_not_found"] as const),
+  "disk_full" as const,
+];
+/** For a clip that is rendered while the client waits. */
+const RENDER_MS = 25_000;
+
 interface ClipDeps extends Pick<RecordingDeps, "stallMs" | "forwarder"> {
   readonly video: SourceVideo;
   readonly thumbnails: Pick<Thumbnails, "take">;
+  readonly clips: ClipJobs;
 }
 
-export function clipEndpoints({ video, thumbnails, stallMs, forwarder }: ClipDeps): readonly AnyEndpoint[] {
+export function clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }: ClipDeps): readonly AnyEndpoint[] {
   return [
     define("GET", "/source/{source_uuid}/clip", "downloadClip", {
       summary: "Download a clip of a recorded stream or of a file: MP4",
       description:
-        "Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. A video that is not H.264 in MP4 or QuickTime has to be encoded: use `POST /clips`.",
+        "Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. A video that is not H.264 in MP4 or QuickTime has to be encoded: use `POST /clips`. With `boxes=true` the clip is rendered and kept as one of `GET /clips`; the same request sends it again.",
       access: "url-key",
       query: ClipQuery,
       answers: FILE_ANSWERS(TYPE),
-      errors: [...TIME_ERRORS, "clip_needs_encoding", "range_not_satisfiable"],
+      errors: [...TIME_ERRORS, ...RENDER_ERRORS, "clip_needs_encoding", "range_not_satisfiable"],
       handle: (call) =>
         orElsewhere(call, forwarder, async () => {
           const range = readRange(call.query.from, call.query.to);
+          if (call.query.boxes === true) return sendRendered(call, range, { clips, stallMs });
           const { clip, alias } = await video.cut(call.user, call.params.source_uuid, range, call.hop !== null);
           const etag = `"${createHash("sha256").update(clip.head).digest("base64url")}"`;
           const file = { path: "", type: TYPE, bytes: clip.bytes, etag, name: nameClip(alias, range, clip.fromMs) };
@@ -72,7 +87,9 @@ export function clipEndpoints({ video, thumbnails, stallMs, forwarder }: ClipDep
             width: query.width ?? DEFAULT_WIDTH,
             prepare: async (folder) => ({
               path: await video.lend(user, uuid, found, folder),
-              atNs: found === null ? BigInt(Math.round(range.fromMs * 1e6)) : 0n,
+              // Of a part of the video, where its first frame is; its time may be rounded.
+              atNs: toNs(found === null ? range.fromMs : found.clip.fromMs - found.clip.zeroMs - ROUNDED_MS),
+              isPart: found !== null,
             }),
           });
           const etag = `"${createHash("sha256").update(picture).digest("base64url")}"`;
@@ -86,12 +103,53 @@ export function clipEndpoints({ video, thumbnails, stallMs, forwarder }: ClipDep
   ];
 }
 
+interface RenderedCall extends Pick<ApiCall, "raw" | "requestId" | "signal"> {
+  readonly user: User;
+  readonly params: { readonly source_uuid: string };
+  readonly query: Static<typeof ClipQuery>;
+}
+
+/** With boxes: rendered once, and then one of the clips of the user. */
+async function sendRendered(
+  call: RenderedCall,
+  range: SourceRange,
+  { clips, stallMs }: Pick<ClipDeps, "clips" | "stallMs">,
+): Promise<Response> {
+  const { user, query, params, signal } = call;
+  if (range.toMs - range.fromMs > MAX_AWAITED_SECONDS * 1000)
+    throw invalidInput([
+      {
+        path: "to",
+        message: `is more than ${MAX_AWAITED_SECONDS} seconds after \`from\`, the limit with \`boxes\`; POST /clips renders longer clips`,
+      },
+    ]);
+  const order = { sourceUuid: params.source_uuid, range, boxes: true, processUuid: query.process_uuid ?? null };
+  const { uuid } = await clips.add(user, order, true);
+  const row = await clips.awaitEnd(user, uuid, RENDER_MS, signal);
+  const response = await sendClipFile(call, row, { clips, stallMs });
+  response.headers.set("Windhover-Clip", toText(range, range));
+  return response;
+}
+
+export async function sendClipFile(
+  call: Pick<ApiCall, "raw" | "requestId">,
+  row: ClipRow,
+  { clips, stallMs }: Pick<ClipDeps, "clips" | "stallMs">,
+): Promise<Response> {
+  const { path, read, sizeBytes, alias } = await clips.find(row);
+  const name = nameClip(alias, row, row.fromMs);
+  const file = { path, type: TYPE, bytes: sizeBytes, etag: `"${row.uuid}-${row.fence}"`, name };
+  return sendFile({ ...file, ...(read && { read }) }, call, stallMs);
+}
+
 /** `yard 2026-05-17T08-30-00.mp4`, `yard 12.5s.mp4`. */
-function nameClip(alias: string, { isFile }: SourceRange, fromMs: number): string {
+function nameClip(alias: string, { isFile }: Pick<SourceRange, "isFile">, fromMs: number): string {
   const time = isFile ? `${seconds(fromMs)}s` : moment(fromMs).slice(0, 19).replaceAll(":", "-");
   return `${alias} ${time}.mp4`;
 }
 
+const ROUNDED_MS = 0.1;
+const toNs = (ms: number): string => String(Math.max(0, Math.round(ms * 1e6)));
 const seconds = (ms: number): string => String(Math.round(ms) / 1000);
 const moment = (ms: number): string => new Date(Math.round(ms)).toISOString();
 const toText = ({ fromMs, toMs }: TimeRange, { isFile }: SourceRange): string =>

@@ -19,6 +19,7 @@ async function open(settings: Readonly<Record<string, string>>) {
     processes: { numbers: countProcesses([{ state: "running" as const, reconnecting: true }]) },
     media: { numbers: { ...new LiveStreams().numbers, restarts: 3 } },
     alerts: { numbers: { written: 0, lost: 0, waiting: 0 } },
+    detections: { numbers: { written: 7, lost: 0, bytes: 100 } },
     nodes: async () => countNodes([], "", 2),
   };
   const app = await openApp(metricsEndpoints({ ...deps, config: makeConfig(settings) }), {
@@ -38,6 +39,7 @@ test("metrics require an operator key, not just a master key", async () => {
   assert.match(text, /^windhover_processes\{state="running"\} 1$/m);
   assert.match(text, /^windhover_media_hub_restarts_total 3$/m);
   assert.match(text, /^windhover_processes_waiting 2$/m);
+  assert.match(text, /^windhover_detections_written_total 7$/m);
   assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
   const bearer = { authorization: "Bearer operator" };
   assert.equal((await app.call("/metrics", { method: "HEAD", headers: bearer })).status, 200, "as Prometheus sends it");

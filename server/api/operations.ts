@@ -6,6 +6,7 @@ import type { AlertNumbers } from "../alerts/alerts.ts";
 import type { NodeNumbers } from "../cluster/numbers.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Demo } from "../demo/demo.ts";
+import type { StoredDetections } from "../detections/detections.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ProcessNumbers } from "../processes/view.ts";
@@ -21,6 +22,7 @@ interface MetricsDeps {
   readonly processes: { readonly numbers: ProcessNumbers };
   readonly media: { readonly numbers: MediaNumbers };
   readonly alerts: { readonly numbers: AlertNumbers };
+  readonly detections: Pick<StoredDetections, "numbers">;
   readonly delivery: Pick<Outbox, "read">;
   /** Null: the database cannot be reached. */
   nodes(): Promise<NodeNumbers | null>;
@@ -40,12 +42,12 @@ export function expectOperator({ isOperator }: User, reason: string): void {
  * address of the caller cannot replace it: behind a proxy on this machine every request comes from that address.
  */
 export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
-  const { config, metrics, components, processes, media, alerts, delivery, nodes } = deps;
+  const { config, metrics, components, processes, media, alerts, detections, delivery, nodes } = deps;
   return [
     define("GET", "/metrics", "readMetrics", {
       summary: "Metrics for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
+        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
       access: config.http.metrics_open ? "none" : "bearer",
       answers: { 200: { description: "Prometheus text format.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
@@ -55,6 +57,7 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
         metrics.observeProcesses(processes.numbers);
         metrics.media.observe(media.numbers);
         metrics.alerts.observe(alerts.numbers);
+        metrics.detections.observe(detections.numbers);
         metrics.observeDelivery(await delivery.read());
         metrics.observeNodes(await nodes());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });

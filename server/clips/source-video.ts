@@ -103,7 +103,7 @@ export function readRange(from: string | number, to: string | number): SourceRan
 /** One frame. */
 export function readMoment(at: string): SourceRange {
   const { ms, isFile } = readTime(at);
-  return { fromMs: ms, toMs: ms + 1, isFile, isStill: true };
+  return { fromMs: ms, toMs: ms + 1, isFile, isPlain: true };
 }
 
 function readTime(time: string | number): { readonly ms: number; readonly isFile: boolean } {

@@ -8,6 +8,7 @@ import { NoReply, RequestRejected } from "../../ipc/channel.ts";
 import { Child } from "../../ipc/child.ts";
 import { THUMBNAIL_PROTOCOL, type Thumbnail, type ThumbnailRequest } from "../../schemas/thumbnails.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
+import { sleep } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { WorkFolder, WorkFolders } from "./work-folder.ts";
@@ -20,6 +21,9 @@ export const LIMITS = {
   loadMs: 30_000,
   decodeMs: 12_000,
   idleMs: 60_000,
+  /** For a decoder, while all are in use by others. */
+  waitMs: 5_000,
+  lookMs: 50,
   /** Of all pictures that are kept. */
   cacheBytes: 32 * 2 ** 20,
 };
@@ -39,7 +43,7 @@ export interface ThumbnailOrder {
   readonly width: number;
   readonly signal: AbortSignal;
   /** Writes the video, or a part of it, into the folder of the child. */
-  prepare(folder: WorkFolder): Promise<{ readonly path: string; readonly atNs: bigint }>;
+  prepare(folder: WorkFolder): Promise<Pick<ThumbnailRequest, "path" | "atNs" | "isPart">>;
 }
 
 export class Thumbnails {
@@ -60,7 +64,8 @@ export class Thumbnails {
     const key = `${userUuid}/${order.key}/${order.width}`;
     const known = this.#cache.find(key);
     if (known !== null) return known;
-    const picture = await this.#workerOf(userUuid).take(order);
+    const worker = await this.#awaitWorker(userUuid, order.signal);
+    const picture = await worker.take(order);
     this.#cache.add(key, picture);
     return picture;
   }
@@ -71,7 +76,23 @@ export class Thumbnails {
     await Promise.all(this.#closing);
   }
 
-  #workerOf(userUuid: string): Worker {
+  /** While all are in use by others, for a limited time. */
+  async #awaitWorker(userUuid: string, signal: AbortSignal): Promise<Worker> {
+    const deadlineMs = performance.now() + LIMITS.waitMs;
+    for (;;) {
+      const worker = this.#workerOf(userUuid);
+      if (worker !== null) return worker;
+      signal.throwIfAborted();
+      if (performance.now() >= deadlineMs)
+        throw new ServiceError("rate_limited", {
+          ...{ detail: "all decoders of this node are in use; try again in a moment", retryAfterSeconds: 1 },
+        });
+      await sleep(LIMITS.lookMs, signal);
+    }
+  }
+
+  /** Null: all are in use by others. */
+  #workerOf(userUuid: string): Worker | null {
     if (this.#isClosed) throw new ServiceError("shutting_down", { detail: "the service is shutting down" });
     const known = this.#workers.get(userUuid);
     this.#workers.delete(userUuid);
@@ -79,12 +100,10 @@ export class Thumbnails {
       this.#workers.set(userUuid, known);
       return known;
     }
+    if (known !== undefined) this.#end(known);
     if (this.#workers.size >= LIMITS.workers) {
       const idle = [...this.#workers].find(([, worker]) => worker.pending === 0);
-      if (idle === undefined)
-        throw new ServiceError("rate_limited", {
-          ...{ detail: "all decoders of this node are in use; try again in a moment", retryAfterSeconds: 1 },
-        });
+      if (idle === undefined) return null;
       this.#workers.delete(idle[0]);
       this.#end(idle[1]);
     }
@@ -153,10 +172,11 @@ class Worker {
     // The client does not wait any longer: on a time line it asks for many, and wants the last one.
     signal.throwIfAborted();
     this.#open ??= this.#start();
-    const { folder, child } = await this.#open;
+    const { folder, child } = await this.#open.catch((cause: Error) => {
+      throw new ServiceError("clip_failed", { detail: `${cause.message}; try again in a moment`, cause });
+    });
     try {
-      const { path, atNs } = await prepare(folder);
-      const request = { type: "thumbnail" as const, path, atNs: String(atNs), width };
+      const request = { type: "thumbnail" as const, ...(await prepare(folder)), width };
       const { jpeg } = expectThumbnail(await child.request(request, LIMITS.decodeMs));
       return Buffer.from(jpeg, "base64");
     } catch (error) {

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import type { Confinement } from "../confinement/confinement.ts";
 import type { Pieces } from "../files/file-store.ts";
 
-/** Rendered clips, and the folder below it. */
+/** Rendered clips: `<clip>/0.mp4`. */
 export const clipsFolder = (dataDir: string): string => resolve(dataDir, "clips");
 
 export class WorkFolders {
@@ -21,12 +21,11 @@ export class WorkFolders {
 
   /** Removes what a crash has left. */
   static async open(dataDir: string, confinement: Confinement): Promise<WorkFolders> {
-    const parent = clipsFolder(dataDir);
-    const folder = join(parent, "work");
+    const folder = resolve(dataDir, "clip-work");
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    // Another user may enter them, but not list them.
-    if (confinement.account !== null) for (const path of [parent, folder]) await chmod(path, 0o711);
+    // Another user may enter it, but not list it.
+    if (confinement.account !== null) await chmod(folder, 0o711);
     return new WorkFolders(folder, confinement);
   }
 

@@ -13,6 +13,7 @@ export interface LocalFile extends NewFile {
 
 const VIDEO = /^videos\/[^/]+$/;
 const RECORDING = /^recordings\/([0-9a-f-]{36})\/(\d{1,9})\.mp4$/;
+const DETECTIONS = /^detections\/([0-9a-f-]{36})\/(\d{1,9})\.ndjson\.gz$/;
 const PROCESS_RECORDING = /^process-recordings\/([0-9a-f-]{36})\/(\d{1,9})\.mp4$/;
 
 /** `unknown`: files that nothing in the database refers to, or that are in progress. */
@@ -22,7 +23,7 @@ export async function listLocalFiles(
 ): Promise<{ readonly known: readonly LocalFile[]; readonly unknown: readonly string[] }> {
   const known: LocalFile[] = [];
   const unknown: string[] = [];
-  for (const folder of ["videos/", "recordings/", "process-recordings/"])
+  for (const folder of ["videos/", "recordings/", "process-recordings/", "detections/"])
     for await (const { key, sizeBytes, modifiedAt: writtenAt } of new FolderStore(dataDir).list(folder)) {
       const name = readName(key);
       // Partial uploads, and copies of what is in the bucket.
@@ -39,7 +40,9 @@ function readName(key: string): Parameters<typeof findMovable>[1] | null {
   const [, recording, segment] = RECORDING.exec(key) ?? [];
   if (recording !== undefined) return { kind: "recording", ownerUuid: recording, index: Number(segment) };
   const [, process, index] = PROCESS_RECORDING.exec(key) ?? [];
-  return process === undefined ? null : { kind: "process-recording", ownerUuid: process, index: Number(index) };
+  if (process !== undefined) return { kind: "process-recording", ownerUuid: process, index: Number(index) };
+  const [, detected, part] = DETECTIONS.exec(key) ?? [];
+  return detected === undefined ? null : { kind: "detections", ownerUuid: detected, index: Number(part) };
 }
 
 /** Idempotent: a file that the bucket has is not sent again. */

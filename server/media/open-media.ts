@@ -1,10 +1,12 @@
 /** The media server: hub, authorization of its clients, recordings, signed URLs. */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
+import { clipsFolder } from "../clips/work-folder.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import { ClusterKey } from "../cluster/signature.ts";
 import type { SharedFiles } from "../files/open-files.ts";
@@ -18,7 +20,7 @@ import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
 import { ClusterStreams } from "./cluster-streams.ts";
 import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
 import { MediaHub } from "./media-hub.ts";
-import { processRecordingsFolder } from "./recordings/recording-files.ts";
+import { listProcessFolders } from "./recordings/recording-files.ts";
 import { Recordings } from "./recordings/recordings.ts";
 
 export interface MediaServerDeps {
@@ -73,7 +75,8 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
       : new ClusterStreams({ sql, log, node, key: new ClusterKey(signingKey), expel });
   const recordings = await Recordings.open({
     ...{ sql, config, log, nodeUuid, files },
-    otherFolders: [processRecordingsFolder(config.data_dir)],
+    otherFolders: listProcessFolders(config.data_dir),
+    keptFolders: [clipsFolder(config.data_dir)],
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });
   const livePaths = () => hub?.livePaths ?? [];

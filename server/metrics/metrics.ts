@@ -4,6 +4,7 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AlertNumbers } from "../alerts/alerts.ts";
 import type { NodeNumbers } from "../cluster/numbers.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
+import type { DetectionNumbers } from "../detections/detection-writer.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { CrashCounts } from "../processes/processes.ts";
 import type { EndState, ProcessNumbers } from "../processes/view.ts";
@@ -65,6 +66,16 @@ const OF_ALERTS: readonly Row<AlertNumbers>[] = [
   ["notices_waiting", "Alert notifications waiting for the database", ({ waiting }) => waiting],
 ];
 
+const OF_DETECTIONS: readonly Row<DetectionNumbers>[] = [
+  ["written_total", "Detection messages stored", ({ written }) => written],
+  [
+    "lost_total",
+    "Detection messages not stored: no disk space, or the disk failed or was too slow",
+    ({ lost }) => lost,
+  ],
+  ["bytes_total", "Size of stored detection messages", ({ bytes }) => bytes],
+];
+
 const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
   ["waiting", "Notifications waiting for delivery, of all servers on this database", ({ waiting }) => waiting],
   ["destinations", "Destinations, of all servers on this database", ({ destinations }) => destinations],
@@ -118,6 +129,7 @@ export class Metrics {
   readonly #telemetry = this.#read("windhover_telemetry_", OF_TELEMETRY, ["process"]);
   readonly media = this.#read("windhover_media_", OF_MEDIA);
   readonly alerts = this.#read("windhover_alert_", OF_ALERTS);
+  readonly detections = this.#read("windhover_detections_", OF_DETECTIONS);
   readonly #delivery = this.#read("windhover_delivery_", OF_DELIVERY, ["kind"]);
   readonly #node = this.#read("windhover_", OF_NODE);
   readonly #nodes = new Gauge({

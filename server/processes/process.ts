@@ -87,6 +87,8 @@ export class Process {
   readonly #tending: Poller;
   /** Aborts delays and launches. */
   readonly #interruption = new AbortController();
+  /** Of a file: when its first runner was started. */
+  #epoch: Date | null = null;
   /** The runner was stopped because its source has another address now. */
   #hasMoved = false;
   #endTimer: NodeJS.Timeout | undefined;
@@ -152,6 +154,11 @@ export class Process {
     return this.record.claim.fence;
   }
 
+  /** Capture time of second 0 of a video file; null for a live source, and before its first runner. */
+  get videoStartMs(): number | null {
+    return this.#epoch?.getTime() ?? null;
+  }
+
   get runnerPid(): number | undefined {
     return this.#link.runner?.pid;
   }
@@ -173,7 +180,8 @@ export class Process {
       if (phase !== "source") throw tooBusy(limit.limitMs);
       throw startFailed(describeLate(phase, limit.limitMs, this.#source), this.#input.isFile);
     }
-    this.record.startedAt = new Date();
+    // That of its messages: seconds of a file and capture times can be converted into each other.
+    this.record.startedAt = this.#epoch ?? new Date();
     void this.#run(launched.runner);
     await limit.race(this.#setUp());
     await limit.race(this.record.saveForClient());
@@ -303,7 +311,9 @@ export class Process {
 
   #makeJob(sourceUri: string): RunnerJob {
     const { uuid, sourceUrl, graph, graphText } = this.row;
-    const { params, positionNs, startedAt, trackIds } = this.record;
+    const { params, positionNs, trackIds } = this.record;
+    if (this.#input.isFile) this.#epoch ??= this.record.startedAt ?? new Date();
+    const startedAt = this.record.startedAt ?? this.#epoch;
     const { validUntilMs } = this.#deps.node;
     const sourceAddresses = this.#input.addresses?.() ?? [];
     return {

@@ -1,7 +1,15 @@
 /** Files in a bucket that all nodes share. Nothing is in this table while files are in the data folder. */
 import { type Fragment, firstOf, type Queries, type Sql } from "./client.ts";
 
-export type FileKind = "video" | "recording" | "process-recording" | "evidence";
+/** Files of processes, by kind: `<folder>/<process>/<index><extension>` in the data folder. */
+export const PROCESS_FILES = {
+  "process-recording": { folder: "process-recordings", extension: ".mp4" },
+  detections: { folder: "detections", extension: ".ndjson.gz" },
+} as const;
+export type ProcessFileKind = keyof typeof PROCESS_FILES;
+const PROCESS_KINDS = Object.keys(PROCESS_FILES) as ProcessFileKind[];
+
+export type FileKind = "video" | "recording" | "clip" | "evidence" | ProcessFileKind;
 
 export interface FileRow {
   /** In the bucket. */
@@ -104,18 +112,26 @@ export async function removeAbandoned(sql: Queries): Promise<void> {
       and not exists (select from sources where uuid = owner_uuid)`;
 }
 
-/** The row of the next recording of a process that this node runs; null: it does not any longer. The key has its fence. */
+interface NewProcessFile {
+  readonly kind: ProcessFileKind;
+  readonly processUuid: string;
+  readonly nodeUuid: string;
+  readonly leastIndex: number;
+}
+
+/** The row of the next file of a process that this node runs; null: it does not any longer. The key has its fence. */
 export async function addProcessFile(
   sql: Sql,
-  { processUuid, nodeUuid, leastIndex }: { processUuid: string; nodeUuid: string; leastIndex: number },
+  { kind, processUuid, nodeUuid, leastIndex }: NewProcessFile,
 ): Promise<FileRow | null> {
+  const { folder, extension } = PROCESS_FILES[kind];
   return firstOf(sql<FileRow[]>`
     insert into files (key, kind, owner_uuid, index, user_uuid, node_uuid)
-    select 'process-recordings/' || uuid || '/' || fence || '-' || next || '.mp4', 'process-recording', uuid, next,
+    select ${folder}::text || '/' || uuid || '/' || fence || '-' || next || ${extension}::text, ${kind}::text, uuid, next,
       user_uuid, ${nodeUuid}
     from processes, lateral (
       select greatest(${leastIndex}::integer, coalesce(max(index) + 1, 0)) as next from files
-      where kind = 'process-recording' and owner_uuid = processes.uuid) as numbered
+      where kind = ${kind} and owner_uuid = processes.uuid) as numbered
     where uuid = ${processUuid} and processes.node_uuid = ${nodeUuid}
     returning ${columns(sql)}`);
 }
@@ -123,36 +139,76 @@ export async function addProcessFile(
 /** Of these processes, by index: those in the bucket, and those that this node has. */
 export async function listProcessFiles(
   sql: Queries,
+  kind: ProcessFileKind,
   processUuids: readonly string[],
   nodeUuid: string,
 ): Promise<readonly FileRow[]> {
   if (processUuids.length === 0) return [];
   return sql<FileRow[]>`
     select ${columns(sql)} from files
-    where kind = 'process-recording' and owner_uuid in ${sql([...processUuids])} and removed_at is null
+    where kind = ${kind} and owner_uuid in ${sql([...processUuids])} and removed_at is null
       and (stored_at is not null or node_uuid = ${nodeUuid})
     order by owner_uuid, index`;
 }
 
-/** Recordings of processes that this node has, and that are not in the bucket yet. */
+/** The times of what is in it, by capture time. Null: unknown. */
+export async function saveFileTimes(sql: Queries, key: string, firstAt: Date, lastAt: Date): Promise<void> {
+  await sql`update files set first_at = ${firstAt}, last_at = ${lastAt} where key = ${key}`;
+}
+
+/** Of these files, those that have nothing in this range. */
+export async function findOutside(
+  sql: Queries,
+  keys: readonly string[],
+  { from, to }: { readonly from: Date | null; readonly to: Date | null },
+): Promise<ReadonlySet<string>> {
+  if (keys.length === 0 || (from === null && to === null)) return new Set();
+  const rows = await sql<{ key: string }[]>`
+    select key from files
+    where key in (select jsonb_array_elements_text(${sql.json([...keys])}))
+      and (last_at < ${from}::timestamptz or first_at >= ${to}::timestamptz)`;
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** Another node that has files of a process that are not in the bucket yet. */
+export async function findHolder(
+  sql: Queries,
+  kind: ProcessFileKind,
+  processUuid: string,
+  nodeUuid: string,
+): Promise<string | null> {
+  const row = await firstOf(sql<{ nodeUuid: string }[]>`
+    select node_uuid from files join nodes on nodes.uuid = files.node_uuid
+    where kind = ${kind} and owner_uuid = ${processUuid} and stored_at is null and removed_at is null
+      and node_uuid <> ${nodeUuid} and nodes.lease_until > now()
+    order by index desc limit 1`);
+  return row?.nodeUuid ?? null;
+}
+
+/** Files of processes that this node has, and that are not in the bucket yet. */
 export const listUnstoredProcessFiles = (sql: Queries, nodeUuid: string): Promise<readonly FileRow[]> => sql<FileRow[]>`
   select ${columns(sql)} from files
-  where kind = 'process-recording' and node_uuid = ${nodeUuid} and stored_at is null and removed_at is null
-  order by owner_uuid, index`;
+  where kind in ${sql(PROCESS_KINDS)} and node_uuid = ${nodeUuid} and stored_at is null and removed_at is null
+  order by owner_uuid, kind, index`;
 
-/** Assigns recordings of processes, whose files this node has, to it. `names`: `<process>/<index>`. */
-export async function claimProcessFiles(sql: Queries, nodeUuid: string, names: readonly string[]): Promise<void> {
+/** Assigns what this node has of processes to it. `names`: `<process>/<index>`. */
+export async function claimProcessFiles(
+  sql: Queries,
+  kind: ProcessFileKind,
+  nodeUuid: string,
+  names: readonly string[],
+): Promise<void> {
   if (names.length === 0) return;
   await sql`
     update files set node_uuid = ${nodeUuid}
-    where kind = 'process-recording' and stored_at is null and removed_at is null
+    where kind = ${kind} and stored_at is null and removed_at is null
       and owner_uuid || '/' || index in (select jsonb_array_elements_text(${sql.json([...names])}))`;
 }
 
 export async function removeOldProcessFiles(sql: Queries, before: Date): Promise<number> {
   const { count } = await sql`
     update files set removed_at = now()
-    where kind = 'process-recording' and written_at < ${before} and removed_at is null`;
+    where kind in ${sql(PROCESS_KINDS)} and written_at < ${before} and removed_at is null`;
   return count;
 }
 
@@ -174,13 +230,15 @@ export async function removeAboveQuota(sql: Sql, bytesPerUser: number): Promise<
       select key, kind, owner_uuid, index from (
         select key, kind, owner_uuid, index,
           sum(size_bytes) over (partition by user_uuid order by written_at desc, key desc) as total
-        from files where kind in ('recording', 'process-recording') and stored_at is not null and removed_at is null) as summed
+        from files
+        where kind not in ('video', 'evidence') and stored_at is not null and removed_at is null) as summed
       where total > ${bytesPerUser} order by total desc limit ${MAX_ABOVE_QUOTA}`;
     await removeFiles(
       transaction,
       rows.map(({ key }) => key),
     );
     for (const { kind, ownerUuid, index } of rows) {
+      if (kind === "clip") await transaction`delete from clips where uuid = ${ownerUuid}`;
       if (kind !== "recording") continue;
       await transaction`delete from recording_segments where recording_uuid = ${ownerUuid} and index = ${index}`;
       await transaction`
@@ -244,7 +302,7 @@ export async function endLostRecordings(sql: Queries): Promise<number> {
 
 type LocalName =
   | { readonly kind: "video"; readonly fileName: string }
-  | { readonly kind: "recording" | "process-recording"; readonly ownerUuid: string; readonly index: number };
+  | { readonly kind: "recording" | ProcessFileKind; readonly ownerUuid: string; readonly index: number };
 
 /** What a local file belongs to, with its key in the bucket; null: to nothing, or it is in progress. */
 export async function findMovable(sql: Queries, name: LocalName): Promise<NewFile | null> {
@@ -252,19 +310,20 @@ export async function findMovable(sql: Queries, name: LocalName): Promise<NewFil
     return firstOf(sql<NewFile[]>`
       select 'videos/' || file_name as key, 'video' as kind, uuid as owner_uuid, 0 as index, user_uuid, uuid as node_uuid
       from sources where file_name = ${name.fileName}`);
-  const { ownerUuid, index } = name;
-  if (name.kind === "recording")
+  const { kind, ownerUuid, index } = name;
+  if (kind === "recording")
     return firstOf(sql<NewFile[]>`
       select 'recordings/' || uuid || '/' || segments.index || '.mp4' as key, 'recording' as kind, uuid as owner_uuid,
         segments.index, user_uuid, node_uuid
       from recordings join recording_segments as segments on segments.recording_uuid = uuid
       where uuid = ${ownerUuid} and segments.index = ${index} and stopped_at is not null`);
+  const { folder, extension } = PROCESS_FILES[kind];
   // Files with rows of their own are the service's: it moves them itself.
   return firstOf(sql<NewFile[]>`
-    select 'process-recordings/' || uuid || '/0-' || ${index}::integer || '.mp4' as key, 'process-recording' as kind,
+    select ${folder}::text || '/' || uuid || '/0-' || ${index}::integer || ${extension}::text as key, ${kind}::text as kind,
       uuid as owner_uuid, ${index}::integer as index, user_uuid, coalesce(node_uuid, uuid) as node_uuid
     from processes
     where uuid = ${ownerUuid} and state in ('finished', 'failed') and not exists (
-      select from files where kind = 'process-recording' and owner_uuid = ${ownerUuid} and files.index = ${index}
+      select from files where kind = ${kind} and owner_uuid = ${ownerUuid} and files.index = ${index}
         and key not like '%/0-%' and removed_at is null)`);
 }

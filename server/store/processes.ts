@@ -173,7 +173,8 @@ export async function expectActiveProcess(sql: Queries, userUuid: string, proces
 export async function findProcessOwners(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (uuids.length === 0) return new Map();
   const rows = await sql<{ uuid: string; userUuid: string }[]>`
-    select uuid, user_uuid from processes where uuid::text in ${sql([...uuids])}`;
+    select uuid, user_uuid from processes where uuid::text in ${sql([...uuids])}
+    union all select uuid, user_uuid from clips where uuid::text in ${sql([...uuids])}`;
   return new Map(rows.map(({ uuid, userUuid }) => [uuid, userUuid]));
 }
 

@@ -15,7 +15,7 @@ import {
   watchFrames,
 } from "../../tools/bench/media/browser.ts";
 import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
-import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 
@@ -187,8 +187,25 @@ for (const bFrames of [0, 3])
     t.diagnostic(
       `frames are recorded ${Math.round(Math.min(...delays))} to ${Math.round(Math.max(...delays))} ms later`,
     );
+    // The same of an upload, and single pictures of both.
+    const path = join(temporaryFolder(), "whole.mp4");
+    await writeFile(path, whole.bytes);
+    const uploaded = `${service.url}/source/${(await uploadVideo(service, path)).uuid}`;
+    const inFile = (ms: number) => ((ms - whole.from) / 1000).toFixed(6);
+    const fileUrl = `${uploaded}/clip?from=${inFile(fromMs)}&to=${inFile(toMs)}&api_key=${MASTER_KEY}`;
+    const ofFile = await decodeCodes(Buffer.from(await (await fetch(fileUrl)).arrayBuffer()));
+    assert.deepEqual(ofFile.codes, clip.codes);
+    for (const picture of [
+      `${service.url}/source/${camera.uuid}/thumbnail?at=${at(fromMs)}`,
+      `${uploaded}/thumbnail?at=${inFile(fromMs)}`,
+    ]) {
+      const answer = await fetch(`${picture}&width=${WIDTH}&api_key=${MASTER_KEY}`);
+      const { codes: shown } = await decodeCodes(Buffer.from(await answer.arrayBuffer()));
+      assert.deepEqual(shown, [clip.codes[0]]);
+    }
     const page = await browser.show(camera.page("hls"));
-    assert.deepEqual(await readEnds(page, url), [clip.codes[0], clip.codes.at(-1)]);
+    for (const played of [url, fileUrl])
+      assert.deepEqual(await readEnds(page, played), [clip.codes[0], clip.codes.at(-1)]);
     await page.close();
     const part = await fetch(url, { headers: { range: "bytes=500-10499" } });
     assert.equal(part.status, 206);

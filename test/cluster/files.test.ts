@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeFilm } from "../../native/film.fixture.ts";
+import type { ClipRecord } from "../../schemas/api/clips.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { TestS3 } from "../../server/files/s3-server.fixture.ts";
@@ -105,6 +106,21 @@ test("a stream that is recorded on one node is served by the other, the open fil
       assert.deepEqual([status, headers.get("content-type"), headers.get("windhover-gaps")], [200, "video/mp4", null]);
     assert.equal(clips[0]?.headers.get("etag"), clips[1]?.headers.get("etag"));
     assert.equal(clips[0]?.text, clips[1]?.text);
+    const json = { source_uuid: sourceUuid, from: at(0.4), to: at(1.6) };
+    const { uuid: rendered } = await second.expect<ClipRecord>(202, "POST", "/clips", { json });
+    await until(async () => {
+      const { state, error } = await first.expect<ClipRecord>(200, "GET", `/clip/${rendered}`);
+      assert.equal(error, null);
+      return state === "ready";
+    });
+    assert.equal((await keys("clips/")).length, 1);
+    for (const service of [first, second]) {
+      assert.equal((await service.send("HEAD", `/clip/${rendered}/file`, {})).status, 200);
+      const picture = await service.send("GET", `/source/${sourceUuid}/thumbnail?at=${at(0.8)}`, {});
+      assert.deepEqual([picture.status, picture.headers.get("content-type")], [200, "image/jpeg"]);
+    }
+    await first.expect(200, "DELETE", `/clip/${rendered}`);
+    await until(async () => (await keys("clips/")).length === 0);
   } finally {
     publisher.kill("SIGKILL");
   }

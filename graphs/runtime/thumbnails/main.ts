@@ -11,9 +11,9 @@ allowConnections([]);
 connectToParent<never, ThumbnailRequest>({
   program: "a part of Windhover: `windhover serve` starts it",
   receives: ThumbnailRequest,
-  onRequest: async ({ path, atNs, width }) => {
+  onRequest: async ({ path, atNs, isPart, width }) => {
     try {
-      const image = await takeThumbnail(path, BigInt(atNs), width);
+      const image = await takeThumbnail(path, { atNs: BigInt(atNs), isPart, width });
       return { jpeg: Buffer.from(image).toString("base64") };
     } catch (error) {
       throw new RequestRejected("failed", (error as Error).message.slice(0, 500));

@@ -6,8 +6,15 @@ import { DEMUXERS, findContainer } from "../file-kind.ts";
 const LIMIT_MS = 10_000;
 const ENCODE_MS = 2_000;
 
-/** The frame on display at that time; rejects when there is none. Decodes from the keyframe before it. */
-export async function takeThumbnail(path: string, atNs: bigint, width: number): Promise<Uint8Array> {
+interface Wanted {
+  readonly atNs: bigint;
+  /** See `ThumbnailRequest`. */
+  readonly isPart: boolean;
+  readonly width: number;
+}
+
+/** The first frame of a part at that time or later, else the frame on display; rejects when there is none. */
+export async function takeThumbnail(path: string, { atNs, isPart, width }: Wanted): Promise<Uint8Array> {
   const container = findContainer(path);
   if (container === null) throw new Error("the file is not mp4, mov or avi");
   const pipeline = new Pipeline({ name: "thumbnail", epochNs: 0n });
@@ -46,7 +53,7 @@ export async function takeThumbnail(path: string, atNs: bigint, width: number): 
     const grabbed = pipeline.grab("picture", atNs, "image/jpeg");
     grabbed.catch(() => {});
     await pipeline.setState("PAUSED", LIMIT_MS);
-    if (atNs > 0n) await pipeline.seek(atNs);
+    if (!isPart && atNs > 0n) await pipeline.seek(atNs);
     await pipeline.setState("PLAYING", LIMIT_MS);
     return (await Promise.race([grabbed, endOf(pipeline)])).image;
   } finally {

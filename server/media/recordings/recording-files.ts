@@ -6,15 +6,22 @@ import { makePrivateFolder } from "../../data-folder.ts";
 import type { ByteRange, Pieces } from "../../files/file-store.ts";
 import type { SharedFiles } from "../../files/open-files.ts";
 import type { Sql } from "../../store/client.ts";
-import { addProcessFile, type FileRow, listProcessFiles } from "../../store/files.ts";
+import {
+  addProcessFile,
+  type FileRow,
+  listProcessFiles,
+  PROCESS_FILES,
+  type ProcessFileKind,
+} from "../../store/files.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const SEGMENT = /^(0|[1-9]\d{0,8})\.mp4$/;
+const INDEX = /^(0|[1-9]\d{0,8})$/;
 
-/** Indices of `<index>.mp4`, in order; none if the folder does not exist. */
-async function listIndices(folder: string): Promise<readonly number[]> {
+/** Indices of `<index><extension>`, in order; none if the folder does not exist. */
+async function listIndices(folder: string, extension = ".mp4"): Promise<readonly number[]> {
   const names = await readdir(folder).catch(() => []);
-  const indices = names.flatMap((name) => SEGMENT.exec(name)?.[1] ?? []).map(Number);
+  const stems = names.filter((name) => name.endsWith(extension)).map((name) => name.slice(0, -extension.length));
+  const indices = stems.filter((stem) => INDEX.test(stem)).map(Number);
   return indices.sort((a, b) => a - b);
 }
 
@@ -82,19 +89,29 @@ export interface SharedRecordings {
   readonly files: SharedFiles;
 }
 
-export const processRecordingsFolder = (dataDir: string): string => resolve(dataDir, "process-recordings");
+export const processFilesFolder = (dataDir: string, kind: ProcessFileKind): string =>
+  resolve(dataDir, PROCESS_FILES[kind].folder);
+
+export const processRecordingsFolder = (dataDir: string): string => processFilesFolder(dataDir, "process-recording");
+
+/** What is kept and removed like the recordings of streams. */
+export const listProcessFolders = (dataDir: string): readonly string[] =>
+  Object.values(PROCESS_FILES).map(({ folder }) => resolve(dataDir, folder));
 
 /**
- * Of processes: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file per run. With a bucket, the
- * database numbers and lists them, as several nodes may have run the process; finished files are moved to the bucket.
+ * Files of processes: `<data_dir>/process-recordings/<process>/<index>.mp4`, or those of another kind, at least one per
+ * run. With a bucket, the database numbers and lists them, as several nodes may have run the process; finished files are
+ * moved to the bucket.
  */
 export class ProcessRecordings {
   readonly #folder: string;
   readonly #shared: SharedRecordings | null;
   readonly #rows: BatchedReads<string, readonly FileRow[]>;
+  readonly #kind: ProcessFileKind;
 
-  constructor(dataDir: string, shared: SharedRecordings | null = null) {
-    this.#folder = processRecordingsFolder(dataDir);
+  constructor(dataDir: string, shared: SharedRecordings | null = null, kind: ProcessFileKind = "process-recording") {
+    this.#kind = kind;
+    this.#folder = processFilesFolder(dataDir, kind);
     this.#shared = shared;
     this.#rows = new BatchedReads((processes) => this.#readRows(processes));
   }
@@ -104,8 +121,8 @@ export class ProcessRecordings {
     const folder = join(this.#folder, process);
     await makePrivateFolder(this.#folder);
     await makePrivateFolder(folder);
-    const leastIndex = ((await listIndices(folder)).at(-1) ?? -1) + 1;
-    const path = join(folder, `${await this.#takeIndex(process, leastIndex)}.mp4`);
+    const leastIndex = ((await listIndices(folder, this.#extension)).at(-1) ?? -1) + 1;
+    const path = this.#pathOf(process, await this.#takeIndex(process, leastIndex));
     const file = await open(path, "wx");
     try {
       await file.writeFile("room?");
@@ -119,7 +136,7 @@ export class ProcessRecordings {
   async #takeIndex(processUuid: string, leastIndex: number): Promise<number> {
     if (this.#shared === null) return leastIndex;
     const { sql, nodeUuid } = this.#shared;
-    const row = await addProcessFile(sql, { processUuid, nodeUuid, leastIndex });
+    const row = await addProcessFile(sql, { kind: this.#kind, processUuid, nodeUuid, leastIndex });
     if (row === null) throw new Error("another node runs the process");
     return row.index;
   }
@@ -131,7 +148,7 @@ export class ProcessRecordings {
       const found = await Promise.all(rows.map((row) => this.#describe(row)));
       return found.filter((recording) => recording !== null);
     }
-    const indices = await listIndices(join(this.#folder, process));
+    const indices = await listIndices(join(this.#folder, process), this.#extension);
     const found = await Promise.all(indices.map((index) => this.#findLocal(process, index)));
     return found.filter((recording) => recording !== null);
   }
@@ -144,7 +161,7 @@ export class ProcessRecordings {
   }
 
   async #findLocal(process: string, index: number): Promise<ProcessRecording | null> {
-    const path = join(this.#folder, process, `${index}.mp4`);
+    const path = this.#pathOf(process, index);
     const found = await stat(path).catch(() => null);
     if (found === null || !found.isFile() || found.size === 0) return null;
     return { index, path, sizeBytes: found.size, modifiedAt: found.mtime };
@@ -163,9 +180,17 @@ export class ProcessRecordings {
     return { index, path: key, sizeBytes, modifiedAt: writtenAt, read: (range) => files.read(key, range) };
   }
 
+  get #extension(): string {
+    return PROCESS_FILES[this.#kind].extension;
+  }
+
+  #pathOf(process: string, index: number): string {
+    return join(this.#folder, process, `${index}${this.#extension}`);
+  }
+
   async #readRows(processes: readonly string[]): Promise<ReadonlyMap<string, readonly FileRow[]>> {
     if (this.#shared === null) return new Map();
-    const rows = await listProcessFiles(this.#shared.sql, processes, this.#shared.nodeUuid);
+    const rows = await listProcessFiles(this.#shared.sql, this.#kind, processes, this.#shared.nodeUuid);
     const found = new Map<string, FileRow[]>(processes.map((process) => [process, []]));
     for (const row of rows) found.get(row.ownerUuid)?.push(row);
     return found;

@@ -14,11 +14,13 @@ import {
   listUnstoredProcessFiles,
   listUnstoredSegments,
   type NewFile,
+  PROCESS_FILES,
+  type ProcessFileKind,
   removeFiles,
 } from "../../store/files.ts";
 import {
   listFiles,
-  processRecordingsFolder,
+  processFilesFolder,
   RecordingFolder,
   removeFile,
   type SharedRecordings,
@@ -29,6 +31,8 @@ interface UploadsDeps extends SharedRecordings {
   readonly log: Logger;
   /** This node runs the process. */
   isHeld(processUuid: string): boolean;
+  /** Before a file of a process is stored. */
+  onStoring?(row: FileRow, path: string): Promise<void>;
   /** Set in tests. */
   readonly everyMs?: number;
   readonly settledMs?: number;
@@ -46,7 +50,6 @@ const MAX_SEGMENTS = 200;
 export class RecordingUploads {
   readonly #deps: UploadsDeps;
   readonly #folder: RecordingFolder;
-  readonly #processes: string;
   readonly #polling: Poller;
   readonly #closing = new AbortController();
   #failures = 0;
@@ -55,7 +58,6 @@ export class RecordingUploads {
   constructor(deps: UploadsDeps) {
     this.#deps = deps;
     this.#folder = new RecordingFolder(deps.dataDir);
-    this.#processes = processRecordingsFolder(deps.dataDir);
     this.#polling = new Poller(() => this.#round());
     this.#polling.start(deps.everyMs ?? EVERY_MS);
   }
@@ -95,10 +97,12 @@ export class RecordingUploads {
   /** Files that an earlier server on this disk did not store. */
   async #claim(): Promise<void> {
     if (this.#isClaimed) return;
-    const { sql, nodeUuid } = this.#deps;
-    const found = await listFiles(this.#processes);
-    const names = found.map(({ folder, path }) => `${folder}/${basename(path, ".mp4")}`);
-    await claimProcessFiles(sql, nodeUuid, names);
+    const { sql, nodeUuid, dataDir } = this.#deps;
+    for (const kind of Object.keys(PROCESS_FILES) as ProcessFileKind[]) {
+      const found = await listFiles(processFilesFolder(dataDir, kind));
+      const names = found.map(({ folder, path }) => `${folder}/${basename(path, PROCESS_FILES[kind].extension)}`);
+      await claimProcessFiles(sql, kind, nodeUuid, names);
+    }
     this.#isClaimed = true;
   }
 
@@ -119,22 +123,26 @@ export class RecordingUploads {
   async #moveProcessFiles(settledMs = this.#deps.settledMs ?? SETTLED_MS): Promise<void> {
     const { sql, nodeUuid, isHeld } = this.#deps;
     const rows = await listUnstoredProcessFiles(sql, nodeUuid);
-    const newest = new Map(rows.map(({ ownerUuid, index }) => [ownerUuid, index]));
+    const newest = new Map(rows.map(({ kind, ownerUuid, index }) => [`${kind} ${ownerUuid}`, index]));
     for (const row of rows) {
       if (this.#closing.signal.aborted) return;
       // Its runner may still write to the newest, or continue it after a pause.
-      if (isHeld(row.ownerUuid) && newest.get(row.ownerUuid) === row.index) continue;
+      if (isHeld(row.ownerUuid) && newest.get(`${row.kind} ${row.ownerUuid}`) === row.index) continue;
       const path = this.#pathOf(row);
       const found = await stat(path).catch(() => null);
       const changedMs = Math.max(row.writtenAt.getTime(), found?.mtimeMs ?? 0);
       if (Date.now() - changedMs < settledMs) continue;
       if (found === null || found.size === 0) await removeFiles(sql, [row.key]);
-      else await this.#move(row, path, found.mtime);
+      else {
+        await this.#deps.onStoring?.(row, path);
+        await this.#move(row, path, found.mtime);
+      }
     }
   }
 
-  #pathOf({ ownerUuid, index }: FileRow): string {
-    return join(this.#processes, ownerUuid, `${index}.mp4`);
+  #pathOf({ kind, ownerUuid, index }: FileRow): string {
+    const known = kind as ProcessFileKind;
+    return join(processFilesFolder(this.#deps.dataDir, known), ownerUuid, `${index}${PROCESS_FILES[known].extension}`);
   }
 
   async #move(file: NewFile, path: string, writtenAt: Date): Promise<void> {

@@ -44,6 +44,8 @@ export interface RecordingsDeps {
   readonly nodeUuid: string;
   /** Other files with the same retention: `<folder>/<process>/<file>`. */
   readonly otherFolders?: readonly string[];
+  /** The same, for files that count in the quota, but whose age is not ours to limit. */
+  readonly keptFolders?: readonly string[];
   /** Null or undefined: recordings stay in the data folder. */
   readonly files?: SharedFiles | null;
   /** Whether recording is allowed has changed. */
@@ -268,8 +270,8 @@ export class Recordings {
   }
 
   get #onDisk() {
-    const { sql, nodeUuid, otherFolders = [] } = this.#deps;
-    return { sql, nodeUuid, folder: this.folder, otherFolders };
+    const { sql, nodeUuid, otherFolders = [], keptFolders = [] } = this.#deps;
+    return { sql, nodeUuid, folder: this.folder, otherFolders: [...otherFolders, ...keptFolders] };
   }
 
   /** A failure does not keep other files from being removed. */

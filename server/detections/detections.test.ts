@@ -1,0 +1,296 @@
+/** Detections of a process in a real folder, written and read while it runs. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { appendFile, chmod, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import fc from "fast-check";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { temporaryFolder } from "../../test/graph.fixture.ts";
+import { makeConfig } from "../api/app.fixture.ts";
+import { silentLog } from "../store/database.fixture.ts";
+import {
+  anyMessages,
+  messageAt,
+  PROCESS,
+  recordedMessages,
+  Sender,
+  START_MS,
+  sceneAt,
+  trackOf,
+} from "./detections.fixture.ts";
+import { StoredDetections } from "./detections.ts";
+import { ALL_TIMES, LocalFile, type MessageRange, readFileSpan, readMessages } from "./read-file.ts";
+
+type Limits = ConstructorParameters<typeof StoredDetections>[0]["limits"];
+
+function open(limits: Limits = {}, settings: Readonly<Record<string, string>> = {}) {
+  const dataDir = temporaryFolder();
+  const disk = { hasSpace: true };
+  const config = makeConfig({ DATA_DIR: dataDir, ...settings });
+  const stored = new StoredDetections({
+    ...{ config, log: silentLog, shared: null, hasSpace: () => disk.hasSpace },
+    // Nothing is written before it is asked for.
+    limits: { flushMs: 3_600_000, ...limits },
+  });
+  const process = new Sender();
+  stored.follow(process);
+  const folder = join(dataDir, "detections", PROCESS);
+  const list = async (): Promise<string[]> => (await readdir(folder).catch(() => [])).sort();
+  return { stored, process, disk, dataDir, folder, list, read: (range?: MessageRange) => readAll(stored, range) };
+}
+
+async function collect(messages: AsyncIterable<DetectionMessage>): Promise<DetectionMessage[]> {
+  const all: DetectionMessage[] = [];
+  for await (const message of messages) all.push(message);
+  return all;
+}
+
+const readAll = (stored: StoredDetections, range = ALL_TIMES) => collect(stored.read(PROCESS, range));
+
+const frames = (count: number, from = 0) => Array.from({ length: count }, (_, at) => sceneAt(from + at, 3));
+
+test("what a process has sent is read back, while it runs and afterwards, by this server and the next", async () => {
+  const { stored, process, dataDir, folder, list, read } = open();
+  const messages = recordedMessages("street");
+  process.send(messages.slice(0, 40));
+  process.notify({ type: "message", channel: "drone_data", message: {} });
+  assert.deepEqual(await read(), messages.slice(0, 40));
+  process.send(messages.slice(40));
+  assert.deepEqual(await read(), messages);
+  process.notify({ type: "ended" });
+  assert.deepEqual(await read(), messages);
+  await stored.close();
+  assert.deepEqual(await list(), ["0.ndjson.gz"]);
+  assert.equal((await stat(join(folder, "0.ndjson.gz"))).mode & 0o777, 0o600);
+  assert.deepEqual(stored.numbers, { written: messages.length, lost: 0, bytes: stored.numbers.bytes });
+  const config = makeConfig({ DATA_DIR: dataDir });
+  const next = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
+  assert.deepEqual(await readAll(next), messages);
+});
+
+test("any messages in parts of any length are read back", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyMessages, { maxLength: 3 }),
+      fc.integer({ min: 1, max: 70_000 }),
+      async (runs, partMs) => {
+        const { stored, process, read } = open({ partMs, partTracks: 5 });
+        for (const run of runs) {
+          process.send(run.slice(0, 7));
+          await stored.flush();
+          process.send(run.slice(7));
+          process.notify({ type: "restarting" });
+        }
+        assert.deepEqual(await read(), runs.flat());
+        assert.equal(stored.numbers.lost, 0);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test("each start of a runner, and the segment length, begin a file; a range is read across them", async () => {
+  const { stored, process, list, read } = open({ partMs: 1_000 }, { RECORDINGS_SEGMENT_SECONDS: "1" });
+  const messages = frames(60);
+  process.send(messages.slice(0, 25));
+  process.notify({ type: "restarting" });
+  process.send(messages.slice(25));
+  process.notify({ type: "ended" });
+  await stored.flush();
+  assert.ok((await list()).length >= 2);
+  for (const [from, to] of [
+    [0, 60],
+    [24, 26],
+    [25, 25.5],
+    [10, 50],
+    [59, 100],
+    [60, 100],
+  ] as const) {
+    const range = { fromMs: START_MS + from * 100, toMs: START_MS + to * 100 };
+    const expected = messages.filter(({ timestamp }) => {
+      const timeMs = Date.parse(timestamp);
+      return timeMs >= range.fromMs && timeMs < range.toMs;
+    });
+    assert.deepEqual(await read(range), expected, `${from} to ${to}`);
+  }
+});
+
+test("a minute out of a long file is read without inflating the rest", async () => {
+  const { stored, process, folder, read } = open();
+  process.send(frames(6_000));
+  process.notify({ type: "ended" });
+  await stored.flush();
+  const path = join(folder, "0.ndjson.gz");
+  const file = await LocalFile.open(path);
+  const asked: number[] = [];
+  const counting = {
+    bytes: file.bytes,
+    read: (range: { first: number; last: number }) => {
+      asked.push(range.last - range.first + 1);
+      return file.read(range);
+    },
+  };
+  const range = { fromMs: START_MS + 300_000, toMs: START_MS + 360_000 };
+  const found = await collect(readMessages(counting, { range, onDamaged: assert.fail }));
+  assert.equal(found.length, 600);
+  assert.ok(asked.reduce((sum, bytes) => sum + bytes, 0) < file.bytes / 4, `${asked} of ${file.bytes}`);
+  assert.deepEqual(await readFileSpan(file), { firstMs: START_MS, lastMs: START_MS + 599_900 });
+  // Nothing of a file outside the range is read but its header.
+  asked.length = 0;
+  const later = { fromMs: START_MS + 600_000, toMs: START_MS + 700_000 };
+  assert.deepEqual(await collect(readMessages(counting, { range: later, onDamaged: assert.fail })), []);
+  assert.equal(asked.length, 1);
+  await file.close();
+  assert.equal((await read(range)).length, 600);
+});
+
+test("other programs read the files: zcat, gzip -t, Python", async () => {
+  const { stored, process, folder, read } = open({ partMs: 1_000 });
+  process.videoStartMs = START_MS;
+  process.send(frames(30));
+  const path = join(folder, "0.ndjson.gz");
+  await stored.flush();
+  assert.equal(
+    gunzipSync(await readFile(path), { finishFlush: 2 })
+      .toString()
+      .includes("video_start"),
+    true,
+  );
+  process.notify({ type: "ended" });
+  await stored.flush();
+  execFileSync("gzip", ["-t", path]);
+  const text = execFileSync("zcat", [path], { encoding: "utf8" });
+  assert.match(text, /^\{"version":1,"process":"01890000-/);
+  assert.equal(text.match(/"version":1/g)?.length, 3, "one header for each part");
+  // The example of the documentation.
+  const page = await readFile(new URL("../../docs/stored-detections.md", import.meta.url), "utf8");
+  const program = /```python\n(.*?)```/s.exec(page)?.[1] ?? assert.fail("no example");
+  const script = join(folder, "read.py");
+  await writeFile(script, program);
+  const lines = execFileSync("python3", [script, path], { encoding: "utf8" }).trim().split("\n");
+  const expected = await read();
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    expected.flatMap(({ timestamp, active_tracks: tracks }) =>
+      tracks.map(({ track_id, class_name, confidence, bbox }) => [timestamp, track_id, class_name, confidence, bbox]),
+    ),
+  );
+});
+
+test("after a crash everything up to the last write is read, whatever the end of the file is", async () => {
+  const { stored, process, folder } = open({ partMs: 1_000 });
+  const messages = frames(35);
+  process.send(messages.slice(0, 30));
+  await stored.flush();
+  const path = join(folder, "0.ndjson.gz");
+  const { size } = await stat(path);
+  process.send(messages.slice(30));
+  await stored.flush();
+  const whole = await readFile(path);
+  const readFileAt = async (bytes: number): Promise<DetectionMessage[]> => {
+    await writeFile(path, whole);
+    await truncate(path, bytes);
+    const file = await LocalFile.open(path);
+    try {
+      return await collect(readMessages(file, { range: ALL_TIMES, onDamaged: () => {} }));
+    } finally {
+      await file.close();
+    }
+  };
+  assert.deepEqual(await readFileAt(whole.length), messages);
+  for (const bytes of [size, size + 1, size + 20, whole.length - 1, size - 1, 60, 3, 0]) {
+    const found = await readFileAt(bytes);
+    assert.deepEqual(found, messages.slice(0, found.length), `${bytes} bytes`);
+    if (bytes >= size) assert.ok(found.length >= 30, `${bytes} bytes: ${found.length}`);
+  }
+  // As a file system may leave it after a power failure.
+  await writeFile(path, whole.subarray(0, size));
+  await appendFile(path, Buffer.alloc(500));
+  assert.deepEqual((await readAll(stored)).slice(0, 20), messages.slice(0, 20));
+});
+
+test("damage costs the part that has it", async () => {
+  const { stored, process, folder, read } = open({ partMs: 1_000 });
+  const messages = frames(30);
+  process.send(messages);
+  process.notify({ type: "ended" });
+  await stored.flush();
+  const path = join(folder, "0.ndjson.gz");
+  const data = await readFile(path);
+  // In the middle of the first part.
+  data.fill(0xff, 200, 260);
+  await writeFile(path, data);
+  const found = await read();
+  assert.deepEqual(found.slice(-20), messages.slice(10));
+});
+
+test("without disk space nothing is written, and the process sends on; then it continues in another file", async () => {
+  const { stored, process, disk, list, read } = open();
+  const messages = frames(30);
+  process.send(messages.slice(0, 10));
+  disk.hasSpace = false;
+  process.send(messages.slice(10, 20));
+  await stored.flush();
+  assert.deepEqual(await read(), messages.slice(0, 10));
+  assert.deepEqual([stored.numbers.written, stored.numbers.lost], [10, 10]);
+  disk.hasSpace = true;
+  process.send(messages.slice(20));
+  assert.deepEqual(await read(), [...messages.slice(0, 10), ...messages.slice(20)]);
+  assert.deepEqual(await list(), ["0.ndjson.gz", "1.ndjson.gz"]);
+});
+
+test("a folder that cannot be written costs messages and nothing else", async () => {
+  const { stored, process, dataDir } = open();
+  // A file where the folder should be: also for root.
+  await writeFile(join(dataDir, "detections"), "");
+  process.send(frames(5));
+  await stored.flush();
+  process.send(frames(5, 5));
+  await stored.flush();
+  assert.deepEqual([stored.numbers.written, stored.numbers.lost], [0, 10]);
+  await chmod(dataDir, 0o700);
+});
+
+test("a file that retention has removed is followed by another one", async () => {
+  const { stored, process, folder, list, read } = open({ idleMs: 0 });
+  const messages = frames(20);
+  process.send(messages.slice(0, 10));
+  await stored.flush();
+  await rm(folder, { recursive: true });
+  process.send(messages.slice(10));
+  assert.deepEqual(await read(), messages.slice(10));
+  assert.deepEqual([(await list()).length, stored.numbers.lost], [1, 0]);
+});
+
+test("a queue that is not written has a limit", async () => {
+  const { stored, process } = open({ queuedBytes: 2_000, flushBytes: 1e9 });
+  process.send(frames(1_000));
+  assert.ok(stored.numbers.lost > 500);
+  await stored.flush();
+  assert.equal(stored.numbers.written + stored.numbers.lost, 1_000);
+  const before = stored.numbers.lost;
+  process.send(frames(5, 1_000));
+  await stored.flush();
+  assert.equal(stored.numbers.lost, before);
+});
+
+test("nothing is stored while recordings are disabled", async () => {
+  const { stored, process, list } = open({}, { RECORDINGS_ENABLED: "false" });
+  process.send(frames(5));
+  await stored.flush();
+  assert.deepEqual([await list(), stored.numbers.lost], [[], 0]);
+});
+
+test("messages without a time are dropped, odd ones are kept as they are", async () => {
+  const { process, stored, read } = open();
+  const odd = { ...messageAt(START_MS), active_tracks: [null, 7] } as unknown as DetectionMessage;
+  process.send([
+    { ...messageAt(START_MS), timestamp: "yesterday" },
+    odd,
+    messageAt(START_MS, [trackOf(1, [0, 0, 0, 0])]),
+  ]);
+  assert.deepEqual(await read(), [odd, messageAt(START_MS, [trackOf(1, [0, 0, 0, 0])])]);
+  assert.equal(stored.numbers.lost, 1);
+});
