@@ -46,6 +46,7 @@ import { StoredDetections, saveTimes } from "./detections/detections.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
 import { Evidence } from "./evidence/evidence.ts";
+import { renderEvidence } from "./evidence/render-evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -239,24 +240,29 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
   const video = new SourceVideo({ sql, recordings, sources });
-  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
-    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
-  const evidence = await Evidence.open({
-    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
-    ...{ cut: cutEvidence(recordings, cutVideo), renderBoxes: null, held: (uuid) => processes.held(uuid) },
-  });
-  shutDown.add("evidence", SPARE_MS, () => evidence.close());
   const workFolders = await WorkFolders.open(config.data_dir, confinement);
   const thumbnails = new Thumbnails({
     ...{ entry: knowledge.thumbnailEntry, confinement, folders: workFolders, log: partOf(log, "clips") },
     memoryBytes: config.runners.memory_bytes,
   });
   shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
-  const clips = new ClipJobs({
-    ...{ sql, config, nodeUuid, isAlone, video, detections, runnerEntry, confinement, folders: workFolders, files },
-    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "clips") },
-  });
+  const rendering = {
+    ...{ video, detections, runnerEntry, confinement, memoryBytes: config.runners.memory_bytes },
+    log: partOf(log, "clips"),
+  };
+  const clips = new ClipJobs({ ...rendering, sql, config, nodeUuid, isAlone, folders: workFolders, files });
   shutDown.add("clips", SPARE_MS * 2, () => clips.close());
+  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
+    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
+  const evidence = await Evidence.open({
+    ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
+    ...{
+      cut: cutEvidence(recordings, cutVideo),
+      renderBoxes: renderEvidence(rendering, workFolders),
+      held: (uuid) => processes.held(uuid),
+    },
+  });
+  shutDown.add("evidence", SPARE_MS, () => evidence.close());
   const demo = new Demo({
     ...{ sql, config, log: partOf(log, "demo"), sources, processes },
     prepareClip: (options) => knowledge.prepareClip(options),

@@ -1,15 +1,15 @@
 /** The video of a notice: from recordings and rings of a stream, or from the file. */
-import { cutRecorded, type TimeRange } from "../media/recordings/clip-file.ts";
+import { cutRecorded, type RecordedClip, type TimeRange } from "../media/recordings/clip-file.ts";
 import { ElsewhereError, type Recordings } from "../media/recordings/recordings.ts";
 import { ServiceError } from "../service-error.ts";
 import type { EvidenceJob } from "../store/evidence.ts";
-import { type CutClip, ElsewhereNode, type FoundClip, NoVideo } from "./evidence.ts";
+import { type CutClip, ElsewhereNode, NoVideo } from "./evidence.ts";
 
 /** Cuts a clip of a video file without encoding; times are positions in the file. Rejects with `ServiceError`. */
 export type CutVideo = (
   source: { readonly userUuid: string; readonly sourceUuid: string },
   range: TimeRange,
-) => Promise<FoundClip>;
+) => Promise<RecordedClip>;
 
 export const cutEvidence =
   (recordings: Pick<Recordings, "findRangeOf" | "whyNever">, cutVideo: CutVideo): CutClip =>
@@ -36,7 +36,7 @@ async function cutFile(
   positionMs: number,
   { fromMs, toMs }: TimeRange,
   cutVideo: CutVideo,
-): Promise<FoundClip | NoVideo> {
+): Promise<RecordedClip | NoVideo> {
   const shiftMs = happenedAt.getTime() - positionMs;
   try {
     const range = { fromMs: Math.max(0, fromMs - shiftMs), toMs: toMs - shiftMs };

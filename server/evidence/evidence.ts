@@ -50,10 +50,9 @@ export interface EvidenceDeps {
 }
 
 /** Unix time; null: there is no video of this range. */
-export type FoundClip = TimeRange & Pick<RecordedClip, "head" | "pieces" | "bytes" | "gaps">;
-export type CutClip = (job: EvidenceJob, range: TimeRange) => Promise<FoundClip | ElsewhereNode | NoVideo | null>;
+export type CutClip = (job: EvidenceJob, range: TimeRange) => Promise<RecordedClip | ElsewhereNode | NoVideo | null>;
 /** The file with boxes replaces the one without. Resolves with its size. */
-export type RenderBoxes = (path: string, job: EvidenceJob, range: TimeRange) => Promise<number>;
+export type RenderBoxes = (path: string, job: EvidenceJob, range: TimeRange, signal: AbortSignal) => Promise<number>;
 
 /** Another node has the files. */
 export class ElsewhereNode {
@@ -98,7 +97,7 @@ export class Evidence {
   readonly #running = new Map<string, Promise<void>>();
   readonly #claiming: Poller;
   readonly #sweeping: Poller;
-  #isClosing = false;
+  readonly #closing = new AbortController();
 
   private constructor(deps: EvidenceDeps, folder: EvidenceFolder) {
     const { log } = deps;
@@ -129,7 +128,7 @@ export class Evidence {
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.#closing.abort();
     await Promise.all([this.#claiming.close(), this.#sweeping.close()]);
     await Promise.all(this.#running.values());
   }
@@ -147,7 +146,7 @@ export class Evidence {
   async #claim(): Promise<void> {
     const { sql, nodeUuid, config } = this.#deps;
     const most = config.evidence.at_once - this.#running.size;
-    if (most <= 0 || this.#isClosing) return;
+    if (most <= 0 || this.#closing.signal.aborted) return;
     const jobs = await claimEvidence(sql, nodeUuid, { leaseSeconds: NODE_LEASE.leaseSeconds, most });
     for (const job of jobs) {
       const done = this.#attempt(job).finally(() => this.#running.delete(job.noticeUuid));
@@ -207,7 +206,7 @@ export class Evidence {
   }
 
   /** The end of the range may still be written. */
-  #mayGrow({ positionMs }: EvidenceJob, { toMs }: TimeRange, found: FoundClip | null): boolean {
+  #mayGrow({ positionMs }: EvidenceJob, { toMs }: TimeRange, found: RecordedClip | null): boolean {
     const isComplete = positionMs !== null || (found !== null && !found.gaps.some((gap) => gap.toMs >= toMs));
     return !isComplete && Date.now() < Math.max(toMs, this.#startedMs) + this.#limits.patienceMs;
   }
@@ -217,8 +216,10 @@ export class Evidence {
     const { renderBoxes, log } = this.#deps;
     if (renderBoxes === null) return "this server cannot draw boxes";
     try {
-      return await renderBoxes(path, job, range);
+      return await renderBoxes(path, job, range, this.#closing.signal);
     } catch (error) {
+      // The next server tries again.
+      this.#closing.signal.throwIfAborted();
       log.warn({ err: error, notice: job.noticeUuid }, "boxes of a clip not drawn");
       return "the boxes could not be drawn";
     }
@@ -261,7 +262,7 @@ export class Evidence {
 
 const NO_VIDEO = "there is no video of this time";
 
-function listGaps(range: TimeRange, found: FoundClip | null): readonly MissingEvidence[] {
+function listGaps(range: TimeRange, found: RecordedClip | null): readonly MissingEvidence[] {
   const toText = (ms: number): string => new Date(Math.round(ms)).toISOString();
   return (found?.gaps ?? [range]).slice(0, 20).map(({ fromMs, toMs }) => ({
     ...{ part: "clip" as const, reason: NO_VIDEO, from: toText(fromMs), to: toText(toMs) },

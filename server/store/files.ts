@@ -230,7 +230,8 @@ export async function removeAboveQuota(sql: Sql, bytesPerUser: number): Promise<
       select key, kind, owner_uuid, index from (
         select key, kind, owner_uuid, index,
           sum(size_bytes) over (partition by user_uuid order by written_at desc, key desc) as total
-        from files where kind in ('recording', 'process-recording') and stored_at is not null and removed_at is null) as summed
+        from files
+        where kind not in ('video', 'evidence') and stored_at is not null and removed_at is null) as summed
       where total > ${bytesPerUser} order by total desc limit ${MAX_ABOVE_QUOTA}`;
     await removeFiles(
       transaction,

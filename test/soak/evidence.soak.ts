@@ -132,11 +132,11 @@ const startOn = async (source: SourceRecord): Promise<string> =>
   ).process_uuid;
 
 /** Notices when a person is at either side. */
-function addAlert(process: string): Promise<AlertRecord> {
+function addAlert(process: string, boxes = false): Promise<AlertRecord> {
   const json = {
     ...{ alias: "anyone", type: "filter-search", filter: { class_names: ["person"] } },
     trigger: { for_seconds: 0.2, once_per_track: true },
-    evidence: { clip: { before_seconds: BEFORE_SECONDS, after_seconds: AFTER_SECONDS }, snapshot: true },
+    evidence: { clip: { before_seconds: BEFORE_SECONDS, after_seconds: AFTER_SECONDS, boxes }, snapshot: true },
   };
   return service.expect<AlertRecord>(201, "POST", `/alert/${process}`, { json });
 }
@@ -249,10 +249,13 @@ for (const mode of ["always", "off"] as const)
     await service.call("DELETE", `/process/${uuid}`);
   });
 
-test("evidence of a file: the frame of the notice is at its second", { skip, timeout: 3_000_000 }, async () => {
+test("evidence of a file, with boxes: the frame of the notice is at its second", {
+  skip,
+  timeout: 3_000_000,
+}, async () => {
   const source = await uploadVideo(service, marked);
   const uuid = await startOn(source);
-  const alert = await addAlert(uuid);
+  const alert = await addAlert(uuid, true);
   const first = await nextNotice(alert, 0);
   await poll("enough notices", async () => (await listNotices(`alert=${alert.uuid}`)).length >= ROUNDS);
   const notices = await listNotices(`alert=${alert.uuid}&limit=100`);

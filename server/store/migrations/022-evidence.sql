@@ -61,6 +61,7 @@ create table evidence_snapshots (
   jpeg bytea not null
 );
 
+-- The kinds of all migrations before, and this one.
 alter table files drop constraint files_kind_check;
 alter table files add constraint files_kind_check
   check (kind in ('video', 'recording', 'process-recording', 'detections', 'clip', 'evidence'));
