@@ -1,24 +1,29 @@
 /** Review in the console: a recorded stream with people, its alert without a destination, and what is left of both. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import type { DetectionMessage } from "../../client/client.ts";
 import type { NoticeRecord } from "../../schemas/api/notices.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
-import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
-import { checkEdges, keepShown, measureDistance, Viewer } from "./live-view.fixture.ts";
+import { checkEdges, keepShown, measureDistance, type ShownFrame, Viewer } from "./live-view.fixture.ts";
 
+const run = promisify(execFile);
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 const FRAMES = 24;
+const FILE_FRAMES = 12;
 /** On as many frames inference has run when the stream ends. */
 const MESSAGES = 32;
 
@@ -59,6 +64,30 @@ const readNotices = async (): Promise<readonly NoticeRecord[]> =>
 const line = () => page.getByRole("slider", { name: "Time line of Campus" });
 const clock = () => page.getByLabel("Current time").innerText();
 const shownTime = () => page.locator("figure.live canvas").getAttribute("data-timestamp");
+
+async function readMessages(uuid: string): Promise<ReadonlyMap<string, DetectionMessage>> {
+  const { text } = await service.send("GET", `/process/${uuid}/detections`, {});
+  const messages = text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as DetectionMessage]));
+  return new Map(messages.map((message) => [message.timestamp, message]));
+}
+
+/** The boxes on frames on which inference ran are those of their messages. */
+async function checkBoxes(shown: readonly ShownFrame[], messages: ReadonlyMap<string, DetectionMessage>) {
+  const total = { inferred: 0, boxes: 0, seen: 0, right: 0 };
+  for (const { timestamp, tracks } of shown) {
+    const message = messages.get(timestamp);
+    if (message === undefined || tracks === "") continue;
+    total.inferred += 1;
+    assert.equal(Number(tracks), message.active_tracks.length);
+    for (const { trackId, seen, right } of await checkEdges(page, message)) {
+      assert.ok(right >= seen * 0.6, `${timestamp}: ${right} of ${seen} points of track ${trackId}`);
+      total.boxes += 1;
+      total.seen += seen;
+      total.right += right;
+    }
+  }
+  return total;
+}
 
 /** Place of the selected one in the list, from 0. */
 const currentNotice = (): Promise<number> =>
@@ -122,48 +151,35 @@ step("boxes of the recording lie on the objects of the frame that is shown", asy
   await once(publisher as ChildProcess, "exit");
   await service.expect(200, "DELETE", `/process/${processUuid}`);
   viewer?.stop();
-  const text = (await service.send("GET", `/process/${processUuid}/detections`, {})).text;
-  const messages = new Map(
-    text
-      .split("\n")
-      .filter(Boolean)
-      .map((one) => JSON.parse(one) as DetectionMessage)
-      .map((message) => [message.timestamp, message]),
-  );
+  const messages = await readMessages(processUuid);
   const from = [...messages.keys()][1];
   await page.goto(`${service.url}/console/review?source=${source.uuid}&at=${from}`);
   await untilPage(page, "document.querySelector('figure.live canvas')?.dataset.timestamp !== undefined");
   await page.keyboard.press(" ");
   const shown = await keepShown(page, FRAMES);
   const times = [...(viewer?.pictures.keys() ?? [])].sort();
-  const total = { inferred: 0, boxes: 0, seen: 0, right: 0, compared: 0, same: 0 };
-  for (const { timestamp, tracks } of shown) {
+  const total = await checkBoxes(shown, messages);
+  const likeness = { compared: 0, same: 0 };
+  for (const { timestamp } of shown) {
     const message = messages.get(timestamp);
-    // No inference was run on this frame.
-    if (message === undefined || tracks === "") continue;
-    total.inferred += 1;
-    assert.equal(Number(tracks), message.active_tracks.length);
-    for (const { trackId, seen, right } of await checkEdges(page, message)) {
-      assert.ok(right >= seen * 0.6, `${timestamp}: ${right} of ${seen} points of track ${trackId}`);
-      total.boxes += 1;
-      total.seen += seen;
-      total.right += right;
-    }
     // Of the live pictures around it, the one of the same time is the most similar.
     const place = times.indexOf(timestamp);
-    if (place === -1 || message.active_tracks.length === 0) continue;
+    if (place === -1 || message === undefined || message.active_tracks.length === 0) continue;
     const around = times.slice(Math.max(0, place - 3), place + 4);
     const distances = await Promise.all(
       around.map((time) => measureDistance(page, message, viewer?.pictures.get(time) ?? new Uint8Array())),
     );
-    total.compared += 1;
-    if (around[distances.indexOf(Math.min(...distances))] === timestamp) total.same += 1;
+    likeness.compared += 1;
+    if (around[distances.indexOf(Math.min(...distances))] === timestamp) likeness.same += 1;
   }
-  context.diagnostic(`${shown.length} frames: ${JSON.stringify(total)}`);
+  context.diagnostic(`${shown.length} frames: ${JSON.stringify({ ...total, ...likeness })}`);
   assert.ok(total.inferred >= 3, `${total.inferred} of ${shown.length} frames have a message`);
   assert.ok(total.boxes >= 6, `${total.boxes} boxes`);
   assert.ok(total.right > total.seen * 0.9, `${total.right} of ${total.seen} points`);
-  assert.ok(total.compared > 0 && total.same > total.compared * 0.7, `${total.same} of ${total.compared} frames`);
+  assert.ok(
+    likeness.compared > 0 && likeness.same > likeness.compared * 0.7,
+    `${likeness.same} of ${likeness.compared} frames`,
+  );
 });
 
 step("plays to the end of the recording, and is moved by keys", async () => {
@@ -235,6 +251,10 @@ step("exports a clip, and shares a link to the moment", async () => {
   await dialog.waitFor({ state: "detached" });
 
   await page.getByRole("button", { name: "Export" }).click();
+  // Short: it is encoded.
+  const from = await dialog.getByLabel("From").inputValue();
+  const to = new Date(Date.parse(`${from}Z`) + 3_000).toISOString().slice(0, -1);
+  await dialog.getByLabel("To", { exact: true }).fill(to);
   await dialog.getByLabel("Draw the detections").check();
   await dialog.getByLabel("Create a link").check();
   await dialog.getByRole("button", { name: "Export" }).click();
@@ -274,10 +294,34 @@ async function list0(): Promise<void> {
   await untilPage(page, "document.querySelector('figure.live .busy') === null");
 }
 
+step("a file has the time line of its video, with boxes at its seconds", async (context) => {
+  const file = join(temporaryFolder(), "campus.mp4");
+  const codec = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "10", "-pix_fmt", "yuv420p"];
+  await run("ffmpeg", ["-v", "error", "-i", clip ?? "", "-t", "4", ...codec, file]);
+  const { uuid } = await uploadVideo(service, file, { alias: "Campus file" });
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`, {
+    json: { params: { every: EVERY } },
+  });
+  await poll("the end of the process", async () => {
+    const { state } = await service.expect<{ state: string }>(200, "GET", `/process/${started.process_uuid}`);
+    return state === "finished";
+  });
+  const messages = await readMessages(started.process_uuid);
+  await page.goto(`${service.url}/console/review?source=${uuid}&at=0.5`);
+  await untilPage(page, "document.querySelector('figure.live canvas')?.dataset.timestamp !== undefined");
+  await page.keyboard.press(" ");
+  const total = await checkBoxes(await keepShown(page, FILE_FRAMES), messages);
+  context.diagnostic(JSON.stringify(total));
+  assert.ok(total.boxes >= 3, `${total.boxes} boxes`);
+  assert.ok(total.right > total.seen * 0.9, `${total.right} of ${total.seen} points`);
+  await page.getByRole("button", { name: "Whole video" }).click();
+  assert.match(await clock(), /^0:0\d$/);
+});
+
 step("works on a phone", async () => {
   await page.setViewportSize({ width: 390, height: 844 });
   await untilPage(page, "document.documentElement.scrollWidth <= window.innerWidth");
-  await line().scrollIntoViewIfNeeded();
+  await page.getByRole("slider", { name: "Time line of Campus file" }).scrollIntoViewIfNeeded();
   if (process.env.SCREENSHOTS !== undefined)
     await page.screenshot({ path: "build/screenshots/review-390.png", fullPage: true });
 });
