@@ -183,7 +183,16 @@ const SHOWN = ["uuid", "alert_uuid", "process_uuid", "pending", "delivery", "cre
 
 /** Unknown fields are ignored, except for misspelt ones: they would silently have no effect. */
 function checkNames(body: object): readonly InputFault[] {
-  const known: readonly string[] = [...CONFIGURATION_FIELDS, "output", "evidence", "status", "schedule", "force", "alias", "type"];
+  const known: readonly string[] = [
+    ...CONFIGURATION_FIELDS,
+    "output",
+    "evidence",
+    "status",
+    "schedule",
+    "force",
+    "alias",
+    "type",
+  ];
   return Object.keys(body).flatMap((name) => {
     const meant = known.includes(name) || SHOWN.includes(name) ? undefined : suggest(name, known);
     const path = `/${name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`;

@@ -53,7 +53,7 @@ before(async () => {
   service = await openSourcesService({}, {}, async (parts) => {
     const { sql, config, sources, confinement, signer, files } = parts;
     nodeUuid = parts.nodeUuid;
-    detections = new StoredDetections({ config, log: silentLog, shared: null, hasSpace: () => true });
+    detections = new StoredDetections({ config, log: silentLog, nodeUuid, shared: null, hasSpace: () => true });
     const folders = await WorkFolders.open(config.data_dir, confinement);
     thumbnails = new Thumbnails({ entry: ENTRY, confinement, folders, log: silentLog, memoryBytes: 2 ** 30 });
     const video = new SourceVideo({ sql, sources, recordings: { findRange: async () => [] } });

@@ -7,11 +7,13 @@ import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { MissingEvidence } from "../../schemas/api/evidence.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { EvidenceFields } from "../alerts/alert-evidence.ts";
+import { writeBody } from "../alerts/outgoing.ts";
 import { Poller, sweepEvery } from "../async/poller.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { SharedFiles } from "../files/open-files.ts";
 import { type RecordedClip, readClip, type TimeRange } from "../media/recordings/clip-file.ts";
 import type { Process } from "../processes/process.ts";
+import { listOutputs } from "../store/alerts.ts";
 import type { Sql } from "../store/client.ts";
 import {
   adoptEvidence,
@@ -247,9 +249,11 @@ export class Evidence {
       if (!(await endEvidence(transaction, job, { state, clip, missing }))) return null;
       const { body, evidence } = await findNotice(transaction, job.userUuid, uuid);
       const ready: AlertNotice = { ...body, event: "evidence-ready", ...(evidence && describe(uuid, evidence)) };
-      const deliveries = destinations.map((destinationUuid) => ({
-        ...{ id: newUuid(), destinationUuid, body: JSON.stringify(ready) },
-      }));
+      const outputs = await listOutputs(transaction, ready.alert_uuid);
+      // Those that were removed since then are not notified.
+      const deliveries = outputs
+        .filter(({ uuid: destination }) => destinations.includes(destination))
+        .map((output) => ({ id: newUuid(), destinationUuid: output.uuid, body: writeBody(output, ready) }));
       if (deliveries.length > 0) await delivery.enqueue(transaction, deliveries);
       return ready;
     });

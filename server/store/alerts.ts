@@ -8,7 +8,7 @@ import type { WebhookTemplate } from "../../schemas/api/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { Schedule } from "../../schemas/schedule.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Queries, Sql } from "./client.ts";
+import type { Fragment, Queries, Sql } from "./client.ts";
 import type { StoredEvidence } from "./evidence.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { type Claim, expectActiveProcess } from "./processes.ts";
@@ -303,21 +303,27 @@ export interface EndedProcess {
 export const findEnded = (sql: Queries, seconds: number): Promise<readonly EndedProcess[]> =>
   sql<EndedProcess[]>`
     select uuid, user_uuid from processes
-    where state in ('finished', 'failed') and finished_at < now() - make_interval(secs => ${seconds})
+    where finished_at < now() - make_interval(secs => ${seconds})
       and (exists (select from process_alerts where process_uuid = processes.uuid)
         or exists (select from alerts where process_uuid = processes.uuid))
+      and ${HAS_ENDED(sql)}
     limit 100`;
+
+/** Evidence of its last notices may still be cut, and is announced to their destinations. */
+const HAS_ENDED = (sql: Queries): Fragment => sql`
+  processes.state in ('finished', 'failed')
+  and not exists (select from evidence where evidence.process_uuid = processes.uuid and evidence.state = 'pending')`;
 
 /** Deletes pairs and own alerts of an ended process. Resolves with the destinations that no output uses now, in order. */
 export async function releaseProcess(sql: Queries, { uuid, userUuid }: EndedProcess): Promise<readonly string[]> {
   await lockUser(sql, userUuid);
   const pairs = await sql<{ alertUuid: string; output: readonly StoredOutput[] }[]>`
     delete from process_alerts using processes
-    where process_uuid = ${uuid} and processes.uuid = process_uuid and state in ('finished', 'failed')
+    where process_uuid = ${uuid} and processes.uuid = process_uuid and ${HAS_ENDED(sql)}
     returning alert_uuid, output`;
   const own = await sql<{ alertUuid: string; output: readonly StoredOutput[] }[]>`
     delete from alerts using processes
-    where process_uuid = ${uuid} and processes.uuid = process_uuid and state in ('finished', 'failed')
+    where process_uuid = ${uuid} and processes.uuid = process_uuid and ${HAS_ENDED(sql)}
     returning alerts.uuid as alert_uuid, output`;
   const unused = new Set([...pairs, ...own].flatMap(({ output }) => output.map((each) => each.uuid)));
   for (const alert of new Set(pairs.map(({ alertUuid }) => alertUuid)))

@@ -55,6 +55,7 @@ create table evidence (
 create index evidence_due on evidence (due_at) where state = 'pending';
 create index evidence_of_user on evidence (user_uuid);
 create index evidence_pending on evidence (source_uuid) where state = 'pending';
+create index evidence_of_process on evidence (process_uuid) where state = 'pending';
 
 create table evidence_snapshots (
   notice_uuid uuid primary key references notices on delete cascade,
