@@ -296,7 +296,8 @@ describe("a rendered clip", () => {
     jobs = openJobs();
     assert.equal((await awaitEnd(second.body.uuid)).state, "ready");
     assert.equal((await client.call("GET", `/clip/${first.body.uuid}`)).status, 404);
-    assert.deepEqual(await readdir(join(service.dataDir, "clip-work")).then((names) => names.length), 1);
+    // Only that of the thumbnail decoder, if it is not idle, is left.
+    assert.ok((await readdir(join(service.dataDir, "clip-work"))).length <= 1);
   });
 
   test("fails with the reason when its video is damaged", async () => {

@@ -319,7 +319,7 @@ export class ClipJobs {
 
 const SHORT_MS = MAX_AWAITED_SECONDS * 1000;
 /** Of a rendered clip, twice: its frames are written again behind their index. */
-const BYTES_PER_SECOND = 2 * 650_000;
+const BYTES_PER_SECOND = 2 * 1_000_000;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -33,7 +33,10 @@ interface RenderOrder {
   onProgress(part: number): void;
 }
 
-/** MP4 with the index in front, so that it is played while it is received. */
+/**
+ * MP4 with the index in front, so that it is played while it is received. Of constant quality, not of constant bit rate as
+ * `encode` has it for live viewers: the frame rate of a recording may vary, and nobody waits for the next frame.
+ */
 const GRAPH = `
 graph: clip
 about: Draws stored detections on a video.
@@ -50,7 +53,9 @@ chains:
     - stage
     - stored: { path: $detections, from-ms: $from, to-ms: $to }
     - overlay
-    - encode: { bitrate-kbps: 5000, keyframe-seconds: 1 }
+    - videoconvertscale: { add-borders: false }
+    - capsfilter: { caps: "video/x-raw,format=I420,width=[2,32768,2],height=[2,32768,2]" }
+    - x264enc: { pass: qual, quantizer: 21, vbv-buf-capacity: 0, speed-preset: veryfast, bframes: 0, key-int-max: 50 }
     - h264parse
     - mp4mux: { faststart: true, faststart-file: $scratch }
     - filesink: { location: $path, sync: false, async: false }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
+import type { ClipRecord } from "../../schemas/api/clips.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import {
   countSoundBytes,
@@ -203,6 +204,16 @@ for (const bFrames of [0, 3])
       const { codes: shown } = await decodeCodes(Buffer.from(await answer.arrayBuffer()));
       assert.deepEqual(shown, [clip.codes[0]]);
     }
+    // Encoded again, it has the same frames.
+    const json = { source_uuid: camera.uuid, from: at(fromMs), to: at(toMs) };
+    const { uuid: rendered } = await service.expect<ClipRecord>(202, "POST", "/clips", { json });
+    const downloadUrl = await poll("it is rendered", async () => {
+      const { download_url, error } = await service.expect<ClipRecord>(200, "GET", `/clip/${rendered}`);
+      assert.equal(error, null);
+      return download_url;
+    });
+    const again = await decodeCodes(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer()));
+    assert.deepEqual(again.codes, clip.codes);
     const page = await browser.show(camera.page("hls"));
     for (const played of [url, fileUrl])
       assert.deepEqual(await readEnds(page, played), [clip.codes[0], clip.codes.at(-1)]);
