@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { NoticeRecord } from "../../schemas/api/notices.ts";
-import type { StartedProcess } from "../../schemas/api/processes.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
@@ -241,8 +241,9 @@ for (const mode of ["always", "off"] as const)
       assert.ok(isWhole || isListed, `${victim}: ${JSON.stringify(found.evidence)}`);
       if (victim === null || victim === "runner") assert.equal(state, "ready", JSON.stringify(found.evidence));
       const atMs = Date.parse(found.timestamp);
-      const isThere = !missing.some(({ from = "", to = "" }) => Date.parse(from) <= atMs && atMs < Date.parse(to));
-      if (kept !== null && isThere && atMs < Date.parse(kept.to)) await checkFrame(found);
+      // Less than a quarter of a second at an end is not listed.
+      const isIn = ({ from = "", to = "" }) => Date.parse(from) - 300 <= atMs && atMs < Date.parse(to);
+      if (kept !== null && !missing.some(isIn) && atMs < Date.parse(kept.to) - 300) await checkFrame(found);
       fromMs = Date.now() + (BEFORE_SECONDS + 2) * 1000;
       progress(`evidence, recorded ${mode}, with kills`, round + 1, kills);
     }
@@ -250,19 +251,24 @@ for (const mode of ["always", "off"] as const)
   });
 
 test("evidence of a file, with boxes: the frame of the notice is at its second", {
-  skip,
-  timeout: 3_000_000,
+  ...{ skip, timeout: 3_000_000 },
 }, async () => {
   const source = await uploadVideo(service, marked);
-  const uuid = await startOn(source);
-  const alert = await addAlert(uuid, true);
-  const first = await nextNotice(alert, 0);
-  await poll("enough notices", async () => (await listNotices(`alert=${alert.uuid}`)).length >= ROUNDS);
-  const notices = await listNotices(`alert=${alert.uuid}&limit=100`);
-  for (const notice of [first, ...notices].slice(0, ROUNDS)) {
-    const found = await ended(notice);
-    assert.equal(found.evidence?.state, "ready", JSON.stringify(found.evidence));
-    await checkFrame(found);
+  for (let checked = 0; checked < ROUNDS; ) {
+    const uuid = await startOn(source);
+    const alert = await addAlert(uuid, true);
+    await nextNotice(alert, 0);
+    const isPlayed = async () =>
+      (await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`)).state === "finished";
+    if (ROUNDS > 1) await poll("the file has been played", isPlayed, { limitMs: 240_000 });
+    const notices = await listNotices(`alert=${alert.uuid}&limit=100`);
+    for (const notice of notices.slice(0, ROUNDS - checked)) {
+      const found = await ended(notice);
+      assert.equal(found.evidence?.state, "ready", JSON.stringify(found.evidence));
+      await checkFrame(found);
+      checked += 1;
+      progress("evidence of a file", checked, ROUNDS);
+    }
+    await service.call("DELETE", `/process/${uuid}`);
   }
-  await service.call("DELETE", `/process/${uuid}`);
 });
