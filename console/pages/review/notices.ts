@@ -12,7 +12,7 @@ import { formatMoment } from "./clock.ts";
 import type { Mark } from "./history.ts";
 
 /** More would take long to draw; the time line has them all. */
-const MAX_SHOWN = 200;
+const MAX_SHOWN = 100;
 
 interface NoticeListProps {
   /** Those of the filter, in order of time. */

@@ -23,7 +23,6 @@ export interface PlaybackState {
 
 interface PlaybackOptions {
   readonly footage: Footage;
-  readonly ofFile: boolean;
   history(): Pick<History, "recorded" | "processes"> | null;
   canvas(): HTMLCanvasElement | null;
   video(): HTMLVideoElement | null;

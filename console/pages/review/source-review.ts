@@ -2,27 +2,17 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Source } from "../../../client/client.ts";
-import { Select } from "../../components/form.ts";
 import { whenLoaded } from "../../components/query.ts";
 import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { fit, isIn, panBy, type Span, showTime, zoomAt } from "./axis.ts";
-import { hueOf } from "./class-colour.ts";
 import { isFile, spanOfDay, writeMoment } from "./clock.ts";
 import { ExportClip } from "./export-clip.ts";
+import { Classes, EmptyHint, Filters } from "./filters.ts";
 import { Footage } from "./footage.ts";
-import {
-  countTracks,
-  type Filter,
-  type History,
-  type Mark,
-  matches,
-  NO_FILTER,
-  processIn,
-  stepMark,
-} from "./history.ts";
+import { type Filter, type History, type Mark, matches, NO_FILTER, processIn, stepMark } from "./history.ts";
 import { NoticeList, NoticePanel } from "./notices.ts";
 import { Playback, type PlaybackState } from "./playback.ts";
 import { Player, type PlayerAction } from "./player.ts";
@@ -100,7 +90,7 @@ function Workplace({ source, ofFile, history, others, day, askedMs, askedNotice,
   const detail = useDetail(source.uuid, ofFile, history, view);
   const latest = useRef(history);
   latest.current = history;
-  const player = usePlayback(footage, ofFile, latest, now);
+  const player = usePlayback(footage, latest, now);
   const { playback } = player;
   const marks = history.marks.filter((mark) => matches(filter, mark));
   const whole = { fromMs: history.fromMs, toMs: history.toMs };
@@ -225,7 +215,7 @@ function rememberMoment(source: string, at: string, notice: string | null): void
 }
 
 /** The player: one playback for the source, and what of it is displayed. */
-function usePlayback(footage: Footage, ofFile: boolean, latest: { readonly current: History }, now: { value: number }) {
+function usePlayback(footage: Footage, latest: { readonly current: History }, now: { value: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const video = useRef<HTMLVideoElement>(null);
   const [state, setState] = useState<PlaybackState>({ isPlaying: false, isLoading: false, message: null });
@@ -236,7 +226,7 @@ function usePlayback(footage: Footage, ofFile: boolean, latest: { readonly curre
   const playback = useMemo(
     () =>
       new Playback({
-        ...{ footage, ofFile, onState: setState, history: () => latest.current, hasBoxes: () => boxes.current },
+        ...{ footage, onState: setState, history: () => latest.current, hasBoxes: () => boxes.current },
         ...{ canvas: () => canvas.current, video: () => video.current },
         onTime: (ms) => {
           now.value = ms;
@@ -286,61 +276,3 @@ function OtherLine({ source, day, onSource, ...line }: OtherLineProps) {
     </div>
   `;
 }
-
-interface FilterProps {
-  readonly history: History;
-  readonly filter: Filter;
-  onChange(filter: Filter): void;
-}
-
-const Filters = ({ history, filter, onChange }: FilterProps) => {
-  const alerts = [...new Map(history.marks.map(({ alert_uuid, alias }) => [alert_uuid, alias]))];
-  const classes = [...new Set(history.marks.flatMap((mark) => mark.classes))].sort();
-  if (history.marks.length === 0) return html`<h2>Notices</h2>`;
-  const open = history.marks.filter(({ reviewed }) => !reviewed).length;
-  return html`
-    <div class="row spread"><h2>Notices</h2><span class="hint">${open} of ${history.marks.length} to review</span></div>
-    <div class="filters">
-      <${Select} label=${html`<span class="unseen">Alert</span>`} value=${filter.alertUuid} options=${[["", "Any alert"], ...alerts]} onChange=${(alertUuid: string) => onChange({ ...filter, alertUuid })} />
-      <${Select} label=${html`<span class="unseen">Class</span>`} value=${filter.className} options=${[["", "Any class"], ...withCurrent(classes, filter.className).map((one) => [one, one])]} onChange=${(className: string) => onChange({ ...filter, className })} />
-      <${Select} label=${html`<span class="unseen">Review</span>`} value=${filter.reviewed} options=${REVIEW} onChange=${(reviewed: Filter["reviewed"]) => onChange({ ...filter, reviewed })} />
-    </div>
-  `;
-};
-
-const withCurrent = (names: readonly string[], current: string): readonly string[] =>
-  current === "" || names.includes(current) ? names : [...names, current];
-
-const REVIEW = [
-  ["", "Any state"],
-  ["false", "To review"],
-  ["true", "Reviewed"],
-] as const;
-
-const MAX_CLASSES = 8;
-
-/** Legend, and filter by class. */
-const Classes = ({ history, filter, onChange }: FilterProps) => html`
-  <div class="row classes" role="group" aria-label="Classes">
-    <span class="key recorded">recorded</span>
-    ${countTracks(history.activity)
-      .slice(0, MAX_CLASSES)
-      .map(
-        ([name, tracks]) => html`
-          <button key=${name} type="button" class="chip" aria-pressed=${filter.className === name} onClick=${() => onChange({ ...filter, className: filter.className === name ? "" : name })}>
-            <span class="dot" aria-hidden="true" style=${{ "--hue": hueOf(name) }}></span>${name} <span class="hint">${tracks}</span>
-          </button>
-        `,
-      )}
-  </div>
-`;
-
-const EmptyHint = ({ history, source }: { history: History; source: Source }) => {
-  if (history.recorded.length > 0 && history.processes.length > 0) return null;
-  const start = html`<a href=${`${linkTo("processes", "new")}?source=${source.uuid}`}>Start a process</a>`;
-  if (history.recorded.length === 0 && source.hls_url === undefined && source.type === "stream")
-    return html`<p class="hint">Streams that this service pulls from a camera are not recorded. Publish the stream to the media server to record it; tracks and notices of its processes are shown without video.</p>`;
-  return history.recorded.length === 0
-    ? html`<p class="hint">Nothing was recorded on this day. Choose another day above, or publish the stream.</p>`
-    : html`<p class="hint">No process analysed this video, so there are no tracks. ${start} on this source.</p>`;
-};

@@ -7,6 +7,8 @@ import { writeMoment } from "./clock.ts";
 import { type History, readHistory } from "./history.ts";
 
 const POLL_MS = 10_000;
+/** Of a day that is over: what others review. */
+const PAST_MS = 60_000;
 const SETTLE_MS = 250;
 
 const toInput = (sourceUuid: string, span: Span | null, ofFile = false) => ({
@@ -19,7 +21,7 @@ export const useTimeline = (sourceUuid: string, day: Span | null) =>
   useQuery(
     async (signal) => readHistory(await windhover.readTimeline(toInput(sourceUuid, day), { signal })),
     [sourceUuid, day?.fromMs],
-    POLL_MS,
+    day !== null && day.toMs < Date.now() ? PAST_MS : POLL_MS,
   );
 
 const covers = (outer: Span | null, inner: Span): boolean =>
