@@ -7,7 +7,7 @@ const SECONDS = "^\\d{1,7}(\\.\\d{1,9})?$";
 const HOW = "ISO 8601 for a stream (`2026-05-17T08:30:00Z`), seconds from the start of the video for a file (`12.5`).";
 
 /** Of a query, where everything is text. */
-const sourceTime = (description: string) =>
+export const sourceTime = (description: string) =>
   Type.String({ pattern: `${MOMENT}|${SECONDS}`, description: `${description} ${HOW}` });
 
 export const MAX_CLIP_SECONDS = 3600;

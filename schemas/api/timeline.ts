@@ -1,21 +1,19 @@
 /** What happened on one source in a time range: for a time line. */
 import { type Static, Type } from "typebox";
 import { AlertEventName } from "../alerts.ts";
+import { sourceTime } from "./clips.ts";
 import { PROCESS_STATES } from "./processes.ts";
 import { orNull, Timestamp, Uuid } from "./records.ts";
 
-const place = (description: string) =>
-  Type.Optional(
-    Type.String({
-      pattern:
-        "^([12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?|\\d{1,7}(\\.\\d{1,6})?)$",
-      description: `${description} ISO 8601: \`2026-05-17T08:30:00Z\`, or a day; for a file source, seconds from the start of the video.`,
-    }),
-  );
-
 export const TimelineQuery = Type.Object({
-  from: place("Start of the range. Default: a day before its end; for a file source, the start of the video."),
-  to: place("End of the range, at most a week after its start. Default: now; for a file source, the end of the video."),
+  from: Type.Optional(
+    sourceTime("Start of the range. Default: a day before its end; for a file source, the start of the video."),
+  ),
+  to: Type.Optional(
+    sourceTime(
+      "End of the range, at most a week after its start. Default: now; for a file source, the end of the video.",
+    ),
+  ),
 });
 
 /** Times of a file source are seconds: it has no time of day, and each process has analysed it at another one. */

@@ -1,5 +1,6 @@
 /** Stored detections of processes. */
 import { type Static, Type } from "typebox";
+import { sourceTime } from "../../schemas/api/clips.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { StoredDetections } from "../detections/detections.ts";
 import type { MessageRange } from "../detections/read-file.ts";
@@ -16,17 +17,9 @@ const define = defineEndpoints("Process");
 
 const TYPE = "application/x-ndjson";
 
-/** A time (as of `moment`, without a day alone), or seconds. */
-const timeOrSeconds = (description: string) =>
-  Type.String({
-    pattern:
-      "^(\\d{1,9}(\\.\\d{1,6})?|[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?)$",
-    description: `${description} ISO 8601: \`2026-05-17T08:30:00Z\`, or a day; for a process on a video file also seconds from the start of the video: \`12.5\`.`,
-  });
-
 const DetectionsQuery = Type.Object({
-  from: Type.Optional(timeOrSeconds("First capture time. Default: the beginning.")),
-  to: Type.Optional(timeOrSeconds("Messages before this capture time. Default: the end.")),
+  from: Type.Optional(sourceTime("First capture time. Default: the beginning.")),
+  to: Type.Optional(sourceTime("Messages before this capture time. Default: the end.")),
 });
 
 interface DetectionsDeps extends Pick<RecordingDeps, "stallMs" | "forwarder"> {
