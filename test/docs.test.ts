@@ -12,13 +12,14 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import type { TSchema } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { readAlerts } from "../cli/replay/read-alerts.ts";
 import { loadElements } from "../elements/index.ts";
 import { compile } from "../graphs/compiler/compile.ts";
 import { loadRegistry } from "../graphs/runtime/registry.ts";
 import { AlertChange } from "../schemas/api/alerts.ts";
 import { AlertNotice } from "../schemas/api/events.ts";
+import { EvidenceFields } from "../schemas/api/evidence.ts";
 import { NewTracksNotification } from "../schemas/api/webhooks.ts";
 import { DetectionMessage } from "../schemas/detection-message.ts";
 import { EnhancedData } from "../schemas/enhancement.ts";
@@ -122,6 +123,8 @@ describe("JSON fits its schema", () => {
     notification: NewTracksNotification,
     message: DetectionMessage,
     enhanced: EnhancedData,
+    "alert change": AlertChange,
+    "evidence of a notice": Type.Object(EvidenceFields),
   };
   eachBlock("json", (page, block) => {
     const { remark, text } = block;

@@ -182,7 +182,7 @@ export const claimEvidence = (
   set node_uuid = ${nodeUuid}, lease_until = now() + make_interval(secs => ${leaseSeconds}), fence = fence + 1
   where notice_uuid in (
     select notice_uuid from evidence
-    where state = 'pending' and due_at <= now() and coalesce(lease_until < now(), true)
+    where state = 'pending' and not is_orphan and due_at <= now() and coalesce(lease_until < now(), true)
       and (node_uuid = ${nodeUuid} or ${isLost(sql)})
     order by due_at limit ${most}
     for update skip locked)
@@ -219,7 +219,7 @@ export async function endEvidence(
       clip_from = ${clip === null ? null : new Date(clip.fromMs)}, clip_to = ${clip === null ? null : new Date(clip.toMs)},
       clip_bytes = ${clip?.bytes ?? 0}
     where notice_uuid = ${noticeUuid} and fence = ${fence} and state = 'pending'
-      and exists (select from notices where uuid = notice_uuid)`;
+      and not is_orphan`;
   return count > 0;
 }
 
@@ -259,8 +259,7 @@ export async function removeOrphans(sql: Sql, nodeUuid: string, most: number): P
     with gone as (
       delete from evidence where notice_uuid in (
         select notice_uuid from evidence
-        where not exists (select from notices where uuid = notice_uuid)
-          and (node_uuid = ${nodeUuid} or ${isLost(sql)})
+        where is_orphan and (node_uuid = ${nodeUuid} or ${isLost(sql)})
         limit ${most})
       returning notice_uuid),
     stored as (

@@ -50,12 +50,23 @@ create table evidence (
   -- That node was found by looking for the files: those of others are left out.
   is_placed boolean not null default false,
   lease_until timestamptz(3),
-  fence bigint not null default 0
+  fence bigint not null default 0,
+  -- Its notice was deleted.
+  is_orphan boolean not null default false
 );
 create index evidence_due on evidence (due_at) where state = 'pending';
-create index evidence_of_user on evidence (user_uuid);
+create index evidence_of_user on evidence (user_uuid) include (state, clip_bytes, snapshot_bytes);
+create index evidence_orphans on evidence (notice_uuid) where is_orphan;
 create index evidence_pending on evidence (source_uuid) where state = 'pending';
 create index evidence_of_process on evidence (process_uuid) where state = 'pending';
+
+create function orphan_evidence() returns trigger language plpgsql as $$
+begin
+  update evidence set is_orphan = true from gone where notice_uuid = gone.uuid;
+  return null;
+end $$;
+create trigger notices_evidence after delete on notices referencing old table as gone
+  for each statement execute function orphan_evidence();
 
 create table evidence_snapshots (
   notice_uuid uuid primary key references notices on delete cascade,
