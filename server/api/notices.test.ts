@@ -11,7 +11,8 @@ import { insertNotices, removeOldNotices, trimNotices } from "../store/notices.t
 import { newUuid } from "../uuid.ts";
 
 const database = await testDatabase();
-const service = await openAlerts(database.sql);
+// Its notices are from a day that stays the same.
+const service = await openAlerts(database.sql, {}, { EVIDENCE_RETENTION_DAYS: "36500" });
 after(async () => {
   await service.close();
   await database.close();

@@ -164,3 +164,8 @@ test("what is left of a deleted source is found", async () => {
   assert.equal(day.notices.length, 1000);
   assert.equal(day.recorded.length, 2);
 });
+
+test("the last seconds of a stream that is not recorded are not shown as recorded", async () => {
+  await sql`update recordings set is_ring = true where source_uuid = ${source}`;
+  assert.deepEqual((await read(source, range(BEGAN_MS, BEGAN_MS + DAY_MS))).recorded, []);
+});

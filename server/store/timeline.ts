@@ -41,6 +41,8 @@ export const listRecordedSpans = (sql: Queries, range: SourceRange): Promise<rea
       and started_at + make_interval(secs => duration_ms / 1000.0) > ${range.from}) as segments
   where recordings.user_uuid = ${range.userUuid} and recordings.source_uuid = ${range.sourceUuid}
     and recordings.started_at < ${range.to} and coalesce(recordings.stopped_at > ${range.from}, true)
+    -- The last seconds of a stream that is not recorded: they are gone in a moment.
+    and not recordings.is_ring
   order by 1 limit ${MOST.segments + 1}`;
 
 export interface AnalysedRow {
