@@ -14,6 +14,7 @@ import { openFiles } from "../files/open-files.ts";
 import { TestS3 } from "../files/s3-server.fixture.ts";
 import { addSource, MediaService, until } from "../media/media-service.fixture.ts";
 import type { MediaServer } from "../media/open-media.ts";
+import { insertAlert } from "../store/alerts.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
 import { insertEvidence, type StoredEvidence } from "../store/evidence.ts";
@@ -80,18 +81,36 @@ async function raise(
   sourceUuid: string,
   { clip, snapshot, timeMs = Date.now(), pending = 100 }: Raised,
 ): Promise<string> {
+  const [alertUuid, destination] = [newUuid(), newUuid()];
   const notice: AlertNotice = {
-    ...{ id: newUuid(), alert_uuid: newUuid(), alias: "gate", type: "flow-control", process_uuid: newUuid() },
+    ...{ id: newUuid(), alert_uuid: alertUuid, alias: "gate", type: "flow-control", process_uuid: newUuid() },
     ...{ source_uuid: sourceUuid, timestamp: new Date(timeMs).toISOString(), event: "triggered", tracks: [], data: {} },
   };
   const event = { alert: "a", type: "flow-control", timeMs, event: "triggered" as const, tracks: [], data: {} };
   const setting = { ...(clip && { clip }), snapshot: snapshot !== undefined };
   const place = {
     ...{ noticeUuid: notice.id, userUuid: adaUuid, sourceUuid, processUuid: notice.process_uuid },
-    ...{ nodeUuid: service.nodeUuid, destinations: [newUuid()], isFile: false },
+    ...{ nodeUuid: service.nodeUuid, destinations: [destination], isFile: false },
   };
   const sent = { ...event, ...(snapshot && { snapshot: snapshot.toString("base64") }) };
+  const config = { host: "broker", topic: "alerts", qos: 1 as const, username: null, password: null };
   await service.sql.begin(async (sql) => {
+    await insertAlert(
+      sql,
+      adaUuid,
+      {
+        ...{
+          uuid: alertUuid,
+          processUuid: null,
+          alias: "gate",
+          type: "flow-control",
+          status: "active",
+          schedule: null,
+        },
+        ...{ configuration: {}, output: [{ uuid: destination, type: "mqtt", config }], weight: 1 },
+      },
+      { alerts: 100, weight: 100 },
+    );
     await insertNotices(sql, [{ userUuid: adaUuid, notice }]);
     await insertEvidence(sql, [toEvidence(sent, setting, place)], { pending, bytes: 2 ** 30 });
   });
