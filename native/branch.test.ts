@@ -41,10 +41,11 @@ async function playing(
   await main.reached(3);
   return { pipeline, main, seen };
 }
-const gapless = (seen: readonly number[]) =>
+/** A live source on a busy machine skips what it is late for at its start. */
+const gapless = ([first = 0, ...others]: readonly number[]) =>
   assert.deepEqual(
-    seen,
-    seen.map((_, index) => index),
+    others,
+    others.map((_, index) => first + 1 + index),
   );
 const attach = (pipeline: Pipeline, name: string, steps: Steps) =>
   pipeline.addBranch(name, { from: "frames", to: `${name}-q` }, chain({ [`${name}-q`]: ["queue"], ...steps }));

@@ -22,6 +22,7 @@ import {
   trackOf,
 } from "./detections.fixture.ts";
 import { StoredDetections } from "./detections.ts";
+import { LineReader } from "./message-lines.ts";
 import { ALL_TIMES, LocalFile, type MessageRange, readFileSpan, readMessages } from "./read-file.ts";
 
 const NODE = newUuid();
@@ -169,6 +170,13 @@ test("other programs read the files: zcat, gzip -t, Python", async () => {
   assert.equal(text.match(/"version":1/g)?.length, 3, "one header for each part");
   // The example of the documentation.
   const page = await readFile(new URL("../../docs/stored-detections.md", import.meta.url), "utf8");
+  const shown = /```text\n(.*?)```/s.exec(page)?.[1] ?? assert.fail("no example");
+  const reader = new LineReader();
+  const boxes = shown
+    .trim()
+    .split("\n")
+    .map((line) => reader.read(line)?.message.active_tracks.map(({ bbox }) => bbox) ?? null);
+  assert.deepEqual(boxes, [null, [[640, 180, 160, 180]], [[641.28, 180, 160, 180]], []]);
   const program = /```python\n(.*?)```/s.exec(page)?.[1] ?? assert.fail("no example");
   const script = join(folder, "read.py");
   await writeFile(script, program);

@@ -28,6 +28,9 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "POST /process/{process_uuid}/branches": () => ({ slot: "view" }),
   "PATCH /process/{process_uuid}/graph": () => ({ params: { confidence: 0.9 } }),
   "PATCH /notice/{notice_uuid}": () => ({ reviewed: true }),
+  "PATCH /source/{source_uuid}/recording": () => ({ mode: "off" }),
+  "PATCH /process/{process_uuid}/recording": () => ({ mode: "off" }),
+  "POST /clips": ({ source }) => ({ source_uuid: source, from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:01:00Z" }),
   "POST /graphs/try": ({ source }) => ({
     yaml: "graph: mine\nchains:\n  main: [source, decode, fakesink]\n",
     source_uuid: source,
@@ -44,6 +47,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     uuid: operation.method === "POST" ? owned.process : owned.alert,
     recording_uuid: UNKNOWN,
     notice_uuid: UNKNOWN,
+    clip_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
     node_uuid: UNKNOWN,
     session: UNKNOWN,
@@ -53,6 +57,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     event_type: "new-tracks",
     from: "2026-01-01T00:00:00Z",
     to: "2026-01-01T00:01:00Z",
+    at: "2026-01-01T00:00:00Z",
   };
 }
 
