@@ -46,19 +46,24 @@ export const TABLE: readonly Row[] = [
   { part: "schemas/publish.ts", may: ["schemas", "elements"] },
   { part: "native", may: [] },
   { part: "elements/element.ts", may: ["schemas"] },
+  { part: "elements/output-reports.ts", may: ["schemas", "elements/element.ts"] },
   { part: "elements/index.ts", may: ["elements"] },
   { part: "elements/find.ts", may: ["elements"] },
   // Maps the position of an error back to its source file and line.
   { part: "elements/source-lines.ts", may: [] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
-  { part: "elements/publish", may: ["schemas", "elements/element.ts", "media"] },
+  { part: "elements/cot", may: ["schemas", "elements/element.ts", "elements/output-reports.ts"] },
+  { part: "elements/publish", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "media"] },
   { part: "elements/track", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/telemetry", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/report", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/alerts", may: ["schemas", "elements/element.ts", "vision"] },
   // Sends the messages of `detections` over the connections of `cot`.
-  { part: "elements/mqtt", may: ["schemas", "elements/element.ts", "elements/cot", "elements/detections"] },
+  {
+    part: "elements/mqtt",
+    may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "elements/cot", "elements/detections"],
+  },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readCotTarget } from "../../schemas/cot-target.ts";
 import type { Tracks } from "../../schemas/detections.ts";
-import { maskCredentials } from "../../schemas/mask.ts";
 import type { Places } from "../../schemas/places.ts";
-import type { Frame, Handler, OutputEvent, Services } from "../element.ts";
+import type { Frame, Handler, Services } from "../element.ts";
+import { OutputReports } from "../output-reports.ts";
 import { type Affiliation, type Sighting, writeEvent } from "./event.ts";
 import { openMqtt, openUdp } from "./links.ts";
 import { EventOutlet, OUTLET_LIMITS } from "./outlet.ts";
@@ -26,16 +26,13 @@ interface ShownTrack {
   readonly sentMs: number;
 }
 
-const REPORT_EVERY_MS = 1000;
 /** `track` ends tracks earlier; this bounds the state if a seek hides an end. */
 const FORGOTTEN_MS = 120_000;
 /** UUID of runs in the foreground: with it, maps would mix up the tracks of different runs. */
 const NO_UUID = /^[0-]*$/;
-/** Limit for error texts from brokers. */
-const MAX_DETAIL_LENGTH = 300;
 
 export class CotHandler implements Pick<Handler, "flush" | "close"> {
-  readonly #services: Services;
+  readonly #reports: OutputReports;
   readonly #outlet: EventOutlet;
   /** Of MQTT. */
   readonly #topic: string;
@@ -44,14 +41,18 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
   readonly #shown = new Map<number, ShownTrack>();
   #properties: CotProperties;
   #nowMs = 0;
-  #reportedAtMs = 0;
 
   /** Throws for an invalid URL. */
   constructor(properties: CotProperties, services: Services, limits = OUTLET_LIMITS) {
     const target = readCotTarget(properties.url);
     if (typeof target === "string") throw new Error(`the url of cot ${target}`);
     this.#properties = properties;
-    this.#services = services;
+    this.#reports = new OutputReports(services, { offline: "CoT output offline", live: "CoT output live" }, () => ({
+      status: this.#outlet.status,
+      detail: this.#outlet.detail,
+      framesSent: this.#outlet.eventsSent,
+      framesDropped: this.#outlet.eventsDropped,
+    }));
     const { uuid, live } = services.job;
     this.#uuid = live && NO_UUID.test(uuid) ? randomUUID() : uuid;
     if (!live)
@@ -61,8 +62,8 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     const { address } = properties;
     this.#topic = target.scheme === "mqtt" ? target.topic : "";
     const open = target.scheme === "udp" ? openUdp(target, address) : openMqtt(target, address);
-    this.#outlet = new EventOutlet(open, () => this.#onStatus(), limits);
-    this.#report();
+    this.#outlet = new EventOutlet(open, () => this.#reports.onStatus(), limits);
+    this.#reports.report();
   }
 
   /** Never blocks. */
@@ -72,7 +73,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     if (tracks.inferred) this.#see(tracks, meta.places as Places | undefined);
     for (const id of tracks.ended) this.#end(id);
     this.#endForgotten();
-    if (performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS) this.#report();
+    this.#reports.tick();
   }
 
   update(properties: CotProperties): void {
@@ -91,7 +92,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
   async close(): Promise<void> {
     this.flush();
     await this.#outlet.close();
-    this.#report();
+    this.#reports.report();
   }
 
   #see({ objects }: Tracks, places: Places | undefined): void {
@@ -121,26 +122,5 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     const times = { timeMs: this.#nowMs, staleMs: this.#nowMs + validMs };
     const payload = Buffer.from(writeEvent(sighting, times, this.#properties.affiliation));
     this.#outlet.send({ topic: this.#topic, payload });
-  }
-
-  #onStatus(): void {
-    const detail = this.#detail;
-    if (detail !== null) this.#services.log.warn(`CoT output offline: ${detail}`);
-    else if (this.#outlet.status === "live") this.#services.log.info("CoT output live");
-    this.#report();
-  }
-
-  get #detail(): string | null {
-    const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MAX_DETAIL_LENGTH);
-  }
-
-  /** With the fields of all outputs, which count frames. */
-  #report(): void {
-    this.#reportedAtMs = performance.now();
-    const { status, eventsSent, eventsDropped } = this.#outlet;
-    const counts = { framesSent: eventsSent, framesDropped: eventsDropped };
-    const event: OutputEvent = { type: "output", status, detail: this.#detail, ...counts };
-    this.#services.emit(event);
   }
 }

@@ -1,11 +1,11 @@
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
-import { maskCredentials } from "../../schemas/mask.ts";
 import { fillTopic, type MqttDataTarget, readMqttTarget } from "../../schemas/mqtt-target.ts";
 import { openMqtt } from "../cot/links.ts";
 import { EventOutlet, OUTLET_LIMITS } from "../cot/outlet.ts";
 import { makeMessage } from "../detections/message.ts";
-import type { Frame, Handler, OutputEvent, Services } from "../element.ts";
+import type { Frame, Handler, Services } from "../element.ts";
+import { OutputReports } from "../output-reports.ts";
 
 export interface MqttProperties {
   readonly url: string;
@@ -25,15 +25,13 @@ interface PublishedTrack {
   readonly seenMs: number;
 }
 
-const REPORT_EVERY_MS = 1000;
 /** `track` ends tracks earlier; this bounds the state if a seek hides an end. */
 const FORGOTTEN_MS = 120_000;
-/** Limit for error texts from brokers. */
-const MAX_DETAIL_LENGTH = 300;
 const NOTHING = Buffer.alloc(0);
 
 export class MqttHandler implements Pick<Handler, "flush" | "close"> {
-  readonly #services: Services;
+  readonly #job: Services["job"];
+  readonly #reports: OutputReports;
   readonly #outlet: EventOutlet;
   readonly #target: MqttDataTarget;
   /** With the placeholders of tracks only. */
@@ -42,7 +40,6 @@ export class MqttHandler implements Pick<Handler, "flush" | "close"> {
   readonly #tracks = new Map<number, PublishedTrack>();
   /** The time of the last message by topic. */
   readonly #sentMs = new Map<string, number>();
-  #reportedAtMs = 0;
 
   /** Throws for an invalid URL. */
   constructor({ url, address, sourceUuid }: MqttProperties, services: Services, options: MqttOptions = {}) {
@@ -50,21 +47,27 @@ export class MqttHandler implements Pick<Handler, "flush" | "close"> {
     const target = readMqttTarget(url);
     if (typeof target === "string") throw new Error(`the url of mqtt ${target}`);
     this.#target = target;
-    this.#services = services;
+    this.#job = services.job;
+    this.#reports = new OutputReports(services, { offline: "MQTT output offline", live: "MQTT output live" }, () => ({
+      status: this.#outlet.status,
+      detail: this.#outlet.detail,
+      framesSent: this.#outlet.eventsSent,
+      framesDropped: this.#outlet.eventsDropped,
+    }));
     this.#topic = fillTopic(target.topic, { source_uuid: sourceUuid, process_uuid: services.job.uuid });
     const open = openMqtt({ ...target, ...(authorities !== undefined && { authorities }) }, address);
-    this.#outlet = new EventOutlet(open, () => this.#onStatus(), limits);
-    this.#report();
+    this.#outlet = new EventOutlet(open, () => this.#reports.onStatus(), limits);
+    this.#reports.report();
   }
 
   /** Never blocks. */
   process(frame: Pick<Frame, "captureNs" | "inputSize" | "meta">): void {
     const nowMs = Number(frame.captureNs / 1_000_000n);
-    const message = makeMessage(frame, this.#services.job, false);
+    const message = makeMessage(frame, this.#job, false);
     if (message !== null) this.#publish(message, nowMs);
     for (const id of (frame.meta.tracks as Tracks | undefined)?.ended ?? []) this.#end(id);
     for (const [id, { seenMs }] of this.#tracks) if (Math.abs(nowMs - seenMs) > FORGOTTEN_MS) this.#end(id);
-    if (performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS) this.#report();
+    this.#reports.tick();
   }
 
   /** `track` drops all its tracks: none of these ids returns. */
@@ -79,7 +82,7 @@ export class MqttHandler implements Pick<Handler, "flush" | "close"> {
   async close(): Promise<void> {
     this.flush();
     await this.#outlet.close();
-    this.#report();
+    this.#reports.report();
   }
 
   /** A message for each topic, with its tracks. */
@@ -121,26 +124,5 @@ export class MqttHandler implements Pick<Handler, "flush" | "close"> {
     this.#tracks.delete(id);
     this.#sentMs.delete(track.topic);
     if (this.#target.isRetained) this.#outlet.send({ topic: track.topic, payload: NOTHING, isRetained: true });
-  }
-
-  #onStatus(): void {
-    const detail = this.#detail;
-    if (detail !== null) this.#services.log.warn(`MQTT output offline: ${detail}`);
-    else if (this.#outlet.status === "live") this.#services.log.info("MQTT output live");
-    this.#report();
-  }
-
-  get #detail(): string | null {
-    const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MAX_DETAIL_LENGTH);
-  }
-
-  /** With the fields of all outputs, which count frames. */
-  #report(): void {
-    this.#reportedAtMs = performance.now();
-    const { status, eventsSent, eventsDropped } = this.#outlet;
-    const counts = { framesSent: eventsSent, framesDropped: eventsDropped };
-    const event: OutputEvent = { type: "output", status, detail: this.#detail, ...counts };
-    this.#services.emit(event);
   }
 }

@@ -5,8 +5,8 @@ import { readRtmpAddress } from "../../media/rtmp/client.ts";
 import { publishRtmp } from "../../media/rtmp/publisher.ts";
 import { readRtspAddress } from "../../media/rtsp/client.ts";
 import { publishRtsp } from "../../media/rtsp/publisher.ts";
-import { maskCredentials } from "../../schemas/mask.ts";
-import type { Frame, Handler, OutputEvent, Services } from "../element.ts";
+import type { Frame, Handler, Services } from "../element.ts";
+import { OutputReports } from "../output-reports.ts";
 import { AccessUnits } from "./access-units.ts";
 
 interface PublishProperties {
@@ -14,23 +14,23 @@ interface PublishProperties {
   readonly address: string | null;
 }
 
-const REPORT_EVERY_MS = 1000;
-/** Limit for error texts from servers. */
-const MAX_DETAIL_LENGTH = 300;
-
 export class PublishHandler implements Pick<Handler, "process" | "flush" | "close"> {
-  readonly #services: Services;
+  readonly #reports: OutputReports;
   readonly #outlet: Outlet;
   readonly #units = new AccessUnits();
   /** Dropped while waiting for a keyframe. */
   #framesSkipped = 0;
-  #reportedAtMs = 0;
 
   /** Throws for an invalid URL. */
   constructor(properties: PublishProperties, services: Services) {
-    this.#services = services;
-    this.#outlet = new Outlet(openerOf(properties), () => this.#onStatus());
-    this.#report();
+    this.#reports = new OutputReports(services, { offline: "publishing failed, retrying", live: "publishing" }, () => ({
+      status: this.#outlet.status,
+      detail: this.#outlet.detail,
+      framesSent: this.#outlet.framesSent,
+      framesDropped: this.#outlet.framesDropped + this.#framesSkipped,
+    }));
+    this.#outlet = new Outlet(openerOf(properties), () => this.#reports.onStatus());
+    this.#reports.report();
   }
 
   /** Never blocks. */
@@ -38,7 +38,7 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
     const made = this.#units.make(frame.copy(), frame.ptsNs, frame.captureNs);
     if (made === null) this.#framesSkipped++;
     else this.#outlet.send(made.unit, made.tracks);
-    if (performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS) this.#report();
+    this.#reports.tick();
   }
 
   flush(): void {
@@ -47,27 +47,7 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
 
   async close(): Promise<void> {
     await this.#outlet.close();
-    this.#report();
-  }
-
-  #onStatus(): void {
-    const detail = this.#detail;
-    if (detail !== null) this.#services.log.warn(`publishing failed, retrying: ${detail}`);
-    else if (this.#outlet.status === "live") this.#services.log.info("publishing");
-    this.#report();
-  }
-
-  get #detail(): string | null {
-    const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MAX_DETAIL_LENGTH);
-  }
-
-  #report(): void {
-    this.#reportedAtMs = performance.now();
-    const { status, framesSent } = this.#outlet;
-    const framesDropped = this.#outlet.framesDropped + this.#framesSkipped;
-    const event: OutputEvent = { type: "output", status, detail: this.#detail, framesSent, framesDropped };
-    this.#services.emit(event);
+    this.#reports.report();
   }
 }
 

@@ -140,34 +140,28 @@ export async function checkEdges(page: Page, { timestamp, active_tracks }: Detec
   );
 }
 
-/** Share of points inside the boxes that are equal in this picture, from 0 to 1. */
-export async function measureLikeness(
-  page: Page,
-  { timestamp, active_tracks }: DetectionMessage,
-  jpeg: Uint8Array,
-): Promise<number> {
+/** The colours of points inside the boxes, as they are shown and in this picture. */
+async function readInside(page: Page, { timestamp, active_tracks }: DetectionMessage, jpeg: Uint8Array) {
   const points = active_tracks.flatMap(({ scaled_bbox }) => insideOf(scaled_bbox));
   const [shown, picture] = await Promise.all([
     readShown(page, timestamp, points),
     readPicture(page, timestamp, jpeg, points),
   ]);
-  return shown.filter((colour, i) => isNear(colour, picture[i] ?? INK, NEAR.picture)).length / points.length;
+  return { shown, picture };
+}
+
+/** Share of points inside the boxes that are equal in this picture, from 0 to 1. */
+export async function measureLikeness(page: Page, message: DetectionMessage, jpeg: Uint8Array): Promise<number> {
+  const { shown, picture } = await readInside(page, message, jpeg);
+  return shown.filter((colour, i) => isNear(colour, picture[i] ?? INK, NEAR.picture)).length / shown.length;
 }
 
 /**
  * Mean difference of points inside the boxes, of 255. Independent of an offset of the colours: decoders convert them
  * differently.
  */
-export async function measureDistance(
-  page: Page,
-  { timestamp, active_tracks }: DetectionMessage,
-  jpeg: Uint8Array,
-): Promise<number> {
-  const points = active_tracks.flatMap(({ scaled_bbox }) => insideOf(scaled_bbox));
-  const [shown, picture] = await Promise.all([
-    readShown(page, timestamp, points),
-    readPicture(page, timestamp, jpeg, points),
-  ]);
+export async function measureDistance(page: Page, message: DetectionMessage, jpeg: Uint8Array): Promise<number> {
+  const { shown, picture } = await readInside(page, message, jpeg);
   const differences = shown.map((colour, i) => luma(colour) - luma(picture[i] ?? INK));
   const offset = differences.reduce((sum, one) => sum + one, 0) / differences.length;
   return differences.reduce((sum, one) => sum + Math.abs(one - offset), 0) / differences.length;
