@@ -1,7 +1,7 @@
 /** Windhover's own message: one JSON object with the fields of schemas/api/telemetry.ts. */
 import { TelemetryMessage } from "../schemas/api/telemetry.ts";
 import type { CameraAttitude, CameraPosition, TelemetrySample } from "../schemas/telemetry.ts";
-import { expectBy, type Reading, readJson, type TelemetryFormat } from "./format.ts";
+import { expectBy, type Reading, readJson, type WholeFormat } from "./format.ts";
 
 /** The fields of a message without its time, as in the parameters of `static`. */
 type NativeFields = Partial<Omit<TelemetryMessage, "timestamp">>;
@@ -17,7 +17,7 @@ const expectMessage = expectBy(
   "Expected a telemetry message: a JSON object with numbers for timestamp, sensor_hfov and sensor_vfov.",
 );
 
-export const createNative = (): TelemetryFormat => ({ read: readNative });
+export const createNative = (): WholeFormat => ({ read: readNative });
 
 /** Throws `TelemetryFault`. Ignores unknown fields. */
 export function readNative(payload: Uint8Array | string, receivedMs: number | null): Reading {

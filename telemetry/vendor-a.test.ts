@@ -32,7 +32,7 @@ function open(parameters: FormatParameters = {}) {
 }
 
 test("converts a complete message to a complete sample and native message", () => {
-  const { sample, native, lack } = open()(DATA);
+  const { sample, native, lack } = open({ geoid_separation_m: 0 })(DATA);
   assert.equal(lack, null);
   near(sample.hfov, 71.5);
   near(sample.vfov, 44.1);
@@ -52,10 +52,13 @@ test("converts a complete message to a complete sample and native message", () =
   assert.deepEqual([native.drone_yaw, native.drone_pitch, native.drone_roll], [30, 1, -1]);
 });
 
-test("subtracts the geoid separation from heights above the ellipsoid", () => {
+test("subtracts the geoid separation from heights above the ellipsoid: 0 by default, that of EGM96 on request", () => {
   const { sample } = open({ geoid_separation_m: 43.5 })(DATA);
   assert.equal(sample.position?.altitude, 112);
   assert.equal(sample.position?.relAltitude, 60);
+  // 43.3 m in Utrecht.
+  near(open({ geoid_separation_m: "auto" })(DATA).sample.position?.altitude, 155.5 - 43.3, 0.5);
+  assert.equal(open()(DATA).sample.position?.altitude, 155.5);
 });
 
 test("adds the drone's heading to a gimbal yaw relative to the nose", () => {
@@ -66,7 +69,7 @@ test("adds the drone's heading to a gimbal yaw relative to the nose", () => {
 });
 
 test("keeps the last value of a missing field for ten seconds", () => {
-  const read = open();
+  const read = open({ geoid_separation_m: 0 });
   read(DATA);
   const later = read({ latitude: 52.2, longitude: 5.1 }, 2000);
   assert.deepEqual(later.sample.position, { latitude: 52.2, longitude: 5.1, altitude: 155.5, relAltitude: 60 });

@@ -9,8 +9,9 @@ import {
   type FormatParameters,
   type Reading,
   readJson,
+  separationAt,
   TelemetryFault,
-  type TelemetryFormat,
+  type WholeFormat,
 } from "./format.ts";
 import { normaliseDegrees, toMilliseconds, toSample } from "./native.ts";
 
@@ -87,9 +88,9 @@ function expectFewPayloads(value: unknown): void {
   throw new TelemetryFault("Expected an OSD message with the cameras of one drone.", [{ path: "/data", message }]);
 }
 
-export const createVendorA = (parameters: FormatParameters): TelemetryFormat => new VendorA(parameters);
+export const createVendorA = (parameters: FormatParameters): WholeFormat => new VendorA(parameters);
 
-class VendorA implements TelemetryFormat {
+class VendorA implements WholeFormat {
   readonly #settings: Settings;
   readonly #lastValues = new LastValues<Field>(["zoom_factor", ...REGION]);
   /** The camera whose gimbal angles are used. */
@@ -180,7 +181,8 @@ class VendorA implements TelemetryFormat {
 
 interface Settings {
   readonly view: FieldsOfView | null;
-  readonly geoidSeparationM: number;
+  /** Null: by EGM96. */
+  readonly geoidSeparationM: number | "auto";
   readonly yawFrame: "north" | "body";
 }
 
@@ -188,7 +190,7 @@ function readSettings(given: FormatParameters): Settings {
   const { sensor_hfov: hfov, sensor_vfov: vfov, geoid_separation_m: separation } = given;
   return {
     view: typeof hfov === "number" && typeof vfov === "number" ? { hfov, vfov } : null,
-    geoidSeparationM: typeof separation === "number" ? separation : 0,
+    geoidSeparationM: typeof separation === "number" || separation === "auto" ? separation : 0,
     yawFrame: given.gimbal_yaw_frame === "body" ? "body" : "north",
   };
 }
@@ -236,14 +238,14 @@ function pickRegion(cameras: unknown, payload: string): JsonObject | null {
 }
 
 function toNative(known: Values, view: FieldsOfView | null, settings: Settings): Partial<TelemetryMessage> {
-  const height = known.get("height");
+  const [height, latitude, longitude] = [known.get("height"), known.get("latitude"), known.get("longitude")];
+  const separation = separationAt(settings.geoidSeparationM, latitude, longitude);
   const [head, gimbalYaw] = [known.get("attitude_head"), known.get("gimbal_yaw")];
   const nose = settings.yawFrame === "body" ? head : 0;
   const yaw = gimbalYaw === undefined || nose === undefined ? undefined : normaliseDegrees(gimbalYaw + nose);
   const fields = {
-    latitude: known.get("latitude"),
-    longitude: known.get("longitude"),
-    altitude: height === undefined ? undefined : height - settings.geoidSeparationM,
+    ...{ latitude, longitude },
+    altitude: height === undefined || separation === undefined ? undefined : height - separation,
     rel_altitude: known.get("elevation"),
     speed: known.get("horizontal_speed"),
     sensor_hfov: view?.hfov,
