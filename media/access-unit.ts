@@ -1,16 +1,21 @@
 /**
- * Coded video and audio inside Windhover, independent of the protocol that carries it: one access unit is one H.264
- * picture or one AAC frame.
+ * Coded video and audio inside Windhover, independent of the protocol that carries it: one access unit is one
+ * picture of H.264 or H.265, or one AAC frame.
  */
 
 /** Received bytes do not follow their format. The message may be sent to the peer. */
 export class MediaError extends Error {}
 
+export type VideoCodec = "h264" | "h265";
+
 export interface VideoTrack {
-  readonly codec: "h264";
-  /** Without start code or length. Keyframes start with the current SPS and every PPS; the PPS may differ from this one. */
-  readonly sps: Uint8Array;
-  readonly pps: Uint8Array;
+  /** The same for a whole publication. */
+  readonly codec: VideoCodec;
+  /**
+   * One parameter set of each kind, without start code or length: VPS (H.265 only), SPS, PPS. Keyframes start with all sets
+   * of the stream, of which all but the SPS may differ from these.
+   */
+  readonly sets: readonly Uint8Array[];
   readonly width: number;
   readonly height: number;
   /** The stream has B-frames: display order may differ from decoding order. */
@@ -42,7 +47,7 @@ export interface AccessUnit {
   readonly captureMs: number;
   /** Decoding can start here. Always true for audio. */
   readonly isKey: boolean;
-  /** H.264: NAL units without start codes and delimiters, SPS and PPS first in a keyframe. AAC: one raw frame. */
+  /** Video: NAL units without start codes and delimiters, parameter sets first in a keyframe. AAC: one raw frame. */
   readonly parts: readonly Uint8Array[];
 }
 

@@ -4,8 +4,7 @@ import type { Tracks } from "./access-unit.ts";
 export const TRACKS: Tracks = {
   video: {
     codec: "h264",
-    sps: Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64"),
-    pps: Buffer.from("aMuDyyA=", "base64"),
+    sets: ["Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "aMuDyyA="].map((text) => Buffer.from(text, "base64")),
     width: 320,
     height: 240,
     reorders: false,

@@ -112,6 +112,13 @@ export interface Latency {
   readonly maximumNs: bigint | null;
 }
 
+export interface RelayedPacket {
+  readonly data: Uint8Array;
+  /** Unix time, on the same clock as those of frames; null before the first frame. */
+  readonly captureNs: bigint | null;
+  readonly caps: string;
+}
+
 export interface RelayStatus {
   readonly frames: number;
   readonly dropped: number;
@@ -161,6 +168,14 @@ export interface NativePipeline {
   meters(names: readonly string[]): Record<string, MeterReading>;
   /** Feeds `appsrc` from the appsink of a disposable pipeline. */
   relayFrom(appsrc: string, ingest: NativePipeline, appsink: string): void;
+  /** Passes packets of those streams of an ingest's node that are not linked and have these caps to the callback. */
+  relayMetadata(
+    appsrc: string,
+    ingest: NativePipeline,
+    node: string,
+    caps: string,
+    onPacket: (packet: RelayedPacket) => void,
+  ): void;
   relayStatus(appsrc: string): RelayStatus;
   /** Ends the stream at an appsrc that relays feed. */
   relayEnd(appsrc: string): void;

@@ -27,7 +27,6 @@ const SEI_BYTES = 512;
 export const nalType = (nal: Uint8Array): number => (nal[0] ?? 0) & 0x1f;
 
 export const isSlice = (type: number): boolean => type >= NAL.slice && type <= NAL.idr;
-export const isParameterSet = (nal: Uint8Array): boolean => nalType(nal) === NAL.sps || nalType(nal) === NAL.pps;
 
 /** Splits an annex B byte stream with start codes of three or four bytes. Skips bytes before the first start code. */
 export function splitStartCodes(bytes: Uint8Array): Uint8Array[] {
@@ -68,13 +67,13 @@ export function pushNal(nals: Uint8Array[], nal: Uint8Array): void {
   nals.push(nal);
 }
 
-/** Removes the header byte and the emulation prevention bytes (7.3.1) from at most `maxBytes` of a NAL unit. */
-export function nalPayload(nal: Uint8Array, maxBytes = 4096): Uint8Array {
+/** Removes the header and the emulation prevention bytes (7.3.1) from at most `maxBytes` of a NAL unit. */
+export function nalPayload(nal: Uint8Array, maxBytes = 4096, headerBytes = 1): Uint8Array {
   const length = Math.min(nal.length, maxBytes);
   const bytes = new Uint8Array(length);
   let end = 0;
   let zeros = 0;
-  for (let i = 1; i < length; i++) {
+  for (let i = headerBytes; i < length; i++) {
     const byte = nal[i] as number;
     if (zeros >= 2 && byte === 3) {
       zeros = 0;

@@ -4,6 +4,7 @@
  */
 import { MediaError } from "../access-unit.ts";
 import { BitReader } from "../bits.ts";
+import type { DecoderConfig } from "../codec.ts";
 import { NAL, nalPayload, nalType } from "./nal.ts";
 
 export interface Sps {
@@ -164,15 +165,8 @@ function skipHrd(bits: BitReader): void {
 export const codecName = (sps: Uint8Array): string =>
   `avc1.${Buffer.from([sps[1] ?? 0, sps[2] ?? 0, sps[3] ?? 0]).toString("hex")}`;
 
-export interface AvcConfig {
-  /** Every SPS, then every PPS; at least one of each. */
-  readonly parameterSets: readonly Uint8Array[];
-  /** Bytes of the length prefix of each NAL unit. */
-  readonly lengthSize: number;
-}
-
-/** Throws a `MediaError` unless it is valid. */
-export function readAvcConfig(bytes: Uint8Array): AvcConfig {
+/** Every SPS, then every PPS; at least one of each. Throws a `MediaError` unless it is valid. */
+export function readAvcConfig(bytes: Uint8Array): DecoderConfig {
   if (bytes[0] !== 1)
     throw new MediaError(`expected version 1 of the AVC configuration, received ${bytes[0] ?? "no bytes"}`);
   const lengthSize = (byteAt(bytes, 4) & 3) + 1;

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AccessUnit, Tracks } from "../access-unit.ts";
+import type { AccessUnit, Tracks, VideoCodec } from "../access-unit.ts";
+import { CODECS, describeTrack } from "../codecs.ts";
 import { splitLengths } from "../h264/nal.ts";
-import { readAvcConfig, readSps } from "../h264/sps.ts";
 
 export interface ClipOptions {
   readonly seconds?: number;
@@ -16,6 +16,8 @@ export interface ClipOptions {
   readonly bFrames?: number;
   readonly hasAudio?: boolean;
   readonly size?: string;
+  /** H.265 has open GOPs, as x265 makes them: pictures after a keyframe refer to some before it. */
+  readonly codec?: VideoCodec;
 }
 
 export interface Clip {
@@ -42,34 +44,44 @@ export function makeClip(options: ClipOptions = {}): Clip {
   try {
     const file = join(folder, "clip.mp4");
     execFileSync("ffmpeg", ["-v", "error", "-y", ...listArguments(options), file]);
-    return readClip(file, options.hasAudio ?? false);
+    return readClip(file, options.codec ?? "h264", options.hasAudio ?? false);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function listArguments({ seconds = 3, fps = 30, gop = 30, bFrames = 0, hasAudio, size = "320x180" }: ClipOptions) {
+function listArguments(options: ClipOptions) {
+  const { seconds = 3, fps = 30, gop = 30, bFrames = 0, hasAudio, size = "320x180", codec = "h264" } = options;
   const sound = ["-f", "lavfi", "-i", `sine=frequency=440:sample_rate=48000:duration=${seconds}`];
   return [
     ...["-f", "lavfi", "-i", `testsrc2=size=${size}:rate=${fps}:duration=${seconds}`],
     ...(hasAudio ? sound : []),
-    ...["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1"],
-    ...["-g", `${gop}`, "-keyint_min", `${gop}`, "-sc_threshold", "0", "-bf", `${bFrames}`],
+    ...["-preset", "ultrafast", "-pix_fmt", "yuv420p", ...ENCODERS[codec](gop, bFrames)],
     ...(hasAudio ? ["-c:a", "aac", "-ac", "2"] : []),
     ...["-movflags", "+faststart", "-shortest"],
   ];
 }
 
-function readClip(file: string, hasAudio: boolean): Clip {
+const ENCODERS: Readonly<Record<VideoCodec, (gop: number, bFrames: number) => readonly string[]>> = {
+  h264: (gop, bFrames) => [
+    ...["-c:v", "libx264", "-threads", "1"],
+    ...["-g", `${gop}`, "-keyint_min", `${gop}`, "-sc_threshold", "0", "-bf", `${bFrames}`],
+  ],
+  h265: (gop, bFrames) => [
+    ...["-c:v", "libx265", "-tag:v", "hvc1", "-x265-params"],
+    `keyint=${gop}:min-keyint=${gop}:scenecut=0:bframes=${bFrames}:b-adapt=0:open-gop=1:pools=1:frame-threads=1:log-level=error`,
+  ],
+};
+
+function readClip(file: string, codecName: VideoCodec, hasAudio: boolean): Clip {
   const args = ["-v", "error", "-show_packets", "-of", "json", file];
   const { packets } = JSON.parse(execFileSync("ffprobe", args, { encoding: "utf8", maxBuffer: 2 ** 26 }));
   const bytes = readFileSync(file);
-  const avcC = bytes.indexOf("avcC");
-  const {
-    parameterSets: [sps = Buffer.of(), pps = Buffer.of()],
-    lengthSize,
-  } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
-  const { width, height, reorderFrames } = readSps(sps);
+  const codec = CODECS[codecName];
+  const box = bytes.indexOf(codec.configBox);
+  const { parameterSets: sets, lengthSize } = codec.readConfig(
+    bytes.subarray(box + 4, box - 4 + bytes.readUInt32BE(box - 4)),
+  );
   const pictures = (packets as Packet[]).filter(({ codec_type }) => codec_type === "video");
   const first = Math.min(...pictures.map(({ dts_time }) => Number(dts_time)));
   const units = (packets as Packet[]).map((packet): AccessUnit => {
@@ -82,7 +94,7 @@ function readClip(file: string, hasAudio: boolean): Clip {
     const captureMs = CAPTURED_MS + Math.round(ptsUs / 1000);
     if (packet.codec_type === "audio") return { kind: "audio", dtsUs, ptsUs, captureMs, isKey: true, parts: [sample] };
     const nals = splitLengths(sample, lengthSize);
-    return { kind: "video", dtsUs, ptsUs, captureMs, isKey, parts: isKey ? [sps, pps, ...nals] : nals };
+    return { kind: "video", dtsUs, ptsUs, captureMs, isKey, parts: isKey ? [...sets, ...nals] : nals };
   });
   // AAC LC, 48 kHz, stereo.
   const audio = hasAudio
@@ -93,7 +105,7 @@ function readClip(file: string, hasAudio: boolean): Clip {
     .filter(({ dtsUs }) => dtsUs >= 0)
     .toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));
   return {
-    tracks: { video: { codec: "h264", sps, pps, width, height, reorders: reorderFrames !== 0 }, audio },
+    tracks: { video: describeTrack(codec, sets), audio },
     units: ordered,
     pictures: pictures.length,
   };

@@ -3,13 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { Tracks } from "../access-unit.ts";
 import { type ClipOptions, makeClip, type Clip as Published } from "./clip.fixture.ts";
 import { type ClipFile, cutClip, type TimeRange } from "./clip.ts";
 import { countWithGstreamer, hashPictures, probePackets, toByteStream } from "./decode.fixture.ts";
-import { writeRandomAccess } from "./fragment-index.ts";
-import { type Fragment, Fragmenter } from "./fragmenter.ts";
-import { writeInitSegment } from "./init-segment.ts";
+import { record } from "./recorded.fixture.ts";
 
 const FPS = 25;
 const GOP = 25;
@@ -18,51 +15,6 @@ const timesOf = ({ units }: Published) => {
   const firstMs = Math.min(...units.filter(({ kind }) => kind === "video").map(({ captureMs }) => captureMs));
   return (frame: number): number => firstMs + (frame * 1000) / FPS;
 };
-
-function toFile(tracks: Tracks, fragments: readonly Fragment[], startedAtMs: number, isFinished: boolean): ClipFile {
-  const parts = [writeInitSegment(tracks)];
-  let bytes = parts[0]?.length ?? 0;
-  const placed = fragments.map((fragment) => {
-    const offset = bytes;
-    bytes += fragment.data.length;
-    parts.push(fragment.data);
-    return { ...fragment, offset };
-  });
-  if (isFinished) parts.push(writeRandomAccess(placed));
-  const whole = Buffer.concat(parts);
-  return {
-    startedAtMs,
-    bytes: whole.length,
-    read: async (from, count) => whole.subarray(from, from + count),
-  };
-}
-
-/** As recorded: files of `seconds`, each from a keyframe on; the last is not finished. */
-function record({ tracks, units }: Published, seconds: number, skipped: readonly number[] = []): ClipFile[] {
-  const files: ClipFile[] = [];
-  let fragmenter: Fragmenter | null = null;
-  let fragments: Fragment[] = [];
-  let [zeroUs, startedAtMs] = [0, 0];
-  const keep = (fragment: Fragment | null | undefined): void => void (fragment != null && fragments.push(fragment));
-  const close = (isFinished: boolean): void => {
-    if (fragmenter !== null) files.push(toFile(tracks, fragments, startedAtMs, isFinished));
-    fragments = [];
-  };
-  for (const unit of units) {
-    if (unit.kind === "video" && unit.isKey && (fragmenter === null || unit.dtsUs - zeroUs >= seconds * 1e6 - 1)) {
-      keep(fragmenter?.finish(unit));
-      close(true);
-      fragmenter = new Fragmenter(tracks, { zeroUs: unit.dtsUs });
-      zeroUs = unit.dtsUs;
-      startedAtMs = unit.captureMs - (unit.ptsUs - unit.dtsUs) / 1000;
-    }
-    fragmenter?.add(unit);
-    if ((fragmenter?.readyUs ?? 0) >= 400_000) keep(fragmenter?.cut());
-  }
-  keep(fragmenter?.drain());
-  close(false);
-  return files.filter((_, i) => !skipped.includes(i));
-}
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-cut-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -83,6 +35,7 @@ const KINDS: readonly (readonly [string, ClipOptions])[] = [
   ["two B-frames", { bFrames: 2 }],
   ["four B-frames and sound", { bFrames: 4, hasAudio: true }],
   ["sound", { hasAudio: true }],
+  ["H.265 with open GOPs", { codec: "h265", bFrames: 4 }],
 ];
 
 for (const [name, options] of KINDS)
@@ -105,7 +58,7 @@ for (const [name, options] of KINDS)
       test(`shows the frames from ${first} to ${end - 1}, and no other`, async () => {
         const { path, gaps, fromMs, toMs } = await cut(files, { fromMs: at(first), toMs: at(end) });
         assert.deepEqual(hashPictures(path), all.slice(first, end));
-        assert.equal(countWithGstreamer(path, 320, 180), end - first);
+        assert.equal(countWithGstreamer(path, 320, 180, options.codec), end - first);
         assert.deepEqual(gaps, []);
         assert.ok(Math.abs(fromMs - at(first)) < 1 && Math.abs(toMs - at(end)) < 1, `${fromMs} to ${toMs}`);
       });
@@ -149,6 +102,37 @@ test("a file that is missing is a gap, during which the last frame stays", async
     [[at(75), at(150)]],
   );
   assert.ok(Math.abs(fromMs - at(50)) < 1 && Math.abs(toMs - at(200)) < 1);
+});
+
+test("a file that begins before the end of the one before, as a clock was set back, replaces its end", async () => {
+  const published = makeClip({ seconds: 6, fps: FPS, gop: GOP, bFrames: 2 });
+  const at = timesOf(published);
+  const all = hashPictures(toByteStream(published.units));
+  const files = record(published, 3).map((file, i) => ({ ...file, startedAtMs: file.startedAtMs - i * 400 }));
+  const { path, gaps } = await cut(files, { fromMs: at(50), toMs: at(90) });
+  const times = probePackets(path)
+    .filter(({ flags }) => !flags.includes("D"))
+    .map(({ pts_time }) => Number(pts_time));
+  const shown = times.toSorted((a, b) => a - b);
+  for (const [i, time] of shown.entries()) if (i > 0) assert.ok(time - (shown[i - 1] ?? 0) > 0.03, `${i}: ${time}`);
+  assert.deepEqual(gaps, []);
+  const hashes = hashPictures(path);
+  // The second file has the frames from 75 on, ten frames earlier than they were.
+  assert.deepEqual(hashes.slice(-25), all.slice(75, 100));
+  assert.deepEqual(hashes.slice(0, 10), all.slice(50, 60));
+});
+
+test("a gap of less than two seconds is listed, and a slow frame rate is not one", async () => {
+  const published = makeClip({ seconds: 6, fps: FPS, gop: GOP });
+  const at = timesOf(published);
+  const { gaps } = await cut(record(published, 1, [3]), { fromMs: at(10), toMs: at(140) });
+  assert.deepEqual(
+    gaps.map((gap) => [Math.round(gap.fromMs), Math.round(gap.toMs)]),
+    [[at(75), at(100)]],
+  );
+  const slow = makeClip({ seconds: 12, fps: 1, gop: 2 });
+  const [firstMs = 0] = slow.units.map(({ captureMs }) => captureMs);
+  assert.deepEqual((await cut(record(slow, 4), { fromMs: firstMs + 1000, toMs: firstMs + 10_000 })).gaps, []);
 });
 
 test("frames of irregular times with B-frames: the last one stays until the next, without a gap", async () => {

@@ -65,8 +65,11 @@ const HEAD_BYTES = 8192;
 const MAX_HEADER_BYTES = 4 * 2 ** 20;
 /** Of a finished file of a day: an index entry has 19 bytes, a keyframe comes once per second or so. */
 const MAX_INDEX_BYTES = 16 * 2 ** 20;
-/** Frames further apart than this are a gap. */
+/** Frames further apart than this are a gap, whatever their usual distance is. */
 const GAP_SECONDS = 2;
+/** So are frames further apart than this, and than this many usual distances. */
+const SHORT_GAP_SECONDS = 1 / 2;
+const SHORT_GAP_STEPS = 4;
 /** Less than this at the ends of a range is not a gap: the duration of the last frame of a file is estimated. */
 const NEAR_SECONDS = 1 / 4;
 const MDAT_HEADER_BYTES = 16;
@@ -115,6 +118,7 @@ class ClipCutter<F extends ClipFile> {
     const [video, audio] = [VIDEO_ID, AUDIO_ID].map((id) => tracks.find((track) => track.id === id));
     if (video === undefined) return;
     const endTicks = (toMs - file.startedAtMs) * (VIDEO_SCALE / 1000);
+    let isFirst = true;
     const begin = this.#video === null ? await findKey(file, (fromMs - file.startedAtMs) * (VIDEO_SCALE / 1000)) : 0;
     for await (const { offset, runs } of walk(file, begin)) {
       const pictures = runs.find(({ trackId }) => trackId === VIDEO_ID);
@@ -124,10 +128,19 @@ class ClipCutter<F extends ClipFile> {
       if (this.#video === null) {
         this.#begin(moov, video, audio ?? null, file.startedAtMs + ((pictures?.time ?? 0) * 1000) / VIDEO_SCALE);
       }
-      if (pictures !== undefined && this.#video !== null) this.#take(this.#video, video, file, offset, pictures);
+      if (pictures !== undefined && this.#video !== null) {
+        if (isFirst) this.#video.endBefore(this.#displayOf(file, pictures));
+        isFirst = false;
+        this.#take(this.#video, video, file, offset, pictures);
+      }
       if (sounds !== undefined && audio !== undefined && this.#audio?.track.scale === audio.scale)
         this.#take(this.#audio, audio, file, offset, sounds);
     }
+  }
+
+  /** When the first picture of a run is displayed, in ticks of the clip. */
+  #displayOf(file: F, { time, samples: [first] = [] }: RunSamples): number {
+    return time + (first?.offset ?? 0) + (file.startedAtMs - this.#zeroMs) * (VIDEO_SCALE / 1000);
   }
 
   addMovie(file: F, movie: UploadedMovie): void {
@@ -206,6 +219,7 @@ class ClipCutter<F extends ClipFile> {
 
   /** An edit list shows what is between these times. */
   #toShown(video: GrowingTable, start: number, end: number): SampleTable {
+    video.keepOneStart(start);
     const hidden = video.hideBefore(start);
     const length = end - start;
     // GStreamer 1.22 ends a track after a keyframe when the next frame is later in the track than the track is long.
@@ -258,6 +272,36 @@ class GrowingTable {
   }
 
   /**
+   * The next file begins there. Where a clock was set back, frames of this one would be displayed later: they are left out,
+   * with those that are decoded after them.
+   */
+  endBefore(start: number): void {
+    const kept = this.times.findIndex((time, i) => time + (this.offsets[i] ?? 0) >= start);
+    if (kept !== -1) this.#truncate(kept);
+  }
+
+  #truncate(length: number): void {
+    let dropped = this.times.length - length;
+    for (const values of [this.times, this.offsets, this.durations, this.keys, this.#sizes]) values.length = length;
+    while (dropped > 0) {
+      const last = this.#chunks.pop();
+      if (last === undefined) return;
+      if (last.samples > dropped) this.#chunks.push({ ...last, samples: last.samples - dropped });
+      dropped -= last.samples;
+    }
+  }
+
+  /**
+   * With an open GOP, the first frame may be displayed before a keyframe that is decoded earlier, and refer to frames before
+   * that. Players that start with the last keyframe decoded before the first frame would lose it: it is not marked as one.
+   */
+  keepOneStart(start: number): void {
+    const displayed = this.times.map((time, i) => time + (this.offsets[i] ?? 0));
+    const first = displayed.indexOf(start);
+    for (let i = 1; i < first; i++) if ((displayed[i] ?? 0) > start) this.keys[i] = false;
+  }
+
+  /**
    * Frames that are displayed before `start` last a moment each, and others are decoded as late as possible. Returns the new
    * time of `start`, which is small.
    */
@@ -292,11 +336,7 @@ class GrowingTable {
     for (const values of [this.times, this.offsets, this.durations, this.keys]) values.splice(0, dropped);
     this.#dropChunks(this.#sizes.splice(0, dropped));
     const [first = 0] = this.times;
-    while ((this.times.at(-1) ?? first) - first >= Math.max(1, end - start)) {
-      for (const values of [this.times, this.offsets, this.durations, this.keys, this.#sizes]) values.pop();
-      const last = this.#chunks.pop();
-      if (last !== undefined && last.samples > 1) this.#chunks.push({ ...last, samples: last.samples - 1 });
-    }
+    while ((this.times.at(-1) ?? first) - first >= Math.max(1, end - start)) this.#truncate(this.times.length - 1);
   }
 
   /** `bytes`: of each sample. */
@@ -348,10 +388,12 @@ function findShown(table: GrowingTable, from: number, to: number): Shown | null 
   const end = to - stated <= nearTicks ? Math.round(to) : stated;
   const gaps: [number, number][] = [];
   if (one.pts - from > nearTicks) gaps.push([from, one.pts]);
-  for (let i = begin; i < last; i += 1) {
-    const [frame, after] = [frames[i], frames[i + 1]];
-    if (frame !== undefined && after !== undefined && after.pts - frame.pts > gapTicks)
-      gaps.push([frame.pts + Math.min(frame.duration, gapTicks), after.pts]);
+  const steps = frames.slice(begin, last).map(({ pts }, i) => (frames[begin + i + 1]?.pts ?? pts) - pts);
+  const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const most = Math.min(gapTicks, Math.max(SHORT_GAP_SECONDS * track.scale, SHORT_GAP_STEPS * usual));
+  for (const [i, step] of steps.entries()) {
+    const { pts = 0, duration = 0 } = frames[begin + i] ?? {};
+    if (step > most) gaps.push([Math.max(from, pts + Math.min(duration, usual, gapTicks)), pts + step]);
   }
   if (to - end > nearTicks) gaps.push([end, to]);
   return { start: one.pts, end, gaps };

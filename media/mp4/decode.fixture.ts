@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AccessUnit } from "../access-unit.ts";
+import type { AccessUnit, VideoCodec } from "../access-unit.ts";
 
 /** Gone when the work is done, whether that is a promise or not. */
 export function withFolder<T>(work: (folder: string) => T): T {
@@ -44,7 +44,7 @@ function hashFile(file: string, before: readonly string[]): string[] {
 /** It says so of every segment of HLS, of whomever. */
 const HARMLESS = /Found duplicated MOOV Atom|Last message repeated/;
 
-/** The expected pictures, as an H.264 byte stream. */
+/** The expected pictures, as a byte stream. */
 export function toByteStream(units: readonly AccessUnit[]): Buffer {
   const code = Uint8Array.of(0, 0, 0, 1);
   const pictures = units.filter(({ kind }) => kind === "video");
@@ -65,10 +65,10 @@ export function probePackets(file: string): ProbedPacket[] {
 }
 
 /** Pictures that GStreamer shows of it, by the bytes they have when they are decoded. */
-export function countWithGstreamer(file: string, width: number, height: number): number {
+export function countWithGstreamer(file: string, width: number, height: number, codec: VideoCodec = "h264"): number {
   return withFolder((folder) => {
     const raw = join(folder, "raw");
-    const decode = ["qtdemux", "!", "h264parse", "!", "avdec_h264", "!", "video/x-raw,format=I420"];
+    const decode = ["qtdemux", "!", `${codec}parse`, "!", `avdec_${codec}`, "!", "video/x-raw,format=I420"];
     const args = ["-q", "filesrc", `location=${file}`, "!", ...decode, "!", "filesink", `location=${raw}`];
     execFileSync("gst-launch-1.0", args, { stdio: "pipe" });
     return statSync(raw).size / (width * height * 1.5);

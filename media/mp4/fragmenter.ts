@@ -3,7 +3,7 @@
  * latest access unit, whose duration is not known yet.
  */
 import type { AccessUnit, Tracks } from "../access-unit.ts";
-import { NAL, nalType } from "../h264/nal.ts";
+import { codecOf, isParameterSet } from "../codecs.ts";
 import { type Sample, writeFragment } from "./fragment.ts";
 import { audioScale, toTicks, toUs, VIDEO_SCALE } from "./init-segment.ts";
 
@@ -140,14 +140,12 @@ export class Fragmenter {
     return this.cut();
   }
 
-  /** The track's SPS and PPS are in the init segment already. */
+  /** The track's parameter sets are in the init segment already. */
   #removeKnownSets(parts: readonly Uint8Array[]): readonly Uint8Array[] {
-    const { sps, pps } = this.#tracks.video;
-    const isKnown = (nal: Uint8Array) => {
-      const type = nalType(nal);
-      if (type !== NAL.sps && type !== NAL.pps) return false;
-      return Buffer.compare(nal, type === NAL.sps ? sps : pps) === 0;
-    };
+    const { video } = this.#tracks;
+    const codec = codecOf(video);
+    const isKnown = (nal: Uint8Array) =>
+      isParameterSet(codec, nal) && video.sets.some((set) => Buffer.compare(nal, set) === 0);
     return parts.some(isKnown) ? parts.filter((nal) => !isKnown(nal)) : parts;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The init segment of a fragmented MP4: `ftyp` and a `moov` without samples (ISO/IEC 14496-12, 8.8), for H.264 and
- * optionally AAC. `mvhd` and `mehd` reserve room for the duration, which is written when the file is finished.
+ * The init segment of a fragmented MP4: `ftyp` and a `moov` without samples (ISO/IEC 14496-12, 8.8), for one video
+ * and optionally AAC. `mvhd` and `mehd` reserve room for the duration, which is written when the file is finished.
  */
 import type { AudioTrack, Tracks, VideoTrack } from "../access-unit.ts";
-import { writeAvcConfig } from "../h264/sps.ts";
+import { codecOf } from "../codecs.ts";
 import { u16, u32, writeBox, writeFullBox } from "./box.ts";
 
 export const VIDEO_ID = 1;
@@ -55,9 +55,10 @@ export const writeMovieHeader = (): Buffer =>
 const writeDefaults = (id: number, flags: number) => writeFullBox("trex", 0, 0, u32(id, 1, 0, 0, flags));
 
 function writeVideo(track: VideoTrack): Buffer {
-  const { width, height, sps, pps } = track;
+  const { width, height, sets } = track;
+  const codec = codecOf(track);
   const entry = writeBox(
-    "avc1",
+    codec.fourCc,
     u32(0),
     u16(0, 1),
     u32(0, 0, 0, 0),
@@ -66,7 +67,7 @@ function writeVideo(track: VideoTrack): Buffer {
     u16(1),
     new Uint8Array(32),
     u16(0x18, 0xffff),
-    writeBox("avcC", writeAvcConfig(sps, pps)),
+    writeBox(codec.configBox, codec.writeConfig(sets)),
   );
   return writeTrack(
     VIDEO_ID,

@@ -3,6 +3,7 @@
  * that are cut out of it. The file was written by any program: everything is checked.
  */
 import { MediaError } from "../access-unit.ts";
+import { CODECS, SUPPORTED_VIDEO } from "../codecs.ts";
 import { type Box, findBox, readBoxes, readBoxHeader, u16, u32, writeBox, writeFullBox } from "./box.ts";
 import type { RunSample, RunSamples } from "./fragment.ts";
 import { AUDIO_ID, VIDEO_ID, writeMovieHeader, writeTrack } from "./init-segment.ts";
@@ -70,7 +71,7 @@ export async function readUploadedMovie(file: MovieBytes): Promise<UploadedMovie
   const videoTrak = traks.find((trak) => handlerOf(trak) === "vide");
   if (videoTrak === undefined) throw new MediaError("the file has no video track");
   const video = readTrack(videoTrak, "vide", movieScale, file.bytes);
-  if (video === null) throw new NotCuttable("is not H.264");
+  if (video === null) throw new NotCuttable(`is not ${SUPPORTED_VIDEO}`);
   const audioTrak = traks.find((trak) => handlerOf(trak) === "soun");
   const audio = audioTrak === undefined ? null : readTrack(audioTrak, "soun", movieScale, file.bytes);
   const header = findBox(writeMovieHeader(), "mvhd");
@@ -135,7 +136,7 @@ function readTrack(
   const stbl = readBoxes(findBox(trak, "mdia", "minf", "stbl") ?? Buffer.of());
   const entries = readBoxes(expectBox(stbl, "stsd", 8).subarray(8));
   const [given] = entries;
-  const entry = given === undefined ? null : handler === "vide" ? takeH264(given) : writeAac(given);
+  const entry = given === undefined ? null : handler === "vide" ? takeVideo(given) : writeAac(given);
   if (entry === null) return null;
   if (entries.length > 1) throw new NotCuttable("changes its parameters in the middle");
   const factor = Math.ceil(LEAST_SCALE / scale);
@@ -152,9 +153,14 @@ function readTrack(
   };
 }
 
+/** Sample entries of H.265 whose parameter sets may also be in the samples; cut, both are the same. */
+const ALIASES: Readonly<Record<string, string>> = { hev1: "hvc1" };
+
 /** With its parameter sets. Null: it is another codec. */
-const takeH264 = ({ type, content }: Box): Buffer | null =>
-  type === "avc1" && content.includes("avcC", 78, "latin1") ? writeBox(type, content) : null;
+function takeVideo({ type, content }: Box): Buffer | null {
+  const codec = Object.values(CODECS).find(({ fourCc }) => fourCc === (ALIASES[type] ?? type));
+  return codec !== undefined && content.includes(codec.configBox, 78, "latin1") ? writeBox(type, content) : null;
+}
 
 /** As ISO has it: QuickTime has another form. Null: it is another codec. */
 function writeAac({ type, content }: Box): Buffer | null {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { CODECS } from "../codecs.ts";
+import { TRACKS } from "../tracks.fixture.ts";
 import {
   readAudio,
   readVideo,
   type VideoBody,
+  videoCodecId,
   writeAudioConfig,
   writeAudioFrame,
   writePicture,
@@ -15,32 +18,55 @@ const bytes = (...values: readonly (number | string)[]): Buffer =>
 
 test("video: reads what was written", () => {
   const nals = [Buffer.from([0x65, 1, 2]), Buffer.from([0x65, 3])];
-  const config = bytes(1, 2, 3);
-  assert.deepEqual(readVideo(Buffer.from(writeVideoConfig(config))), { kind: "config", config });
-  const picture = Buffer.from(writePicture(nals, true, 80));
   const joined = bytes(0, 0, 0, 3, 0x65, 1, 2, 0, 0, 0, 2, 0x65, 3);
-  assert.deepEqual(readVideo(picture), { kind: "picture", compositionMs: 80, nals: joined });
-  assert.equal(picture[0], 0x17);
-  assert.equal(writePicture(nals, false, 0)[0], 0x27);
+  for (const [codec, key, inter] of [
+    [CODECS.h264, "1701", "2701"],
+    // Packet type 1 and frame type 1 or 2 of enhanced RTMP, and `hvc1`.
+    [CODECS.h265, "9168766331", "a168766331"],
+  ] as const) {
+    const picture = Buffer.from(writePicture(codec, nals, true, 80));
+    assert.deepEqual(readVideo(picture), { kind: "picture", codec: codec.name, compositionMs: 80, nals: joined });
+    assert.ok(picture.toString("hex").startsWith(key));
+    assert.ok(
+      Buffer.from(writePicture(codec, nals, false, 0))
+        .toString("hex")
+        .startsWith(inter),
+    );
+  }
+  const { sets } = TRACKS.video;
+  const written = readVideo(Buffer.from(writeVideoConfig(CODECS.h264, sets)));
+  assert.deepEqual(written, { kind: "config", codec: "h264", config: CODECS.h264.writeConfig(sets) });
+  assert.equal(videoCodecId(CODECS.h264), 7);
+  assert.equal(videoCodecId(CODECS.h265), 0x68766331);
 });
 
 test("video: every form of it", () => {
   const nals = bytes(0, 0, 0, 1, 0x65);
   const rows: [Buffer, VideoBody | RegExp][] = [
     [bytes(), { kind: "nothing" }],
-    [bytes(0x27, 1, 0xff, 0xff, 0xd8, ...nals), { kind: "picture", compositionMs: -40, nals }],
+    [bytes(0x27, 1, 0xff, 0xff, 0xd8, ...nals), { kind: "picture", codec: "h264", compositionMs: -40, nals }],
     [bytes(0x17, 2, 0, 0, 0), { kind: "nothing" }],
     [bytes(0x57, 0), { kind: "nothing" }],
     [bytes(0x17, 1, 0), /truncated/],
-    [bytes(0x1c, 0, 0, 0, 0), { kind: "unsupported", codec: "H.265" }],
+    // H.265 by number, as some encoders send it, and by name.
+    [bytes(0x1c, 0, 0, 0, 0, 1, 2), { kind: "config", codec: "h265", config: bytes(1, 2) }],
+    [bytes(0x2c, 1, 0, 0, 40, ...nals), { kind: "picture", codec: "h265", compositionMs: 40, nals }],
+    [bytes(0x90, "hvc1", 1, 2), { kind: "config", codec: "h265", config: bytes(1, 2) }],
+    [bytes(0x91, "hvc1", 0, 0, 40, ...nals), { kind: "picture", codec: "h265", compositionMs: 40, nals }],
+    [bytes(0xa1, "hvc1", 0xff, 0xff, 0xd8, ...nals), { kind: "picture", codec: "h265", compositionMs: -40, nals }],
+    [bytes(0xa3, "hvc1", ...nals), { kind: "picture", codec: "h265", compositionMs: 0, nals }],
+    [bytes(0x92, "hvc1"), { kind: "nothing" }],
+    // Metadata has the frame type of a command; a command has no codec.
+    [bytes(0xd4, "hvc1", 2, 0, 1), { kind: "nothing" }],
+    [bytes(0xd0, 1), { kind: "nothing" }],
+    [bytes(0x91, "hvc1", 0), /truncated/],
     [bytes(0x12, 0, 0), { kind: "unsupported", codec: "Sorenson H.263" }],
-    [bytes(0x90, "hvc1", 1, 2), { kind: "unsupported", codec: "H.265" }],
     [bytes(0x91, "av01", 1, 2), { kind: "unsupported", codec: "AV1" }],
     [bytes(0x91, "x\u0000y!", 1, 2), { kind: "unsupported", codec: 'codec "x\\u0000y!"' }],
     [bytes(0x96, 0, "avc1"), { kind: "unsupported", codec: "enhanced RTMP with packets of type 6" }],
-    [bytes(0x90, "avc1", 1, 2), { kind: "config", config: bytes(1, 2) }],
-    [bytes(0x91, "avc1", 0, 0, 40, ...nals), { kind: "picture", compositionMs: 40, nals }],
-    [bytes(0x93, "avc1", ...nals), { kind: "picture", compositionMs: 0, nals }],
+    [bytes(0x90, "avc1", 1, 2), { kind: "config", codec: "h264", config: bytes(1, 2) }],
+    [bytes(0x91, "avc1", 0, 0, 40, ...nals), { kind: "picture", codec: "h264", compositionMs: 40, nals }],
+    [bytes(0x93, "avc1", ...nals), { kind: "picture", codec: "h264", compositionMs: 0, nals }],
     [bytes(0x92, "avc1"), { kind: "nothing" }],
     [bytes(0x91, "avc1", 0), /truncated/],
     [bytes(0x91, "av"), /truncated/],

@@ -1,11 +1,17 @@
 /** Bodies of RTMP's video and audio messages: FLV (Adobe, annex E.4) and enhanced RTMP, which names codecs by FourCC. */
-import { MediaError } from "../access-unit.ts";
+import { MediaError, type VideoCodec } from "../access-unit.ts";
+import type { Codec } from "../codec.ts";
 
 export type VideoBody =
-  /** An AVCDecoderConfigurationRecord, sent first. */
-  | { readonly kind: "config"; readonly config: Uint8Array }
+  /** A decoder configuration record, sent first. */
+  | { readonly kind: "config"; readonly codec: VideoCodec; readonly config: Uint8Array }
   /** Length-prefixed NAL units. `compositionMs`: PTS minus DTS. */
-  | { readonly kind: "picture"; readonly compositionMs: number; readonly nals: Uint8Array }
+  | {
+      readonly kind: "picture";
+      readonly codec: VideoCodec;
+      readonly compositionMs: number;
+      readonly nals: Uint8Array;
+    }
   /** End of sequence, seek mark, metadata. */
   | { readonly kind: "nothing" }
   | { readonly kind: "unsupported"; readonly codec: string };
@@ -18,19 +24,19 @@ export type AudioBody =
   | { readonly kind: "unsupported"; readonly codec: string };
 
 const NOTHING = { kind: "nothing" } as const;
-const AVC = 7;
+/** Codec numbers of FLV; that of H.265 is not in the specification, but encoders use it. */
+const FLV_CODECS: Readonly<Record<number, VideoCodec>> = { 7: "h264", 12: "h265" };
+const FOUR_CC_CODECS: Readonly<Record<string, VideoCodec>> = { avc1: "h264", hvc1: "h265" };
 const VIDEO_CODECS: Readonly<Record<number, string>> = {
   2: "Sorenson H.263",
   3: "Screen Video",
   4: "VP6",
   5: "VP6",
   6: "Screen Video",
-  12: "H.265",
   13: "AV1",
 };
 const VIDEO_FOUR_CC: Readonly<Record<string, string>> = {
-  hvc1: "H.265",
-  hev1: "H.265",
+  vvc1: "H.266",
   av01: "AV1",
   vp09: "VP9",
   vp08: "VP8",
@@ -57,33 +63,37 @@ const SEEK_MARK = 5;
 export function readVideo(body: Buffer): VideoBody {
   const first = body[0];
   if (first === undefined) return NOTHING;
-  if ((first & ENHANCED_VIDEO) !== 0) return readEnhancedVideo(body, first & 15);
+  if ((first & ENHANCED_VIDEO) !== 0) return readEnhancedVideo(body, first);
   if (first >> 4 === SEEK_MARK) return NOTHING;
-  const codec = first & 15;
-  if (codec !== AVC) return unsupported(VIDEO_CODECS[codec] ?? `codec ${codec}`);
+  const codec = FLV_CODECS[first & 15];
+  if (codec === undefined) return unsupported(VIDEO_CODECS[first & 15] ?? `codec ${first & 15}`);
   if (body.length < 5) throw truncated();
   // The first two of FLV's three packet types are those of enhanced RTMP.
-  return readAvc(body, body.readUInt8(1), 2);
+  return readCoded(codec, body, body.readUInt8(1), 2);
 }
 
-function readEnhancedVideo(body: Buffer, packet: number): VideoBody {
+function readEnhancedVideo(body: Buffer, first: number): VideoBody {
+  const packet = first & 15;
+  // Metadata has this frame type, too, and is followed by the name of the codec; a command is not.
+  if (((first >> 4) & 7) === SEEK_MARK && packet !== PACKET.metadata) return NOTHING;
   if (body.length < 5) throw truncated();
   const name = body.toString("latin1", 1, 5);
   if (packet > PACKET.metadata) return unsupported(`enhanced RTMP with packets of type ${packet}`);
-  if (name !== "avc1") return unsupported(VIDEO_FOUR_CC[name] ?? `codec ${JSON.stringify(name)}`);
-  return readAvc(body, packet, 5);
+  const codec = Object.hasOwn(FOUR_CC_CODECS, name) ? FOUR_CC_CODECS[name] : undefined;
+  if (codec === undefined) return unsupported(VIDEO_FOUR_CC[name] ?? `codec ${JSON.stringify(name)}`);
+  return readCoded(codec, body, packet, 5);
 }
 
-function readAvc(body: Buffer, packet: number, at: number): VideoBody {
+function readCoded(codec: VideoCodec, body: Buffer, packet: number, at: number): VideoBody {
   const isFlv = at === 2;
   switch (packet) {
     case PACKET.begin:
-      return { kind: "config", config: body.subarray(isFlv ? at + 3 : at) };
+      return { kind: "config", codec, config: body.subarray(isFlv ? at + 3 : at) };
     case PACKET.frames:
       if (body.length < at + 3) throw truncated();
-      return { kind: "picture", compositionMs: body.readIntBE(at, 3), nals: body.subarray(at + 3) };
+      return { kind: "picture", codec, compositionMs: body.readIntBE(at, 3), nals: body.subarray(at + 3) };
     case PACKET.framesWithoutTime:
-      return isFlv ? NOTHING : { kind: "picture", compositionMs: 0, nals: body.subarray(at) };
+      return isFlv ? NOTHING : { kind: "picture", codec, compositionMs: 0, nals: body.subarray(at) };
     default:
       return NOTHING;
   }
@@ -116,15 +126,35 @@ const INTER = 2;
 /** The field has 24 bits, signed. */
 const MAX_COMPOSITION_MS = 2 ** 23 - 1;
 
-export const writeVideoConfig = (config: Uint8Array): Uint8Array =>
-  Buffer.concat([Uint8Array.of((KEY << 4) | AVC, PACKET.begin, 0, 0, 0), config]);
+/** FLV has a number for H.264 only: other codecs are named, as enhanced RTMP has it. */
+const AVC = 7;
 
-export function writePicture(nals: readonly Uint8Array[], isKey: boolean, compositionMs: number): Uint8Array {
-  const body = Buffer.allocUnsafe(nals.reduce((sum, nal) => sum + 4 + nal.length, 5));
-  body[0] = ((isKey ? KEY : INTER) << 4) | AVC;
-  body[1] = PACKET.frames;
-  body.writeIntBE(Math.min(compositionMs, MAX_COMPOSITION_MS), 2, 3);
-  let at = 5;
+/** Before the composition time. */
+function writeHead({ name, fourCc }: Codec, frameType: number, packet: number): Buffer {
+  if (name === "h264") return Buffer.of((frameType << 4) | AVC, packet);
+  return Buffer.concat([Buffer.of(ENHANCED_VIDEO | (frameType << 4) | packet), Buffer.from(fourCc, "latin1")]);
+}
+
+/** `videocodecid` of `onMetaData`. */
+export const videoCodecId = ({ name, fourCc }: Codec): number =>
+  name === "h264" ? AVC : Buffer.from(fourCc, "latin1").readUInt32BE(0);
+
+export function writeVideoConfig(codec: Codec, sets: readonly Uint8Array[]): Uint8Array {
+  const head = writeHead(codec, KEY, PACKET.begin);
+  // Only FLV's own form has a composition time here.
+  return Buffer.concat([head, codec.name === "h264" ? Buffer.alloc(3) : Buffer.of(), codec.writeConfig(sets)]);
+}
+
+export function writePicture(
+  codec: Codec,
+  nals: readonly Uint8Array[],
+  isKey: boolean,
+  compositionMs: number,
+): Uint8Array {
+  const head = writeHead(codec, isKey ? KEY : INTER, PACKET.frames);
+  const body = Buffer.allocUnsafe(nals.reduce((sum, nal) => sum + 4 + nal.length, head.length + 3));
+  body.set(head, 0);
+  let at = body.writeIntBE(Math.min(compositionMs, MAX_COMPOSITION_MS), head.length, 3);
   for (const nal of nals) {
     body.writeUInt32BE(nal.length, at);
     body.set(nal, at + 4);

@@ -13,6 +13,7 @@ import { RawClient, readTags } from "../../hub/rtmp/raw-client.fixture.ts";
 import { runProgram, type Taken, TestIngest, testFolder } from "../../hub/rtmp/rtmp.fixture.ts";
 import { nginxIsMissing, openNginx } from "../../test/nginx-rtmp.fixture.ts";
 import type { AccessUnit, Tracks } from "../access-unit.ts";
+import { makeClip } from "../mp4/clip.fixture.ts";
 import type { Publisher } from "../publisher.ts";
 import { ChunkReader, writeChunks } from "./chunks.ts";
 import { Handshake } from "./handshake.ts";
@@ -54,6 +55,31 @@ test("delivers every picture and audio frame to the hub, with timestamps", async
   assert.equal(taken.reason, "the publisher ended the stream");
   assert.equal(await publisher.closed, "closed");
   assert.equal(publisher.send(rich.units[0] ?? assert.fail()), false);
+});
+
+test("sends H.265 as enhanced RTMP: every picture, and parameter sets again when they change", async () => {
+  const [clip, larger] = [{ bFrames: 2 }, { size: "640x360" }].map((more) =>
+    makeClip({ codec: "h265", seconds: 1, gop: 12, ...more }),
+  );
+  assert.ok(clip && larger);
+  const publisher = await publishRtmp(ingest.url("user/own/h265"), clip.tracks);
+  sendAll(publisher, clip.units);
+  const later = larger.units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + 2_000_000, ptsUs: unit.ptsUs + 2_000_000 }));
+  sendAll(publisher, later);
+  await publisher.close();
+  const taken = await ingest.finished("user/own/h265");
+  assert.deepEqual(
+    taken.tracks.map(({ video }) => [video.codec, video.width, video.reorders]),
+    [
+      ["h265", 320, true],
+      ["h265", 640, false],
+    ],
+  );
+  const sent = [...clip.units, ...later];
+  assert.deepEqual(
+    taken.units.map(({ parts, isKey }) => [isKey, Buffer.concat(parts).toString("base64")]),
+    sent.map(({ parts, isKey }) => [isKey, Buffer.concat(parts).toString("base64")]),
+  );
 });
 
 test("starts with a keyframe at time 0", async () => {

@@ -1,11 +1,11 @@
 /** Publishes a stream to an RTMP server. */
 import type { AccessUnit, Tracks } from "../access-unit.ts";
-import { isParameterSet, NAL, nalType } from "../h264/nal.ts";
-import { writeAvcConfig } from "../h264/sps.ts";
+import type { Codec } from "../codec.ts";
+import { areSameSets, codecOf, findSets, isParameterSet } from "../codecs.ts";
 import { describeStall, KeyframeGate, PUBLISH_DEFAULTS, type Publisher, type PublishOptions } from "../publisher.ts";
 import { type AmfObject, writeAmf } from "./amf0.ts";
 import { RtmpClient, type RtmpConnectOptions, readRtmpAddress } from "./client.ts";
-import { writeAudioConfig, writeAudioFrame, writePicture, writeVideoConfig } from "./flv.ts";
+import { videoCodecId, writeAudioConfig, writeAudioFrame, writePicture, writeVideoConfig } from "./flv.ts";
 import { CHUNK_STREAM, MESSAGE } from "./message.ts";
 
 /** Rejects with the reason if the server is unreachable, does not answer in time or rejects the stream. */
@@ -19,7 +19,11 @@ export async function publishRtmp(
   const { app, name, tcUrl } = address;
   const client = await RtmpClient.open(address, limits);
   try {
-    await client.call("connect", { app, type: "nonprivate", flashVer: "FMLE/3.0 (compatible; Windhover)", tcUrl });
+    const { name: codecName, fourCc } = codecOf(tracks.video);
+    // Enhanced RTMP: which codecs beyond those of FLV are sent.
+    const enhanced = codecName === "h264" ? {} : { fourCcList: [fourCc] };
+    const flashVer = "FMLE/3.0 (compatible; Windhover)";
+    await client.call("connect", { app, type: "nonprivate", flashVer, tcUrl, ...enhanced });
     client.send(0, "releaseStream", null, name);
     client.send(0, "FCPublish", null, name);
     const { args } = await client.call("createStream", null);
@@ -45,8 +49,8 @@ class RtmpPublisher implements Publisher {
   readonly #session: Session;
   readonly #tracks: Tracks;
   readonly #gate: KeyframeGate;
-  #sps: Uint8Array;
-  #pps: Uint8Array;
+  readonly #codec: Codec;
+  #sets: readonly Uint8Array[];
   #firstMs: number | null = null;
 
   constructor(client: RtmpClient, tracks: Tracks, session: Session) {
@@ -55,10 +59,10 @@ class RtmpPublisher implements Publisher {
     this.#tracks = tracks;
     this.#gate = new KeyframeGate(session.queueBytes);
     this.closed = client.closed;
-    this.#sps = tracks.video.sps;
-    this.#pps = tracks.video.pps;
+    this.#codec = codecOf(tracks.video);
+    this.#sets = tracks.video.sets;
     this.#write(CHUNK_STREAM.data, MESSAGE.data, 0, writeAmf("@setDataFrame", "onMetaData", describeTracks(tracks)));
-    this.#write(CHUNK_STREAM.video, MESSAGE.video, 0, writeVideoConfig(writeAvcConfig(this.#sps, this.#pps)));
+    this.#write(CHUNK_STREAM.video, MESSAGE.video, 0, writeVideoConfig(this.#codec, this.#sets));
     if (tracks.audio !== null) {
       this.#write(CHUNK_STREAM.audio, MESSAGE.audio, 0, writeAudioConfig(tracks.audio.config));
     }
@@ -91,19 +95,17 @@ class RtmpPublisher implements Publisher {
   #sendPicture(unit: AccessUnit): void {
     const dtsMs = this.#toMs(unit.dtsUs);
     if (unit.isKey) this.#updateConfig(unit.parts, dtsMs);
-    const nals = unit.parts.filter((nal) => !isParameterSet(nal));
+    const nals = unit.parts.filter((nal) => !isParameterSet(this.#codec, nal));
     const compositionMs = this.#toMs(unit.ptsUs) - dtsMs;
-    this.#write(CHUNK_STREAM.video, MESSAGE.video, dtsMs, writePicture(nals, unit.isKey, compositionMs));
+    this.#write(CHUNK_STREAM.video, MESSAGE.video, dtsMs, writePicture(this.#codec, nals, unit.isKey, compositionMs));
   }
 
   /** Sends the parameter sets again if the encoder has changed them. */
   #updateConfig(nals: readonly Uint8Array[], timestamp: number): void {
-    const sps = nals.find((nal) => nalType(nal) === NAL.sps) ?? this.#sps;
-    const pps = nals.find((nal) => nalType(nal) === NAL.pps) ?? this.#pps;
-    if (Buffer.compare(sps, this.#sps) === 0 && Buffer.compare(pps, this.#pps) === 0) return;
-    this.#sps = sps;
-    this.#pps = pps;
-    this.#write(CHUNK_STREAM.video, MESSAGE.video, timestamp, writeVideoConfig(writeAvcConfig(sps, pps)));
+    const sets = findSets(this.#codec, nals) ?? this.#sets;
+    if (areSameSets(sets, this.#sets)) return;
+    this.#sets = sets;
+    this.#write(CHUNK_STREAM.video, MESSAGE.video, timestamp, writeVideoConfig(this.#codec, sets));
   }
 
   /** Relative to the first unit sent. Slightly older audio gets time 0. */
@@ -121,5 +123,6 @@ class RtmpPublisher implements Publisher {
 function describeTracks({ video, audio }: Tracks): AmfObject {
   const sound =
     audio === null ? {} : { audiocodecid: 10, audiosamplerate: audio.sampleRate, stereo: audio.channels > 1 };
-  return { width: video.width, height: video.height, videocodecid: 7, ...sound, encoder: "Windhover" };
+  const { width, height } = video;
+  return { width, height, videocodecid: videoCodecId(codecOf(video)), ...sound, encoder: "Windhover" };
 }

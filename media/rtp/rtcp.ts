@@ -44,6 +44,8 @@ const DESCRIPTION = 202;
 const BYE = 203;
 const TRANSPORT_FEEDBACK = 205;
 const GENERIC_NACK = 1;
+const PAYLOAD_FEEDBACK = 206;
+const PICTURE_LOSS = 1;
 /** From one compound packet. */
 const MAX_LOST = 512;
 /** Seconds from 1900 to 1970. */
@@ -125,6 +127,33 @@ export function writeReceiverReport(received: Received): Buffer {
   report.writeUInt32BE(received.stamp, 24);
   report.writeUInt32BE(Math.round(received.sinceMs * 65.536) % FRACTION, 28);
   return Buffer.concat([report, describe(received.ssrc)]);
+}
+
+/** Requests packets of `senderSsrc` again (RFC 4585, 6.2.1). */
+export function writeNack(ssrc: number, senderSsrc: number, sequences: readonly number[]): Buffer {
+  const items: { first: number; others: number }[] = [];
+  for (const sequence of sequences) {
+    const last = items.at(-1);
+    const step = last === undefined ? 0 : (sequence - last.first) & 0xffff;
+    if (last !== undefined && step >= 1 && step <= 16) last.others |= 1 << (step - 1);
+    else items.push({ first: sequence, others: 0 });
+  }
+  const packet = Buffer.alloc(12 + items.length * 4);
+  begin(packet, GENERIC_NACK, TRANSPORT_FEEDBACK, ssrc);
+  packet.writeUInt32BE(senderSsrc, 8);
+  items.forEach(({ first, others }, i) => {
+    packet.writeUInt16BE(first, 12 + i * 4);
+    packet.writeUInt16BE(others, 14 + i * 4);
+  });
+  return packet;
+}
+
+/** Requests a keyframe (RFC 4585, 6.3.1). */
+export function writePictureLoss(ssrc: number, senderSsrc: number): Buffer {
+  const packet = Buffer.alloc(12);
+  begin(packet, PICTURE_LOSS, PAYLOAD_FEEDBACK, ssrc);
+  packet.writeUInt32BE(senderSsrc, 8);
+  return packet;
 }
 
 /** Must follow a report: a BYE is not a compound packet of its own. */

@@ -1,9 +1,10 @@
 /** The RTP stream of one track to one receiver: own sequence numbers, timestamps and counters; shared coded bytes. */
 
 import { randomBytes } from "node:crypto";
-import type { AccessUnit } from "../access-unit.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import { codecOf } from "../codecs.ts";
 import { payloadAac } from "./aac.ts";
-import { payloadH264 } from "./h264.ts";
+import { payloadNals } from "./nal-units.ts";
 import { PAYLOAD_BYTES, payloadLength, RTP_HEADER_BYTES, type RtpPayload, writeRtpHeader } from "./packet.ts";
 import { writeBye, writeSenderReport } from "./rtcp.ts";
 
@@ -15,12 +16,12 @@ const WRAP = 2 ** 32;
 const payloadCache = new WeakMap<AccessUnit, readonly RtpPayload[]>();
 
 /** The payloads of a unit, created once for all receivers. */
-export function payloadsOf(unit: AccessUnit): readonly RtpPayload[] {
+export function payloadsOf(unit: AccessUnit, { video }: Pick<Tracks, "video">): readonly RtpPayload[] {
   const cached = payloadCache.get(unit);
   if (cached !== undefined) return cached;
   const payloads =
     unit.kind === "video"
-      ? payloadH264(unit.parts, PAYLOAD_BYTES)
+      ? payloadNals(codecOf(video), unit.parts, PAYLOAD_BYTES)
       : unit.parts.flatMap((frame) => payloadAac(frame, PAYLOAD_BYTES));
   payloadCache.set(unit, payloads);
   return payloads;

@@ -8,6 +8,8 @@ import type { Headers } from "./message.ts";
 import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE, writeSdp } from "./sdp.ts";
 
 const REPORT_MS = 5000;
+/** A capture time that is further from what the last report said is reported at once. */
+const REPORT_STEP_MS = 10;
 /** The default of RFC 2326. */
 const SESSION_SECONDS = 60;
 const CHECK_MS = 1000;
@@ -16,12 +18,15 @@ interface SentTrack {
   readonly sender: RtpSender;
   readonly channels: Pair;
   reportedAtMs: number;
+  /** Capture time at time 0 of the stream, as reported. */
+  zeroMs: number;
 }
 
 interface Session {
   readonly url: string;
   readonly id: string;
   readonly keepAliveMs: number;
+  readonly tracks: Tracks;
   readonly video: SentTrack;
   readonly audio: SentTrack | null;
 }
@@ -54,12 +59,12 @@ async function startSession(client: RtspClient, url: string, tracks: Tracks): Pr
     session ??= readSession(headers);
     const transport = readTransport(headers.get("transport") ?? "");
     if (transport?.kind !== "tcp") throw new Error("the server does not support interleaved packets (RTP/AVP/TCP)");
-    sent.push({ sender, channels: transport.channels ?? proposed, reportedAtMs: Number.NEGATIVE_INFINITY });
+    sent.push({ sender, channels: transport.channels ?? proposed, reportedAtMs: Number.NEGATIVE_INFINITY, zeroMs: 0 });
   }
   const [video, audio = null] = sent;
   if (session === null || video === undefined) throw new Error("the server sent no session id");
   await client.request("RECORD", url, { Session: session.id, Range: "npt=0.000-" });
-  return { url, ...session, video, audio };
+  return { url, ...session, tracks, video, audio };
 }
 
 /** Throws without a session id. */
@@ -97,11 +102,13 @@ class RtspPublisher implements Publisher {
   send(unit: AccessUnit): boolean {
     const { socket, isClosed } = this.#client;
     if (isClosed || !this.#gate.accepts(unit, socket.writableLength)) return false;
-    const track = unit.kind === "video" ? this.#session.video : this.#session.audio;
+    const { tracks, video, audio } = this.#session;
+    const track = unit.kind === "video" ? video : audio;
     if (track === null) return true;
     socket.cork();
     this.#report(track, unit);
-    for (const piece of track.sender.write(payloadsOf(unit), unit.ptsUs, track.channels[0])) socket.write(piece);
+    const payloads = payloadsOf(unit, tracks);
+    for (const piece of track.sender.write(payloads, unit.ptsUs, track.channels[0])) socket.write(piece);
     socket.uncork();
     return true;
   }
@@ -114,11 +121,13 @@ class RtspPublisher implements Publisher {
     this.#client.fail("closed");
   }
 
-  /** Sent before the first packet, so that the server knows the capture time of each picture. */
+  /** Sent before the first packet, and before one with another clock, so that the server knows the capture time of each picture. */
   #report(track: SentTrack, { captureMs, ptsUs }: AccessUnit): void {
     const nowMs = performance.now();
-    if (nowMs - track.reportedAtMs < REPORT_MS) return;
+    const zeroMs = captureMs - ptsUs / 1000;
+    if (nowMs - track.reportedAtMs < REPORT_MS && Math.abs(zeroMs - track.zeroMs) < REPORT_STEP_MS) return;
     track.reportedAtMs = nowMs;
+    track.zeroMs = zeroMs;
     this.#client.socket.write(interleave(track.channels[1], track.sender.report(captureMs, ptsUs)));
   }
 

@@ -4,8 +4,8 @@
  */
 import { readAudioConfig } from "../aac/config.ts";
 import type { AudioTrack, Tracks } from "../access-unit.ts";
-import { NAL, nalType } from "../h264/nal.ts";
-import { readSps } from "../h264/sps.ts";
+import type { Codec } from "../codec.ts";
+import { codecOf, describeTrack, findSets } from "../codecs.ts";
 import type { AacLayout } from "../rtp/aac.ts";
 
 export interface SdpMedia {
@@ -65,18 +65,16 @@ function readParameters(text: string): Map<string, string> {
   );
 }
 
-/** `sprop-parameter-sets`; null if it is missing or invalid: then the parameter sets are in the stream. */
-export function readParameterSets({ parameters }: SdpMedia): { sps: Uint8Array; pps: Uint8Array } | null {
-  const nals = (parameters.get("sprop-parameter-sets") ?? "").split(",").map((text) => Buffer.from(text, "base64"));
-  const sps = nals.find((nal) => nalType(nal) === NAL.sps);
-  const pps = nals.find((nal) => nalType(nal) === NAL.pps);
-  if (sps === undefined || pps === undefined) return null;
+/** One parameter set of each kind; null if one is missing or the SPS is invalid: then they are in the stream. */
+export function readParameterSets(codec: Codec, { parameters }: SdpMedia): readonly Uint8Array[] | null {
+  const sets = findSets(codec, codec.readSprop(parameters));
+  if (sets === null) return null;
   try {
-    readSps(sps);
+    describeTrack(codec, sets);
   } catch {
     return null;
   }
-  return { sps, pps };
+  return sets;
 }
 
 /** Null unless it is AAC by RFC 3640. */
@@ -102,8 +100,7 @@ export function readAac(media: SdpMedia): { track: AudioTrack; layout: AacLayout
 
 /** For players, and for servers to publish to. The tracks are `trackID=0` and, with audio, `trackID=1`. */
 export function writeSdp({ video, audio }: Tracks): string {
-  const sets = [video.sps, video.pps].map((nal) => Buffer.from(nal).toString("base64")).join(",");
-  const profile = Buffer.from(video.sps.subarray(1, 4)).toString("hex");
+  const codec = codecOf(video);
   const lines = [
     "v=0",
     "o=- 0 0 IN IP4 127.0.0.1",
@@ -113,8 +110,8 @@ export function writeSdp({ video, audio }: Tracks): string {
     "a=control:*",
     "a=range:npt=now-",
     `m=video 0 RTP/AVP ${VIDEO_TYPE}`,
-    `a=rtpmap:${VIDEO_TYPE} H264/${VIDEO_CLOCK}`,
-    `a=fmtp:${VIDEO_TYPE} packetization-mode=1;profile-level-id=${profile};sprop-parameter-sets=${sets}`,
+    `a=rtpmap:${VIDEO_TYPE} ${codec.encoding}/${VIDEO_CLOCK}`,
+    `a=fmtp:${VIDEO_TYPE} ${codec.writeFmtp(video.sets)}`,
     `a=control:${trackControl(0)}`,
   ];
   if (audio !== null) {

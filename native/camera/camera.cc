@@ -3,6 +3,7 @@
 //
 //   camera --port 0 --path /cam --codec h264 --width 320 --height 240 --fps 15 --user U --password P --pattern ball
 //   camera --file clip.mp4
+//   camera --klv 'unit-%05d.klv'        a second stream with a unit of metadata per frame, from numbered files
 #include <glib-unix.h>
 #include <gst/gst.h>
 #include <gst/rtsp-server/rtsp-server.h>
@@ -23,6 +24,7 @@ struct Options {
   std::string codec = "h264";
   std::string pattern = "ball";
   std::string file;
+  std::string klv;
   std::string user;
   std::string password;
 };
@@ -63,9 +65,10 @@ Options read_options(int argc, char** argv) {
     else if (name == "--codec") options.codec = value;
     else if (name == "--pattern") options.pattern = value;
     else if (name == "--file") options.file = value;
+    else if (name == "--klv") options.klv = value;
     else if (name == "--user") options.user = value;
     else if (name == "--password") options.password = value;
-    else fail("unknown option " + name + ": expected --port --path --codec --width --height --fps --pattern --file --user --password");
+    else fail("unknown option " + name + ": expected --port --path --codec --width --height --fps --pattern --file --klv --user --password");
   }
   const char* path_letters = "/-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   if (options.path.empty() || options.path[0] != '/' ||
@@ -79,6 +82,7 @@ Options read_options(int argc, char** argv) {
     if (!g_ascii_isalnum(letter) && letter != '-') fail("--pattern is the name of a videotestsrc pattern");
   }
   if (options.file.find_first_of("\"\\") != std::string::npos) fail("--file takes no quotes and no backslashes");
+  if (options.klv.find_first_of("\"\\") != std::string::npos) fail("--klv takes no quotes and no backslashes");
   return options;
 }
 
@@ -95,6 +99,49 @@ std::string describe_file(const Options& options) {
   return "filesrc location=\"" + options.file +
          "\" ! qtdemux ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au"
          " ! rtph264pay name=pay0 pt=96 config-interval=0";
+}
+
+// Units have the times of the frames: both streams begin with the pipeline.
+std::string describe_klv(const Options& options) {
+  if (options.klv.empty()) return "";
+  return " appsrc name=klv format=time caps=\"meta/x-klv,parsed=true\" max-buffers=2 ! clocksync ! rtpklvpay name=pay1 pt=97";
+}
+
+// The next unit, from its file; the stream of units ends with the last one.
+struct Units {
+  std::string pattern;
+  int fps;
+  guint next = 0;
+};
+void push_unit(GstElement* appsrc, guint, gpointer data) {
+  auto* units = static_cast<Units*>(data);
+  gchar number[16];
+  g_snprintf(number, sizeof number, "%05u", units->next);
+  std::string path = units->pattern;
+  const size_t place = path.find("%05d");
+  if (place != std::string::npos) path.replace(place, 4, number);
+  gchar* bytes = nullptr;
+  gsize length = 0;
+  GstFlowReturn flow;
+  if (!g_file_get_contents(path.c_str(), &bytes, &length, nullptr)) {
+    g_signal_emit_by_name(appsrc, "end-of-stream", &flow);
+    return;
+  }
+  GstBuffer* buffer = gst_buffer_new_wrapped(bytes, length);
+  GST_BUFFER_PTS(buffer) = gst_util_uint64_scale(units->next++, GST_SECOND, static_cast<guint64>(units->fps));
+  g_signal_emit_by_name(appsrc, "push-buffer", buffer, &flow);
+  gst_buffer_unref(buffer);
+}
+void free_units(gpointer data, GClosure*) { delete static_cast<Units*>(data); }
+void feed_klv(GstRTSPMediaFactory*, GstRTSPMedia* media, gpointer data) {
+  const auto* options = static_cast<const Options*>(data);
+  GstElement* bin = gst_rtsp_media_get_element(media);
+  if (GstElement* appsrc = gst_bin_get_by_name(GST_BIN(bin), "klv")) {
+    auto* units = new Units{options->klv, options->fps};
+    g_signal_connect_data(appsrc, "need-data", G_CALLBACK(push_unit), units, free_units, static_cast<GConnectFlags>(0));
+    gst_object_unref(appsrc);
+  }
+  gst_object_unref(bin);
 }
 
 std::string describe_encoder(const Options& options) {
@@ -153,8 +200,9 @@ int main(int argc, char** argv) {
   GstRTSPMediaFactory* factory = gst_rtsp_media_factory_new();
   const std::string stream =
       options.file.empty() ? describe_source(options) + " ! " + describe_encoder(options) : describe_file(options);
-  const std::string launch = "( " + stream + " )";
+  const std::string launch = "( " + stream + describe_klv(options) + " )";
   gst_rtsp_media_factory_set_launch(factory, launch.c_str());
+  g_signal_connect(factory, "media-configure", G_CALLBACK(feed_klv), const_cast<Options*>(&options));
   // Shared: all clients see the same picture, as with a real camera.
   gst_rtsp_media_factory_set_shared(factory, TRUE);
   if (!options.user.empty()) require_login(server, factory, options);

@@ -131,6 +131,9 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   void emitted(GstFlowReturn flow);   // downstream's result for the frame of emit_next()
   GstFlowReturn drain();              // waits until all submitted frames have been emitted
 
+  // It only prepares decoders, and is not for JavaScript.
+  bool is_primer(GstBuffer* buffer) const { return timeline && timeline->is_primer(GST_BUFFER_PTS(buffer)); }
+
   void cancel();
   void allow();  // after a flush or at start: calls are possible again
   void cancel_for_good();

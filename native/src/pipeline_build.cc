@@ -122,16 +122,30 @@ void send_end(GstElement* bin, GstPad* sink) {
   auto send = [](GstElement*, gpointer pad) { gst_pad_send_event(GST_PAD(pad), gst_event_new_eos()); };
   gst_element_call_async(bin, send, gst_object_ref(sink), gst_object_unref);
 }
+bool has_failed(GstObject* bin) { return g_object_get_data(G_OBJECT(bin), kBranchFailed) != nullptr; }
+// A format that an element rejects is no error for a queue: it returns the result upstream, where the whole pipeline would
+// fail. Posted here, it is an error of the branch.
+void post_rejection(GstPad* pad) {
+  Ref<GstPad> target(gst_ghost_pad_get_target(GST_GHOST_PAD(pad)));
+  Ref<GstElement> first(target ? gst_pad_get_parent_element(target.get()) : nullptr);
+  if (!first) return;
+  Ref<GstCaps> caps(gst_pad_get_current_caps(pad));
+  const gchar* format = caps && !gst_caps_is_any(caps.get()) && gst_caps_get_size(caps.get()) > 0
+                            ? gst_structure_get_name(gst_caps_get_structure(caps.get(), 0))
+                            : "this format";
+  GST_ELEMENT_ERROR(first.get(), STREAM, FORMAT, ("an element after it does not accept %s", format), (nullptr));
+}
 // A branch that has posted an error will be removed: its result must not make the tee stop the other branches.
-GstFlowReturn ignore_failed(GstObject* bin, GstFlowReturn result) {
-  bool failed = result != GST_FLOW_OK && bin != nullptr && g_object_get_data(G_OBJECT(bin), kBranchFailed) != nullptr;
-  return failed ? GST_FLOW_OK : result;
+GstFlowReturn ignore_failed(GstPad* pad, GstObject* bin, GstFlowReturn result) {
+  if (result == GST_FLOW_OK || bin == nullptr) return result;
+  if (result == GST_FLOW_NOT_NEGOTIATED && !has_failed(bin)) post_rejection(pad);
+  return has_failed(bin) ? GST_FLOW_OK : result;
 }
 GstFlowReturn on_buffer(GstPad* pad, GstObject* bin, GstBuffer* buffer) {
-  return ignore_failed(bin, gst_proxy_pad_chain_default(pad, bin, buffer));
+  return ignore_failed(pad, bin, gst_proxy_pad_chain_default(pad, bin, buffer));
 }
 GstFlowReturn on_buffers(GstPad* pad, GstObject* bin, GstBufferList* buffers) {
-  return ignore_failed(bin, gst_proxy_pad_chain_list_default(pad, bin, buffers));
+  return ignore_failed(pad, bin, gst_proxy_pad_chain_list_default(pad, bin, buffers));
 }
 }  // namespace
 

@@ -73,7 +73,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                         InstanceMethod("tap", &Pipeline::tap), InstanceMethod("grab", &Pipeline::grab),
                         InstanceMethod("meter", &Pipeline::meter), InstanceMethod("meters", &Pipeline::meters),
                         InstanceMethod("setLatency", &Pipeline::set_latency),
-                        InstanceMethod("relayFrom", &Pipeline::relay_from), InstanceMethod("relayStatus", &Pipeline::relay_status),
+                        InstanceMethod("relayFrom", &Pipeline::relay_from), InstanceMethod("relayMetadata", &Pipeline::relay_metadata), InstanceMethod("relayStatus", &Pipeline::relay_status),
                         InstanceMethod("relayEnd", &Pipeline::relay_end)});
   }
 
@@ -310,6 +310,20 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto relay = relay_into(info);
     auto* ingest = Napi::ObjectWrap<Pipeline>::Unwrap(info[1].As<Napi::Object>());
     if (!relay->attach(ingest->node(info.Env(), info[2]).get())) throw Napi::Error::New(info.Env(), "an ingest must end in an appsink");
+  }
+  // relayMetadata(appsrc, ingestPipeline, node, caps, callback)
+  void relay_metadata(const Napi::CallbackInfo& info) {
+    auto relay = relay_into(info);
+    auto* ingest = Napi::ObjectWrap<Pipeline>::Unwrap(info[1].As<Napi::Object>());
+    ::Ref<GstCaps> caps(gst_caps_from_string(to_text(info[3]).c_str()));
+    if (!caps) throw Napi::Error::New(info.Env(), "\"" + to_text(info[3]) + "\" are not valid caps");
+    std::weak_ptr<Relay> weak = relay;
+    auto capture_ns = [weak](GstBuffer* buffer, const GstSegment* segment) -> uint64_t {
+      auto relay = weak.lock();
+      return relay ? relay->capture_ns(buffer, segment) : 0;
+    };
+    tap_packets(core_->bridge, info.Env(), ingest->node(info.Env(), info[2]).get(), std::move(caps), std::move(capture_ns),
+                info[4].As<Napi::Function>());
   }
   // relayStatus(appsrc) -> {frames, dropped, idleMs, flowing}
   Napi::Value relay_status(const Napi::CallbackInfo& info) {

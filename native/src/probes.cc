@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <vector>
 
 #include "gst_cpp.h"
 #include "picture.h"
@@ -132,6 +133,86 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
     return GST_PAD_PROBE_HANDLED;
   });
   return {};
+}
+
+namespace {
+// Larger packets are not metadata of a camera.
+constexpr gsize kPacketBytes = 65536;
+
+struct PacketTask : Task {
+  std::shared_ptr<Tap> tap;
+  std::vector<uint8_t> data;
+  std::string caps;
+  uint64_t capture_ns;
+  ~PacketTask() override { tap->queued--; }
+  void run(Napi::Env env) override {
+    napi_value function = nullptr;
+    napi_get_reference_value(env, tap->callback, &function);
+    if (function == nullptr || !tap->on) return;
+    auto out = Napi::Object::New(env);
+    auto bytes = Napi::Uint8Array::New(env, data.size());
+    std::copy(data.begin(), data.end(), bytes.Data());
+    out.Set("data", bytes);
+    out.Set("caps", caps);
+    out.Set("captureNs", capture_ns == 0 ? env.Null() : Napi::Value(Napi::BigInt::New(env, capture_ns)));
+    Napi::Function(env, function).Call({out});
+  }
+};
+
+struct PacketTap {
+  std::shared_ptr<Tap> tap;
+  Ref<GstCaps> caps;
+  std::function<uint64_t(GstBuffer*, const GstSegment*)> capture_ns;
+};
+using PacketShare = std::shared_ptr<PacketTap>;
+
+// Streaming thread.
+void take_packet(const PacketShare& share, GstPad* pad, GstBuffer* buffer) {
+  auto& tap = share->tap;
+  if (gst_buffer_get_size(buffer) > kPacketBytes) return;
+  if (tap->queued >= kQueued) {
+    tap->lost++;
+    return;
+  }
+  auto task = std::make_unique<PacketTask>();
+  tap->queued++;
+  task->tap = tap;
+  task->data.resize(gst_buffer_get_size(buffer));
+  gst_buffer_extract(buffer, 0, task->data.data(), task->data.size());
+  if (Ref<GstCaps> caps{gst_pad_get_current_caps(pad)}) task->caps = text_of(caps.get());
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  if (GstEvent* event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0)) {
+    gst_event_copy_segment(event, &segment);
+    gst_event_unref(event);
+  }
+  task->capture_ns = share->capture_ns(buffer, &segment);
+  tap->bridge->post(std::move(task));
+}
+
+void on_packet_pad(GstElement*, GstPad* pad, gpointer data) {
+  const auto& share = *static_cast<PacketShare*>(data);
+  Ref<GstCaps> caps(gst_pad_get_current_caps(pad));
+  if (!caps) caps.reset(gst_pad_query_caps(pad, nullptr));
+  if (GST_PAD_DIRECTION(pad) != GST_PAD_SRC || !gst_caps_can_intersect(caps.get(), share->caps.get())) return;
+  add_probe(pad, [share](GstPad* pad, GstPadProbeInfo* info) {
+    if (gst_pad_is_linked(pad)) return GST_PAD_PROBE_OK;
+    take_packet(share, pad, GST_PAD_PROBE_INFO_BUFFER(info));
+    // Where nothing is linked, a jitter buffer would stop at its first packet.
+    return GST_PAD_PROBE_DROP;
+  });
+}
+}  // namespace
+
+void tap_packets(const std::shared_ptr<Bridge>& bridge, Napi::Env env, GstElement* element, Ref<GstCaps> caps,
+                 std::function<uint64_t(GstBuffer*, const GstSegment*)> capture_ns, Napi::Function callback) {
+  auto share = std::make_shared<PacketTap>();
+  share->tap = std::make_shared<Tap>();
+  share->tap->bridge = bridge;
+  napi_create_reference(env, callback, 1, &share->tap->callback);
+  share->caps = std::move(caps);
+  share->capture_ns = std::move(capture_ns);
+  connect_owning(element, "pad-added", G_CALLBACK(on_packet_pad), new PacketShare(share));
 }
 
 Napi::Value tap_node(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, Napi::Function callback) {

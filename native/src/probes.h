@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "bridge.h"
+#include "gst_cpp.h"
 
 // A ring of the latest durations. Written by streaming threads, read by any thread.
 class Durations {
@@ -77,6 +79,10 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
 
 // JS thread. Calls back with {ptsNs, durationNs, bytes, keyframe, discontinuity, caps, meta, lost} for every buffer; returns
 // a function that stops it. `lost` counts buffers dropped while the JS thread was busy.
+// Passes packets of the pads of `element` that appear, are not linked and have these caps to the callback; `capture_ns` is
+// called on the streaming thread. Packets are dropped while too many wait for the JS thread, and if they are too large.
+void tap_packets(const std::shared_ptr<Bridge>& bridge, Napi::Env env, GstElement* element, Ref<GstCaps> caps,
+                 std::function<uint64_t(GstBuffer*, const GstSegment*)> capture_ns, Napi::Function callback);
 Napi::Value tap_node(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, Napi::Function callback);
 
 // JS thread. Promise<{image, ptsNs}> of the first frame at or after that stream time.

@@ -8,6 +8,9 @@
 namespace {
 // A stream whose clock has drifted this far from ours is anchored again.
 constexpr gint64 kDriftLimit = GST_SECOND;
+// A camera whose clock is further off has not set it: the time of arrival is used. Less than what the media hub tolerates, so
+// that it accepts the times of what a runner publishes.
+constexpr gint64 kClockTolerance = 50 * GST_SECOND;
 // More than this queued before the decoder means that decoding cannot keep up: skip to the next keyframe.
 constexpr guint64 kQueueLimitNs = 2 * GST_SECOND;
 constexpr guint64 kQueueLimitBytes = 32 * 1024 * 1024;
@@ -70,7 +73,7 @@ void Relay::watch_decoders() {
     auto drop = [](GstPad*, GstPadProbeInfo* info, gpointer data) {
       auto relay = static_cast<Weak*>(data)->lock();
       GstClockTime pts = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
-      return relay && GST_CLOCK_TIME_IS_VALID(pts) && pts == relay->primer_pts_ ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+      return relay && GST_CLOCK_TIME_IS_VALID(pts) && relay->timeline_->is_primer(pts) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
     };
     gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, drop, new Weak(weak), delete_data<Weak>);
   };
@@ -114,6 +117,18 @@ Relay::Status Relay::status() {
   std::lock_guard<std::mutex> lock(mutex_);
   auto idle = std::chrono::steady_clock::now() - last_data_;
   return {frames_, dropped_, std::chrono::duration_cast<std::chrono::milliseconds>(idle).count(), flowing_};
+}
+
+uint64_t Relay::capture_ns(GstBuffer* buffer, const GstSegment* segment) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t reported = reported_capture_ns(buffer);
+  if (reported != 0) return reported;
+  guint64 distance = 0;
+  int sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &distance);
+  if (!anchored_ || !pipeline_ || sign == 0) return 0;
+  auto here = static_cast<gint64>(gst_clock_get_time(clock_.get())) - static_cast<gint64>(gst_element_get_base_time(pipeline_.get()));
+  gint64 pts = sign * static_cast<gint64>(distance) + offset_;
+  return unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
 }
 
 GstFlowReturn Relay::on_sample(GstAppSink* sink, gpointer data) {
@@ -207,7 +222,8 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   // With B-frames some frames arrive before their PTS; a frame cannot be captured after its arrival.
   lead_ = std::max(lead_, pts - here);
   uint64_t captured = reported_capture_ns(buffer);
-  if (captured == 0) captured = unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
+  auto error = static_cast<gint64>(captured - unix_now_ns());
+  if (captured == 0 || std::llabs(error) > kClockTolerance) captured = unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
   timeline_->note(static_cast<GstClockTime>(pts), captured);
   last_pts_ = std::max(last_pts_, static_cast<GstClockTime>(pts));
   // Only after a gap: sent twice where nothing is missing, the picture would spoil those after it.
@@ -225,7 +241,7 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
     GstBuffer* primer = gst_buffer_copy(copy);
     // Parsers take two buffers with the same PTS for one frame.
     GST_BUFFER_PTS(primer) -= 1;
-    primer_pts_ = GST_BUFFER_PTS(primer);
+    timeline_->note_primer(GST_BUFFER_PTS(primer));
     GST_BUFFER_FLAG_SET(primer, GST_BUFFER_FLAG_DECODE_ONLY);
     GST_BUFFER_DTS(primer) = GST_CLOCK_TIME_NONE;
     GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);

@@ -5,7 +5,6 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/gst.h>
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -33,6 +32,9 @@ class Relay : public std::enable_shared_from_this<Relay> {
     bool flowing = false;
   };
   Status status();
+  // Any thread. Unix time of capture of a packet of another stream of the ingest that is attached, on the clock of its
+  // frames; 0 before the first frame.
+  uint64_t capture_ns(GstBuffer* buffer, const GstSegment* segment);
 
  private:
   Relay() = default;
@@ -43,7 +45,7 @@ class Relay : public std::enable_shared_from_this<Relay> {
   bool overfull();
   GstClockTime decode_at(GstBuffer* buffer, gint64 pts);
 
-  std::mutex mutex_;  // guards all members but timeline_ and primer_pts_
+  std::mutex mutex_;  // guards all members but timeline_
   Ref<GstElement> out_, pipeline_;  // null once closed
   Ref<GstClock> clock_;
   std::shared_ptr<Timeline> timeline_;
@@ -54,5 +56,4 @@ class Relay : public std::enable_shared_from_this<Relay> {
   gint64 last_dts_ = -1, lead_ = 0;
   gint64 first_pts_ = 0;  // of the keyframe after the last gap
   std::chrono::steady_clock::time_point last_data_;
-  std::atomic<GstClockTime> primer_pts_{GST_CLOCK_TIME_NONE};
 };

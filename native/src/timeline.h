@@ -2,6 +2,7 @@
 #pragma once
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -40,6 +41,19 @@ class Timeline {
     size_t filled = next_gap_ < gaps_.size() ? next_gap_ : gaps_.size();
     for (size_t i = 0; i < filled; i++) {
       if (gaps_[i] > after && gaps_[i] <= upto) return true;
+    }
+    return false;
+  }
+
+  // The access unit with this PTS only prepares decoders: no element receives it, or a frame decoded from it.
+  void note_primer(GstClockTime pts) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    primers_[next_primer_++ % primers_.size()] = pts;
+  }
+  bool is_primer(GstClockTime pts) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (size_t i = 0; i < std::min(next_primer_, primers_.size()); i++) {
+      if (primers_[i] == pts) return true;
     }
     return false;
   }
@@ -98,4 +112,6 @@ class Timeline {
   size_t next_ = 0;
   std::array<GstClockTime, 16> gaps_{};
   size_t next_gap_ = 0;
+  std::array<GstClockTime, 4> primers_{};
+  size_t next_primer_ = 0;
 };

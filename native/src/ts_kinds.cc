@@ -40,7 +40,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   auto* self = reinterpret_cast<Transform*>(parent);
   auto& core = *self->core;
   GstFlowReturn sent = ts_send_format(self);
-  if (sent != GST_FLOW_OK) {
+  if (sent != GST_FLOW_OK || core->is_primer(buffer)) {
     gst_buffer_unref(buffer);
     return sent;
   }
@@ -227,6 +227,7 @@ gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
   return GST_BASE_SINK_CLASS(ts_parent_class(sink))->event(sink, event);
 }
 GstFlowReturn render(GstBaseSink* sink, GstBuffer* buffer) {
+  if (ts_core_of(sink)->is_primer(buffer)) return GST_FLOW_OK;
   // State changes take this lock and must not wait for a handler. GstBaseSink also releases it while it waits for the
   // clock.
   GST_BASE_SINK_PREROLL_UNLOCK(sink);

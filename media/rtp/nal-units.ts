@@ -1,9 +1,11 @@
 /**
- * H.264 over RTP (RFC 6184). The depayloader reads packetization-mode 0 and 1; after a lost packet it drops pictures up to
- * the next keyframe, because they would decode into artefacts. The payloader writes mode 1.
+ * NAL units over RTP, for H.264 (RFC 6184, packetization-mode 0 and 1) and H.265 (RFC 7798): single ones, several in one
+ * packet, one in several packets. After a lost packet the depayloader drops pictures up to the next keyframe, because they
+ * would decode into artefacts.
  */
 import { MediaError } from "../access-unit.ts";
-import { hasRecoveryPoint, isSlice, NAL, nalType, pushNal } from "../h264/nal.ts";
+import type { Codec } from "../codec.ts";
+import { pushNal } from "../h264/nal.ts";
 import { NO_HEAD, type RtpPacket, type RtpPayload } from "./packet.ts";
 
 export interface CodedPicture {
@@ -12,18 +14,16 @@ export interface CodedPicture {
   readonly nals: Uint8Array[];
 }
 
-const STAP_A = 24;
-const FU_A = 28;
-const LAST_SINGLE = 23;
+/** Flags in the byte after the payload's header of a fragment, whose other bits are the type of the NAL unit. */
 const START = 0x80;
 const END = 0x40;
-const FU_HEAD_BYTES = 2;
 /** Initial size of the buffer that fragments are reassembled in. */
 const INITIAL_BYTES = 16_384;
-/** Larger NAL units are not worth the copy into a STAP-A. */
+/** Larger NAL units are not worth the copy into an aggregate. */
 const SMALL_BYTES = 512;
 
-export class H264Depayloader {
+export class NalDepayloader {
+  readonly #codec: Codec;
   readonly #maxBytes: number;
   readonly #emit: (picture: CodedPicture) => void;
   #timestamp: number | null = null;
@@ -33,11 +33,15 @@ export class H264Depayloader {
   #hasKey = false;
   #isDamaged = false;
   #needsKey = false;
+  /** The last keyframe followed a loss: pictures that refer to earlier ones are dropped. */
+  #isJoined = false;
+  #isUndecodable = false;
   /** Reassembly buffer of a fragmented NAL unit, reused for the next one. */
   #fragments = Buffer.alloc(0);
   #fragmentBytes = 0;
 
-  constructor(maxBytes: number, emit: (picture: CodedPicture) => void) {
+  constructor(codec: Codec, maxBytes: number, emit: (picture: CodedPicture) => void) {
+    this.#codec = codec;
     this.#maxBytes = maxBytes;
     this.#emit = emit;
   }
@@ -52,7 +56,7 @@ export class H264Depayloader {
       this.#finish();
       this.#timestamp = timestamp;
       // The missing packets may belong to this picture, unless it visibly starts here.
-      this.#isDamaged = isAfterLoss && !startsPicture(payload);
+      this.#isDamaged = isAfterLoss && !this.#startsPicture(payload);
     }
     if (!this.#isDamaged) this.#read(payload);
     // Some senders set the marker on parameter sets too: a picture without a slice has not ended.
@@ -60,16 +64,17 @@ export class H264Depayloader {
   }
 
   #read(payload: Uint8Array): void {
-    const type = nalType(payload);
-    if (payload.length === 0 || type === 0) return;
-    if (type <= LAST_SINGLE) this.#add(payload);
-    else if (type === STAP_A) this.#readAggregate(payload);
-    else if (type === FU_A) this.#readFragment(payload);
+    const { headerBytes, lastSingle, aggregate, fragment, typeOf } = this.#codec.rtp;
+    if (payload.length < headerBytes) return;
+    const type = typeOf(payload);
+    if (type <= lastSingle) this.#add(payload);
+    else if (type === aggregate) this.#readAggregate(payload, headerBytes);
+    else if (type === fragment) this.#readFragment(payload, headerBytes);
     else this.#isDamaged = true;
   }
 
-  #readAggregate(payload: Uint8Array): void {
-    let at = 1;
+  #readAggregate(payload: Uint8Array, headerBytes: number): void {
+    let at = headerBytes;
     while (at + 2 < payload.length) {
       const length = ((payload[at] as number) << 8) | (payload[at + 1] as number);
       const end = at + 2 + length;
@@ -82,20 +87,20 @@ export class H264Depayloader {
     }
   }
 
-  #readFragment(payload: Uint8Array): void {
-    if (payload.length < 3) return;
-    const indicator = payload[0] as number;
-    const header = payload[1] as number;
-    const isStart = (header & START) !== 0;
+  #readFragment(payload: Uint8Array, headerBytes: number): void {
+    const begin = headerBytes + 1;
+    if (payload.length <= begin) return;
+    const flags = payload[headerBytes] as number;
+    const isStart = (flags & START) !== 0;
     if (isStart) this.#fragmentBytes = 0;
     else if (this.#fragmentBytes === 0) {
       this.#isDamaged = true;
       return;
     }
-    this.#count(payload.length - 2);
-    if (isStart) this.#append(Uint8Array.of((indicator & 0xe0) | (header & 0x1f)));
-    this.#append(payload.subarray(2));
-    if ((header & END) === 0) return;
+    this.#count(payload.length - begin);
+    if (isStart) this.#append(this.#codec.rtp.readFragmentHeader(payload));
+    this.#append(payload.subarray(begin));
+    if ((flags & END) === 0) return;
     this.#keep(this.#fragments.subarray(0, this.#fragmentBytes));
     this.#fragmentBytes = 0;
   }
@@ -124,17 +129,22 @@ export class H264Depayloader {
   #keep(bytes: Uint8Array): void {
     const nal = Buffer.from(bytes);
     pushNal(this.#nals, nal);
-    const type = nalType(nal);
-    if (isSlice(type)) this.#hasSlice = true;
-    if (type === NAL.idr || (type === NAL.sei && hasRecoveryPoint(nal))) this.#hasKey = true;
+    if (this.#codec.startsDecoding(nal)) this.#hasKey = true;
+    if (this.#codec.kindOf(nal) !== "slice") return;
+    this.#hasSlice = true;
+    if (this.#codec.isUndecodableAfterJoin(nal)) this.#isUndecodable = true;
   }
 
   /** Emits the collected picture, if it is complete and decodable. */
   #finish(): void {
     const isWhole = !this.#isDamaged && this.#fragmentBytes === 0;
-    if (this.#hasKey && isWhole) this.#needsKey = false;
+    if (this.#hasKey && isWhole) {
+      this.#isJoined = this.#needsKey;
+      this.#needsKey = false;
+    }
     if (this.#hasSlice && isWhole && !this.#needsKey) {
-      this.#emit({ timestamp: this.#timestamp as number, nals: this.#nals });
+      if (!this.#isJoined || !this.#isUndecodable)
+        this.#emit({ timestamp: this.#timestamp as number, nals: this.#nals });
     } else if (this.#hasSlice || this.#isDamaged) {
       this.#needsKey = true;
     }
@@ -143,38 +153,40 @@ export class H264Depayloader {
     this.#bytes = 0;
     this.#hasSlice = false;
     this.#hasKey = false;
+    this.#isUndecodable = false;
     this.#isDamaged = false;
     this.#timestamp = null;
   }
+
+  #startsPicture(payload: Uint8Array): boolean {
+    const { headerBytes, aggregate, typeOf, startsPicture } = this.#codec.rtp;
+    // The first of several follows its length.
+    return startsPicture(typeOf(payload) === aggregate ? payload.subarray(headerBytes + 2) : payload);
+  }
 }
 
-function startsPicture(payload: Uint8Array): boolean {
-  const type = nalType(payload) === STAP_A ? nalType(payload.subarray(3)) : nalType(payload);
-  return type === NAL.sps || type === NAL.delimiter;
-}
-
-/** The payloads of one picture, none above `maxBytes`: single NAL units, STAP-A for small ones, FU-A for large ones. */
-export function payloadH264(nals: readonly Uint8Array[], maxBytes: number): RtpPayload[] {
+/** The payloads of one picture, none above `maxBytes`: single NAL units, aggregates of small ones, fragments of large ones. */
+export function payloadNals(codec: Codec, nals: readonly Uint8Array[], maxBytes: number): RtpPayload[] {
   const payloads: RtpPayload[] = [];
   let at = 0;
   while (at < nals.length) {
     const nal = nals[at] as Uint8Array;
-    const count = countSmall(nals, at, maxBytes);
+    const count = countSmall(codec, nals, at, maxBytes);
     if (count > 1) {
-      payloads.push({ head: NO_HEAD, body: aggregate(nals.slice(at, at + count)) });
+      payloads.push({ head: NO_HEAD, body: aggregate(codec, nals.slice(at, at + count)) });
       at += count;
       continue;
     }
-    if (nal.length > maxBytes) split(nal, maxBytes, payloads);
+    if (nal.length > maxBytes) split(codec, nal, maxBytes, payloads);
     else if (nal.length > 0) payloads.push({ head: NO_HEAD, body: nal });
     at++;
   }
   return payloads;
 }
 
-/** How many NAL units from `at` fit one STAP-A. */
-function countSmall(nals: readonly Uint8Array[], at: number, maxBytes: number): number {
-  let bytes = 1;
+/** How many NAL units from `at` fit one aggregate. */
+function countSmall({ rtp }: Codec, nals: readonly Uint8Array[], at: number, maxBytes: number): number {
+  let bytes = rtp.headerBytes;
   let count = 0;
   for (let i = at; i < nals.length; i++, count++) {
     const length = (nals[i] as Uint8Array).length;
@@ -184,35 +196,27 @@ function countSmall(nals: readonly Uint8Array[], at: number, maxBytes: number): 
   return count;
 }
 
-function aggregate(nals: readonly Uint8Array[]): Uint8Array {
-  const bytes = Buffer.allocUnsafe(nals.reduce((sum, nal) => sum + 2 + nal.length, 1));
-  // 5.7.1: the F bit of any, and the highest NRI.
-  let importance = 0;
-  let forbidden = 0;
-  let at = 1;
+function aggregate({ rtp }: Codec, nals: readonly Uint8Array[]): Uint8Array {
+  const bytes = Buffer.allocUnsafe(nals.reduce((sum, nal) => sum + 2 + nal.length, rtp.headerBytes));
+  bytes.set(rtp.writeAggregateHeader(nals), 0);
+  let at = rtp.headerBytes;
   for (const nal of nals) {
-    const header = nal[0] as number;
-    importance = Math.max(importance, header & 0x60);
-    forbidden |= header & 0x80;
     at = bytes.writeUInt16BE(nal.length, at);
     bytes.set(nal, at);
     at += nal.length;
   }
-  bytes[0] = forbidden | importance | STAP_A;
   return bytes;
 }
 
-function split(nal: Uint8Array, maxBytes: number, payloads: RtpPayload[]): void {
-  const header = nal[0] as number;
-  const indicator = (header & 0xe0) | FU_A;
-  const type = header & 0x1f;
-  const step = maxBytes - FU_HEAD_BYTES;
-  const middle = Uint8Array.of(indicator, type);
-  for (let at = 1; at < nal.length; at += step) {
+function split({ rtp }: Codec, nal: Uint8Array, maxBytes: number, payloads: RtpPayload[]): void {
+  const { headerBytes } = rtp;
+  const step = maxBytes - headerBytes - 1;
+  const middle = rtp.writeFragmentHeader(nal, 0);
+  for (let at = headerBytes; at < nal.length; at += step) {
     const end = Math.min(at + step, nal.length);
-    const isFirst = at === 1;
+    const isFirst = at === headerBytes;
     const isLast = end === nal.length;
-    const head = isFirst || isLast ? Uint8Array.of(indicator, type | (isFirst ? START : isLast ? END : 0)) : middle;
+    const head = isFirst || isLast ? rtp.writeFragmentHeader(nal, isFirst ? START : END) : middle;
     payloads.push({ head, body: nal.subarray(at, end) });
   }
 }
