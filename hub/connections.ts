@@ -1,8 +1,9 @@
 /**
- * The TCP ports of RTSP and RTMP, and the limits of their connections: in total, and per address. Some connections are
+ * The TCP ports of RTSP and RTMP, and the limits of all connections, those of SRT included: in total, and per address. Some connections are
  * reserved for the local machine, so that remote clients cannot lock out its runners.
  */
-import { createServer, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { originOf, plainAddress } from "../schemas/client-origin.ts";
 import type { HubSettings } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
@@ -81,27 +82,43 @@ interface TcpSession {
   tick?(nowMs: number): void;
 }
 
-/** Port 0: any. */
-export type ListenOptions = SessionDeps & HubSettings["rtsp"];
+/** Port 0: any. With `tls`, the port is for RTSPS or RTMPS. */
+export type ListenOptions = SessionDeps &
+  HubSettings["rtsp"] & { readonly tls?: Pick<NonNullable<HubSettings["tls"]>, "cert" | "key"> | undefined };
 
 /** Admits connections and starts a session on each. Rejects if it cannot listen. */
 export async function openTcpPort(
   protocol: "rtsp" | "rtmp",
-  { host, port, connections, log }: ListenOptions,
+  { host, port, tls, settings, connections, log }: ListenOptions,
   startSession: (socket: Socket) => TcpSession,
 ): Promise<TcpPort> {
   const open = new Map<Socket, TcpSession>();
-  const server = createServer({ noDelay: true }, (socket) => {
+  /** Those in a TLS handshake as well. */
+  const admitted = new Set<Socket>();
+  const handshakeTimeout = settings.limits.helloMs;
+  const server: Server =
+    tls === undefined
+      ? createServer({ noDelay: true })
+      : createTlsServer({ noDelay: true, minVersion: "TLSv1.2", handshakeTimeout, cert: tls.cert, key: tls.key });
+  server.on("connection", (socket: Socket) => {
     const release = connections.admit(socket.remoteAddress);
     if (release === null) {
       socket.on("error", () => {}).destroy();
       return;
     }
-    open.set(socket, startSession(socket));
+    admitted.add(socket);
     socket.once("close", () => {
-      open.delete(socket);
+      admitted.delete(socket);
       release();
     });
+  });
+  // Node leaves a socket open whose handshake has failed or timed out.
+  server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
+  // With TLS, a session begins after the handshake, on another socket.
+  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    if (socket.destroyed) return;
+    open.set(socket, startSession(socket));
+    socket.once("close", () => open.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -124,7 +141,7 @@ export async function openTcpPort(
         socket.destroySoon();
       }
       const late = setTimeout(() => {
-        for (const socket of open.keys()) socket.destroy();
+        for (const socket of [...open.keys(), ...admitted]) socket.destroy();
       }, CLOSE_MS);
       await closed;
       clearTimeout(late);

@@ -10,7 +10,11 @@ import { type HttpDeps, openHttp } from "./http.ts";
 
 const NOTHING: Omit<HttpDeps, "socket"> = {
   hls: { answer: async () => ({ status: 200, headers: {}, body: "" }) },
-  whep: { offer: async () => ({ id: "1", sdp: "v=0" }), close: () => false },
+  whep: {
+    offer: async () => ({ id: "1", sdp: "v=0" }),
+    publish: async () => ({ id: "1", sdp: "v=0" }),
+    close: () => false,
+  },
   log: () => {},
 };
 
@@ -52,10 +56,11 @@ test("passes path, file name and query of HLS requests, on a socket that only th
   assert.equal((await stat(socket)).mode & 0o777, 0o600);
 });
 
-test("a viewer's offer is answered, and the viewer is closed by the name it got", async (t) => {
+test("an offer is answered, and the viewer or publisher is closed by the name it got", async (t) => {
   const closed: string[] = [];
   const socket = await open(t, {
     whep: {
+      publish: async (path, sdp, recording) => ({ id: "p1", sdp: `${path} ${sdp} ${recording}` }),
       offer: async (path, sdp) => ({ id: "v1", sdp: `${path} ${sdp}` }),
       close: (path, id) => closed.push(`${path} ${id}`) > 0 && id === "v1",
     },
@@ -67,7 +72,13 @@ test("a viewer's offer is answered, and the viewer is closed by the name it got"
   );
   assert.equal((await ask(socket, "DELETE", "/whep/anna/drone/v1")).status, 204);
   assert.equal((await ask(socket, "DELETE", "/whep/anna/drone/v2")).status, 404);
-  assert.deepEqual(closed, ["anna/drone v1", "anna/drone v2"]);
+  const published = await ask(socket, "POST", "/whip/anna/drone", "v=0");
+  assert.deepEqual(
+    [published.status, published.headers.location, published.text],
+    [201, "/whip/anna/drone/p1", "anna/drone v=0 null"],
+  );
+  assert.equal((await ask(socket, "DELETE", "/whip/anna/drone/v1")).status, 204);
+  assert.deepEqual(closed, ["anna/drone v1", "anna/drone v2", "anna/drone v1"]);
 });
 
 test("returns rejections to the client, and writes internal errors only to the log", async (t) => {
@@ -83,6 +94,7 @@ test("returns rejections to the client, and writes internal errors only to the l
       offer: async () => {
         throw faults.shift();
       },
+      publish: async () => assert.fail(),
       close: () => false,
     },
     log: (_level, _message, fields) => logged.push(String(fields?.error)),

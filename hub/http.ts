@@ -1,7 +1,10 @@
-/** HTTP on a Unix socket: the server forwards requests of authorized clients for HLS files and WebRTC viewers (WHEP). */
+/**
+ * HTTP on a Unix socket: the server forwards requests of authorized clients for HLS files, WebRTC viewers (WHEP) and
+ * publishers (WHIP).
+ */
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { CLIENT_HEADER } from "../schemas/hub.ts";
+import { CLIENT_HEADER, RECORDING_HEADER } from "../schemas/hub.ts";
 import { describeBug, type HttpAnswer, INTERNAL_ERROR, StatusError, StreamRejected, textAnswer } from "./errors.ts";
 import type { Hls } from "./hls/hls.ts";
 import type { Log } from "./log.ts";
@@ -12,7 +15,7 @@ import type { Whep } from "./webrtc/whep.ts";
 export interface HttpDeps {
   readonly socket: string;
   readonly hls: Pick<Hls, "answer">;
-  readonly whep: Pick<Whep, "offer" | "close">;
+  readonly whep: Pick<Whep, "offer" | "publish" | "close">;
   /** Absent: there are no other nodes. */
   readonly relays?: Pick<Relays, "want"> | undefined;
   readonly log: Log;
@@ -75,9 +78,21 @@ async function answerRequest(
       const headers = { "content-type": "application/sdp", location: `/whep/${path}/${id}` };
       return { status: 201, headers, body: sdp };
     }
+    case "POST whip": {
+      const path = toPath(rest);
+      const recording = request.headers[RECORDING_HEADER];
+      const { id, sdp } = await whep.publish(
+        path,
+        await readBody(request),
+        typeof recording === "string" && recording !== "" ? recording : null,
+      );
+      const headers = { "content-type": "application/sdp", location: `/whip/${path}/${id}` };
+      return { status: 201, headers, body: sdp };
+    }
+    case "DELETE whip":
     case "DELETE whep": {
       const isClosed = whep.close(toPath(rest.slice(0, -1)), rest.at(-1) ?? "");
-      return isClosed ? { status: 204, headers: {}, body: "" } : textAnswer(404, "the stream has no such viewer");
+      return isClosed ? { status: 204, headers: {}, body: "" } : textAnswer(404, "the stream has no such session");
     }
     default:
       throw new StatusError(404, "unknown route");
@@ -102,7 +117,10 @@ async function readBody(request: IncomingMessage): Promise<string> {
 }
 
 function answerError(log: Log, error: unknown): HttpAnswer {
-  if (error instanceof StreamRejected) return textAnswer(error.kind === "not_live" ? 404 : 503, error.message);
+  if (error instanceof StreamRejected) {
+    const status = error.kind === "not_live" ? 404 : error.kind === "busy" ? 423 : 503;
+    return textAnswer(status, error.message);
+  }
   if (error instanceof StatusError) return textAnswer(error.status, error.message);
   // The client has disconnected.
   if (error instanceof Error && error.name === "AbortError") return textAnswer(499, "");

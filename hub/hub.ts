@@ -1,6 +1,9 @@
-/** Assembles the media hub: publishers by RTSP and RTMP, relays of other nodes; readers by RTSP, HLS, WebRTC and recordings. */
+/**
+ * Assembles the media hub: publishers by RTSP, RTMP and SRT, relays of other nodes; readers by RTSP, SRT, HLS, WebRTC and
+ * recordings.
+ */
 import type { Channel } from "../ipc/channel.ts";
-import type { HubMessage, HubRequest, HubSettings } from "../schemas/hub.ts";
+import type { HubMessage, HubPorts, HubRequest, HubSettings } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
 import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
@@ -10,12 +13,12 @@ import { Relays } from "./relays.ts";
 import { openRtmp } from "./rtmp/session.ts";
 import { openRtsp } from "./rtsp/session.ts";
 import { AccessClient } from "./server-channel.ts";
+import { openSrt } from "./srt/session.ts";
 import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
 
 export interface Hub {
-  readonly rtspPort: number;
-  readonly rtmpPort: number;
+  readonly ports: HubPorts;
   /** Any request but `start` and `stop`. */
   handle(request: HubRequest): void;
   /** Resolves when all clients are disconnected and every recording is written and reported. */
@@ -78,6 +81,12 @@ export async function openHub(
   );
   const rtsp = await open(`${at(settings.rtsp)} for RTSP`, openRtsp({ ...shared, ...settings.rtsp }));
   const rtmp = await open(`${at(settings.rtmp)} for RTMP`, openRtmp({ ...shared, ...settings.rtmp }));
+  const srt = await open(`${at(settings.srt)} for SRT`, openSrt({ ...shared, ...settings.srt }));
+  const { tls } = settings;
+  const rtspsAt = { host: settings.rtsp.host, port: tls?.rtspPort ?? 0 };
+  const rtmpsAt = { host: settings.rtmp.host, port: tls?.rtmpPort ?? 0 };
+  const rtsps = tls && (await open(`${at(rtspsAt)} for RTSPS`, openRtsp({ ...shared, ...rtspsAt, tls })));
+  const rtmps = tls && (await open(`${at(rtmpsAt)} for RTMPS`, openRtmp({ ...shared, ...rtmpsAt, tls })));
   const stats = setInterval(() => {
     const { count, rejected: refused } = connections;
     const rssBytes = process.memoryUsage.rss();
@@ -85,8 +94,10 @@ export async function openHub(
   }, STATS_MS);
   void recordings.repair().then(() => send({ type: "repaired" }));
   return {
-    rtspPort: rtsp.port,
-    rtmpPort: rtmp.port,
+    ports: {
+      ...{ rtspPort: rtsp.port, rtmpPort: rtmp.port, srtPort: srt.port },
+      ...{ rtspsPort: rtsps?.port ?? null, rtmpsPort: rtmps?.port ?? null },
+    },
     handle(request) {
       if (request.type === "expel") streams.expel(request.path, request.reason);
       else if (request.type === "recording") recordings.allow(request.allowed);

@@ -3,8 +3,10 @@ import { execFileSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { type AudioTrack, MediaError } from "../media/access-unit.ts";
+import { CODECS, isParameterSet } from "../media/codecs.ts";
 import { BitWriter } from "../media/h264/bit-writer.fixture.ts";
 import { NAL, nalType, splitStartCodes } from "../media/h264/nal.ts";
+import { makeClip } from "../media/mp4/clip.fixture.ts";
 import { Ingest } from "./ingest.ts";
 import { KeepingReader } from "./reader.fixture.ts";
 import { Streams } from "./streams.ts";
@@ -55,6 +57,62 @@ function open(t: TestContext, unitBytes = 2 ** 20) {
   };
   return { ingest, reader, send, streams, clock };
 }
+
+const H265 = makeClip({ codec: "h265", seconds: 1, fps: 25, gop: 12, bFrames: 2 });
+
+test("H.265: parameter sets that were sent once are in front of every keyframe", (t) => {
+  const { ingest, reader, streams } = open(t);
+  ingest.setCodec("h265");
+  ingest.setVideo(...H265.tracks.video.sets);
+  for (const { ptsUs, dtsUs, parts } of H265.units) {
+    const nals = parts.filter((nal) => !isParameterSet(CODECS.h265, nal));
+    ingest.pushVideo({ ptsUs, dtsUs, captureMs: null, nals: [Uint8Array.of(35 << 1, 1, 0x50), ...nals] });
+  }
+  const units = reader.units.map(({ unit }) => unit);
+  assert.deepEqual(
+    units.map(({ isKey, parts }) => [isKey, Buffer.concat(parts).toString("hex")]),
+    H265.units.map(({ isKey, parts }) => [isKey, Buffer.concat(parts).toString("hex")]),
+  );
+  assert.deepEqual(reader.tracks.length, 1);
+  assert.deepEqual(streams.tracks("a/b")?.video.codec, "h265");
+});
+
+test("H.265: without a VPS, nothing is published; the order of B-frames is that of the SPS", (t) => {
+  const { ingest, reader } = open(t);
+  ingest.setCodec("h265");
+  const [, ...sets] = H265.tracks.video.sets;
+  ingest.setVideo(...sets);
+  const push = (vps: readonly Uint8Array[]) => {
+    for (const { ptsUs, parts, isKey } of H265.units) {
+      const nals = parts.filter((nal) => !isParameterSet(CODECS.h265, nal));
+      ingest.pushVideo({ ptsUs, dtsUs: null, captureMs: null, nals: isKey ? [...vps, ...nals] : nals });
+    }
+  };
+  push([]);
+  assert.equal(reader.units.length, 0);
+  push(H265.tracks.video.sets.slice(0, 1));
+  assert.equal(reader.tracks[0]?.video.reorders, true);
+  const units = reader.units.map(({ unit }) => unit);
+  assert.equal(units.length, H265.units.length);
+  for (const [i, { dtsUs, ptsUs }] of units.entries())
+    assert.ok(dtsUs <= ptsUs && (i === 0 || dtsUs > (units[i - 1]?.dtsUs ?? 0)), `${i}: ${dtsUs} ${ptsUs}`);
+  const [first] = units;
+  assert.deepEqual(
+    units.map(({ ptsUs }) => Math.round((ptsUs - (first?.ptsUs ?? 0)) / 40_000)),
+    H265.units.map(({ ptsUs }) => Math.round((ptsUs - (H265.units[0]?.ptsUs ?? 0)) / 40_000)),
+  );
+});
+
+test("the codec of a publication cannot change", (t) => {
+  const { ingest, send } = open(t);
+  ingest.setCodec("h265");
+  ingest.setCodec("h264");
+  send(PLAIN);
+  ingest.setCodec("h264");
+  assert.throws(() => ingest.setCodec("h265"), {
+    ...{ constructor: MediaError, message: "the codec changed from H.264 to H.265: publish the stream again" },
+  });
+});
 
 const without = (pictures: readonly Uint8Array[][], ...types: number[]): Uint8Array[][] =>
   pictures.map((nals) => nals.filter((nal) => !types.includes(nalType(nal))));
@@ -125,7 +183,7 @@ test("keyframes start with both SPS, and an inactive SPS does not publish new tr
   const key = PLAIN[6]?.map((nal) => (nalType(nal) === NAL.idr ? renumber(nal) : nal)) ?? [];
   send([key]);
   assert.equal(reader.tracks.length, 2, "a keyframe of the other one is a new beginning");
-  assert.deepEqual(reader.tracks[1]?.video.sps, new Uint8Array(others[0] ?? []));
+  assert.deepEqual(reader.tracks[1]?.video.sets[0], new Uint8Array(others[0] ?? []));
   const keys = reader.units.filter(({ unit }) => unit.kind === "video" && unit.isKey);
   assert.equal(keys.length, 3);
   for (const { unit } of keys.slice(1)) assert.deepEqual(typesOf(unit.parts).slice(0, 4), [7, 7, 8, 8]);

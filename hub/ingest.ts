@@ -3,18 +3,10 @@
  * the first keyframe, drops NAL units that no reader needs, and fixes timestamps. Invalid media throws a `MediaError`, and
  * the publisher must be disconnected.
  */
-import { type AudioTrack, MediaError, type VideoTrack } from "../media/access-unit.ts";
-import {
-  hasRecoveryPoint,
-  isBidirectional,
-  isParameterSet,
-  isSlice,
-  NAL,
-  nalType,
-  pushNal,
-  readLeadingNumbers,
-} from "../media/h264/nal.ts";
-import { readSps, type Sps } from "../media/h264/sps.ts";
+import { type AudioTrack, MediaError, type VideoCodec, type VideoTrack } from "../media/access-unit.ts";
+import type { Codec, ParameterSet, SetKind } from "../media/codec.ts";
+import { CODECS, describeTrack, isParameterSet, isSetKind } from "../media/codecs.ts";
+import { pushNal } from "../media/h264/nal.ts";
 import type { Publication } from "./live-stream.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -36,7 +28,7 @@ export class Ingest {
   readonly #unitBytes: number;
   readonly #now: () => number;
   readonly #timeline = new Timeline();
-  readonly #sets = new ParameterSets();
+  #sets = new ParameterSets(CODECS.h264);
   #audio: AudioTrack | null = null;
   /** As published. */
   #video: VideoTrack | null = null;
@@ -46,6 +38,15 @@ export class Ingest {
     this.#publication = publication;
     this.#unitBytes = limits.unitBytes;
     this.#now = now;
+  }
+
+  /** Before the first picture; otherwise it is H.264. Can be repeated. Throws a `MediaError` if the codec changes later. */
+  setCodec(name: VideoCodec): void {
+    const { codec } = this.#sets;
+    if (codec.name === name) return;
+    if (this.#video !== null)
+      throw new MediaError(`the codec changed from ${codec.title} to ${CODECS[name].title}: publish the stream again`);
+    this.#sets = new ParameterSets(CODECS[name]);
   }
 
   /** Adds parameter sets that are sent apart from pictures: in SDP, in FLV. Can be repeated. Throws a `MediaError`. */
@@ -66,16 +67,15 @@ export class Ingest {
     let bytes = 0;
     let firstSlice: Uint8Array | null = null;
     let isKey = false;
+    const { codec } = this.#sets;
     for (const nal of nals) {
       bytes += nal.length;
       if (bytes > this.#unitBytes) throw new MediaError(`the picture has more than ${this.#unitBytes} bytes`);
-      const type = nalType(nal);
-      if (type === NAL.sps || type === NAL.pps) this.#sets.add(nal);
-      else if (type === NAL.sei) isKey ||= hasRecoveryPoint(nal);
-      else if (isSlice(type)) {
-        isKey ||= type === NAL.idr;
-        firstSlice ??= nal;
-      } else continue;
+      const kind = codec.kindOf(nal);
+      if (kind === "other") continue;
+      if (isSetKind(kind)) this.#sets.add(nal);
+      else isKey ||= codec.startsDecoding(nal);
+      if (kind === "slice") firstSlice ??= nal;
       pushNal(parts, nal);
     }
     if (firstSlice === null) return;
@@ -85,7 +85,8 @@ export class Ingest {
     const isReady = isKey ? this.#sets.isComplete : this.#video !== null && !this.#sets.isChanged;
     if (!isReady) return;
     if (this.#sets.isChanged) this.#timeline.setDepth(this.#sets.reorderFrames ?? 0);
-    const times = this.#timeline.placePicture(ptsUs, dtsUs, isBidirectional(firstSlice), this.#now() * 1000);
+    const isB = codec.mayReorder(firstSlice, this.#sets.reorderFrames);
+    const times = this.#timeline.placePicture(ptsUs, dtsUs, isB, this.#now() * 1000);
     if (isKey) this.#publishTracks();
     this.#publication.write({
       kind: "video",
@@ -118,91 +119,90 @@ function checkClock(captureMs: number | null): number {
   return captureMs !== null && Math.abs(captureMs - now) < MAX_CLOCK_ERROR_MS ? captureMs : now;
 }
 
-/** The largest that an AVC configuration can carry. */
+/** The largest that a decoder configuration can carry. */
 const MAX_SET_BYTES = 65_535;
 /** A stream has one or two of each. */
 const MAX_SETS = 16;
 
-interface KnownSps {
+interface KnownSet extends ParameterSet {
   readonly bytes: Uint8Array;
-  readonly sps: Sps;
 }
 
-/** The latest SPS and PPS of a publisher, by id. */
+/** The latest parameter sets of a publisher, by kind and id. */
 class ParameterSets {
-  readonly #sps = new Map<number, KnownSps>();
-  readonly #pps = new Map<number, { readonly bytes: Uint8Array; readonly spsId: number }>();
+  readonly codec: Codec;
+  readonly #known: Readonly<Record<SetKind, Map<number, KnownSet>>> = {
+    vps: new Map(),
+    sps: new Map(),
+    pps: new Map(),
+  };
   /** Id of the SPS of the last keyframe; before that, of the first SPS. */
   #activeId: number | null = null;
   /** The SPS that readers know. */
-  #published: KnownSps | null = null;
-  /** Every SPS, then every PPS. */
+  #published: KnownSet | null = null;
+  /** In the order of their kinds. */
   #all: readonly Uint8Array[] = [];
 
-  get isComplete(): boolean {
-    return this.#active !== null && this.#pps.size > 0;
+  constructor(codec: Codec) {
+    this.codec = codec;
   }
 
-  /** Another SPS is active than the one that readers know. A changed PPS does not matter: keyframes start with it. */
+  get isComplete(): boolean {
+    return this.#active !== null && this.codec.setKinds.every((kind) => this.#known[kind].size > 0);
+  }
+
+  /** Another SPS is active than the one that readers know. Other changed sets do not matter: keyframes start with them. */
   get isChanged(): boolean {
     return this.#active !== this.#published;
   }
 
   get reorderFrames(): number | null {
-    return this.#active?.sps.reorderFrames ?? null;
+    return this.#active?.picture?.reorderFrames ?? null;
   }
 
-  /** Throws a `MediaError` unless it is a valid SPS or PPS. */
-  add(set: Uint8Array): void {
-    if (set.length > MAX_SET_BYTES) throw new MediaError(`a parameter set has more than ${MAX_SET_BYTES} bytes`);
-    const isPps = nalType(set) === NAL.pps;
-    const known = isPps ? this.#pps : this.#sps;
-    for (const { bytes } of known.values()) if (Buffer.compare(bytes, set) === 0) return;
+  /** Throws a `MediaError` unless it is a valid parameter set. */
+  add(nal: Uint8Array): void {
+    if (nal.length > MAX_SET_BYTES) throw new MediaError(`a parameter set has more than ${MAX_SET_BYTES} bytes`);
+    const kind = this.codec.kindOf(nal);
+    if (isSetKind(kind))
+      for (const { bytes } of this.#known[kind].values()) if (Buffer.compare(bytes, nal) === 0) return;
+    const set = this.codec.readSet(nal);
+    const known = this.#known[set.kind];
+    if (!known.has(set.id) && known.size === MAX_SETS)
+      throw new MediaError(`more than ${MAX_SETS} ${set.kind.toUpperCase()}`);
     // A copy: the packet must not live as long as the stream.
-    const bytes = new Uint8Array(set);
-    if (isPps) {
-      const [id, spsId] = readLeadingNumbers(set, 2) ?? [];
-      if (id === undefined || spsId === undefined) throw new MediaError("the PPS is truncated");
-      store(this.#pps, id, { bytes, spsId }, "PPS");
-    } else {
-      const sps = readSps(set);
-      // The id follows profile, constraints and level.
-      const [id = 0] = readLeadingNumbers(set.subarray(3), 1) ?? [];
-      store(this.#sps, id, { bytes, sps }, "SPS");
-      this.#activeId ??= id;
-    }
-    this.#all = [...this.#sps.values(), ...this.#pps.values()].map((entry) => entry.bytes);
+    known.set(set.id, { ...set, bytes: new Uint8Array(nal) });
+    if (set.kind === "sps") this.#activeId ??= set.id;
+    this.#all = this.codec.setKinds.flatMap((each) => [...this.#known[each].values()].map(({ bytes }) => bytes));
   }
 
   /** Activates the SPS that a keyframe's first slice refers to. An unreadable slice changes nothing. */
   activate(slice: Uint8Array): void {
-    const [, , ppsId = -1] = readLeadingNumbers(slice, 3) ?? [];
-    const spsId = this.#pps.get(ppsId)?.spsId;
-    if (spsId !== undefined && this.#sps.has(spsId)) this.#activeId = spsId;
+    const spsId = this.#known.pps.get(this.codec.readPpsId(slice) ?? -1)?.refersTo ?? null;
+    if (spsId !== null && this.#known.sps.has(spsId)) this.#activeId = spsId;
   }
 
   /** Returns the track that readers get to know. Requires `isComplete`. */
   publish(reorders: boolean): VideoTrack {
     const active = this.#active;
-    const all = [...this.#pps.values()];
-    const pps = all.find(({ spsId }) => spsId === this.#activeId) ?? all[0];
-    if (active === null || pps === undefined) throw new Error("no SPS or PPS yet");
+    if (active === null) throw new Error("no SPS yet");
     this.#published = active;
-    const { width, height } = active.sps;
-    return { codec: "h264", sps: active.bytes, pps: pps.bytes, width, height, reorders };
+    const sets = this.codec.setKinds.map((kind) => {
+      const all = [...this.#known[kind].values()];
+      const isUsed = ({ id, refersTo }: KnownSet) => (kind === "pps" ? refersTo === active.id : id === active.refersTo);
+      const found = kind === "sps" ? active : (all.find(isUsed) ?? all[0]);
+      if (found === undefined) throw new Error(`no ${kind.toUpperCase()} yet`);
+      return found.bytes;
+    });
+    return describeTrack(this.codec, sets, reorders);
   }
 
   /** A keyframe with all parameter sets in front. */
   prepend(nals: readonly Uint8Array[]): Uint8Array[] {
-    return [...this.#all, ...nals.filter((nal) => !isParameterSet(nal))];
+    return [...this.#all, ...nals.filter((nal) => !isParameterSet(this.codec, nal))];
   }
 
-  get #active(): KnownSps | null {
-    return this.#activeId === null ? null : (this.#sps.get(this.#activeId) ?? null);
+  get #active(): KnownSet | null {
+    return this.#activeId === null ? null : (this.#known.sps.get(this.#activeId) ?? null);
   }
-}
-
-function store<T>(sets: Map<number, T>, id: number, set: T, name: string): void {
-  if (!sets.has(id) && sets.size === MAX_SETS) throw new MediaError(`more than ${MAX_SETS} ${name}`);
-  sets.set(id, set);
 }

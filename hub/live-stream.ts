@@ -27,6 +27,9 @@ export type StreamLimits = Pick<
 >;
 export type StreamStats = Extract<HubMessage, { type: "stats" }>["streams"][number];
 
+/** Of the connection to the publisher, as far as its protocol measures it. */
+export type Link = NonNullable<StreamStats["link"]>;
+
 export interface LiveStreamOptions {
   readonly path: string;
   readonly protocol: StreamInfo["protocol"];
@@ -54,7 +57,7 @@ interface Seat {
 }
 
 /** The publisher's side of a stream. After `close`, all methods do nothing. */
-export type Publication = Pick<LiveStream, "path" | "setTracks" | "write" | "touch" | "close" | "ended">;
+export type Publication = Pick<LiveStream, "path" | "setTracks" | "write" | "touch" | "close" | "ended" | "readLink">;
 
 export class LiveStream {
   readonly path: string;
@@ -67,6 +70,8 @@ export class LiveStream {
   pictureAtMs: number;
   /** The first keyframe has arrived. */
   isPlayable = false;
+  /** Set by the publisher's session. Null: not measured, or the connection has ended. */
+  readLink: () => Link | null = () => null;
 
   readonly #options: LiveStreamOptions;
   readonly #cache: GopCache;
@@ -79,6 +84,7 @@ export class LiveStream {
   #isClosed = false;
   #pictures = 0;
   #bytes = 0;
+  readonly #jitter = new Jitter();
   /** By readers that have left. */
   #missed = 0;
 
@@ -124,6 +130,7 @@ export class LiveStream {
     if (unit.kind === "video") {
       this.touch();
       this.pictureAtMs = this.activeAtMs;
+      this.#jitter.add(unit.dtsUs / 1000, this.pictureAtMs);
     }
     if (!this.isPlayable) {
       this.isPlayable = true;
@@ -177,14 +184,19 @@ export class LiveStream {
 
   info(): StreamInfo {
     const { path, protocol } = this.#options;
-    const { width = 0, height = 0 } = this.#tracks?.video ?? {};
-    return { path, protocol, width, height, hasAudio: this.#tracks !== null && this.#tracks.audio !== null };
+    const { codec = "h264", width = 0, height = 0 } = this.#tracks?.video ?? {};
+    return { path, protocol, codec, width, height, hasAudio: this.#tracks !== null && this.#tracks.audio !== null };
   }
 
   stats(): StreamStats {
     const missed = this.#seats.reduce((sum, { reader }) => sum + (reader.missed ?? 0), this.#missed);
     const { path, isRelay, readers } = this;
-    return { path, pictures: this.#pictures, bytes: this.#bytes, readers, missed, ...(isRelay && { isRelay }) };
+    const link = this.#isClosed ? null : this.readLink();
+    return {
+      ...{ path, pictures: this.#pictures, bytes: this.#bytes, readers, missed, jitterMs: this.#jitter.ms },
+      ...(isRelay && { isRelay }),
+      ...(link !== null && { link }),
+    };
   }
 
   #switchTracks(tracks: Tracks): void {
@@ -267,6 +279,21 @@ export function squeeze(units: readonly AccessUnit[]): TimedUnit[] {
   const past = pictures.filter(({ ptsUs }) => ptsUs < liveUs).sort((a, b) => a.ptsUs - b.ptsUs);
   const times = new Map(past.map((unit, i) => [unit, liveUs - (past.length - i) * SQUEEZED_STEP_US]));
   return pictures.map((unit) => ({ unit, timeUs: Math.max(times.get(unit) ?? unit.ptsUs, unit.ptsUs) }));
+}
+
+/** A pause of the publisher is not jitter. */
+const MAX_JITTER_MS = 5_000;
+
+/** How irregularly pictures arrive, compared with their timestamps: the estimate of RFC 3550, 6.4.1. */
+class Jitter {
+  ms = 0;
+  #last: { readonly sentMs: number; readonly arrivedMs: number } | null = null;
+
+  add(sentMs: number, arrivedMs: number): void {
+    const late = this.#last === null ? 0 : arrivedMs - this.#last.arrivedMs - (sentMs - this.#last.sentMs);
+    this.#last = { sentMs, arrivedMs };
+    this.ms += (Math.min(Math.abs(late), MAX_JITTER_MS) - this.ms) / 16;
+  }
 }
 
 /** A GOP has hundreds of units; each costs more than its bytes. */

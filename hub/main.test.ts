@@ -47,7 +47,14 @@ test("accepts RTSP and RTMP publishers, reports, counts and records their stream
   publish(t, await hub.rtmp("anna/rtmp"));
   for (const protocol of ["rtsp", "rtmp"] as const) {
     const { stream } = await hub.next("published", ({ stream }) => stream.protocol === protocol);
-    assert.deepEqual(stream, { path: `anna/${protocol}`, protocol, width: 320, height: 180, hasAudio: false });
+    assert.deepEqual(stream, {
+      path: `anna/${protocol}`,
+      protocol,
+      codec: "h264",
+      width: 320,
+      height: 180,
+      hasAudio: false,
+    });
   }
   const { segment } = await hub.next("segment", ({ segment }) => segment.durationMs > 900);
   assert.deepEqual([segment.recording, segment.path, segment.index], ["rec-1", "anna/rtmp", 0]);

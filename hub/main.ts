@@ -39,8 +39,7 @@ async function start(settings: HubSettings): Promise<HubPorts> {
   if (opening !== null) throw new RequestRejected("wrong_state", "the hub is already started");
   opening = openHub(settings, channel, log);
   try {
-    const { rtspPort, rtmpPort } = await opening;
-    return { rtspPort, rtmpPort };
+    return (await opening).ports;
   } catch (error) {
     void exitWhenWritten(channel, 1);
     throw error;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { findTrack, readPath, readRequestUrl, readStreamAddress, splitTrack } from "./path.ts";
+import { findTrack, readPath, readRequestUrl, readStreamAddress, readStreamId, splitTrack } from "./path.ts";
 
 test("reads a path and its key as clients write them", () => {
   assert.deepEqual(readPath("/anna/drone"), { path: "anna/drone", apiKey: null });
@@ -10,6 +10,25 @@ test("reads a path and its key as clients write them", () => {
   assert.deepEqual(readPath("/anna/drone?x=1&api_key="), { path: "anna/drone", apiKey: null });
   assert.deepEqual(readPath("/anna/drone?api_key=%zz"), { path: "anna/drone", apiKey: null });
   assert.deepEqual(readPath("/_a/0.~-_"), { path: "_a/0.~-_", apiKey: null });
+});
+
+test("reads stream ids of SRT callers", () => {
+  const cases = {
+    "#!::r=anna/drone,u=wh_1_k,m=publish": { path: "anna/drone", secret: "wh_1_k", action: "publish" },
+    "#!::m=request,r=/anna/drone/,u=": { path: "anna/drone", secret: null, action: "play" },
+    "#!::u=a=b,r=anna/x,t=stream,s=1,h=host": { path: "anna/x", secret: "a=b", action: "play" },
+    "anna/drone": "syntax",
+    "": "syntax",
+    "#!::": "syntax",
+    "#!::r=anna": "syntax",
+    "#!::r=anna/../bob": "syntax",
+    "#!::r=anna/x,r=bob/x": "syntax",
+    "#!::r=anna/x,publish": "syntax",
+    "#!::r=anna/x,m=bidirectional": "mode",
+    "#!::r=anna/x,m=toString": "mode",
+    "#!::r=anna/x,t=file": "type",
+  };
+  for (const [id, expected] of Object.entries(cases)) assert.deepEqual(readStreamId(id), expected, id);
 });
 
 test("rejects paths with tricks", () => {
@@ -36,7 +55,7 @@ test("any text is a valid path or rejected", () => {
     fc.property(text, (raw) => {
       const found = readPath(raw);
       if (found === null) return;
-      assert.match(found.path, /^\w[\w.~-]*(\/\w[\w.~-]*)+$/);
+      assert.match(found.path, /^\w[\w.~-]*(\/[\w~][\w.~-]*)+$/);
       assert.ok(found.path.length <= 255);
     }),
     { numRuns: 2000 },

@@ -1,6 +1,7 @@
 /**
  * Stream paths (`<username>/<stream path>`), keys and tracks in the addresses that clients send. RTSP clients put the track
- * before or after the query; RTMP clients split the path at any slash; both put the key in various places.
+ * before or after the query; RTMP clients split the path at any slash; both put the key in various places. SRT callers send
+ * a stream id.
  */
 
 export interface StreamPath {
@@ -10,7 +11,8 @@ export interface StreamPath {
   readonly apiKey: string | null;
 }
 
-const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._~-]*$/;
+/** Below their username, users choose names that begin with a letter, a digit or `_`; the service has others, with `~`. */
+const SEGMENT = /^[A-Za-z0-9_~][A-Za-z0-9._~-]*$/;
 const MAX_PATH_CHARS = 255;
 /** Escaped, with the query. */
 const MAX_RAW_CHARS = 2048;
@@ -25,6 +27,7 @@ export function readPath(raw: string): StreamPath | null {
     .split("/")
     .map(decode);
   if (segments.length < 2 || !segments.every((segment) => segment !== null && SEGMENT.test(segment))) return null;
+  if (segments[0]?.startsWith("~")) return null;
   const path = segments.join("/");
   return path.length > MAX_PATH_CHARS ? null : { path, apiKey: readKey(query) };
 }
@@ -82,6 +85,37 @@ export function readStreamAddress({ app, tcUrl }: RtmpConnect, name: string): St
 const readPassword = (query: string): string | null => new URLSearchParams(query).get("pass") || null;
 
 const readUserinfo = (url: string): string | null => decode(URL.canParse(url) ? new URL(url).password : "") || null;
+
+export interface StreamIdAddress extends StreamAddress {
+  readonly action: "publish" | "play";
+}
+
+/** Why a stream id is rejected: not of the syntax; a mode or a type of resource that is not supported. */
+export type StreamIdFault = "syntax" | "mode" | "type";
+
+const STREAM_ID_PREFIX = "#!::";
+const MODES: ReadonlyMap<string, StreamIdAddress["action"]> = new Map([
+  ["publish", "publish"],
+  ["request", "play"],
+]);
+
+/** The stream id of an SRT caller (SRT Access Control): `#!::r=<username>/<path>,u=<key>,m=publish`. */
+export function readStreamId(text: string): StreamIdAddress | StreamIdFault {
+  if (!text.startsWith(STREAM_ID_PREFIX)) return "syntax";
+  const fields = new Map<string, string>();
+  for (const field of text.slice(STREAM_ID_PREFIX.length).split(",")) {
+    const mark = field.indexOf("=");
+    if (mark < 1 || fields.has(field.slice(0, mark))) return "syntax";
+    fields.set(field.slice(0, mark), field.slice(mark + 1));
+  }
+  const found = readPath(fields.get("r") ?? "");
+  if (found === null) return "syntax";
+  // By the standard, a request is the default.
+  const action = MODES.get(fields.get("m") ?? "request");
+  if (action === undefined) return "mode";
+  if ((fields.get("t") ?? "stream") !== "stream") return "type";
+  return { path: found.path, secret: fields.get("u") || null, action };
+}
 
 export interface RequestUrl {
   /** As received, without user and password. */

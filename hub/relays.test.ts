@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, connect as openSocket, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { AccessUnit, Tracks } from "../media/access-unit.ts";
+import { makeClip } from "../media/mp4/clip.fixture.ts";
 import { RtspClient, readRtspAddress } from "../media/rtsp/client.ts";
 import { TRACKS } from "../media/tracks.fixture.ts";
 import { Connections } from "./connections.ts";
@@ -64,7 +65,7 @@ async function openNode(t: TestContext, { idleMs = 300, waitMs = 3000, locate = 
 const pictureAt = (i: number, captureMs: number): AccessUnit => ({
   ...{ kind: "video", dtsUs: i * STEP_MS * 1000, ptsUs: i * STEP_MS * 1000, captureMs, isKey: i % 10 === 0 },
   parts: [
-    ...(i % 10 === 0 ? [TRACKS.video.sps, TRACKS.video.pps] : []),
+    ...(i % 10 === 0 ? TRACKS.video.sets : []),
     Buffer.concat([Buffer.alloc(3000, i % 10 === 0 ? 0x65 : 0x41), Buffer.from([1, i >> 8, i & 255, 1])]),
   ],
 });
@@ -152,7 +153,38 @@ test("a relay keeps pictures, their intervals and their capture times, from the 
     }
   }
   const { video, audio } = reader.tracks[0] as Tracks;
-  assert.deepEqual([Buffer.from(video.sps), video.width, audio?.sampleRate], [TRACKS.video.sps, 320, 44_100]);
+  assert.deepEqual(
+    [video.sets.map((set) => Buffer.from(set)), video.width, audio?.sampleRate],
+    [TRACKS.video.sets, 320, 44_100],
+  );
+});
+
+test("relays H.265 with open GOPs, from a keyframe on, with its parameter sets", async (t) => {
+  const { tracks, units } = makeClip({ codec: "h265", seconds: 2, gop: 12, bFrames: 2 });
+  const a = await openNode(t);
+  const b = await openNode(t, { locate: a.origin });
+  const publication = a.streams.publish(PATH, "rtsp", null);
+  publication.setTracks(tracks);
+  const key = units.findLastIndex(({ isKey }) => isKey);
+  for (const unit of units.slice(0, key + 1)) publication.write(unit);
+  await b.relays.want(PATH);
+  const reader = new KeepingReader();
+  b.streams.read(PATH, reader);
+  for (const unit of units.slice(key + 1)) publication.write(unit);
+  const begun = units[key]?.ptsUs ?? 0;
+  const decodable = units.slice(key).filter(({ ptsUs }) => ptsUs >= begun);
+  assert.ok(decodable.length < units.length - key, "there are pictures that refer to some before the keyframe");
+  // The last one is known to be complete by its marker.
+  await until("all pictures", () => reader.units.length >= decodable.length);
+  const read = reader.units.map(({ unit }) => unit);
+  const bytesOf = (all: readonly AccessUnit[]) => all.map(({ parts }) => Buffer.concat(parts).toString("base64"));
+  assert.deepEqual(bytesOf(read), bytesOf(decodable));
+  assert.deepEqual(
+    reader.tracks[0]?.video.sets.map((set) => Buffer.from(set)),
+    tracks.video.sets.map((set) => Buffer.from(set)),
+  );
+  assert.equal(reader.tracks[0]?.video.codec, "h265");
+  publication.close("over");
 });
 
 test("one connection for many readers, which ends some time after the last; nothing is reported to the server", async (t) => {
@@ -281,7 +313,7 @@ test("abandoned publications are reported, so that another node can accept the p
   const address = readRtspAddress(a.url("key"));
   const client = await RtspClient.open(address, { stepMs: 5000 });
   t.after(() => client.fail("over"));
-  const sdp = "v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H265/90000\r\n";
+  const sdp = "v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 AV1/90000\r\n";
   await assert.rejects(client.request("ANNOUNCE", address.url, { "Content-Type": "application/sdp" }, sdp), /415/);
   assert.deepEqual(a.events.splice(1), [`abandoned ${PATH}`]);
   const publisher = new TestPublisher(t, a.streams.publish(PATH, "rtsp", null));

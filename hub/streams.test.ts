@@ -9,8 +9,7 @@ import { Streams } from "./streams.ts";
 
 const VIDEO = {
   codec: "h264",
-  sps: new Uint8Array(1),
-  pps: new Uint8Array(1),
+  sets: [new Uint8Array(1), new Uint8Array(1)],
   width: 640,
   height: 360,
   reorders: false,
@@ -332,7 +331,7 @@ test("keeps a publisher that sends pictures without a keyframe for a limited tim
     "the other never had a keyframe, and has gone",
   );
   pass(20_000);
-  assert.deepEqual(events.slice(1), ["unpublished a/b: no keyframe with SPS and PPS received for 30 s"]);
+  assert.deepEqual(events.slice(1), ["unpublished a/b: no keyframe with parameter sets received for 30 s"]);
 });
 
 test("closes a frozen publisher at most a quarter of a second late", (t) => {
@@ -403,7 +402,10 @@ test("counts published, read and missed units, also of readers that have left", 
   stays.missed = 2;
   goes.missed = 3;
   leave();
-  assert.deepEqual(streams.list(), [{ path: "a/b", pictures: 2, bytes: 120, readers: 1, missed: 5 }]);
+  const [{ jitterMs, ...counts } = assert.fail()] = streams.list();
+  assert.deepEqual(counts, { path: "a/b", pictures: 2, bytes: 120, readers: 1, missed: 5 });
+  // Both arrived at once, 40 ms apart by their timestamps: a sixteenth of that.
+  assert.equal(jitterMs, 2.5);
 });
 
 test("a runner of the server's may pause for any time once it can be played, and takes no place of others", (t) => {

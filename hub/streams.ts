@@ -109,6 +109,11 @@ export class Streams {
     this.#live.get(path)?.expectRoom(client);
   }
 
+  /** A runner of the server publishes it. */
+  isOwn(path: string): boolean {
+    return this.#live.get(path)?.isOwn === true;
+  }
+
   isRelay(path: string): boolean {
     return this.#live.get(path)?.isRelay === true;
   }
@@ -145,7 +150,7 @@ export class Streams {
       if (stream.isOwn && stream.isPlayable) continue;
       if (now - stream.activeAtMs >= frozenMs) stream.close(`no video received for ${frozenMs / 1000} s`);
       else if (now - stream.pictureAtMs >= keylessMs) {
-        stream.close(`no keyframe with SPS and PPS received for ${keylessMs / 1000} s`);
+        stream.close(`no keyframe with parameter sets received for ${keylessMs / 1000} s`);
       }
     }
   }

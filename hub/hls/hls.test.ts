@@ -9,6 +9,7 @@ import { PATH, TestHls, Viewer } from "./hls.fixture.ts";
 
 const clip = makeClip({ seconds: 4, bFrames: 2, hasAudio: true });
 const small = makeClip({ seconds: 2, size: "160x90" });
+const h265 = makeClip({ codec: "h265", seconds: 3, bFrames: 2 });
 const long = makeClip({ seconds: 15, fps: 10, gop: 150, size: "64x64" });
 const later = (units: readonly AccessUnit[], byUs: number): AccessUnit[] =>
   units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + byUs, ptsUs: unit.ptsUs + byUs }));
@@ -27,6 +28,19 @@ describe("playback", () => {
     const behind = viewer.parts.slice(first).map(({ atMs, endMs }) => atMs - endMs);
     const [median] = behind.toSorted((a, b) => a - b).slice(Math.floor(behind.length / 2));
     t.diagnostic(`a part is there ${median?.toFixed(0)} ms after its last picture has been shown by the camera`);
+  });
+
+  test("H.265: every picture, and the codec by its profile and level", async (t) => {
+    const hls = await TestHls.open(t);
+    const publication = await hls.play(h265);
+    const list = (await hls.read("index.m3u8")).toString();
+    // Main profile, compatible with itself and Main 10, level 2; x265 states progressive frames.
+    assert.match(list, /CODECS="hvc1\.1\.6\.L60\.90",RESOLUTION=320x180/);
+    publication.close("over");
+    const viewer = new Viewer();
+    await viewer.watch(hls);
+    assert.deepEqual(hashPictures(Buffer.concat(viewer.media)), hashPictures(toByteStream(h265.units)));
+    assert.ok(viewer.media[0]?.includes("hvc1") && viewer.media[0].includes("hvcC"));
   });
 
   test("ffmpeg gets every picture, live", async (t) => {

@@ -1,7 +1,7 @@
 /** Writes HLS playlists (RFC 8216 and its second edition, draft-pantos-hls-rfc8216bis). */
 
 import type { AudioTrack } from "../../media/access-unit.ts";
-import { codecName } from "../../media/h264/sps.ts";
+import { codecOf } from "../../media/codecs.ts";
 import type { InitSegment, Part, Segment, Window } from "./window.ts";
 
 export const MULTIVARIANT_PLAYLIST = "index.m3u8";
@@ -24,7 +24,7 @@ const fileName = ({ name }: Window, kind: "init" | "part" | "seg", number: numbe
 export function writeMultivariant(window: Window, init: InitSegment, query: string): string {
   const { video, audio } = init.tracks;
   const bandwidth = Math.ceil((window.peakBitrate || DEFAULT_BITRATE) * BITRATE_MARGIN);
-  const codecs = [codecName(video.sps), ...(audio === null ? [] : [audioCodecName(audio)])].join(",");
+  const codecs = [codecOf(video).describe(video.sets), ...(audio === null ? [] : [audioCodecName(audio)])].join(",");
   return toText([
     "#EXTM3U",
     `#EXT-X-VERSION:${VERSION}`,

@@ -10,6 +10,7 @@ import { TestRecording } from "./recorder.fixture.ts";
 
 const clip = makeClip({ seconds: 6, bFrames: 2, hasAudio: true });
 const other = makeClip({ seconds: 2, size: "160x90" });
+const h265 = makeClip({ codec: "h265", seconds: 3, bFrames: 2 });
 const isPicture = ({ kind }: AccessUnit): boolean => kind === "video";
 
 describe("recording", () => {
@@ -30,6 +31,44 @@ describe("recording", () => {
     assert.deepEqual(hashes.flat(), hashPictures(toByteStream(clip.units)));
     assert.equal(countWithGstreamer(recording.file(1), 320, 180), 60);
     assert.equal(recording.detail, null);
+  });
+
+  test("begins another file where the capture times leave those of the file, if it follows them", async (t) => {
+    const late = clip.units.map((unit) => ({
+      ...unit,
+      captureMs: unit.captureMs + (unit.dtsUs >= 3_500_000 ? 2000 : 100),
+    }));
+    for (const followsClock of [true, false]) {
+      const recording = await TestRecording.open(t, { followsClock });
+      recording.recorder.setTracks(clip.tracks);
+      for (const unit of late) recording.recorder.push(unit);
+      recording.recorder.end();
+      await recording.recorder.done;
+      assert.deepEqual(
+        recording.segments.map(({ startedAtMs }) => startedAtMs - CAPTURED_MS),
+        followsClock ? [100, 6000] : [100],
+      );
+    }
+  });
+
+  test("records H.265, in files that start with a keyframe", async (t) => {
+    const recording = await TestRecording.open(t, { segmentSeconds: 1 });
+    recording.recorder.setTracks(h265.tracks);
+    for (const unit of h265.units) recording.recorder.push(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.deepEqual(await recording.files(), ["0.mp4", "1.mp4"]);
+    const all = hashPictures(toByteStream(h265.units));
+    const [first, second] = [0, 1].map((index) => hashPictures(recording.file(index)));
+    // The pictures of an open GOP that are displayed before its keyframe need the file before.
+    assert.deepEqual(
+      first,
+      all.filter((hash) => first?.includes(hash)),
+    );
+    assert.deepEqual(second, all.slice(-30));
+    assert.equal(countWithGstreamer(recording.file(1), 320, 180, "h265"), 30);
+    const bytes = readFileSync(recording.file(1));
+    assert.ok(bytes.includes("hvc1") && bytes.includes("hvcC") && !bytes.includes("hev1"));
   });
 
   test("reports what the file contains", async (t) => {

@@ -18,6 +18,8 @@ const HOLD_MS = 700;
 const HOLD_CHECK_MS = 150;
 /** Audio later than its pictures by more is lost at the start of a new file. */
 const LATE_AUDIO_US = 1_000_000;
+/** Arrival times, of cameras that report no capture times, vary by less. */
+const CLOCK_STEP_MS = 250;
 const NAME = /^[A-Za-z0-9_-]+$/;
 
 export class Recorder implements Reader {
@@ -35,6 +37,8 @@ export class Recorder implements Reader {
   /** Of the current file; null once its first fragment is queued. */
   #start: SegmentStart | null = null;
   #segmentUs = 0;
+  /** Unix time at time 0 of the stream, by the first picture of the current file. */
+  #clockMs = 0;
   /** DTS of the last keyframe that started a fragment. */
   #keyUs = 0;
   #heldSinceMs = 0;
@@ -109,8 +113,14 @@ export class Recorder implements Reader {
       this.#logMissed();
     }
     const isFull = unit.dtsUs - this.#segmentUs >= this.segmentSeconds * 1e6;
-    if (this.#fragmenter === null || (unit.isKey && isFull)) this.#startSegment(unit, tracks);
+    if (this.#fragmenter === null || (unit.isKey && (isFull || this.#isOffClock(unit))))
+      this.#startSegment(unit, tracks);
     return true;
+  }
+
+  /** The clock of the file, from its first picture on, is not that of this picture. */
+  #isOffClock({ captureMs, ptsUs }: AccessUnit): boolean {
+    return this.#options.followsClock === true && Math.abs(captureMs - ptsUs / 1000 - this.#clockMs) > CLOCK_STEP_MS;
   }
 
   #isDue(unit: AccessUnit, { readyUs, readyAudioUs }: Fragmenter): boolean {
@@ -129,6 +139,7 @@ export class Recorder implements Reader {
     this.#fragmenter = new Fragmenter(tracks, { zeroUs });
     // With B-frames or earlier audio, the file starts before its first picture is displayed.
     this.#start = { tracks, startedAtMs: Math.round(key.captureMs - (key.ptsUs - zeroUs) / 1000) };
+    this.#clockMs = key.captureMs - key.ptsUs / 1000;
     this.#segmentUs = key.dtsUs;
     this.#keyUs = key.dtsUs;
   }

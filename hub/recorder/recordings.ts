@@ -26,7 +26,7 @@ export class Recordings {
   }
 
   /** Records a stream that has just started, from its first keyframe. */
-  start(streams: Pick<Streams, "read">, path: string, recording: string, segmentSeconds?: number): void {
+  start(streams: Pick<Streams, "read" | "isOwn">, path: string, recording: string, segmentSeconds?: number): void {
     try {
       if (!this.#isAllowed) throw new Error(NOT_ALLOWED);
       if (this.#active.has(recording)) throw new Error("a recording with this name is in progress");
@@ -38,7 +38,7 @@ export class Recordings {
 
   /** Records a stream that is already live, from its last keyframe. */
   startLate(
-    streams: Pick<Streams, "read">,
+    streams: Pick<Streams, "read" | "isOwn">,
     { path, recording, segmentSeconds }: { path: string; recording: string; segmentSeconds?: number },
   ): void {
     const isRecorded = [...this.#active.values()].some((active) => active.path === path);
@@ -85,11 +85,14 @@ export class Recordings {
     if (!this.#active.has(recording)) notify({ type: "recorded", recording, stoppedAtMs: Date.now(), detail });
   }
 
-  #record(streams: Pick<Streams, "read">, path: string, recording: string, segmentSeconds: number): void {
+  #record(streams: Pick<Streams, "read" | "isOwn">, path: string, recording: string, segmentSeconds: number): void {
     const { notify, log, settings } = this.#deps;
     const { recordingsFolder: folder, reserveBytes, limits } = settings;
     const { readerBytes } = limits;
-    const recorder = new Recorder({ recording, path, folder, segmentSeconds, reserveBytes, readerBytes, notify, log });
+    const recorder = new Recorder({
+      ...{ recording, path, folder, segmentSeconds, reserveBytes, readerBytes, notify, log },
+      followsClock: streams.isOwn(path),
+    });
     const leave = streams.read(path, recorder);
     this.#active.set(recording, { path, recorder });
     void recorder.done.then(() => {

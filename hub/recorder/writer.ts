@@ -20,6 +20,8 @@ export interface RecorderOptions {
   /** Root of all recordings: `<folder>/<recording>/<index>.mp4`. */
   readonly folder: string;
   readonly segmentSeconds: number;
+  /** The capture times are those of detections: where they leave those of the file, another one begins. */
+  readonly followsClock?: boolean;
   /** Of the disk, which recordings leave free. */
   readonly reserveBytes: number;
   /** Bytes that may be queued for the disk. */

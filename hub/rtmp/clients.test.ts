@@ -54,7 +54,7 @@ for (const [client, publish] of Object.entries(CLIENTS)) {
     assertSame(taken, await readPackets(plain), client === "ffmpeg");
     const { video, audio } = taken.tracks[0] ?? assert.fail();
     assert.deepEqual([video.width, video.height, video.reorders, audio], [160, 120, false, null]);
-    assert.match(codecName(video.sps), /^avc1\.64/);
+    assert.match(codecName(video.sets[0] ?? assert.fail()), /^avc1\.64/);
     assert.equal(taken.reason, "the publisher ended the stream");
   });
 

@@ -1,4 +1,4 @@
-/** An RTMP server with an access client that accepts one key; records everything that is published. */
+/** A port of the hub with an access client that accepts one key; records everything that is published. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -63,7 +63,7 @@ export class TestIngest {
     this.streams = new Streams(limits, { published: ({ path }) => this.#takeDown(path) }, log);
   }
 
-  static async open(limits: Partial<HubSettings["limits"]> = {}): Promise<TestIngest> {
+  static async open(limits: Partial<HubSettings["limits"]> = {}, openPort = openRtmp): Promise<TestIngest> {
     const all = { ...LIMITS, ...limits };
     const ingest = new TestIngest(all);
     const { streams, connections } = ingest;
@@ -78,7 +78,7 @@ export class TestIngest {
       },
     };
     const place = { host: "127.0.0.1", port: 0 };
-    ingest.#server = await openRtmp({ ...place, settings: { limits: all }, streams, access, connections, log });
+    ingest.#server = await openPort({ ...place, settings: { limits: all }, streams, access, connections, log });
     after(() => ingest.close());
     return ingest;
   }

@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { MediaError } from "../../media/access-unit.ts";
+import { CODECS } from "../../media/codecs.ts";
 import { ChunkReader, writeChunks } from "../../media/rtmp/chunks.ts";
 import { Handshake } from "../../media/rtmp/handshake.ts";
 import {
@@ -203,7 +204,8 @@ class RtmpSession {
     this.#connected = { app: readText(app), tcUrl: readText(tcUrl) };
     this.#write(makeControl(MESSAGE.windowSize, WINDOW_BYTES));
     this.#write(makeControl(MESSAGE.peerBandwidth, WINDOW_BYTES, [DYNAMIC]));
-    const server = { fmsVer: "FMS/3,0,1,123", capabilities: 31 };
+    // Enhanced RTMP: codecs beyond those of FLV.
+    const server = { fmsVer: "FMS/3,0,1,123", capabilities: 31, fourCcList: [CODECS.h265.fourCc] };
     const code = "NetConnection.Connect.Success";
     const status = { level: "status", code, description: "connected", objectEncoding: 0 };
     this.#write(makeCommand(0, "_result", transaction, server, status));

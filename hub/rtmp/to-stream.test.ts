@@ -3,6 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AccessUnit } from "../../media/access-unit.ts";
+import { CODECS, isParameterSet } from "../../media/codecs.ts";
+import { u32 } from "../../media/mp4/box.ts";
+import { type Clip, makeClip } from "../../media/mp4/clip.fixture.ts";
+import { hashPictures, toByteStream } from "../../media/mp4/decode.fixture.ts";
 import { MESSAGE } from "../../media/rtmp/message.ts";
 import { StreamRejected } from "../errors.ts";
 import { makeFlv } from "./clips.fixture.ts";
@@ -14,6 +18,11 @@ const [small, large] = (await Promise.all([makeFlv({ frames: 25 }), makeFlv({ fr
   readTags,
 );
 assert.ok(small && large);
+
+const h265Clips = {
+  name: makeClip({ codec: "h265", seconds: 2, gop: 10, bFrames: 3 }),
+  number: makeClip({ codec: "h265", seconds: 1, gop: 10 }),
+};
 
 const pictures = (units: readonly AccessUnit[]) => units.filter(({ kind }) => kind === "video");
 
@@ -66,22 +75,83 @@ test("does not read pictures while authorization is pending, and reads them afte
   ingest.authorize = authorize;
 });
 
-test("rejects H.265 with a reason, by number and by FourCC", async () => {
+test("rejects other codecs with a reason, by number and by FourCC", async () => {
   const { body } = small[1] ?? assert.fail();
   for (const [name, foreign] of [
-    ["number", Buffer.concat([Buffer.of(0x1c), body.subarray(1)])],
-    ["name", Buffer.concat([Buffer.of(0x90), Buffer.from("hvc1"), body])],
+    ["number", Buffer.concat([Buffer.of(0x1d), body.subarray(1)])],
+    ["name", Buffer.concat([Buffer.of(0x90), Buffer.from("av01"), body])],
   ] as const) {
-    const client = await RawClient.publishing(ingest, `user/h265-${name}`);
+    const client = await RawClient.publishing(ingest, `user/av1-${name}`);
     client.send({ type: MESSAGE.video, timestamp: 0, body: foreign });
     await client.closed;
-    const words = "expected H.264, received H.265: set the encoder to H.264";
+    const words = "expected H.264 or H.265, received AV1: set the encoder to one of them";
     assert.deepEqual(client.statuses().at(-1), ["NetStream.Publish.Rejected", words]);
   }
   const client = await RawClient.publishing(ingest, "user/h265-late");
   for (const tag of small) client.send(tag);
   client.send({ type: MESSAGE.video, timestamp: 2000, body: Buffer.concat([Buffer.of(0x1c), body.subarray(1)]) });
-  assert.match((await ingest.finished("user/h265-late")).reason ?? "", /expected H\.264/);
+  const words = "the codec changed from H.264 to H.265: publish the stream again";
+  assert.equal((await ingest.finished("user/h265-late")).reason, words);
+});
+
+/**
+ * As OBS and ffmpeg 7 send it, which Debian does not have: a configuration, metadata about colours, pictures with and
+ * without a composition time. `number`: as some Chinese encoders send it.
+ */
+function toTags({ tracks, units }: Clip, form: "name" | "number"): Tag[] {
+  const { h265 } = CODECS;
+  const head = (frame: number, packet: number) =>
+    form === "name"
+      ? Buffer.from([0x80 | (frame << 4) | packet, ..."hvc1".split("").map((c) => c.charCodeAt(0))])
+      : Buffer.of((frame << 4) | 12, packet);
+  const video = (timestamp: number, ...parts: Uint8Array[]): Tag => ({
+    ...{ type: MESSAGE.video, timestamp, body: Buffer.concat(parts) },
+  });
+  const sequence = form === "name" ? [] : [Buffer.alloc(3)];
+  const start = [video(0, head(1, 0), ...sequence, h265.writeConfig(tracks.video.sets))];
+  if (form === "name") start.push(video(0, head(5, 4), Buffer.from("\u0002\u0000\u0009colorInfo")));
+  const pictures = units.map(({ dtsUs, ptsUs, isKey, parts }) => {
+    const compositionMs = Math.round((ptsUs - dtsUs) / 1000);
+    const time = Buffer.alloc(3);
+    time.writeIntBE(compositionMs, 0, 3);
+    const nals = parts.filter((nal) => !isParameterSet(h265, nal)).flatMap((nal) => [u32(nal.length), nal]);
+    const isShort = form === "name" && compositionMs === 0;
+    return video(Math.round(dtsUs / 1000), head(isKey ? 1 : 2, isShort ? 3 : 1), ...(isShort ? [] : [time]), ...nals);
+  });
+  return [...start, ...pictures];
+}
+
+for (const form of ["name", "number"] as const)
+  test(`publishes H.265 by ${form}: every picture as it was encoded, in its order`, async () => {
+    const clip = h265Clips[form];
+    const { units, tracks } = await publish(`user/h265-${form}`, toTags(clip, form));
+    assert.deepEqual(tracks.length, 1);
+    const { codec, width, height, reorders } = tracks[0]?.video ?? assert.fail();
+    assert.deepEqual([codec, width, height, reorders], ["h265", 320, 180, form === "name"]);
+    assertGrowing(units);
+    assert.deepEqual(hashPictures(toByteStream(units)), hashPictures(toByteStream(clip.units)));
+    const shownMs = (all: readonly AccessUnit[]) =>
+      all.map(({ ptsUs }) => Math.round((ptsUs - (all[0]?.ptsUs ?? 0)) / 1000));
+    for (const [i, ms] of shownMs(units).entries()) assert.ok(Math.abs(ms - (shownMs(clip.units)[i] ?? 0)) <= 1);
+  });
+
+test("a spoilt HEVC configuration ends the publisher, and nobody else", async () => {
+  const [config] = toTags(h265Clips.name, "name");
+  const { body } = config ?? assert.fail();
+  const reasons: string[] = [];
+  for (const [i, spoilt] of [
+    body.subarray(0, 12),
+    body.subarray(0, body.length - 4),
+    Buffer.concat([body.subarray(0, 5), Buffer.of(9), body.subarray(6)]),
+    Buffer.concat([body.subarray(0, 26), Buffer.of(2), body.subarray(27)]),
+    Buffer.concat([body.subarray(0, 27), Buffer.of(0xff), body.subarray(28)]),
+  ].entries()) {
+    const client = await RawClient.publishing(ingest, `user/spoilt-${i}`);
+    client.send({ type: MESSAGE.video, timestamp: 0, body: spoilt });
+    await client.closed;
+    reasons.push(String(client.statuses().at(-1)?.[1]));
+  }
+  for (const reason of reasons) assert.match(reason, /HEVC configuration|SPS|PPS|VPS/);
 });
 
 test("drops audio that is not AAC and logs it once; the video is published", async () => {

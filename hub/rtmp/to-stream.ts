@@ -2,8 +2,8 @@
 
 import { readAudioConfig } from "../../media/aac/config.ts";
 import { MediaError } from "../../media/access-unit.ts";
+import { CODECS, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { splitLengths } from "../../media/h264/nal.ts";
-import { readAvcConfig } from "../../media/h264/sps.ts";
 import { readAudio, readVideo } from "../../media/rtmp/flv.ts";
 import { MESSAGE, type Message } from "../../media/rtmp/message.ts";
 import type { Ingest } from "../ingest.ts";
@@ -30,16 +30,18 @@ export class RtmpToStream {
   #pushVideo({ body, timestamp }: Message): void {
     const video = readVideo(body);
     if (video.kind === "unsupported") {
-      throw new MediaError(`expected H.264, received ${video.codec}: set the encoder to H.264`);
+      throw new MediaError(`expected ${SUPPORTED_VIDEO}, received ${video.codec}: set the encoder to one of them`);
     }
     const dtsMs = this.#unwrap(timestamp);
     if (video.kind === "config") {
-      const { parameterSets, lengthSize } = readAvcConfig(video.config);
+      this.#ingest.setCodec(video.codec);
+      const { parameterSets, lengthSize } = CODECS[video.codec].readConfig(video.config);
       this.#lengthSize = lengthSize;
       this.#ingest.setVideo(...parameterSets);
     }
     // NAL units cannot be split before the configuration.
     if (video.kind !== "picture" || this.#lengthSize === null) return;
+    this.#ingest.setCodec(video.codec);
     this.#ingest.pushVideo({
       ptsUs: (dtsMs + video.compositionMs) * 1000,
       dtsUs: dtsMs * 1000,

@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
+import type { VideoCodec } from "../../media/access-unit.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
 
 export type Way = "tcp" | "udp";
@@ -43,6 +44,7 @@ export interface ClipOptions {
   readonly bFrames?: number;
   readonly hasSound?: boolean;
   readonly keyEvery?: number;
+  readonly codec?: VideoCodec;
 }
 
 let clips = 0;
@@ -52,10 +54,14 @@ let clips = 0;
  * machine lets its player wait.
  */
 export async function makeClip(options: ClipOptions = {}): Promise<string> {
-  const { seconds = 40, size = "160x120", bFrames = 0, hasSound = false, keyEvery = 12 } = options;
+  const { seconds = 40, size = "160x120", bFrames = 0, hasSound = false, keyEvery = 12, codec = "h264" } = options;
   const file = join(folder, `clip-${clips++}.mp4`);
   const sound = hasSound ? ["-f", "lavfi", "-i", "sine=frequency=500"] : [];
-  const video = `-pix_fmt yuv420p -c:v libx264 -preset veryfast -crf 38 -bf ${bFrames} -g ${keyEvery} -c:a aac -t ${seconds}`;
+  const encoder =
+    codec === "h264"
+      ? `-c:v libx264 -preset veryfast -crf 38 -bf ${bFrames} -g ${keyEvery}`
+      : `-c:v libx265 -preset ultrafast -crf 40 -tag:v hvc1 -x265-params keyint=${keyEvery}:min-keyint=${keyEvery}:scenecut=0:bframes=${bFrames}:b-adapt=0:pools=1:frame-threads=1:log-level=error`;
+  const video = `-pix_fmt yuv420p ${encoder} -c:a aac -t ${seconds}`;
   const source = `testsrc2=size=${size}:rate=25`;
   const output = await ffmpeg("-f", "lavfi", "-i", source, ...sound, ...video.split(" "), file).output;
   assert.equal(output, "");
@@ -65,9 +71,9 @@ export async function makeClip(options: ClipOptions = {}): Promise<string> {
 export const publishers = {
   ffmpeg: (clip: string, url: string, way: Way) =>
     ffmpeg(..."-re -i".split(" "), clip, ..."-c copy -f rtsp -rtsp_transport".split(" "), way, url),
-  gst: (clip: string, url: string, way: Way) =>
+  gst: (clip: string, url: string, way: Way, codec: VideoCodec = "h264") =>
     gst(
-      ...["filesrc", `location=${clip}`, "!", "qtdemux", "!", "h264parse", "config-interval=-1", "!"],
+      ...["filesrc", `location=${clip}`, "!", "qtdemux", "!", `${codec}parse`, "config-interval=-1", "!"],
       ...["rtspclientsink", `location=${url}`, `protocols=${way}`],
     ),
 };
@@ -105,11 +111,12 @@ export const players = {
     const program = ffmpeg("-rtsp_transport", way, "-i", url, ...DIGESTING, file);
     return { ...program, file, pictures: () => readDigests(file) };
   },
-  gst(url: string, way: Way): Playing {
-    const file = join(folder, `played-${outputs++}.h264`);
+  gst(url: string, way: Way, codec: VideoCodec = "h264"): Playing {
+    const file = join(folder, `played-${outputs++}.${codec}`);
     const program = gst(
-      ...["rtspsrc", `location=${url}`, `protocols=${way}`, "latency=100", "!", "rtph264depay", "!", "h264parse", "!"],
-      ...["video/x-h264,stream-format=byte-stream,alignment=au", "!", "filesink", `location=${file}`],
+      ...["rtspsrc", `location=${url}`, `protocols=${way}`, "latency=100", "!", `rtp${codec}depay`, "!"],
+      ...[`${codec}parse`, "!", `video/x-${codec},stream-format=byte-stream,alignment=au`, "!"],
+      ...["filesink", `location=${file}`],
     );
     return { ...program, file, pictures: () => digestPictures(file) };
   },

@@ -7,7 +7,7 @@ import { AUDIO, Player, VIDEO } from "./from-stream.ts";
 import type { Delivery } from "./transport.ts";
 
 const TRACKS: Tracks = {
-  video: { codec: "h264", sps: Uint8Array.of(0x67), pps: Uint8Array.of(0x68), width: 2, height: 2, reorders: false },
+  video: { codec: "h264", sets: [Uint8Array.of(0x67), Uint8Array.of(0x68)], width: 2, height: 2, reorders: false },
   audio: null,
 };
 const LIMITS = { readerBytes: 100_000, stalledMs: 1000 };

@@ -63,10 +63,13 @@ export class Player implements Reader {
   readonly #isRelay: boolean;
   readonly #tracks = new Map<number, PlayerTrack>();
   #audio: AudioTrack | null;
+  #isOtherCodec = false;
   #joining: AccessUnit[] | null = null;
   #queue: TimedUnit[] = [];
   #queuedBytes = 0;
   #needsKey = false;
+  /** PTS of the keyframe after dropped pictures: those displayed earlier refer to pictures that the player does not have. */
+  #resumedUs = Number.NEGATIVE_INFINITY;
   #leave: (() => void) | null = null;
   /** Unix time of the timeline's start: the earliest that any picture implies, because it had the least delay. */
   #beginMs = Number.POSITIVE_INFINITY;
@@ -90,7 +93,7 @@ export class Player implements Reader {
     { path, tracks, track, url, header, limits, isRelay }: SetUpRequest,
     wire: Wire,
   ): Promise<{ player: Player; transport: string }> {
-    const transport = expectTransport(header, false, existing?.delivery.kind ?? null);
+    const transport = expectTransport(header, false, existing?.delivery.kind ?? null, wire);
     const delivery =
       existing?.delivery ??
       (transport.kind === "tcp" ? new TcpDelivery(wire.socket) : new UdpDelivery(limits.readerBytes));
@@ -168,7 +171,9 @@ export class Player implements Reader {
     this.#queuedBytes = 0;
   }
 
-  setTracks({ audio }: Tracks): void {
+  setTracks({ video, audio }: Tracks): void {
+    // Published again with another codec since it was described.
+    this.#isOtherCodec = video.codec !== this.tracks.video.codec;
     // The SDP described the audio; it cannot change in a session. Video describes itself in the stream.
     const known = this.tracks.audio;
     this.#audio = audio !== null && known !== null && Buffer.compare(audio.config, known.config) === 0 ? audio : null;
@@ -176,6 +181,7 @@ export class Player implements Reader {
 
   push(unit: AccessUnit, isCached: boolean): void {
     const isVideo = unit.kind === "video";
+    if (this.#isOtherCodec) return;
     if (isVideo) this.#beginMs = Math.min(this.#beginMs, unit.captureMs - unit.ptsUs / 1000);
     if (isCached) {
       this.#joining?.push(unit);
@@ -189,6 +195,11 @@ export class Player implements Reader {
         return;
       }
       this.#needsKey = false;
+      this.#resumedUs = unit.ptsUs;
+    }
+    if (isVideo && unit.ptsUs < this.#resumedUs) {
+      this.missed++;
+      return;
     }
     this.#queue.push({ unit, timeUs: unit.ptsUs });
     this.#queuedBytes += byteLength(unit);
@@ -217,6 +228,11 @@ export class Player implements Reader {
 
   tick(nowMs: number): void {
     if (!this.isPlaying) return;
+    if (this.#isOtherCodec) {
+      this.close();
+      this.onEnd("the codec of the stream has changed: describe it again", true);
+      return;
+    }
     const { sentBytes, queuedBytes } = this.delivery;
     if (queuedBytes === 0 || sentBytes !== this.#sentBytes) {
       this.#sentBytes = sentBytes;
@@ -241,7 +257,8 @@ export class Player implements Reader {
     if (track === undefined) return;
     track.lastUs = timeUs;
     if (this.#isRelay && this.#reportedAtMs === 0) this.#reportFirst(timeUs);
-    this.delivery.send(index, track.sender.write(payloadsOf(unit), timeUs, this.delivery.channelOf(index)));
+    const payloads = payloadsOf(unit, this.tracks);
+    this.delivery.send(index, track.sender.write(payloads, timeUs, this.delivery.channelOf(index)));
   }
 
   /** Over the limit: continues at the last queued keyframe, or at the next one. */
@@ -249,8 +266,11 @@ export class Player implements Reader {
     if (this.#queuedBytes + this.delivery.queuedBytes <= this.#limits.readerBytes) return;
     const last = this.#queue.findLastIndex(({ unit }) => unit.kind === "video" && unit.isKey);
     const isUseful = last > 0;
-    const dropped = isUseful ? this.#queue.slice(0, last) : this.#queue;
-    this.#queue = isUseful ? this.#queue.slice(last) : [];
+    if (isUseful) this.#resumedUs = this.#queue[last]?.unit.ptsUs ?? this.#resumedUs;
+    const isKept = ({ unit }: TimedUnit, i: number) =>
+      isUseful && i >= last && (unit.kind === "audio" || unit.ptsUs >= this.#resumedUs);
+    const dropped = this.#queue.filter((timed, i) => !isKept(timed, i));
+    this.#queue = this.#queue.filter(isKept);
     this.#needsKey = this.#hasVideo && !isUseful;
     for (const { unit } of dropped) {
       this.#queuedBytes -= byteLength(unit);

@@ -4,12 +4,28 @@ import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
+import type { VideoCodec } from "../../media/access-unit.ts";
+import { CODECS } from "../../media/codecs.ts";
 import { payloadAac } from "../../media/rtp/aac.ts";
-import { payloadH264 } from "../../media/rtp/h264.ts";
+import { payloadNals } from "../../media/rtp/nal-units.ts";
 import { PAYLOAD_BYTES } from "../../media/rtp/packet.ts";
 import { interleave, RtpSender } from "../../media/rtp/sender.ts";
 
-const SETS = ["Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "aMuDyyA="].map((text) => Buffer.from(text, "base64"));
+/** By codec: parameter sets, and the headers of a keyframe's slice and of another. */
+const VIDEOS = {
+  h264: { sets: toBytes("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "aMuDyyA="), key: [0x65], delta: [0x41] },
+  h265: {
+    sets: toBytes(
+      ...["QAEMAf//AWAAAAMAkAAAAwAAAwA8lZQJ", "QgEBAWAAAAMAkAAAAwAAAwA8oAoIDxZZWVKTC8BaAgAAAwACAAADADIQ", "RAHAc8GJ"],
+    ),
+    key: [19 << 1, 1],
+    delta: [1 << 1, 1],
+  },
+} as const;
+
+function toBytes(...texts: readonly string[]): Buffer[] {
+  return texts.map((text) => Buffer.from(text, "base64"));
+}
 
 function ask(sequence: number, method: string, url: string, lines: readonly string[], body = ""): Buffer {
   const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
@@ -30,12 +46,14 @@ function cut(pieces: readonly Uint8Array[]): Buffer[] {
 }
 
 /** For both tracks: pictures in one and several packets, audio, and reports. */
-export function publisherDatagrams(): Datagram[] {
+export function publisherDatagrams(codec: VideoCodec = "h264"): Datagram[] {
+  const { sets, key, delta } = VIDEOS[codec];
   const [video, audio] = [new RtpSender(96, 90_000), new RtpSender(97, 44_100)];
   const pictures = [0, 1, 2, 3].flatMap((i) => {
     const slice = Buffer.alloc(3000, 0x11);
-    slice[0] = i === 0 ? 0x65 : 0x41;
-    return cut(video.write(payloadH264(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, null));
+    slice.set(i === 0 ? key : delta);
+    const nals = i === 0 ? [...sets, slice] : [slice];
+    return cut(video.write(payloadNals(CODECS[codec], nals, PAYLOAD_BYTES), i * 40_000, null));
   });
   const sounds = [300, 3000].flatMap((bytes, i) =>
     cut(audio.write(payloadAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
@@ -51,12 +69,17 @@ export function publisherDatagrams(): Datagram[] {
  * The pieces of a publisher's session. The id of a session cannot be known, so that it is left out where it may be.
  * `ports`: of a client by UDP, for each track; null: all over TCP, packets too.
  */
-export function publisherSession(url: string, key: string, ports: readonly string[] | null = null): Buffer[] {
+export function publisherSession(
+  url: string,
+  key: string,
+  ports: readonly string[] | null = null,
+  codec: VideoCodec = "h264",
+): Buffer[] {
   const rights = [`Authorization: Basic ${Buffer.from(`any:${key}`).toString("base64")}`];
-  const sprop = SETS.map((set) => set.toString("base64")).join(",");
+  const { encoding, writeFmtp } = CODECS[codec];
   const sdp = [
-    ...["v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=-", "t=0 0", "m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000"],
-    ...[`a=fmtp:96 packetization-mode=1;sprop-parameter-sets=${sprop}`, "a=control:streamid=0"],
+    ...["v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=-", "t=0 0", "m=video 0 RTP/AVP 96", `a=rtpmap:96 ${encoding}/90000`],
+    ...[`a=fmtp:96 ${writeFmtp(VIDEOS[codec].sets)}`, "a=control:streamid=0"],
     ...["m=audio 0 RTP/AVP 97", "a=rtpmap:97 mpeg4-generic/44100/2", "a=control:streamid=1"],
     ...["a=fmtp:97 mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config=1210", ""],
   ].join("\r\n");
@@ -66,7 +89,7 @@ export function publisherSession(url: string, key: string, ports: readonly strin
       : `Transport: RTP/AVP;unicast;client_port=${ports[track]};mode=record`,
   ];
   const isSound = (bytes: Buffer): boolean => ((bytes[1] as number) & 0x7f) === 97;
-  const packets = publisherDatagrams().map(({ isRtcp, bytes }) =>
+  const packets = publisherDatagrams(codec).map(({ isRtcp, bytes }) =>
     interleave((isSound(bytes) ? 2 : 0) + (isRtcp ? 1 : 0), bytes),
   );
   return [

@@ -15,6 +15,7 @@ import { KEY, openServer } from "./rtsp.fixture.ts";
 import { FakeCamera, Talk, until } from "./talk.fixture.ts";
 
 const RUNS = 300;
+const CODEC = fc.constantFrom("h264" as const, "h265" as const);
 
 test("no mutated session crashes the server, leaks resources, or gets a packet without a key", async () => {
   const server = await openServer({ publishers: 200, helloMs: 60_000 });
@@ -26,11 +27,11 @@ test("no mutated session crashes the server, leaks resources, or gets a packet w
     let wrong = 0;
     const kind = fc.constantFrom("publish", "play", "steal");
     await fc.assert(
-      fc.asyncProperty(kind, spoiling, fc.nat(50), async (what, spoil, i) => {
+      fc.asyncProperty(kind, spoiling, fc.nat(50), CODEC, async (what, spoil, i, codec) => {
         const live = server.url("owner/live", null);
         const session =
           what === "publish"
-            ? publisherSession(server.url(`owner/fuzz-${i}`, null), KEY)
+            ? publisherSession(server.url(`owner/fuzz-${i}`, null), KEY, null, codec)
             : playerSession(live, what === "play" ? KEY : "wrong");
         const answer = await converse(server.port, spoil(session));
         const packets = answer.indexOf(Buffer.from([0x24, 0, 0])) !== -1;
@@ -69,15 +70,16 @@ test("no spoilt session by UDP, nor any packet to its ports, is more than its ow
     // Most sessions stay whole, so that packets get somewhere.
     talk: fc.option(spoiling, { freq: 2 }),
     packets: spoiling,
+    codec: CODEC,
   });
   try {
     await until(() => server.streams.tracks("owner/live") !== null);
     await fc.assert(
       fc.asyncProperty(fc.array(one, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (clients) => {
-        const talking = clients.map(({ isPlayer, ports, talk, packets }, i) => {
+        const talking = clients.map(({ isPlayer, ports, talk, packets, codec }, i) => {
           const url = server.url(isPlayer ? "owner/live" : `owner/fuzz-${i}`, null);
-          const session = isPlayer ? playerSession(url, KEY, ports) : publisherSession(url, KEY, [ports, ports]);
-          const datagrams = spoilDatagrams(packets, isPlayer ? PLAYER_DATAGRAMS : publisherDatagrams());
+          const session = isPlayer ? playerSession(url, KEY, ports) : publisherSession(url, KEY, [ports, ports], codec);
+          const datagrams = spoilDatagrams(packets, isPlayer ? PLAYER_DATAGRAMS : publisherDatagrams(codec));
           return converse(server.port, talk?.(session) ?? session, { datagrams, lingerMs: LINGER_MS });
         });
         await Promise.all(talking);

@@ -73,9 +73,10 @@ describe("requests", () => {
   }
 
   test("rejects other video codecs in the status line", async () => {
-    const h265 = SDP.replace("H264", "H265");
-    assert.equal(await announce("owner/x", h265), "415 expected H.264, received H.265: set the encoder to H.264");
-    assert.equal(await announce("owner/x", "v=0\r\n"), "415 expected H.264, the SDP has no video");
+    const av1 = SDP.replace("H264", "AV1");
+    const words = "415 expected H.264 or H.265, received AV1: set the encoder to one of them";
+    assert.equal(await announce("owner/x", av1), words);
+    assert.equal(await announce("owner/x", "v=0\r\n"), "415 expected H.264 or H.265, the SDP has no video");
     assert.equal(await announce("owner/x", "hello"), "400 expected a session description (SDP)");
     assert.equal(await announce("owner/x"), "200 OK");
   });
@@ -153,12 +154,12 @@ describe("requests", () => {
     assert.match(await client.say("ANNOUNCE", at("owner/why"), {}, SDP), /^401 a key is required/);
     assert.match(await client.say("ANNOUNCE", `${at("owner/why")}?api_key=secret`, {}, SDP), /^401 the key is wrong/);
     assert.match(await client.say("ANNOUNCE", at("other/why"), BASIC, SDP), /^403/);
-    const h265 = SDP.replace("H264", "H265");
-    assert.match(await client.say("ANNOUNCE", at("owner/why"), BASIC, h265), /^415/);
+    const av1 = SDP.replace("H264", "AV1");
+    assert.match(await client.say("ANNOUNCE", at("owner/why"), BASIC, av1), /^415/);
     assert.deepEqual(server.logged, [
       'rtsp ANNOUNCE rejected: the key is wrong {"address":"127.0.0.1","path":"owner/why"}',
       'rtsp ANNOUNCE rejected: this is not your path {"address":"127.0.0.1","path":"other/why"}',
-      'rtsp ANNOUNCE rejected: expected H.264, received H.265: set the encoder to H.264 {"address":"127.0.0.1","path":"owner/why"}',
+      'rtsp ANNOUNCE rejected: expected H.264 or H.265, received AV1: set the encoder to one of them {"address":"127.0.0.1","path":"owner/why"}',
     ]);
   });
 

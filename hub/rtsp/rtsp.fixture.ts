@@ -30,7 +30,7 @@ export const LIMITS = {
 export async function openServer(
   given: Partial<typeof LIMITS> = {},
   events: StreamEvents = {},
-  more: { readonly sessionSeconds?: number; readonly reportMs?: number } = {},
+  more: { readonly sessionSeconds?: number; readonly reportMs?: number; readonly leaveMs?: number } = {},
 ) {
   const limits = { ...LIMITS, ...given };
   const faults: unknown[] = [];

@@ -1,11 +1,12 @@
 /**
- * RTSP (RFC 2326) over TCP. A client describes and plays, or announces and records; its requests are answered in order, and
+ * RTSP (RFC 2326) over TCP or TLS. A client describes and plays, or announces and records; its requests are answered in order, and
  * its packets passed on. A connection has one session at a time, which ends with it, so that its id is useless to other
  * clients.
  */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { TLSSocket } from "node:tls";
 import { MediaError, type Tracks } from "../../media/access-unit.ts";
 import { readBasicPassword } from "../../media/rtsp/headers.ts";
 import { MessageReader, RtspError, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
@@ -23,6 +24,8 @@ interface RtspOptions {
   readonly sessionSeconds: number;
   /** Interval of receiver reports for publishers over UDP. */
   readonly reportMs: number;
+  /** Time for a player to end its session with TEARDOWN when the stream has ended; on a busy machine this takes seconds. */
+  readonly leaveMs: number;
 }
 
 interface Answer {
@@ -42,15 +45,13 @@ interface Grant {
   readonly untilMs: number;
 }
 
-const DEFAULTS: RtspOptions = { sessionSeconds: 60, reportMs: 5000 };
+const DEFAULTS: RtspOptions = { sessionSeconds: 60, reportMs: 5000, leaveMs: 10_000 };
 /** No client presents more invalid keys on one connection by mistake. */
 const MAX_INVALID_KEYS = 5;
 /** With more unread responses, the client only sends. */
 const UNREAD_BYTES = 65_536;
 /** Time for the client to read the last response. */
 const CLOSE_MS = 2000;
-/** Time for a player to end its session with TEARDOWN when the stream has ended; on a busy machine this takes seconds. */
-const LEAVE_MS = 10_000;
 /** Over UDP, the last packets may arrive after TEARDOWN. */
 const LAST_PACKETS_MS = 50;
 /** A key can be revoked: older grants are requested again. */
@@ -94,7 +95,8 @@ class RtspSession {
     };
     this.#deps = deps;
     this.#socket = socket;
-    this.#wire = { socket, address: (socket.remoteAddress ?? "").replace(/^::ffff:/, ""), touch };
+    const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+    this.#wire = { socket, isSecure: socket instanceof TLSSocket, address, touch };
     socket.on("data", (chunk) => {
       if (this.#isClosing) return;
       this.#reader.push(chunk);
@@ -318,7 +320,7 @@ class RtspSession {
     player.onEnd = (reason, isStalled) => {
       if (isStalled) this.#cut(reason);
       // The client closes the connection, or is closed later.
-      else this.#leaveAtMs ??= performance.now() + LEAVE_MS;
+      else this.#leaveAtMs ??= performance.now() + this.#deps.leaveMs;
     };
     return { headers: { Transport: transport } };
   }

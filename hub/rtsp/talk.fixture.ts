@@ -104,7 +104,7 @@ export class FakeCamera {
   }
 
   static async open(url: string, keyEvery = 10): Promise<FakeCamera> {
-    const video = { codec: "h264", sps: SPS, pps: PPS, width: 320, height: 240, reorders: false } as const;
+    const video = { codec: "h264", sets: [SPS, PPS], width: 320, height: 240, reorders: false } as const;
     return new FakeCamera(await publishRtsp(url, { video, audio: null }), keyEvery);
   }
 

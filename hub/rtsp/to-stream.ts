@@ -3,8 +3,10 @@
  * and feeds the ingest of its stream.
  */
 import type { AudioTrack } from "../../media/access-unit.ts";
+import type { Codec } from "../../media/codec.ts";
+import { findByEncoding, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { AacDepayloader, type AacLayout } from "../../media/rtp/aac.ts";
-import { H264Depayloader } from "../../media/rtp/h264.ts";
+import { NalDepayloader } from "../../media/rtp/nal-units.ts";
 import { readRtp } from "../../media/rtp/packet.ts";
 import { JitterBuffer, type JitterBufferLimits, ReceptionReporter } from "../../media/rtp/receiver.ts";
 import { readSenderReport } from "../../media/rtp/rtcp.ts";
@@ -13,7 +15,7 @@ import type { Pair } from "../../media/rtsp/headers.ts";
 import { readAac, readParameterSets, readSdp, type SdpMedia, VIDEO_CLOCK } from "../../media/rtsp/sdp.ts";
 import { guardBy, StatusError } from "../errors.ts";
 import { Ingest } from "../ingest.ts";
-import type { Publication } from "../live-stream.ts";
+import type { Link, Publication } from "../live-stream.ts";
 import { findTrack } from "../path.ts";
 import {
   channelsInUse,
@@ -25,11 +27,12 @@ import {
   type Wire,
 } from "./transport.ts";
 
-/** What an SDP announces: one H.264 video, and optionally one AAC audio. */
+/** What an SDP announces: one video, and optionally one AAC audio. */
 export interface Announced {
   /** All tracks, including ignored ones: the publisher sets them up too. */
   readonly media: readonly SdpMedia[];
   readonly video: SdpMedia;
+  readonly codec: Codec;
   readonly audio: { readonly media: SdpMedia; readonly track: AudioTrack; readonly layout: AacLayout } | null;
   /** Why the announced audio is dropped. Null if it is not. */
   readonly audioDropped: string | null;
@@ -43,16 +46,19 @@ export function readAnnounced(sdp: string): Announced {
   const other = audio === null ? media.find(({ kind }) => kind === "audio") : undefined;
   const audioDropped =
     other === undefined ? null : `expected AAC by RFC 3640 (mpeg4-generic), received ${nameOf(other)}`;
-  return { media, video: findVideo(media), audio, audioDropped };
+  return { media, ...findVideo(media), audio, audioDropped };
 }
 
-function findVideo(media: readonly SdpMedia[]): SdpMedia {
+function findVideo(media: readonly SdpMedia[]): Pick<Announced, "video" | "codec"> {
   const videos = media.filter(({ kind }) => kind === "video");
-  const h264 = videos.find(({ encoding, clockRate }) => encoding === "H264" && clockRate === VIDEO_CLOCK);
-  if (h264 !== undefined) return h264;
+  for (const video of videos) {
+    const codec = video.clockRate === VIDEO_CLOCK ? findByEncoding(video.encoding) : undefined;
+    if (codec !== undefined) return { video, codec };
+  }
   const [first] = videos;
-  if (first === undefined) throw new StatusError(415, "expected H.264, the SDP has no video");
-  throw new StatusError(415, `expected H.264, received ${nameOf(first)}: set the encoder to H.264`);
+  if (first === undefined) throw new StatusError(415, `expected ${SUPPORTED_VIDEO}, the SDP has no video`);
+  const name = nameOf(first);
+  throw new StatusError(415, `expected ${SUPPORTED_VIDEO}, received ${name}: set the encoder to one of them`);
 }
 
 const nameOf = ({ encoding }: SdpMedia): string =>
@@ -108,6 +114,7 @@ export class Publisher {
     this.#publication = publication;
     this.#options = options;
     this.#ingest = new Ingest(publication, options);
+    this.#ingest.setCodec(announced.codec.name);
   }
 
   get isSetUp(): boolean {
@@ -116,7 +123,7 @@ export class Publisher {
 
   /** Answers SETUP with the header `Transport`. `base`: the announced address. Rejects with a `StatusError`. */
   async setUp(rest: string, base: string, header: string, wire: Wire): Promise<string> {
-    const transport = expectTransport(header, true, this.kind);
+    const transport = expectTransport(header, true, this.kind, wire);
     const index = findTrack(
       rest,
       base,
@@ -165,6 +172,7 @@ export class Publisher {
         if (from.port === port) handle(packet);
       });
     }
+    this.#publication.readLink = () => this.#readLink();
     const [, rtcpPort] = ports;
     const reporter = this.#tracks.get(track)?.reporter;
     if (reporter !== undefined) reporter.send = (report) => pair.rtcp.send(report, rtcpPort, address, () => {});
@@ -174,9 +182,9 @@ export class Publisher {
   record(): void {
     if (this.isRecording) return;
     this.isRecording = true;
-    const { media, video, audio } = this.#announced;
-    const sets = readParameterSets(video);
-    if (sets !== null) this.#ingest.setVideo(sets.sps, sets.pps);
+    const { media, video, codec, audio } = this.#announced;
+    const sets = readParameterSets(codec, video);
+    if (sets !== null) this.#ingest.setVideo(...sets);
     const isSetUp = audio !== null && this.#tracks.has(media.indexOf(audio.media));
     this.#ingest.setAudio(isSetUp ? audio.track : null);
   }
@@ -224,6 +232,14 @@ export class Publisher {
     if (track.buffer.deadlineMs !== null) this.#awaitGap();
   }
 
+  /** Packets of RTP over UDP are not sent again. */
+  #readLink(): Link {
+    const buffers = [...this.#tracks.values()].map(({ buffer }) => buffer);
+    const received = buffers.reduce((sum, buffer) => sum + buffer.received, 0);
+    const lost = buffers.reduce((sum, buffer) => sum + buffer.lost, 0);
+    return { rttMs: null, received, lost, dropped: lost };
+  }
+
   #awaitGap(): void {
     this.#timer ??= setTimeout(this.#flushGaps, UDP_LIMITS.waitMs);
   }
@@ -238,14 +254,14 @@ export class Publisher {
 
   /** Ignores tracks other than the announced video and audio. */
   #addTrack(index: number, limits: JitterBufferLimits): void {
-    const { media: all, video, audio } = this.#announced;
+    const { media: all, video, codec, audio } = this.#announced;
     const media = all[index] as SdpMedia;
     const isVideo = media === video;
     if (!isVideo && media !== audio?.media) return;
     const clock = this.#clock.addTrack(media.clockRate, isVideo);
     const depayloader =
       isVideo || audio === null
-        ? new H264Depayloader(this.#options.unitBytes, ({ timestamp, nals }) =>
+        ? new NalDepayloader(codec, this.#options.unitBytes, ({ timestamp, nals }) =>
             this.#ingest.pushVideo({ ...clock.convert(timestamp, Date.now()), dtsUs: null, nals }),
           )
         : new AacDepayloader(audio.layout, ({ timestamp, frame }) =>

@@ -10,18 +10,27 @@ import { bindUdp } from "../udp.ts";
 /** The RTSP connection and its client. */
 export interface Wire {
   readonly socket: Socket;
+  /** RTSPS: packets are sent in the connection only, since those over UDP would not be encrypted. */
+  readonly isSecure: boolean;
   readonly address: string;
   /** The client is alive. */
   touch(): void;
 }
 
 /** Reads the header of a SETUP. `kind`: of the tracks that are already set up. Throws a `StatusError`. */
-export function expectTransport(header: string, isRecord: boolean, kind: Transport["kind"] | null): Transport {
+export function expectTransport(
+  header: string,
+  isRecord: boolean,
+  kind: Transport["kind"] | null,
+  { isSecure }: Pick<Wire, "isSecure">,
+): Transport {
   const transport = readTransport(header);
   if (transport === null)
     throw new StatusError(461, "expected RTP/AVP/TCP, or RTP/AVP with client_port; multicast is not supported");
   if (transport.isRecord !== isRecord)
     throw new StatusError(455, isRecord ? "expected mode=record" : "mode=record requires ANNOUNCE");
+  if (isSecure && transport.kind === "udp")
+    throw new StatusError(461, "RTSPS carries packets in its own connection: use TCP");
   if (kind !== null && transport.kind !== kind)
     throw new StatusError(461, "all tracks of a session must use the same transport");
   return transport;

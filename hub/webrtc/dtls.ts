@@ -1,5 +1,5 @@
 /**
- * DTLS-SRTP (RFC 5764) with one viewer, and the typed surface of build/dtls.node (native/dtls/dtls.cc), which only this file
+ * DTLS-SRTP (RFC 5764) with one viewer or publisher, and the typed surface of build/dtls.node (native/dtls/dtls.cc), which only this file
  * loads.
  */
 import { createHash } from "node:crypto";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { RtpHeader } from "../../media/rtp/packet.ts";
 import type { Guard } from "../errors.ts";
 import type { Offer } from "./sdp.ts";
-import { SrtcpReceiver, SrtpSender, splitKeys } from "./srtp.ts";
+import { SrtcpReceiver, SrtpReceiver, SrtpSender, splitKeys } from "./srtp.ts";
 
 export interface DtlsReport {
   readonly state: "handshaking" | "connected" | "closed" | "failed";
@@ -71,6 +71,7 @@ export class SecureChannel {
   readonly #events: SecureEvents;
   #sender: SrtpSender | null = null;
   #receiver: SrtcpReceiver | null = null;
+  #rtpReceiver: SrtpReceiver | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -105,6 +106,7 @@ export class SecureChannel {
       const { client, server } = splitKeys(exported.profile, exported.keys);
       this.#sender = new SrtpSender(server);
       this.#receiver = new SrtcpReceiver(client);
+      this.#rtpReceiver = new SrtpReceiver(client);
       this.#events.connected();
     }
   }
@@ -123,6 +125,11 @@ export class SecureChannel {
 
   protectRtcp(packet: Buffer): Buffer | null {
     return this.#sender?.protectRtcp(packet) ?? null;
+  }
+
+  /** Null unless it is authentic and new. */
+  openRtp(data: Buffer): Buffer | null {
+    return this.#rtpReceiver?.open(data) ?? null;
   }
 
   /** Null unless it is authentic. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AccessUnit } from "../../media/access-unit.ts";
+import { CODECS } from "../../media/codecs.ts";
 import type { RtpHeader } from "../../media/rtp/packet.ts";
 import { Sender } from "./from-stream.ts";
 
@@ -16,7 +17,7 @@ function open() {
     return payload;
   };
   const sender = new Sender({
-    ...{ payloadType: 100, ssrc: 7, queueBytes: WAITING_BYTES },
+    ...{ codec: CODECS.h264, payloadType: 100, ssrc: 7, queueBytes: WAITING_BYTES },
     channel: { protectRtp },
     guard: (work) => work,
     send: (_data, onSent) => {

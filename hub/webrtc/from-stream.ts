@@ -5,13 +5,15 @@
  */
 import { randomBytes } from "node:crypto";
 import { type AccessUnit, byteLength } from "../../media/access-unit.ts";
-import { payloadH264 } from "../../media/rtp/h264.ts";
+import type { Codec } from "../../media/codec.ts";
+import { payloadNals } from "../../media/rtp/nal-units.ts";
 import { joinPayload } from "../../media/rtp/packet.ts";
 import type { Guard } from "../errors.ts";
 import { squeeze } from "../live-stream.ts";
 import type { SecureChannel } from "./dtls.ts";
 
 export interface SenderOptions {
+  readonly codec: Codec;
   readonly payloadType: number;
   readonly ssrc: number;
   readonly channel: Pick<SecureChannel, "protectRtp">;
@@ -82,7 +84,7 @@ export class Sender {
       this.missed++;
       return;
     }
-    const payloads = payloadsOf(unit);
+    const payloads = payloadsOf(unit, this.#options.codec);
     const bytes = payloads.reduce((sum, payload) => sum + payload.length, 0);
     if (this.#queuedBytes + bytes > this.#options.queueBytes) {
       // Without this picture, the queued ones are useless too.
@@ -183,10 +185,10 @@ export class Sender {
 const payloadCache = new WeakMap<AccessUnit, readonly Buffer[]>();
 
 /** The payloads of a picture, created once for all viewers. */
-function payloadsOf(unit: AccessUnit): readonly Buffer[] {
+function payloadsOf(unit: AccessUnit, codec: Codec): readonly Buffer[] {
   const cached = payloadCache.get(unit);
   if (cached !== undefined) return cached;
-  const payloads = payloadH264(unit.parts, PAYLOAD_BYTES).map((payload) => {
+  const payloads = payloadNals(codec, unit.parts, PAYLOAD_BYTES).map((payload) => {
     const bytes = joinPayload(payload);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   });

@@ -36,3 +36,9 @@ export function chromiumOffer(): string {
     "",
   ].join("\r\n");
 }
+
+/** As Safari and Chromium with a hardware decoder offer it, H.265 alone. */
+export const h265Offer = (): string =>
+  chromiumOffer()
+    .replaceAll("H264/90000", "H265/90000")
+    .replaceAll(/a=fmtp:(\d+) level-asymmetry.*/g, "a=fmtp:$1 level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST");

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { StatusError } from "../errors.ts";
-import { chromiumOffer } from "./offer.fixture.ts";
+import { chromiumOffer, h265Offer } from "./offer.fixture.ts";
 import { chooseCodec, readOffer, writeAnswer } from "./sdp.ts";
+
+const h264 = (profile: number) => ({ codec: "h264", sets: [Uint8Array.of(0x67, profile)] }) as const;
 
 const refusalOf = (sdp: string): StatusError => {
   try {
@@ -31,7 +33,7 @@ test("a browser's offer is read: H.264 with packetization-mode 1 alone, in its o
 
 test("the payload type follows the profile of the stream", () => {
   const { codecs } = readOffer(chromiumOffer());
-  const choose = (profile: number, from = codecs) => chooseCodec(from, Uint8Array.of(0x67, profile)).profileLevelId;
+  const choose = (profile: number, from = codecs) => chooseCodec(from, h264(profile)).profileLevelId;
   assert.equal(choose(0x42), "42001f");
   assert.equal(choose(0x4d), "4d001f");
   assert.equal(choose(0x64), "64001f");
@@ -40,9 +42,30 @@ test("the payload type follows the profile of the stream", () => {
   assert.equal(choose(0xf4), "42001f", "an unknown one: the browser's first");
 });
 
+test("H.265 is answered where the browser offers it, and rejected with what to do where it does not", () => {
+  const h265 = { codec: "h265", sets: [] } as const;
+  const offer = readOffer(h265Offer());
+  const codec = chooseCodec(offer.codecs, h265);
+  assert.equal(codec.payloadType, 103);
+  const answer = writeAnswer({
+    ...{ offer, codec, ssrc: 7, cname: "windhover", iceUfrag: "abcdefgh", icePassword: "0123456789012345678901234" },
+    ...{ fingerprint: "AA:BB", candidates: [] },
+  });
+  assert.match(answer, /^a=rtpmap:103 H265\/90000\r$/m);
+  assert.match(answer, /^a=fmtp:103 level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST\r$/m);
+  for (const [sdp, track, title] of [
+    [chromiumOffer(), h265, "H.265"],
+    [h265Offer(), h264(0x42), "H.264"],
+  ] as const)
+    assert.throws(
+      () => chooseCodec(readOffer(sdp).codecs, track),
+      (error: StatusError) => error.status === 406 && error.message.startsWith(`This stream is ${title}, which this`),
+    );
+});
+
 test("the answer sends the video, turns everything else down, and has all sections in the offer's order", () => {
   const offer = readOffer(chromiumOffer());
-  const codec = chooseCodec(offer.codecs, Uint8Array.of(0x67, 0x64));
+  const codec = chooseCodec(offer.codecs, h264(0x64));
   const answer = writeAnswer({
     offer,
     codec,
@@ -84,7 +107,7 @@ const REFUSED: readonly (readonly [what: string, sdp: string, status: number, wo
     406,
     /no video to receive/,
   ],
-  ["no H.264", without(/H264\/90000/g), 406, /no H\.264 with packetization-mode=1/],
+  ["neither H.264 nor H.265", without(/H264\/90000/g), 406, /no H\.264 or H\.265/],
   ["H.264 in single packets alone", without(/packetization-mode=1/g), 406, /packetization-mode=1/],
   ["no DTLS", without(/a=fingerprint.*\r\n/g), 400, /fingerprint/],
   ["a hash that is not secure", chromiumOffer().replaceAll("sha-256", "md5"), 400, /fingerprint/],

@@ -1,15 +1,21 @@
 /**
- * Reads a browser's WebRTC offer, and writes the answer that sends one H.264 track and rejects everything else (RFC 8829,
+ * Reads a WebRTC offer, and writes the answer that sends or receives one video track and rejects everything else (RFC 8829,
  * RFC 8839). Offers are untrusted: their size is limited and every value that is used is validated.
  */
 import { isIPv6 } from "node:net";
+import type { VideoCodec, VideoTrack } from "../../media/access-unit.ts";
+import type { Codec } from "../../media/codec.ts";
+import { codecOf, findByEncoding, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { StatusError } from "../errors.ts";
 
 /** One payload type. */
 export interface OfferedCodec {
   readonly payloadType: number;
-  /** Six hexadecimal digits: profile, constraints, level. */
+  readonly codec: Codec;
+  /** Of H.264: six hexadecimal digits for profile, constraints, level. Empty for others. */
   readonly profileLevelId: string;
+  /** For the answer. */
+  readonly parameters: string;
   /** `nack`, `nack pli`, …, as offered. */
   readonly feedback: readonly string[];
 }
@@ -26,7 +32,7 @@ export interface Offer {
   readonly media: readonly OfferedMedia[];
   /** Index of the video to send. */
   readonly video: number;
-  /** H.264 with packetization-mode 1, in order of preference. Never empty. */
+  /** Supported ones, in order of preference. Never empty. */
   readonly codecs: readonly OfferedCodec[];
   readonly hasReducedSize: boolean;
   readonly iceUfrag: string;
@@ -47,23 +53,29 @@ interface Section {
   readonly attributes: readonly string[];
 }
 
+/** What the client does with the video. */
+export type Purpose = "play" | "publish";
+
 /** Throws a `StatusError`. */
-export function readOffer(sdp: string): Offer {
+export function readOffer(sdp: string, purpose: Purpose = "play"): Offer {
   if (Buffer.byteLength(sdp) > MAX_BYTES) throw new StatusError(400, `An SDP offer has at most ${MAX_BYTES} bytes.`);
   const [session, ...sections] = split(sdp);
   if (session === undefined || sections.length === 0 || sections.length > MAX_SECTIONS) {
     throw new StatusError(400, `Expected an SDP offer: v=0 and 1 to ${MAX_SECTIONS} sections m=.`);
   }
   const media = sections.map(readMedia);
-  const video = media.findIndex(({ kind }, i) => kind === "video" && isWanted(sections[i] as Section));
+  const video = media.findIndex(({ kind }, i) => kind === "video" && isWanted(sections[i] as Section, purpose));
   const section = sections[video];
-  if (section === undefined) throw new StatusError(406, "The offer has no video to receive (m=video, recvonly).");
+  if (section === undefined) {
+    const wanted = purpose === "play" ? "to receive (m=video, recvonly)" : "to send (m=video, sendonly)";
+    throw new StatusError(406, `The offer has no video ${wanted}.`);
+  }
   if (media[video]?.protocol !== "UDP/TLS/RTP/SAVPF" || !section.attributes.includes("rtcp-mux")) {
     throw new StatusError(406, "The offer's video must be UDP/TLS/RTP/SAVPF with rtcp-mux.");
   }
   const codecs = readCodecs(section);
   if (codecs.length === 0) {
-    throw new StatusError(406, "The offer has no H.264 with packetization-mode=1, the only supported codec.");
+    throw new StatusError(406, `The offer has no ${SUPPORTED_VIDEO} (H.264 with packetization-mode=1).`);
   }
   const find = (name: string): string[] => {
     const own = values(section, name);
@@ -111,39 +123,76 @@ function readMedia(section: Section): OfferedMedia {
   return { kind, protocol, formats, mid };
 }
 
-const isWanted = ({ head, attributes }: Section): boolean =>
-  !/^video 0 /.test(head) && !attributes.includes("sendonly") && !attributes.includes("inactive");
+const isWanted = ({ head, attributes }: Section, purpose: Purpose): boolean =>
+  !/^video 0 /.test(head) &&
+  !attributes.includes(purpose === "play" ? "sendonly" : "recvonly") &&
+  !attributes.includes("inactive");
 
 function readCodecs(section: Section): OfferedCodec[] {
   const ofType = (name: string, type: string) =>
     values(section, name).flatMap((text) => (text.startsWith(`${type} `) ? [text.slice(type.length + 1)] : []));
   return values(section, "rtpmap").flatMap((text) => {
-    const [, type] = /^(\d{1,3}) H264\/90000$/i.exec(text) ?? [];
-    if (type === undefined || Number(type) > 127) return [];
-    const parameters = new Map(
+    const [, type, encoding = ""] = /^(\d{1,3}) (H26[45])\/90000$/i.exec(text) ?? [];
+    const codec = findByEncoding(encoding.toUpperCase());
+    if (type === undefined || Number(type) > 127 || codec === undefined) return [];
+    const given = new Map(
       (ofType("fmtp", type)[0] ?? "").split(";").map((pair) => {
         const [name = "", value = ""] = pair.trim().split("=");
         return [name.toLowerCase(), value.toLowerCase()] as const;
       }),
     );
-    if (parameters.get("packetization-mode") !== "1") return [];
-    // RFC 6184: the default is baseline at level 1.
-    const profileLevelId = parameters.get("profile-level-id") ?? "42000a";
-    if (!/^[0-9a-f]{6}$/.test(profileLevelId)) return [];
-    return [{ payloadType: Number(type), profileLevelId, feedback: ofType("rtcp-fb", type) }];
+    const described = DESCRIBE[codec.name](given);
+    if (described === null) return [];
+    return [{ payloadType: Number(type), codec, ...described, feedback: ofType("rtcp-fb", type) }];
   });
 }
 
+type Described = Pick<OfferedCodec, "profileLevelId" | "parameters"> | null;
+
+/** What the answer says of an offered codec, by the parameters of the offer. Null: it is not supported in this form. */
+const DESCRIBE: Readonly<Record<VideoCodec, (given: ReadonlyMap<string, string>) => Described>> = {
+  h264(given) {
+    // RFC 6184: the default is baseline at level 1.
+    const profileLevelId = given.get("profile-level-id") ?? "42000a";
+    if (given.get("packetization-mode") !== "1" || !/^[0-9a-f]{6}$/.test(profileLevelId)) return null;
+    const parameters = `level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=${profileLevelId}`;
+    return { profileLevelId, parameters };
+  },
+  h265(given) {
+    // RFC 7798, 7.1: the defaults are the main profile at level 3.1.
+    const read = (name: string, otherwise: number): number => {
+      const value = given.get(name) ?? "";
+      return /^\d{1,3}$/.test(value) ? Number(value) : otherwise;
+    };
+    const [profile, tier, level] = [read("profile-id", 1), read("tier-flag", 0), read("level-id", 93)];
+    if ((given.get("tx-mode") ?? "srst") !== "srst") return null;
+    return { profileLevelId: "", parameters: `level-id=${level};profile-id=${profile};tier-flag=${tier};tx-mode=SRST` };
+  },
+};
+
+/** Browsers without a decoder do not offer it. */
+const notOffered = (title: string): string =>
+  `This stream is ${title}, which this browser does not offer to decode. Play it by RTSP, or by HLS in a browser that decodes ${title}; encode the stream as H.264; or watch the processed video, which is H.264 (an output of type rtsp).`;
+
 /**
- * The payload type for a stream with this SPS: the same profile if offered, otherwise a higher one, which decodes it too,
- * otherwise the first: browsers read the SPS itself.
+ * The payload type for a stream. H.264: the same profile if offered, otherwise a higher one, which decodes it too, otherwise
+ * the first: browsers read the SPS itself. Throws a `StatusError` if the codec is not offered.
  */
-export function chooseCodec(codecs: readonly OfferedCodec[], sps: Uint8Array): OfferedCodec {
+export function chooseCodec(offered: readonly OfferedCodec[], track: Pick<VideoTrack, "codec" | "sets">): OfferedCodec {
+  const codecs = offered.filter(({ codec }) => codec.name === track.codec);
   const ranks = [0x42, 0x4d, 0x64];
   const profileOf = (codec: OfferedCodec) => Number.parseInt(codec.profileLevelId.slice(0, 2), 16);
-  const profile = sps[1] ?? 0x42;
+  const profile = track.sets[0]?.[1] ?? 0x42;
   const above = codecs.filter((codec) => ranks.indexOf(profileOf(codec)) > ranks.indexOf(profile));
   const chosen = codecs.find((codec) => profileOf(codec) === profile) ?? above[0] ?? codecs[0];
+  if (chosen === undefined) throw new StatusError(406, notOffered(codecOf(track).title));
+  return chosen;
+}
+
+/** Of what a publisher offers: constrained baseline, which every encoder has, else its first choice of H.264: browsers play it. */
+export function chooseSentCodec(offered: readonly OfferedCodec[]): OfferedCodec {
+  const codecs = offered.filter(({ codec }) => codec.name === "h264");
+  const chosen = codecs.find(({ profileLevelId }) => profileLevelId.startsWith("42e0")) ?? codecs[0];
   if (chosen === undefined) throw new StatusError(406, "The offer has no H.264.");
   return chosen;
 }
@@ -151,7 +200,8 @@ export function chooseCodec(codecs: readonly OfferedCodec[], sps: Uint8Array): O
 export interface AnswerOptions {
   readonly offer: Offer;
   readonly codec: OfferedCodec;
-  readonly ssrc: number;
+  /** Null: the client sends. */
+  readonly ssrc: number | null;
   readonly cname: string;
   readonly iceUfrag: string;
   readonly icePassword: string;
@@ -168,7 +218,7 @@ export function writeAnswer(options: AnswerOptions): string {
   const { offer, ssrc } = options;
   const lines = [
     "v=0",
-    `o=- ${ssrc} 1 IN IP4 0.0.0.0`,
+    `o=- ${ssrc ?? 1} 1 IN IP4 0.0.0.0`,
     "s=-",
     "t=0 0",
     `a=group:BUNDLE ${offer.media[offer.video]?.mid}`,
@@ -198,14 +248,13 @@ function describeVideo({ protocol, mid }: OfferedMedia, options: AnswerOptions):
     `a=fingerprint:sha-256 ${options.fingerprint}`,
     "a=setup:passive",
     `a=mid:${mid}`,
-    "a=sendonly",
+    ssrc === null ? "a=recvonly" : "a=sendonly",
     "a=rtcp-mux",
     ...(offer.hasReducedSize ? ["a=rtcp-rsize"] : []),
-    `a=rtpmap:${type} H264/90000`,
-    `a=fmtp:${type} level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=${codec.profileLevelId}`,
+    `a=rtpmap:${type} ${codec.codec.encoding}/90000`,
+    `a=fmtp:${type} ${codec.parameters}`,
     ...FEEDBACK.filter((name) => codec.feedback.includes(name)).map((name) => `a=rtcp-fb:${type} ${name}`),
-    `a=msid:${cname} video`,
-    `a=ssrc:${ssrc} cname:${cname}`,
+    ...(ssrc === null ? [] : [`a=msid:${cname} video`, `a=ssrc:${ssrc} cname:${cname}`]),
   ];
 }
 

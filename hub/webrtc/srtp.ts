@@ -1,6 +1,6 @@
 /**
  * SRTP and SRTCP (RFC 3711) with two profiles of DTLS-SRTP: AES-CM with HMAC-SHA1 (RFC 5764), which every browser supports,
- * and AEAD AES-GCM (RFC 7714), which is faster. Protects RTP and RTCP, opens RTCP.
+ * and AEAD AES-GCM (RFC 7714), which is faster.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "node:crypto";
 import { RTP_HEADER_BYTES, type RtpHeader, writeRtpHeader } from "../../media/rtp/packet.ts";
@@ -82,6 +82,72 @@ export class SrtpSender {
     trailer.writeUInt32BE((index | ENCRYPTED) >>> 0);
     return sealRtcp(this.#rtcp, packet, trailer, index);
   }
+}
+
+/** A publisher has one stream, and changes its SSRC rarely. */
+const MAX_SOURCES = 8;
+/** Packets that are older than this are not accepted. A power of two. */
+const REPLAY_WINDOW = 1024;
+
+interface Source {
+  /** Rollover counter and sequence number of the newest packet. */
+  highest: number;
+  /** Of the last packets, by their lower bits: each is accepted once. */
+  readonly seen: Float64Array;
+}
+
+export class SrtpReceiver {
+  readonly #rtp: Cipher;
+  readonly #sources = new Map<number, Source>();
+
+  constructor(keys: SrtpKeys) {
+    this.#rtp = createCipher(keys, LABEL.rtp);
+  }
+
+  /** The RTP packet; null unless it is authentic and was not received before. */
+  open(data: Buffer): Buffer | null {
+    const headBytes = readHeadBytes(data);
+    if (headBytes === null || data.length < headBytes + this.#rtp.tagBytes) return null;
+    const ssrc = data.readUInt32BE(8);
+    const source = this.#sources.get(ssrc);
+    const index = source === undefined ? data.readUInt16BE(2) : findIndex(source.highest, data.readUInt16BE(2));
+    if (index < 0 || (source !== undefined && isReplayed(source, index))) return null;
+    const head = data.subarray(0, headBytes);
+    const rollovers = Buffer.allocUnsafe(4);
+    rollovers.writeUInt32BE(Math.floor(index / 2 ** 16) % 2 ** 32);
+    const plain = this.#rtp.open(head, data.subarray(headBytes), rollovers, { ssrc, index });
+    if (plain === null) return null;
+    this.#note(ssrc, source, index);
+    return Buffer.concat([head, plain]);
+  }
+
+  #note(ssrc: number, source: Source | undefined, index: number): void {
+    const known = source ?? { highest: index, seen: new Float64Array(REPLAY_WINDOW).fill(-1) };
+    known.seen[index % REPLAY_WINDOW] = index;
+    known.highest = Math.max(known.highest, index);
+    if (source !== undefined) return;
+    const [oldest] = this.#sources.keys();
+    if (this.#sources.size >= MAX_SOURCES && oldest !== undefined) this.#sources.delete(oldest);
+    this.#sources.set(ssrc, known);
+  }
+}
+
+/** RFC 3711, 3.3.1: the rollover counter with which the number is nearest to the newest one. */
+function findIndex(highest: number, sequence: number): number {
+  const rollovers = Math.floor(highest / 2 ** 16);
+  const step = ((sequence - (highest % 2 ** 16)) << 16) >> 16;
+  return rollovers * 2 ** 16 + (highest % 2 ** 16) + step;
+}
+
+const isReplayed = ({ highest, seen }: Source, index: number): boolean =>
+  index <= highest - REPLAY_WINDOW || seen[index % REPLAY_WINDOW] === index;
+
+/** Fixed header, contributing sources and extension. Null: it is not RTP. */
+function readHeadBytes(data: Buffer): number | null {
+  if (data.length < RTP_HEADER_BYTES || (data[0] as number) >> 6 !== 2) return null;
+  const bytes = RTP_HEADER_BYTES + ((data[0] as number) & 0x0f) * 4;
+  if (((data[0] as number) & 0x10) === 0) return bytes;
+  return bytes + 4 > data.length ? null : bytes + 4 + data.readUInt16BE(bytes + 2) * 4;
 }
 
 export class SrtcpReceiver {

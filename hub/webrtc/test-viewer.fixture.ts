@@ -13,12 +13,14 @@ import {
   SrtcpSession,
   SrtpSession,
   saltLength,
+  RtpPacket as WeriftRtpPacket,
 } from "werift";
-import { type CodedPicture, H264Depayloader } from "../../media/rtp/h264.ts";
-import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
+import { CODECS } from "../../media/codecs.ts";
+import { type CodedPicture, NalDepayloader } from "../../media/rtp/nal-units.ts";
+import { RTP_HEADER_BYTES, type RtpHeader, type RtpPacket, readRtp, writeRtpHeader } from "../../media/rtp/packet.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { printFingerprint } from "./dtls.ts";
-import { chromiumOffer } from "./offer.fixture.ts";
+import { chromiumOffer, h265Offer } from "./offer.fixture.ts";
 import { isStun, writeBindingResponse } from "./stun.ts";
 
 export const SIGNATURE = { hash: HashAlgorithm.sha256_4, signature: SignatureAlgorithm.ecdsa_3 } as const;
@@ -83,6 +85,8 @@ export interface TestViewerOptions {
   readonly keyPem?: string;
   /** Numbers of the SRTP profiles that it offers, the best first. */
   readonly srtpProfiles?: readonly (1 | 7)[];
+  /** It offers this codec alone, and expects it. */
+  readonly codec?: "h265";
 }
 
 export class TestViewer {
@@ -93,6 +97,8 @@ export class TestViewer {
   answersChecks = true;
   /** Answers of the hub to signed requests. */
   responses = 0;
+  /** Types of RTCP packets that came. */
+  readonly reports: number[] = [];
   /** Checks of the hub that came, whether they were answered or not. */
   checks = 0;
   /** DTLS datagrams that begin with a record of this type are lost on the way to it, as many as this. */
@@ -106,7 +112,7 @@ export class TestViewer {
   readonly #certificate: Certificate;
   readonly #keyPem: string;
   readonly #srtpProfiles: (1 | 7)[];
-  readonly #depayloader = new H264Depayloader(2 ** 24, (picture) => this.pictures.push(picture));
+  readonly #depayloader: NalDepayloader;
   #srtp: SrtpSession | null = null;
   #srtcp: SrtcpSession | null = null;
   #port = 0;
@@ -115,12 +121,13 @@ export class TestViewer {
   #client: DtlsClient | null = null;
 
   private constructor(socket: Socket, certificate: Certificate, options: TestViewerOptions) {
-    const { fingerprint, keyPem, srtpProfiles = [7, 1] } = options;
+    const { fingerprint, keyPem, srtpProfiles = [7, 1], codec } = options;
+    this.#depayloader = new NalDepayloader(CODECS[codec ?? "h264"], 2 ** 24, (picture) => this.pictures.push(picture));
     this.#srtpProfiles = [...srtpProfiles];
     this.#socket = socket;
     this.#certificate = certificate;
     this.#keyPem = keyPem ?? certificate.keyPem;
-    this.offer = chromiumOffer().replaceAll(
+    this.offer = (codec === "h265" ? h265Offer() : chromiumOffer()).replaceAll(
       /a=fingerprint:.*/g,
       `a=fingerprint:sha-256 ${fingerprint ?? certificate.fingerprint}`,
     );
@@ -229,6 +236,18 @@ export class TestViewer {
     return this.watch.until(what, holds, limitMs);
   }
 
+  /** As a publisher; returns the sealed packet. */
+  sendRtp(header: RtpHeader, payload: Buffer): Buffer | null {
+    if (this.#srtp === null) return null;
+    const packet = Buffer.alloc(RTP_HEADER_BYTES + payload.length);
+    writeRtpHeader(packet, 0, header);
+    payload.copy(packet, RTP_HEADER_BYTES);
+    const plain = WeriftRtpPacket.deSerialize(packet);
+    const sealed = this.#srtp.encrypt(plain.payload, plain.header);
+    this.send(sealed);
+    return sealed;
+  }
+
   sendRtcp(packet: Buffer): void {
     const sealed = this.#srtcp?.encrypt(packet);
     if (sealed !== undefined) this.send(sealed);
@@ -281,6 +300,12 @@ export class TestViewer {
         this.packets.push(packet);
         this.#depayloader.push(packet, false);
       }
+    }
+    const isRtcp = first >= 128 && !isRtp;
+    if (isRtcp && this.#srtcp !== null) {
+      const packet = this.#srtcp.decrypt(data);
+      for (let at = 0; at + 4 <= packet.length; at += 4 + packet.readUInt16BE(at + 2) * 4)
+        this.reports.push(packet[at + 1] as number);
     }
     this.watch.check();
   }

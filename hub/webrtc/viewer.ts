@@ -30,7 +30,7 @@ export interface ViewerOptions {
 const REPORT_MS = 1000;
 /** An RTP packet only has a PTS, so a decoding order that differs from display order cannot be expressed. */
 export const HAS_B_FRAMES =
-  "This stream has B-frames, which WebRTC cannot carry: use HLS, or encode without them (x264: bframes=0).";
+  "This stream has B-frames, which WebRTC cannot carry: use HLS, or encode without them (bframes=0).";
 
 export class Viewer implements Peer, Reader {
   readonly id = randomUUID();
@@ -79,7 +79,15 @@ export class Viewer implements Peer, Reader {
     });
     const { payloadType } = codec;
     const queueBytes = limits.readerBytes;
-    this.#sender = new Sender({ payloadType, ssrc: this.ssrc, channel: this.#channel, queueBytes, send, guard });
+    this.#sender = new Sender({
+      codec: codec.codec,
+      payloadType,
+      ssrc: this.ssrc,
+      channel: this.#channel,
+      queueBytes,
+      send,
+      guard,
+    });
     const giveUp = guard(() => this.close(`the viewer did not connect within ${limits.connectMs / 1000} s`));
     this.#timer = setTimeout(giveUp, limits.connectMs);
   }
@@ -128,6 +136,7 @@ export class Viewer implements Peer, Reader {
 
   setTracks({ video }: Tracks): void {
     if (video.reorders) this.close(HAS_B_FRAMES);
+    if (video.codec !== this.#options.codec.codec.name) this.close("the codec of the stream has changed");
   }
 
   push(unit: AccessUnit, isCached: boolean): void {

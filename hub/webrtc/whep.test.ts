@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { createSocket, Socket } from "node:dgram";
 import { after, test } from "node:test";
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
+import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { StatusError, StreamRejected } from "../errors.ts";
 import type { Publication } from "../live-stream.ts";
 import { Streams } from "../streams.ts";
@@ -14,7 +15,7 @@ import { Whep } from "./whep.ts";
 const SPS = Uint8Array.of(0x67, 0x42, 0xc0, 0x1f, 1, 2, 3);
 const PPS = Uint8Array.of(0x68, 1, 2);
 const TRACKS: Tracks = {
-  video: { codec: "h264", sps: SPS, pps: PPS, width: 640, height: 360, reorders: false },
+  video: { codec: "h264", sets: [SPS, PPS], width: 640, height: 360, reorders: false },
   audio: null,
 };
 const FRAME_US = 40_000;
@@ -35,7 +36,13 @@ after(async () => {
   for (const close of closers.reverse()) await close();
 });
 
-function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tracks = TRACKS } = {}) {
+function open({
+  stalledMs = 20_000,
+  connectMs = 20_000,
+  readersPerStream = 4,
+  tracks = TRACKS,
+  first = picture(0),
+} = {}) {
   const streams = new Streams({
     publishers: 4,
     readersPerStream,
@@ -48,14 +55,14 @@ function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tr
   const whep = new Whep({
     settings: {
       webrtc: { addresses: [], portFirst: 0, portLast: 0 },
-      limits: { connectMs, stalledMs, readerBytes: 2 ** 21, readersPerStream },
+      limits: { connectMs, stalledMs, readerBytes: 2 ** 21, readersPerStream, unitBytes: 2 ** 22 },
     },
     streams,
     log: (_level, _message, fields) => said.push(String(fields?.reason ?? "")),
   });
   const publication: Publication = streams.publish("ann/cam", "rtsp", null);
   publication.setTracks(tracks);
-  publication.write(picture(0));
+  publication.write(first);
   closers.push(
     () => streams.close("the test is over"),
     () => whep.closeAll(),
@@ -99,6 +106,26 @@ test("a viewer gets the cached pictures at once, squeezed before the live ones, 
   );
   const marked = viewer.packets.filter(({ marker }) => marker).length;
   assert.equal(marked, 7, "the last packet of each picture is marked");
+});
+
+test("H.265 goes to a viewer that offers it, and others get the reason", async () => {
+  const { tracks, units } = makeClip({ codec: "h265", seconds: 1, gop: 10, size: "64x64" });
+  const [first, ...rest] = units;
+  const { whep, publication } = open({ tracks, first });
+  const viewer = await watch(whep, { codec: "h265" });
+  for (const unit of rest) publication.write(unit);
+  await viewer.until("all pictures", () => viewer.pictures.length >= units.length);
+  assert.deepEqual(
+    viewer.pictures.map(({ nals }) => Buffer.concat(nals).toString("hex")),
+    units.map(({ parts }) => Buffer.concat(parts).toString("hex")),
+  );
+  await assert.rejects(whep.offer("ann/cam", chromiumOffer()), (error: StatusError) => {
+    assert.match(
+      error.message,
+      /^This stream is H\.265, which this browser does not offer to decode\. Play it by RTSP/,
+    );
+    return error instanceof StatusError && error.status === 406;
+  });
 });
 
 test("packets that a viewer has missed are sent again as they were", async () => {
@@ -492,7 +519,7 @@ test("names the port that is in use", async () => {
   const whep = new Whep({
     settings: {
       webrtc: { addresses: [], portFirst: port, portLast: port },
-      limits: { connectMs: 1000, stalledMs: 1000, readerBytes: 2 ** 20, readersPerStream: 4 },
+      limits: { connectMs: 1000, stalledMs: 1000, readerBytes: 2 ** 20, readersPerStream: 4, unitBytes: 2 ** 22 },
     },
     streams,
     log: () => {},

@@ -1,4 +1,7 @@
-/** WebRTC viewers by WHEP: a browser's offer, which the server has authorized and forwarded, is answered with an SDP. */
+/**
+ * WebRTC viewers by WHEP and publishers by WHIP: an offer, which the server has authorized and forwarded, is answered with an
+ * SDP. All share one UDP port.
+ */
 import { isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { HubSettings } from "../../schemas/hub.ts";
@@ -8,18 +11,22 @@ import type { Log } from "../log.ts";
 import type { Streams } from "../streams.ts";
 import { createIdentity, type DtlsIdentity } from "./dtls.ts";
 import { UdpPort } from "./ice.ts";
-import { chooseCodec, readOffer, writeAnswer } from "./sdp.ts";
+import { chooseCodec, chooseSentCodec, type Offer, type OfferedCodec, readOffer, writeAnswer } from "./sdp.ts";
+import { WebrtcPublisher } from "./to-stream.ts";
 import { HAS_B_FRAMES, Viewer } from "./viewer.ts";
 
 export interface WhepDeps {
   readonly settings: Pick<HubSettings, "webrtc"> & {
-    readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes" | "readersPerStream">;
+    readonly limits: Pick<
+      HubSettings["limits"],
+      "connectMs" | "stalledMs" | "readerBytes" | "readersPerStream" | "unitBytes"
+    >;
   };
-  readonly streams: Pick<Streams, "read" | "tracks" | "expectRoom">;
+  readonly streams: Pick<Streams, "read" | "tracks" | "expectRoom" | "publish" | "abandon">;
   readonly log: Log;
 }
 
-/** What all viewers share. */
+/** What all sessions share. */
 interface Shared {
   readonly port: UdpPort;
   readonly identity: DtlsIdentity;
@@ -33,6 +40,7 @@ export class Whep {
   readonly #deps: WhepDeps;
   /** By id, the oldest first. */
   readonly #viewers = new Map<string, Viewer>();
+  readonly #publishers = new Map<string, WebrtcPublisher>();
   #shared: Promise<Shared> | null = null;
   #isClosed = false;
 
@@ -46,11 +54,10 @@ export class Whep {
    */
   async offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }> {
     const offer = readOffer(sdp);
-    this.#expectTracks(path);
+    this.#chooseCodec(path, offer);
     const { port, identity } = await this.#open();
-    // Read again: the stream may have changed meanwhile.
-    const tracks = this.#expectTracks(path);
-    const codec = chooseCodec(offer.codecs, tracks.video.sps);
+    // Again: the stream may have changed meanwhile.
+    const codec = this.#chooseCodec(path, offer);
     const { settings, streams, log } = this.#deps;
     streams.expectRoom(path, client);
     const viewer: Viewer = new Viewer({
@@ -72,18 +79,53 @@ export class Whep {
     return { id: viewer.id, sdp: answer };
   }
 
-  /** False: the stream has no such viewer. */
+  /**
+   * Answers a publisher's offer and reserves the path. Rejects with a `StatusError`, or with `StreamRejected` if the path is
+   * taken or a limit is reached.
+   * @param recording name of its recording; null for none
+   */
+  async publish(path: string, sdp: string, recording: string | null): Promise<{ id: string; sdp: string }> {
+    const { settings, streams, log } = this.#deps;
+    try {
+      const offer = readOffer(sdp, "publish");
+      const codec = chooseSentCodec(offer.codecs);
+      const { port, identity } = await this.#open();
+      const publication = streams.publish(path, "webrtc", recording);
+      const publisher: WebrtcPublisher = new WebrtcPublisher({
+        ...{ publication, offer, codec, identity, limits: settings.limits, log },
+        onClosed: () => {
+          port.remove(publisher);
+          this.#publishers.delete(publisher.id);
+        },
+      });
+      port.add(publisher);
+      this.#publishers.set(publisher.id, publisher);
+      const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
+      const answer = writeAnswer({
+        ...{ offer, codec, ssrc: null, cname: "windhover" },
+        ...{ iceUfrag: publisher.ufrag, icePassword: publisher.password, fingerprint: identity.fingerprint },
+        candidates: addresses.map((address) => ({ address, port: port.port })),
+      });
+      return { id: publisher.id, sdp: answer };
+    } catch (error) {
+      streams.abandon(path);
+      throw error;
+    }
+  }
+
+  /** False: the stream has no such viewer or publisher. */
   close(path: string, id: string): boolean {
-    const found = this.#viewers.get(id);
+    const found = this.#viewers.get(id) ?? this.#publishers.get(id);
     if (found?.path !== path) return false;
-    found.close("the viewer ended the session");
+    found.close(this.#viewers.has(id) ? "the viewer ended the session" : "the publisher ended the stream");
     return true;
   }
 
-  /** Closes all viewers and accepts no new ones. */
+  /** Closes all sessions and accepts no new ones. */
   async closeAll(): Promise<void> {
     this.#isClosed = true;
-    for (const viewer of [...this.#viewers.values()]) viewer.close("the media server is shutting down");
+    for (const session of [...this.#viewers.values(), ...this.#publishers.values()])
+      session.close("the media server is shutting down");
     const shared = await this.#shared?.catch(() => null);
     shared?.port.close();
   }
@@ -106,11 +148,12 @@ export class Whep {
     }
   }
 
-  #expectTracks(path: string) {
+  #chooseCodec(path: string, offer: Offer): OfferedCodec {
     const tracks = this.#deps.streams.tracks(path);
     if (tracks === null) throw notLive(path);
+    const codec = chooseCodec(offer.codecs, tracks.video);
     if (tracks.video.reorders) throw new StatusError(409, HAS_B_FRAMES);
-    return tracks;
+    return codec;
   }
 
   /** Opens the port and loads the DTLS addon for the first viewer: without viewers, the hub works without it. */

@@ -1,0 +1,180 @@
+/** Streams of ffmpeg, GStreamer and srt-live-transmit arrive unchanged, and all three play them. */
+import assert from "node:assert/strict";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { SrtSockets } from "../../media/srt/socket.ts";
+import { makeFlv, type Packet, readPackets, toPackets } from "../rtmp/clips.fixture.ts";
+import { ffmpeg, KEY, runProgram, type Taken, testFolder } from "../rtmp/rtmp.fixture.ts";
+import { openSrtIngest, publishByGst, publishByTransmit, publishFile, srtUrl, start, streamId } from "./srt.fixture.ts";
+
+const ingest = await openSrtIngest();
+const [plain, rich] = await Promise.all([makeFlv(), makeFlv({ bFrames: 2, hasSound: true })]);
+
+const only = (packets: readonly Packet[], kind: Packet["kind"]) => packets.filter((packet) => packet.kind === kind);
+const digests = (packets: readonly Packet[]) => packets.map(({ digest }) => digest);
+
+/** Digests of the decoded pictures. */
+async function decode(file: string): Promise<string[]> {
+  const { output } = await ffmpeg("-i", file, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-");
+  return output.split("\n").flatMap((line) => /^0,.*, *([0-9a-f]{32})$/.exec(line)?.[1] ?? []);
+}
+
+/** Clients may begin late, but drop nothing in between. MPEG-TS has ticks of 11 µs. */
+function assertSame({ units, tracks }: Taken, sent: readonly Packet[], most: number): void {
+  const came = only(toPackets(units), "video");
+  const video = only(sent, "video");
+  const missing = video.length - came.length;
+  assert.ok(missing <= most, `${missing} of ${video.length} pictures are missing`);
+  assert.deepEqual(digests(came), digests(video.slice(missing)));
+  const first = video[missing]?.ptsMs ?? 0;
+  came.forEach((packet, i) => {
+    const expected = (video[missing + i] as Packet).ptsMs - first;
+    assert.ok(
+      Math.abs(packet.ptsMs - (came[0]?.ptsMs ?? 0) - expected) <= 1,
+      `picture ${i}: ${packet.ptsMs}, ${expected}`,
+    );
+  });
+  assert.equal(tracks.length, 1);
+}
+
+test("ffmpeg: every picture arrives with its time and its bytes, with B-frames and audio", async () => {
+  const { code, output } = await publishFile(rich, srtUrl(ingest.port, streamId("user/ffmpeg", "publish")));
+  assert.equal(code, 0, output);
+  const taken = await ingest.finished("user/ffmpeg");
+  const sent = await readPackets(rich);
+  assertSame(taken, sent, 0);
+  const { video, audio } = taken.tracks[0] ?? assert.fail();
+  assert.deepEqual([video.width, video.height, video.reorders, audio?.sampleRate], [160, 120, true, 44_100]);
+  const sound = digests(only(toPackets(taken.units), "audio"));
+  assert.ok(sound.length > 20, `${sound.length} audio frames`);
+  assert.ok(sound.every((digest) => digests(only(sent, "audio")).includes(digest)));
+  assert.equal(taken.reason, "the publisher closed the connection");
+});
+
+test("GStreamer: every picture arrives", async () => {
+  const { code, output } = await publishByGst(plain, ingest.port, streamId("user/gst", "publish"));
+  assert.equal(code, 0, output);
+  assertSame(await ingest.finished("user/gst"), await readPackets(plain), 1);
+});
+
+test("srt-live-transmit: pictures arrive from a keyframe on", async () => {
+  const { code, output } = await publishByTransmit(plain, ingest.port, streamId("user/transmit", "publish"));
+  assert.equal(code, 0, output);
+  assertSame(await ingest.finished("user/transmit"), await readPackets(plain), 24);
+});
+
+test("several callers publish and play on one port, and each stream has its own pictures", async () => {
+  const long = await makeFlv({ frames: 150 });
+  const folder = testFolder();
+  const publishing = ["user/one", "user/two"].map((path) =>
+    publishFile(long, srtUrl(ingest.port, streamId(path, "publish"))),
+  );
+  await ingest.until(() => ingest.streams.tracks("user/one") !== null && ingest.streams.tracks("user/two") !== null);
+  const files = {
+    ffmpeg: join(folder, "ffmpeg.ts"),
+    gst: join(folder, "gst.ts"),
+    transmit: join(folder, "transmit.ts"),
+  };
+  const transmitted = await open(files.transmit, "w");
+  const url = srtUrl(ingest.port, streamId("user/one", "request"));
+  const transmit = start("srt-live-transmit", ["-q", url, "file://con"], transmitted.fd);
+  const [played, gst] = await Promise.all([
+    ffmpeg("-i", url, "-map", "0", "-c", "copy", "-frames:v", "60", files.ffmpeg),
+    runProgram("gst-launch-1.0", [
+      ...["-q", "srtsrc", `uri=srt://127.0.0.1:${ingest.port}`, `streamid=${streamId("user/two", "request")}`],
+      ...["auto-reconnect=false", "!", "filesink", `location=${files.gst}`],
+    ]),
+    ...publishing,
+  ]);
+  transmit.kill("SIGKILL");
+  await transmitted.close();
+  assert.equal(played.code, 0, played.output);
+  const sent = await decode(long);
+  for (const file of Object.values(files)) {
+    const decoded = await decode(file);
+    // The program was killed while it wrote: its last picture may be cut off.
+    const came = file === files.transmit ? decoded.slice(0, -1) : decoded;
+    assert.ok(came.length >= 50, `${file}: ${came.length} pictures; ${gst.output}`);
+    const begin = sent.indexOf(came[0] ?? "");
+    assert.ok(begin >= 0, file);
+    assert.deepEqual(came, sent.slice(begin, begin + came.length), file);
+  }
+});
+
+test("measures the link of a publisher", async () => {
+  const publishing = publishFile(plain, srtUrl(ingest.port, streamId("user/link", "publish")));
+  const link = await ingest.until(() => {
+    const stats = ingest.streams.list().find(({ path }) => path === "user/link");
+    return stats?.link !== undefined && stats.link.received > 20 && stats;
+  });
+  assert.ok((link.link?.rttMs ?? 0) > 0 && (link.link?.rttMs ?? 1e9) < 1000);
+  assert.equal(link.link?.dropped, 0);
+  assert.ok(link.jitterMs >= 0);
+  await publishing;
+});
+
+/** Calls until it gets a code: a busy server accepts first and closes then. */
+async function call(port: number, id: string, passphrase: string | null = null): Promise<number> {
+  const sockets = new SrtSockets();
+  try {
+    for (;;) {
+      const connection = sockets.connect({
+        ...{ host: "127.0.0.1", port, latencyMs: 120, passphrase, streamId: id, timeoutMs: 20_000 },
+      });
+      const code = await ingest.until(() => {
+        const { state, code } = connection.state;
+        const hasEnded = state === "connected" && connection.receive() === null;
+        return (state === "closed" && { code }) || (hasEnded && { code: null });
+      });
+      connection.close();
+      if (code.code !== null) return code.code;
+    }
+  } finally {
+    sockets.close();
+  }
+}
+
+test("rejects callers with the codes of SRT Access Control", async () => {
+  for (const [id, code] of [
+    ["user/plain", 1400],
+    ["", 1400],
+    ["#!::r=..,u=x", 1400],
+    ["#!::r=user/a,r=user/b", 1400],
+    [streamId("user/x", "publish", null), 1401],
+    [streamId("user/x", "publish", "wh_1_wrong"), 1401],
+    [streamId("other/x", "publish"), 1403],
+    [streamId("user/none", "request"), 1404],
+    [`#!::r=user/x,u=${KEY},m=bidirectional`, 1405],
+    [`#!::r=user/x,u=${KEY},t=file`, 1415],
+  ] as const)
+    assert.equal(await call(ingest.port, id), code, id);
+});
+
+test("rejects a second publisher of a path, and one above the limit of connections", async () => {
+  const long = await makeFlv({ frames: 100 });
+  const publishing = publishFile(long, srtUrl(ingest.port, streamId("user/taken", "publish")));
+  await ingest.until(() => ingest.streams.tracks("user/taken"));
+  assert.equal(await call(ingest.port, streamId("user/taken", "publish")), 1409);
+  const full = await openSrtIngest({ limits: { connectionsPerAddress: 0 } });
+  assert.equal(await call(full.port, streamId("user/x", "publish")), 1402);
+  await full.close();
+  assert.equal((await publishing).code, 0);
+  const taken = await ingest.finished("user/taken");
+  assert.equal(only(toPackets(taken.units), "video").length, 100);
+});
+
+test("with a passphrase, accepts only callers that have it, and releases the path of others", async () => {
+  const passphrase = "correct-horse-battery";
+  const secured = await openSrtIngest({ passphrase });
+  // SRT_REJ_BADSECRET and SRT_REJ_UNSECURE.
+  assert.equal(await call(secured.port, streamId("user/x", "publish"), "another passphrase"), 10);
+  await secured.until(() => secured.connections.count === 0);
+  assert.equal(await call(secured.port, streamId("user/x", "publish")), 11);
+  await secured.until(() => secured.connections.count === 0);
+  const url = srtUrl(secured.port, streamId("user/x", "publish"), `&passphrase=${passphrase}`);
+  const { code, output } = await publishFile(plain, url);
+  assert.equal(code, 0, output);
+  assert.equal(only(toPackets((await secured.finished("user/x")).units), "video").length, 50);
+  await secured.close();
+});
