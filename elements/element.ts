@@ -251,6 +251,8 @@ export interface Services {
   show?(captureNs: bigint, bytes: Uint8Array): boolean;
   /** Subscribes to messages from outside, such as telemetry; `handle` must not throw. Returns the unsubscribe function. */
   listen(channel: string, handle: (message: JsonRecord) => void): () => void;
+  /** Answers questions from outside; the first element of a channel does. `handle` must not throw. Returns the function that ends it. */
+  answer(channel: string, handle: (question: JsonRecord) => JsonRecord): () => void;
 }
 
 /** The process that the graph belongs to. */
@@ -261,6 +263,8 @@ export interface Job {
   readonly sourceUri: string;
   /** Frames arrive in real time and may be dropped. Otherwise (pace `fast`) no frame is dropped and no clock is read. */
   readonly live: boolean;
+  /** The operator's terrain files; null: none. */
+  readonly terrainFolder?: string | null;
   /** Overrides `give-up-seconds` of `source`. */
   readonly giveUpSeconds?: number | null;
   /** Track ids: from 1, unique for the life of the process, also across relaunches of the graph. */
@@ -302,8 +306,26 @@ export interface DriverServices extends OpenServices {
   fail(error: Error): void;
   /** Sends end of stream from this node. */
   endOfStream(): void;
-  /** Starts a disposable pipeline whose last node is an appsink, feeding this composite's appsrc. */
-  ingest(expansion: Expansion): Promise<Ingest>;
+  /**
+   * Starts a disposable pipeline whose last node is an appsink, feeding this composite's appsrc. `metadata`: its
+   * streams that are not linked, by their caps, whose packets are passed to the callback; it must not throw.
+   */
+  ingest(expansion: Expansion, metadata?: MetadataTap): Promise<Ingest>;
+  /** Sends a message to the elements of the graph that listen to the channel. */
+  deliver(channel: string, message: JsonRecord): void;
+}
+
+export interface MetadataTap {
+  readonly caps: string;
+  onPacket(packet: MetadataPacket): void;
+}
+
+export interface MetadataPacket {
+  readonly data: Uint8Array;
+  /** Unix time of capture, as of frames; null before the first frame. */
+  readonly captureNs: bigint | null;
+  /** GStreamer caps of the stream, as text. */
+  readonly caps: string;
 }
 
 export interface Driver {
@@ -340,6 +362,8 @@ export interface SourceBinding {
   readonly loop?: boolean;
   /** Demuxer factory for a file whose container is known. Default: chosen by the file's content. */
   readonly demuxer?: string;
+  /** Metadata of a live stream (KLV of MISB ST 0601) is telemetry. */
+  readonly metadata?: boolean;
 }
 
 /** Nodes linked in order. A single node takes the composite's name; several are named `name.suffix`. */

@@ -83,6 +83,9 @@ for (const [index, [what, extension, encoder]] of (
   [
     ["H.264 with B-frames in MP4", "mp4", ["x264enc\nbframes=2", "h264parse", "mp4mux"]],
     ["H.264 in MPEG-TS", "ts", ["x264enc", "h264parse", "mpegtsmux"]],
+    ["H.265 in MP4", "mp4", ["x265enc\nspeed-preset=ultrafast", "h265parse", "mp4mux"]],
+    ["VP9 in MP4", "mp4", ["vp9enc\ndeadline=1", "vp9parse", "mp4mux"]],
+    ["AV1 in MP4", "mp4", ["av1enc\ncpu-used=8\nusage-profile=realtime", "av1parse", "mp4mux"]],
     ["H.265 in Matroska", "mkv", ["x265enc\nspeed-preset=ultrafast", "h265parse", "matroskamux"]],
     ["MPEG-4 in AVI", "avi", ["avenc_mpeg4", "avimux"]],
     ["Motion JPEG in AVI", "avi", ["jpegenc", "avimux"]],

@@ -52,6 +52,11 @@ interface Report extends ElementEvent {
 const PATIENT = { ...OUTLET_LIMITS, closeMs: 60_000 };
 const IMPATIENT = { ...OUTLET_LIMITS, closeMs: 50 };
 
+const PLAIN = {
+  ...{ camera: false, callsign: "camera", videoUrl: null },
+  ...{ authorities: null, serverName: null, certificate: null, key: null },
+} as const;
+
 /** The element alone, with frames from the test. Closed after the test. */
 function open(url: string, change: Partial<CotProperties> = {}, job: Partial<Services["job"]> = {}, limits = PATIENT) {
   const reports: Report[] = [];
@@ -63,7 +68,14 @@ function open(url: string, change: Partial<CotProperties> = {}, job: Partial<Ser
     watch.check();
   };
   const services = { node: "cot", job: { uuid: UUID, live: true, ...job }, log, emit } as unknown as Services;
-  const properties = { address: null, intervalMs: 1000, staleSeconds: 15, affiliation: "u", ...change } as const;
+  const properties = {
+    address: null,
+    intervalMs: 1000,
+    staleSeconds: 15,
+    affiliation: "u",
+    ...PLAIN,
+    ...change,
+  } as const;
   const handler = new CotHandler({ url, ...properties }, services, limits);
   after(() => handler.close());
   const show = (ms: number, meta: FrameMetadata) =>

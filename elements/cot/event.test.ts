@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { geoidHeightM } from "../../terrain/geoid.ts";
 import { MAX_EVENT_BYTES, type Sighting, typeOf, writeEvent } from "./event.ts";
+import { checkEvent } from "./event-schema.fixture.ts";
 import { find, parseEvents } from "./parse-event.fixture.ts";
 
 const UUID = "0b1c9f3e-1111-4222-8333-444455556666";
@@ -14,7 +16,9 @@ const sighting = (change: Partial<Sighting> = {}): Sighting => ({
 
 test("an event has the fields that Cursor on Target requires", () => {
   const [event] = parseEvents([writeEvent(sighting(), TIMES, "u")]);
-  assert.deepEqual(event?.attributes, {
+  assert.ok(event);
+  checkEvent(event);
+  assert.deepEqual(event.attributes, {
     version: "2.0",
     uid: `windhover.${UUID}.12`,
     type: "a-u-G-E-V",
@@ -26,7 +30,7 @@ test("an event has the fields that Cursor on Target requires", () => {
   assert.deepEqual(find(event, "point")?.attributes, {
     lat: "41.4033800",
     lon: "-2.1740300",
-    hae: "9999999.0",
+    hae: (31.26 + geoidHeightM(41.40338, -2.17403)).toFixed(1),
     ce: "4.2",
     le: "9999999.0",
   });

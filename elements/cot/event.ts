@@ -1,5 +1,7 @@
-/** Formats one object at one time as a Cursor on Target event, version 2.0. */
-import type { Place } from "../../schemas/places.ts";
+/** Formats objects, the camera and its point of interest as Cursor on Target events, version 2.0. */
+import type { PictureCentre, Place } from "../../schemas/places.ts";
+import type { CameraAttitude, CameraPosition } from "../../schemas/telemetry.ts";
+import { geoidHeightM } from "../../terrain/geoid.ts";
 
 export interface Sighting {
   readonly processUuid: string;
@@ -7,6 +9,7 @@ export interface Sighting {
   readonly className: string;
   readonly confidence: number;
   readonly spot: NonNullable<Place["spot"]>;
+  readonly ellipse?: Place["ellipse"];
 }
 
 interface EventTimes {
@@ -26,25 +29,138 @@ const MAX_NAME_LETTERS = 40;
 
 /**
  * The circular error is one standard deviation, as ours. The standard's height is above the ellipsoid, ours above sea
- * level, tens of metres apart in most of the world: it goes into the remarks, and maps use their own terrain.
+ * level: EGM96 is between them.
  */
 export function writeEvent(sighting: Sighting, { timeMs, staleMs }: EventTimes, affiliation: Affiliation): string {
-  const { processUuid, id, className, confidence, spot } = sighting;
-  const { latitude, longitude, altitude, errorM, speedMps, heading } = spot;
-  const time = formatTime(timeMs);
-  const uid = `windhover.${processUuid}.${id}`;
+  const { processUuid, id, className, confidence, spot, ellipse } = sighting;
+  const { altitude, errorM, speedMps, heading } = spot;
   const callsign = escapeXml(`${className.slice(0, MAX_NAME_LETTERS)} ${id}`);
   const track =
     heading === null || speedMps === null ? "" : `<track course="${round(heading, 1)}" speed="${round(speedMps, 2)}"/>`;
+  const shape =
+    ellipse === undefined
+      ? ""
+      : `<shape><ellipse major="${round(ellipse.majorM, 1)}" minor="${round(ellipse.minorM, 1)}" angle="${round(ellipse.direction, 1)}"/></shape>`;
   const remarks = `${Math.round(confidence * 100)} % sure, ${round(altitude, 1)} m above sea level, by video`;
+  return write({
+    ...{ uid: `windhover.${processUuid}.${id}`, type: typeOf(className, affiliation), how: HOW, timeMs, staleMs },
+    point: { ...spot, ce: round(errorM, 1), le: UNKNOWN },
+    detail: `<contact callsign="${callsign}"/>${track}${shape}<remarks>${remarks}</remarks>`,
+  });
+}
+
+interface WrittenEvent extends EventTimes {
+  readonly uid: string;
+  readonly type: string;
+  readonly how: string;
+  /** Altitude above mean sea level; errors as texts. */
+  readonly point: Pick<CameraPosition, "latitude" | "longitude" | "altitude"> & {
+    readonly ce: string;
+    readonly le: string;
+  };
+  /** XML. */
+  readonly detail: string;
+}
+
+function write({ uid, type, how, timeMs, staleMs, point, detail }: WrittenEvent): string {
+  const { latitude, longitude, altitude, ce, le } = point;
+  const time = formatTime(timeMs);
+  const hae = altitude + geoidHeightM(latitude, longitude);
   return [
     `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`,
-    `<event version="2.0" uid="${escapeXml(uid)}" type="${typeOf(className, affiliation)}" how="${HOW}"`,
+    `<event version="2.0" uid="${escapeXml(uid)}" type="${type}" how="${how}"`,
     ` time="${time}" start="${time}" stale="${formatTime(staleMs)}">`,
-    `<point lat="${round(latitude, 7)}" lon="${round(longitude, 7)}" hae="${UNKNOWN}" ce="${round(errorM, 1)}" le="${UNKNOWN}"/>`,
-    `<detail><contact callsign="${callsign}"/>${track}<remarks>${remarks}</remarks></detail></event>`,
+    `<point lat="${round(latitude, 7)}" lon="${round(longitude, 7)}" hae="${round(hae, 1)}" ce="${ce}" le="${le}"/>`,
+    `<detail>${detail}</detail></event>`,
   ].join("");
 }
+
+/** The camera at the time of a frame. */
+export interface CameraSighting {
+  readonly processUuid: string;
+  readonly callsign: string;
+  readonly position: CameraPosition;
+  readonly attitude: CameraAttitude;
+  /** Degrees. */
+  readonly hfov: number;
+  readonly vfov: number;
+  /** Over the ground: degrees from true north, metres per second; null: unknown. */
+  readonly motion: { readonly course: number; readonly speedMps: number } | null;
+  /** Where it looks; null: not at the ground. */
+  readonly centre: PictureCentre | null;
+  /** Address of its video, for the TAK client; null: none. */
+  readonly videoUrl: string | null;
+}
+
+/** A drone; machine-generated, by GPS. */
+const CAMERA_TYPE = "a-f-A-M-H-Q";
+const CAMERA_HOW = "m-g";
+const INTEREST_TYPE = "b-m-p-s-p-i";
+/** Errors of the camera's position that telemetry does not report: those that `geolocate` assumes by default. */
+const CAMERA_CE = "1.5";
+const CAMERA_LE = "2.0";
+/** Drawn range of a view that does not meet the ground, in metres. */
+const OPEN_RANGE_M = 1000;
+
+const cameraUid = (processUuid: string): string => `windhover.${processUuid}.camera`;
+
+/** The position of the camera, its field of view and its video. */
+export function writeCamera(camera: CameraSighting, times: EventTimes): string {
+  const { processUuid, position, attitude, hfov, vfov, motion, centre, videoUrl } = camera;
+  const track =
+    motion === null ? "" : `<track course="${round(motion.course, 1)}" speed="${round(motion.speedMps, 2)}"/>`;
+  const sensor = [
+    `<sensor azimuth="${round(turn(attitude.yaw), 1)}" elevation="${round(attitude.pitch, 1)}"`,
+    ` roll="${round(attitude.roll, 1)}" fov="${round(hfov, 1)}" vfov="${round(vfov, 1)}"`,
+    ` range="${round(centre?.distance ?? OPEN_RANGE_M, 0)}" north="0" version="0.6" type="r-e" model="video"/>`,
+  ].join("");
+  return write({
+    ...{ uid: cameraUid(processUuid), type: CAMERA_TYPE, how: CAMERA_HOW, ...times },
+    point: { ...position, ce: CAMERA_CE, le: CAMERA_LE },
+    detail: `${contactOf(camera)}${track}${sensor}${videoUrl === null ? "" : linkVideo(camera, videoUrl)}`,
+  });
+}
+
+/** Where the camera looks; null: not at the ground. */
+export function writeInterest(camera: CameraSighting, times: EventTimes): string | null {
+  const { processUuid, centre } = camera;
+  if (centre === null) return null;
+  const uid = escapeXml(cameraUid(processUuid));
+  const link = `<link uid="${uid}" type="${CAMERA_TYPE}" relation="p-p" production_time="${formatTime(times.timeMs)}"/>`;
+  return write({
+    ...{ uid: `windhover.${processUuid}.interest`, type: INTEREST_TYPE, how: CAMERA_HOW, ...times },
+    point: { ...centre, ce: round(centre.errorM, 1), le: UNKNOWN },
+    detail: `${contactOf({ callsign: `${camera.callsign} SPI` })}${link}`,
+  });
+}
+
+const contactOf = ({ callsign }: Pick<CameraSighting, "callsign">): string =>
+  `<contact callsign="${escapeXml(callsign.slice(0, MAX_NAME_LETTERS + 4))}"/>`;
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = {
+  "rtsp:": 554,
+  "rtsps:": 322,
+  "rtmp:": 1935,
+  "srt:": 8890,
+  "http:": 80,
+  "https:": 443,
+};
+
+/** Opens in the TAK client. */
+function linkVideo({ processUuid, callsign }: CameraSighting, videoUrl: string): string {
+  const url = new URL(videoUrl);
+  const uid = escapeXml(`windhover.${processUuid}.video`);
+  const port = url.port === "" ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
+  const path = escapeXml(`${url.pathname}${url.search}`);
+  return [
+    `<__video uid="${uid}" url="${escapeXml(videoUrl)}"><ConnectionEntry uid="${uid}" alias="${escapeXml(callsign)}"`,
+    ` protocol="${url.protocol.replace(":", "")}" address="${escapeXml(url.hostname)}" port="${port}" path="${path}"`,
+    ` roverPort="-1" rtspReliable="1" ignoreEmbeddedKLV="false" networkTimeout="12000" bufferTime="-1"/></__video>`,
+  ].join("");
+}
+
+/** From 0 to below 360. */
+const turn = (degrees: number): number => (Math.round((((degrees % 360) + 360) % 360) * 10) / 10) % 360;
 
 const formatTime = (unixMs: number): string => new Date(unixMs).toISOString();
 

@@ -1,12 +1,12 @@
-/** Connections for events: UDP datagrams to a host or multicast group, and MQTT 3.1.1 or 5 to topics of a broker. */
+/** Connections for events: UDP datagrams to a host or multicast group, streams to a TAK server, MQTT to a broker. */
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { connect, isIP, isIPv6, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { MqttClient } from "mqtt";
-import type { UdpTarget } from "../../schemas/cot-target.ts";
+import type { TakTarget, UdpTarget } from "../../schemas/cot-target.ts";
 import type { Link, OpenLink } from "./outlet.ts";
 
 const CLOSED_HERE = "the element was closed";
@@ -56,6 +56,102 @@ async function resolve(host: string): Promise<string> {
   } catch {
     throw new Error(`${host}: ${REASONS.ENOTFOUND}`);
   }
+}
+
+export interface TakServer extends TakTarget {
+  /** IP address to use instead of resolving the host. */
+  readonly address: string | null;
+  /** PEM; null: the public ones. */
+  readonly authorities: string | null;
+  /** In the certificate of the server; null: the host. */
+  readonly serverName: string | null;
+  /** Of this client, PEM. */
+  readonly certificate: string | null;
+  readonly key: string | null;
+}
+
+/** After the handshake a server may still reject the certificate of the client, until it has sent something. */
+const ACCEPTED_MS = 2_000;
+
+/** Events one after the other, as TAK's protocol version 0. What the server sends is not read. */
+export const openTak =
+  (server: TakServer): OpenLink =>
+  async (signal): Promise<Link> => {
+    const { host } = server;
+    const socket = connectToServer(server);
+    let reason: string | null = null;
+    let hasReceived = false;
+    socket.once("data", () => {
+      hasReceived = true;
+    });
+    socket.on("error", (error) => {
+      reason ??= explain(error, host);
+    });
+    const drop = (): void => void socket.destroy();
+    signal.addEventListener("abort", drop, { once: true });
+    const closed = new Promise<string>((resolve) => {
+      socket.once("close", () => {
+        signal.removeEventListener("abort", drop);
+        const hint = server.scheme === "tls" && !hasReceived ? "; it may not accept the client certificate" : "";
+        resolve(`${reason ?? `${host}: ${REASONS.ECONNRESET}`}${reason === null ? hint : ""}`);
+      });
+    });
+    socket.setTimeout(CONNECT_MS, () => socket.destroy(Object.assign(new Error(), { code: "ETIMEDOUT" })));
+    await Promise.race([
+      accepted(socket, server.scheme === "tls"),
+      closed.then((why) => Promise.reject(new Error(why))),
+    ]);
+    socket.setTimeout(0);
+    socket.setKeepAlive(true, KEEPALIVE_SECONDS * 1000);
+    return {
+      closed,
+      send: ({ payload }, done) =>
+        void socket.write(payload, (error) => {
+          // Events lost with the connection are reported by `closed`.
+          if (error == null) done(null);
+        }),
+      async close() {
+        socket.end();
+        await closed;
+      },
+    };
+  };
+
+function connectToServer({ scheme, host, port, address, ...server }: TakServer): Socket {
+  const to = { host: address ?? host, port, noDelay: true, autoSelectFamily: true };
+  const { authorities, serverName, certificate, key } = server;
+  const name = serverName ?? host;
+  const socket =
+    scheme === "tcp"
+      ? connect(to)
+      : connectTls({
+          ...to,
+          ...(authorities !== null && { ca: authorities }),
+          ...(certificate !== null && { cert: certificate }),
+          ...(key !== null && { key }),
+          ...(isIP(name) === 0 && { servername: name }),
+        });
+  socket.resume();
+  return socket;
+}
+
+/**
+ * With TLS, when the server has accepted the certificate of the client: then it sends a session ticket or data. Stays
+ * pending when the connection closes before.
+ */
+async function accepted(socket: Socket, isSecure: boolean): Promise<void> {
+  await new Promise<void>((resolve) => socket.once(isSecure ? "secureConnect" : "connect", resolve));
+  if (!isSecure || (socket as TLSSocket).getProtocol() !== "TLSv1.3") return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ACCEPTED_MS);
+    const go = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    socket.once("session", go);
+    socket.once("data", go);
+    socket.once("close", () => clearTimeout(timer));
+  });
 }
 
 const KEEPALIVE_SECONDS = 15;
@@ -180,6 +276,18 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "this machine is not permitted to send there",
   EPERM: "this machine is not permitted to send there",
   ENOTFOUND: "host name not found",
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: "the server requires a client certificate",
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: "the server rejects the client certificate",
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: "the server rejects the client certificate: it has expired",
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: "the server rejects the client certificate: it does not know its authority",
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: "the server rejects the TLS connection; does it need a client certificate?",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the server does not use TLS at this port",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate of the server is for another name; set its name (server_name)",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate of the server is not trusted; set its authorities",
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate of the server is not trusted; set its authorities",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate of the server is not trusted; set its authorities",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the certificate of the server is not trusted; set its authorities",
+  CERT_HAS_EXPIRED: "the certificate of the server has expired",
   EAI_AGAIN: "host name lookup failed temporarily",
   1: "unsupported MQTT version",
   4: "wrong username or password",

@@ -188,6 +188,7 @@ function machine() {
     print: async () => {},
     send: async () => {},
     listen: () => quiet,
+    answer: () => quiet,
   };
   return { services };
 }

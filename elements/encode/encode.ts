@@ -17,6 +17,8 @@ const HIGHEST_FPS = 240;
 /** For video with overlays, at the default preset. */
 const KBPS = { "360p": 1000, "720p": 2500, "1080p": 4500 } as const;
 const DEFAULT_KBPS = 3000;
+/** With these, the software encoders keep up with live video on few cores. */
+const PRESETS = { h264: "veryfast", h265: "ultrafast" } as const;
 
 export default defineElement({
   kind: "composite",
@@ -50,9 +52,10 @@ chains:
       maximum: 60,
       description: "Time between two keyframes, in seconds.",
     }),
-    preset: Type.Enum(["ultrafast", "superfast", "veryfast", "faster", "fast", "medium"], {
-      default: "veryfast",
-      description: "Speed of the software encoder: slower presets give better quality at the same bit rate.",
+    preset: Type.Union([Type.Enum(["ultrafast", "superfast", "veryfast", "faster", "fast", "medium"]), Type.Null()], {
+      default: null,
+      description:
+        "Speed of the software encoder: slower presets give better quality at the same bit rate. Null: veryfast for H.264, ultrafast for H.265, which costs several times as much.",
     }),
     hardware: Type.Enum(["auto", "never"], {
       default: "auto",
@@ -61,7 +64,11 @@ chains:
   }),
   expand({ codec, bitrateKbps: givenKbps, resolution, keyframeSeconds, preset, hardware }, { registry }) {
     const bitrateKbps = givenKbps ?? (resolution === null ? DEFAULT_KBPS : KBPS[resolution]);
-    const settings = { bitrateKbps, preset, keyframeFrames: Math.ceil(keyframeSeconds * HIGHEST_FPS) };
+    const settings = {
+      bitrateKbps,
+      preset: preset ?? PRESETS[codec],
+      keyframeFrames: Math.ceil(keyframeSeconds * HIGHEST_FPS),
+    };
     const encoder =
       (hardware === "auto" ? chooseHardwareEncoder(codec, settings, registry) : null) ??
       chooseSoftwareEncoder(codec, settings, registry);

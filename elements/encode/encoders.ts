@@ -16,6 +16,9 @@ interface ChosenEncoder {
   readonly properties: JsonRecord;
 }
 
+/** Keyframes that nothing precedes, as Apple's players require; and not a thread for every core, as is its default. */
+const X265_OPTIONS = "open-gop=0:pools=2:log-level=error";
+
 const SOFTWARE: Readonly<Record<Codec, (settings: EncoderSettings) => ChosenEncoder>> = {
   h264: ({ bitrateKbps, preset, keyframeFrames }) => ({
     factory: "x264enc",
@@ -30,7 +33,13 @@ const SOFTWARE: Readonly<Record<Codec, (settings: EncoderSettings) => ChosenEnco
   }),
   h265: ({ bitrateKbps, preset, keyframeFrames }) => ({
     factory: "x265enc",
-    properties: { tune: "zerolatency", "speed-preset": preset, bitrate: bitrateKbps, "key-int-max": keyframeFrames },
+    properties: {
+      tune: "zerolatency",
+      "speed-preset": preset,
+      bitrate: bitrateKbps,
+      "key-int-max": keyframeFrames,
+      "option-string": X265_OPTIONS,
+    },
   }),
 };
 

@@ -116,6 +116,28 @@ test("a terrain replaces level ground, for any relative altitude", () => {
   assert.ok(Math.abs((place?.spot?.altitude ?? 0) - 60) < 1e-6);
 });
 
+test("where the terrain is unknown the ground is level, and the reason says so", () => {
+  // Known up to about 111 m north of the camera; a plateau of 20 m. The telemetry has the ground at 0 m.
+  const { shoot, events } = open({ heightAt: (latitude) => (latitude < 0.001 ? 20 : Number.NaN) });
+  const at = (pitch: number, ms: number) => shoot({ telemetry: telemetryOf({ pitch }), tracks: ONE }, ms)?.objects[0];
+  assert.ok(Math.abs((at(-45, 0)?.spot?.altitude ?? 0) - 20) < 1e-6);
+  assert.ok(Math.abs(at(-20, 2000)?.spot?.altitude ?? 1) < 1e-6);
+  // Outside of the data altogether.
+  const outside = telemetryOf({ latitude: 7, pitch: -45 });
+  assert.ok(Math.abs(shoot({ telemetry: outside, tracks: ONE }, 4000)?.objects[0]?.spot?.altitude ?? 1) < 1e-6);
+  const below = telemetryOf({ altitude: 15, pitch: -45 });
+  assert.ok(Math.abs((shoot({ telemetry: below, tracks: ONE }, 6000)?.objects[0]?.spot?.altitude ?? 0) + 85) < 1e-6);
+  assert.deepEqual(
+    events.map(({ mode, reason }) => [mode, String(reason).split(":")[0]]),
+    [
+      ["full", "null"],
+      ["full", "objects are outside the terrain data"],
+      ["full", "there is no terrain data at latitude 7.0, longitude 0.0"],
+      ["full", "the camera would be up to 10 m below the terrain, at an altitude of about 20 m"],
+    ],
+  );
+});
+
 test("survives invalid telemetry values", () => {
   const { shoot, events } = open();
   const position = { latitude: 1, longitude: 1, altitude: 50, relAltitude: 0 };

@@ -1,7 +1,8 @@
 /**
  * Geolocates objects. With the fields of view alone an object gets angles from the line of sight and a distance estimated
  * by its usual size; with the camera's position and attitude also the position where the ray through the foot of its box
- * meets the ground, with its error. Without telemetry it writes nothing.
+ * meets the ground, with its error. The ground is the terrain of `terrain.folder` where that has data, and level
+ * elsewhere. Without telemetry it writes nothing.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -31,13 +32,11 @@ chains:
       live: true,
       description: "Maximum distance from the camera in metres; objects farther away get no position.",
     }),
-    geoidSeparationM: Type.Number({
-      default: 0,
-      minimum: -150,
-      maximum: 150,
+    geoidSeparationM: Type.Union([Type.Literal("auto"), Type.Number({ minimum: -150, maximum: 150 })], {
+      default: "auto",
       live: true,
       description:
-        "Height of mean sea level above the WGS-84 ellipsoid, in metres. It raises camera and ground alike: leaving it at 0 moves a position by at most 2 cm per kilometre.",
+        "Height of mean sea level above the WGS-84 ellipsoid at the camera, in metres; auto takes it from EGM96. Set it if the altitude of the telemetry has another reference: 0 for one above the ellipsoid.",
     }),
     attitudeErrorDeg: Type.Number({
       default: 0.5,
@@ -73,7 +72,15 @@ chains:
       minimum: 0,
       maximum: 10_000,
       live: true,
-      description: "Error of the camera's height above the ground in metres, including uneven ground.",
+      description:
+        "Error of the camera's height in metres: of its altitude where the terrain is known, else of its height above the ground, including uneven ground.",
+    }),
+    terrainErrorM: Type.Number({
+      default: 3,
+      minimum: 0,
+      maximum: 1000,
+      live: true,
+      description: "Error of the heights of the terrain in metres, in addition, where the terrain is known.",
     }),
     footError: Type.Number({
       default: 0.02,
@@ -89,7 +96,7 @@ chains:
   caps: "ANY",
   preload: () => import("./handler.ts"),
   async create(properties, services) {
-    const { GeolocateHandler } = await import("./handler.ts");
-    return new GeolocateHandler(properties, services);
+    const { GeolocateHandler, openTerrain } = await import("./handler.ts");
+    return new GeolocateHandler(properties, services, openTerrain(services));
   },
 });

@@ -4,11 +4,18 @@ import { levelTerrain, meetGround, type Terrain } from "./ground.ts";
 import { sightOf } from "./sight.fixture.ts";
 import { step, toGeodetic } from "./wgs84.ts";
 
-const look = (pitch: number, terrain: Terrain, limitM = 20_000) => {
+const rayOf = (pitch: number) => {
   const { world } = sightOf({ pitch });
   assert.ok(world);
-  const ray = { from: world.from, along: world.axes.ahead };
+  return { from: world.from, along: world.axes.ahead };
+};
+
+const meet = (pitch: number, terrain: Terrain, limitM = 20_000) => meetGround(terrain, rayOf(pitch), limitM);
+
+const look = (pitch: number, terrain: Terrain, limitM = 20_000) => {
+  const ray = rayOf(pitch);
   const distanceM = meetGround(terrain, ray, limitM);
+  assert.ok(typeof distanceM === "number" || distanceM === null);
   return distanceM === null ? null : { distanceM, ...toGeodetic(step(ray.from, ray.along, distanceM)) };
 };
 
@@ -46,13 +53,19 @@ test("finds a mountain above the horizon", () => {
   assert.ok(found && Math.abs(northM(found.latitude) - 1100 / (1 - Math.tan((3 * Math.PI) / 180))) < 0.5);
 });
 
-test("finds no ground above the horizon, beyond the limit, from below the ground, and without a known height", () => {
+test("finds no ground above the horizon, beyond the limit, and from below the ground", () => {
   for (const terrain of [FLAT, { heightAt: () => 0 }]) {
     assert.equal(look(0, terrain), null);
     assert.equal(look(45, terrain), null);
     assert.equal(look(-45, terrain, 141), null);
   }
-  for (const terrain of [levelTerrain(200), { heightAt: () => 200 }, { heightAt: () => Number.NaN }])
-    assert.equal(look(-45, terrain), null);
-  assert.equal(look(-45, { heightAt: (latitude) => (northM(latitude) < 50 ? 0 : Number.NaN) }), null);
+  for (const terrain of [levelTerrain(200), { heightAt: () => 200 }]) assert.equal(look(-45, terrain), null);
+});
+
+test("reports how far the ground is known where a ray meets ground of unknown height", () => {
+  assert.deepEqual(meet(-45, { heightAt: () => Number.NaN }), { knownM: 0 });
+  const met = meet(-45, { heightAt: (latitude) => (northM(latitude) < 50 ? 0 : Number.NaN) });
+  assert.ok(typeof met === "object" && met !== null && Math.abs(met.knownM - 50 * Math.SQRT2) < 0.01);
+  // Met before.
+  assert.equal(typeof meet(-70, { heightAt: (latitude) => (northM(latitude) < 50 ? 0 : Number.NaN) }), "number");
 });

@@ -15,7 +15,7 @@ import {
 
 /** Height of the ground. */
 export interface Terrain {
-  /** Metres above the ellipsoid. */
+  /** Metres above the ellipsoid; NaN: unknown. */
   heightAt(latitude: number, longitude: number): number;
   /** Set if the height is the same everywhere: the intersection is then computed, not searched. */
   readonly levelM?: number;
@@ -28,6 +28,12 @@ export interface Ray {
   readonly along: Vector;
 }
 
+/** A ray passes over ground of unknown height before it meets any. */
+export interface UnknownGround {
+  /** Metres along the ray: the ground is known up to there. */
+  readonly knownM: number;
+}
+
 /** Constant height above the ellipsoid, not above a plane: at 2 km, a plane would be 30 cm too high. */
 export const levelTerrain = (heightM: number): Terrain => ({ heightAt: () => heightM, levelM: heightM });
 
@@ -35,8 +41,9 @@ export const levelTerrain = (heightM: number): Terrain => ({ heightAt: () => hei
  * Metres along the ray to its first intersection with the ground; null if there is none within `limitM`, such as at or
  * above the horizon, and if the ray starts below the ground.
  */
-export function meetGround(terrain: Terrain, ray: Ray, limitM: number): number | null {
-  const distanceM = terrain.levelM === undefined ? walkToTerrain(terrain, ray, limitM) : meetLevel(terrain.levelM, ray);
+export function meetGround(terrain: Terrain, ray: Ray, limitM: number): number | null | UnknownGround {
+  if (terrain.levelM === undefined) return walkToTerrain(terrain, ray, limitM);
+  const distanceM = meetLevel(terrain.levelM, ray);
   return distanceM !== null && distanceM <= limitM ? distanceM : null;
 }
 
@@ -51,8 +58,11 @@ export function findNormal(terrain: Terrain, spot: Vector, { latitude, longitude
     const place = toGeodetic(step(spot, along, byM));
     return terrain.heightAt(place.latitude, place.longitude);
   };
-  const rise = (along: Vector): number =>
-    (heightAt(along, SLOPE_REACH_M) - heightAt(along, -SLOPE_REACH_M)) / (2 * SLOPE_REACH_M);
+  const rise = (along: Vector): number => {
+    const slope = (heightAt(along, SLOPE_REACH_M) - heightAt(along, -SLOPE_REACH_M)) / (2 * SLOPE_REACH_M);
+    // At the edge of the data.
+    return Number.isNaN(slope) ? 0 : slope;
+  };
   return normalise(combine(up, 1, east, -rise(east), north, -rise(north)));
 }
 
@@ -88,19 +98,20 @@ function meetEllipsoid(equatorM: number, poleM: number, { from, along }: Ray): n
 const MIN_STEP_M = 2;
 const HALVINGS = 40;
 
-function walkToTerrain(terrain: Terrain, ray: Ray, limitM: number): number | null {
+function walkToTerrain(terrain: Terrain, ray: Ray, limitM: number): number | null | UnknownGround {
   const clearance = (distanceM: number): number => {
     const { latitude, longitude, heightM } = toGeodetic(step(ray.from, ray.along, distanceM));
     return heightM - terrain.heightAt(latitude, longitude);
   };
   let above = 0;
   let clearM = clearance(above);
-  if (!(clearM > 0)) return null;
+  if (Number.isNaN(clearM)) return { knownM: 0 };
+  if (clearM <= 0) return null;
   while (above < limitM) {
     const next = Math.min(above + Math.max(clearM, MIN_STEP_M), limitM);
     clearM = clearance(next);
-    // Unknown height.
-    if (Number.isNaN(clearM)) return null;
+    // Within the clearance there is no ground.
+    if (Number.isNaN(clearM)) return { knownM: halve((at) => (Number.isNaN(clearance(at)) ? -1 : 1), above, next) };
     if (clearM <= 0) return halve(clearance, above, next);
     above = next;
   }

@@ -70,7 +70,7 @@ function drawErrorM({ lens, world }: Sight, x: number, y: number, draws: number)
 
 function meet(world: World, axes: CameraAxes, from: Vector, right: number, down: number): Vector {
   const along = direct(axes, right, down);
-  return step(from, along, meetGround(world.terrain, { from, along }, 1e6) ?? Number.NaN);
+  return step(from, along, Number(meetGround(world.terrain, { from, along }, 1e6) ?? Number.NaN));
 }
 
 /** Falls to the north by 1 in 4, and rises to the east. */

@@ -1,6 +1,8 @@
 /** Locates an object by the ray through its box, and computes the error of the position. Pure. */
 import type { Box } from "../../schemas/detections.ts";
+import type { ErrorEllipse } from "../../schemas/places.ts";
 import type { CameraAttitude, CameraPosition, FrameTelemetry } from "../../schemas/telemetry.ts";
+import { geoidHeightM } from "../../terrain/geoid.ts";
 import {
   azimuthDeg,
   type CameraAxes,
@@ -15,7 +17,7 @@ import {
   offsetRight,
   turnCamera,
 } from "./camera.ts";
-import { findNormal, levelTerrain, meetGround, type Ray, type Terrain } from "./ground.ts";
+import { findNormal, levelTerrain, meetGround, type Ray, type Terrain, type UnknownGround } from "./ground.ts";
 import type { Kind } from "./sizes.ts";
 import {
   combine,
@@ -34,14 +36,22 @@ import {
 /** See geolocate.ts. */
 export interface GeolocateProperties {
   readonly maxDistanceM: number;
-  readonly geoidSeparationM: number;
+  readonly geoidSeparationM: "auto" | number;
   readonly attitudeErrorDeg: number;
   readonly headingErrorDeg: number;
   readonly lensError: number;
   readonly positionErrorM: number;
   readonly heightErrorM: number;
+  readonly terrainErrorM: number;
   readonly footError: number;
 }
+
+/** Height of mean sea level above the ellipsoid at a place. */
+export const separationM = (
+  { geoidSeparationM }: Pick<GeolocateProperties, "geoidSeparationM">,
+  latitude: number,
+  longitude: number,
+): number => (geoidSeparationM === "auto" ? geoidHeightM(latitude, longitude) : geoidSeparationM);
 
 export interface Located {
   /** Degrees. */
@@ -64,6 +74,8 @@ export interface LocatedSpot {
   readonly covariance: Covariance;
   /** See motion.ts. */
   readonly lastingM: number;
+  /** The terrain is not known there: level ground is assumed. */
+  readonly isAssumed: boolean;
 }
 
 /** Foot error of a box cut off by the edge of the frame: half of its visible size. */
@@ -96,18 +108,26 @@ export function locate({ lens, world }: Sight, box: Box, { isAirborne, size }: K
 function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">): LocatedSpot | null {
   const { right, down, rightDoubt, downDoubt, halfLengthM } = foot;
   const ray = { from: world.from, along: direct(world.axes, right, down) };
-  const distanceM = meetGround(world.terrain, ray, world.limitM);
+  const met = meetGround(world.terrain, ray, world.limitM);
+  const isAssumed = typeof met === "object" && met !== null;
+  const distanceM = isAssumed ? meetAssumed(world, ray, met) : met;
   if (distanceM === null) return null;
   const point = step(ray.from, ray.along, distanceM);
   const place = toGeodetic(point);
-  const normal = findNormal(world.terrain, point, place);
+  const normal = findNormal(isAssumed ? world.level : world.terrain, point, place);
   const covariance = spreadErrors(world, { ray, distanceM, normal, right, down, rightDoubt, downDoubt, halfLengthM });
   if (covariance === null) return null;
   const { latitude, longitude, heightM } = place;
   const { angle, positionM } = world.lasting;
   // Along the view the error grows with the obliqueness of the ray.
   const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
-  return { latitude, longitude, heightM, distanceM, point, covariance, lastingM };
+  return { latitude, longitude, heightM, distanceM, point, covariance, lastingM, isAssumed };
+}
+
+/** Null if the level ground is met where the terrain is known: it is not there. */
+function meetAssumed({ level, limitM }: World, ray: Ray, { knownM }: UnknownGround): number | null {
+  const distanceM = meetGround(level, ray, limitM);
+  return typeof distanceM === "number" && distanceM >= knownM ? distanceM : null;
 }
 
 /** What the telemetry of a frame allows to compute. */
@@ -115,7 +135,7 @@ export interface Sight {
   readonly lens: Lens;
   /** Null: angles and estimated distances only. */
   readonly world: World | null;
-  /** Why `world` is null. */
+  /** Why `world` is null, or its ground is level although there is terrain. */
   readonly reason: string | null;
 }
 
@@ -123,6 +143,8 @@ export interface World extends DoubtedCamera {
   /** Camera position, ECEF. */
   readonly from: Vector;
   readonly terrain: Terrain;
+  /** Where the height of the terrain is unknown: at the height that the telemetry gives for the ground below the camera. */
+  readonly level: Terrain;
   readonly limitM: number;
   /** The part of the errors that persists from frame to frame. Radians and metres. */
   readonly lasting: { readonly angle: number; readonly positionM: number };
@@ -131,7 +153,7 @@ export interface World extends DoubtedCamera {
 const LATE =
   "the last position or attitude of the camera is too old for this frame: send telemetry more often than `extrapolate-ms` of the element `telemetry`";
 
-/** Null if the fields of view are invalid. Without a terrain, the ground is level at the height below the camera. */
+/** Null if the fields of view are invalid. Where the terrain is unknown, the ground is level. */
 export function openSight(
   telemetry: FrameTelemetry,
   properties: GeolocateProperties,
@@ -140,52 +162,63 @@ export function openSight(
   const { hfov, vfov, position, attitude, isLate } = telemetry;
   if (!isFieldOfView(hfov) || !isFieldOfView(vfov)) return null;
   const lens = makeLens(hfov, vfov);
-  const reason = isLate ? LATE : findLack(position, attitude, terrain);
-  if (reason !== null || position === null || attitude === null) return { lens, world: null, reason };
-  return { lens, world: openWorld(position, attitude, terrain, telemetry, properties), reason: null };
+  const lack = isLate ? LATE : findLack(position, attitude);
+  if (lack !== null || position === null || attitude === null) return { lens, world: null, reason: lack };
+  const { latitude, longitude, altitude, relAltitude } = position;
+  const heightM = altitude + separationM(properties, latitude, longitude);
+  const reason = terrain === null ? null : findTerrainLack(terrain, position, heightM);
+  const known = reason === null ? terrain : null;
+  if (known === null && relAltitude <= 0) return { lens, world: null, reason: NOT_ABOVE };
+  return { lens, world: openWorld(heightM, position, attitude, known, telemetry, properties), reason };
 }
 
 const isFieldOfView = (degrees: number): boolean => degrees > 0 && degrees < 180;
 
-function findLack(
-  position: CameraPosition | null,
-  attitude: CameraAttitude | null,
-  terrain: Terrain | null,
-): string | null {
+const NOT_ABOVE = "the camera is not above the ground: rel_altitude is 0 or less";
+
+function findLack(position: CameraPosition | null, attitude: CameraAttitude | null): string | null {
   if (position === null && attitude === null) return "the telemetry has neither the camera's position nor its attitude";
   if (position === null) return "the telemetry does not have the camera's position";
   if (attitude === null) return "the telemetry does not have the camera's attitude";
   if (![...Object.values(position), ...Object.values(attitude)].every(Number.isFinite))
     return "the telemetry has a position or an attitude that is not a number";
-  if (terrain === null && position.relAltitude <= 0)
-    return "the camera is not above the ground: rel_altitude is 0 or less";
   return null;
 }
 
+/** Why the terrain cannot be used for this camera position; null if it can. Coarse numbers: changes are announced. */
+function findTerrainLack(terrain: Terrain, { latitude, longitude, altitude }: CameraPosition, heightM: number) {
+  const groundM = terrain.heightAt(latitude, longitude);
+  if (Number.isNaN(groundM))
+    return `there is no terrain data at latitude ${latitude.toFixed(1)}, longitude ${longitude.toFixed(1)}: level ground is assumed. The operator can add a file for it to terrain.folder`;
+  if (heightM > groundM) return null;
+  const belowM = Math.ceil((groundM - heightM) / 10) * 10;
+  return `the camera would be up to ${belowM} m below the terrain, at an altitude of about ${Math.round(altitude / 10) * 10} m: level ground is assumed. Check that altitude is above mean sea level`;
+}
+
+/** `heightM`: of the camera above the ellipsoid. Without a terrain, the ground is level. */
 function openWorld(
-  { latitude, longitude, altitude, relAltitude }: CameraPosition,
+  heightM: number,
+  { latitude, longitude, relAltitude }: CameraPosition,
   attitude: CameraAttitude,
   terrain: Terrain | null,
-  { doubt, lasting }: FrameTelemetry,
+  { doubt, lasting, heading }: FrameTelemetry,
   properties: GeolocateProperties,
 ): World {
-  // Altitudes are above mean sea level, taken as the ellipsoid unless `geoidSeparationM` is set: only the height above the
-  // ground decides where a ray meets it, and that is the same above either.
-  const heightM = altitude + properties.geoidSeparationM;
   const local = localFrame(latitude, longitude);
+  const level = levelTerrain(heightM - relAltitude);
   return {
     from: toEcef({ latitude, longitude, heightM }),
     local,
     axes: turnCamera(attitude, local),
-    terrain: terrain ?? levelTerrain(heightM - relAltitude),
+    ...{ terrain: terrain ?? level, level },
     limitM: properties.maxDistanceM,
     lasting: { angle: (lasting?.angle ?? 0) * RADIANS, positionM: lasting?.position ?? 0 },
     doubts: {
       attitude: Math.hypot(properties.attitudeErrorDeg, doubt.angle) * RADIANS,
-      heading: properties.headingErrorDeg * RADIANS,
+      heading: (heading?.error ?? properties.headingErrorDeg) * RADIANS,
       lens: properties.lensError,
       positionM: Math.hypot(properties.positionErrorM, doubt.position),
-      heightM: Math.hypot(properties.heightErrorM, doubt.height),
+      heightM: Math.hypot(properties.heightErrorM, doubt.height, terrain === null ? 0 : properties.terrainErrorM),
     },
   };
 }
@@ -236,6 +269,26 @@ export interface Covariance {
 
 /** One standard deviation: root mean square of the distance. */
 export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy + zz);
+
+/** The error on the ground, by direction. */
+export function ellipseOf({ xx, xy, xz, yy, yz, zz }: Covariance, { east, north }: LocalFrame): ErrorEllipse {
+  const between = (a: Vector, b: Vector): number =>
+    a.x * (xx * b.x + xy * b.y + xz * b.z) +
+    a.y * (xy * b.x + yy * b.y + yz * b.z) +
+    a.z * (xz * b.x + yz * b.y + zz * b.z);
+  const [ee, en, nn] = [between(east, east), between(east, north), between(north, north)];
+  const [middle, apart] = [(ee + nn) / 2, Math.hypot((nn - ee) / 2, en)];
+  const degrees = Math.atan2(en, (nn - ee) / 2) / 2 / RADIANS;
+  return {
+    majorM: Math.sqrt(middle + apart),
+    minorM: Math.sqrt(Math.max(0, middle - apart)),
+    direction: degrees < 0 ? degrees + 180 : degrees,
+  };
+}
+
+/** Where the middle of the picture is on the ground; null at or above the horizon. */
+export const locateCentre = ({ world }: Sight): LocatedSpot | null =>
+  world === null ? null : meet(world, { right: 0, down: 0, rightDoubt: 0, downDoubt: 0, halfLengthM: 0 });
 
 /**
  * Propagates the input errors (angles, lens, foot of the box, position and height of the camera) to the position, to

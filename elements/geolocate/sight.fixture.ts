@@ -13,6 +13,7 @@ export const PROPERTIES: GeolocateProperties = {
   lensError: 0.01,
   positionErrorM: 1.5,
   heightErrorM: 2,
+  terrainErrorM: 3,
   footError: 0.02,
 };
 

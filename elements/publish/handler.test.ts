@@ -5,7 +5,7 @@ import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { Outlet, type Publisher } from "./handler.ts";
 
-const video = { codec: "h264", sps: new Uint8Array(), pps: new Uint8Array(), height: 48, reorders: false } as const;
+const video = { codec: "h264", sets: [], width: 64, height: 48, reorders: false } as const;
 const small: Tracks = { video: { ...video, width: 64 }, audio: null };
 const large: Tracks = { video: { ...video, width: 128 }, audio: null };
 

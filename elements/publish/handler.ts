@@ -1,11 +1,13 @@
-/** Publishes access units to an RTSP or RTMP server: connects when there is video to send, reconnects with backoff. */
+/** Publishes access units to an RTSP, RTMP or SRT server: connects when there is video to send, reconnects with backoff. */
 
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { readRtmpAddress } from "../../media/rtmp/client.ts";
 import { publishRtmp } from "../../media/rtmp/publisher.ts";
 import { readRtspAddress } from "../../media/rtsp/client.ts";
 import { publishRtsp } from "../../media/rtsp/publisher.ts";
-import type { Frame, Handler, Services } from "../element.ts";
+import { publishSrt } from "../../media/srt/publisher.ts";
+import { readSrtAddress } from "../../schemas/srt-address.ts";
+import type { Frame, FrameFormat, Handler, Services } from "../element.ts";
 import { OutputReports } from "../output-reports.ts";
 import { AccessUnits } from "./access-units.ts";
 
@@ -14,7 +16,7 @@ interface PublishProperties {
   readonly address: string | null;
 }
 
-export class PublishHandler implements Pick<Handler, "process" | "flush" | "close"> {
+export class PublishHandler implements Pick<Handler, "format" | "process" | "flush" | "close"> {
   readonly #reports: OutputReports;
   readonly #outlet: Outlet;
   readonly #units = new AccessUnits();
@@ -33,8 +35,14 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
     this.#reports.report();
   }
 
+  format({ caps }: FrameFormat): void {
+    this.#units.setFormat(caps);
+  }
+
   /** Never blocks. */
   process(frame: Frame): void {
+    // A queue before it was full: the pictures that follow depend on lost ones.
+    if (frame.discontinuity) this.#units.expectKey();
     const made = this.#units.make(frame.copy(), frame.ptsNs, frame.captureNs);
     if (made === null) this.#framesSkipped++;
     else this.#outlet.send(made.unit, made.tracks);
@@ -52,11 +60,26 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
 }
 
 function openerOf({ url, address }: PublishProperties): OpenPublisher {
+  if (url.startsWith("srt:")) return srtOpenerOf(url, address);
   const isRtsp = url.startsWith("rtsp:");
   if (isRtsp) readRtspAddress(url);
   else readRtmpAddress(url);
   const publish = isRtsp ? publishRtsp : publishRtmp;
   return (tracks, signal) => publish(url, tracks, { signal, ...(address !== null && { host: address }) });
+}
+
+const SRT_LATENCY_MS = 200;
+
+function srtOpenerOf(url: string, address: string | null): OpenPublisher {
+  const target = readSrtAddress(url);
+  if (typeof target === "string") throw new TypeError(target);
+  const { host, port, streamId, passphrase, latencyMs, keyBytes } = target;
+  const more = { latencyMs: latencyMs ?? SRT_LATENCY_MS, keyBytes: keyBytes ?? undefined };
+  return (tracks, signal) =>
+    publishSrt({ host, port, streamId, passphrase, ...more }, tracks, {
+      signal,
+      ...(address !== null && { host: address }),
+    });
 }
 
 /** One connection. */

@@ -107,6 +107,31 @@ test("the hub receives every frame of a clip, and its path is free afterwards", 
   assert.ok(!JSON.stringify(published.events).includes("sesame"));
 });
 
+test("the hub receives every frame by SRT, and a rejection is reported without the key", async (t) => {
+  let refuses = true;
+  const no = { refusal: { kind: "unauthorized", detail: "not with sesame" } as const, recording: null };
+  const hub = await openHub(t, { decide: () => (refuses ? no : LET_IN) });
+  const { srtPort } = await hub.ports();
+  const url = `srt://127.0.0.1:${srtPort}?streamid=%23!::r=anna/yard,m=publish,u=sesame&latency=120`;
+  const rejected = await Published.start(url);
+  const { detail } = await rejected.until("retrying");
+  assert.match(detail ?? "", /rejects the key|closed the connection/);
+  await rejected.stop();
+  refuses = false;
+  const published = await Published.start(
+    url.replace("sesame", "open-sesame"),
+    "test:ball?width=64&height=48&fps=25&frames=50",
+    10,
+  );
+  const { stream } = await hub.next("published");
+  assert.deepEqual([stream.path, stream.protocol, stream.width], ["anna/yard", "srt", 64]);
+  assert.deepEqual(await published.graph.ended, { state: "finished", error: null });
+  await hub.next("unpublished");
+  const { framesSent, framesDropped } = published.reports.at(-1) ?? assert.fail();
+  assert.deepEqual([framesSent, framesDropped], [50, 0]);
+  assert.ok(!JSON.stringify([published.events, rejected.events]).includes("sesame"));
+});
+
 test("retries a hub that rejects it, and reports the reason without the password", async (t) => {
   let refuses = true;
   const no = { refusal: { kind: "unauthorized", detail: "not with sesame" } as const, recording: null };
@@ -198,9 +223,9 @@ test("republishes at the new size when the frame size changes", async (t) => {
 async function encode(width: number, height: number): Promise<readonly Frame[]> {
   const frames: Frame[] = [];
   const element = collector((frame) => {
-    const { ptsNs, captureNs } = frame;
+    const { ptsNs, captureNs, format } = frame;
     const bytes = frame.copy();
-    frames.push({ ptsNs, captureNs, copy: () => bytes } as Frame);
+    frames.push({ ptsNs, captureNs, format, copy: () => bytes } as Frame);
   });
   const source = `source uri="test:ball?width=${width}&height=${height}&frames=5"`;
   const graph = await start(compiledLaunch(`${source} ! decode ! encode ! collect`, element), [element]);

@@ -41,3 +41,27 @@ test("the ingest ends in a bounded appsink that never blocks", () => {
   assert.equal(properties.drop, true);
   assert.ok(Number(properties["max-buffers"]) > 0);
 });
+
+test("sets stream id, passphrase and latency of an SRT source apart from its address", () => {
+  const url = "srt://192.0.2.1:9000?streamid=%23!::r=a/b&passphrase=ten%20letters&latency=300";
+  const expand = (url: string) => expandIngest({ kind: "live", protocol: "srt", url, display: "" }, OPTIONS).nodes[0];
+  assert.equal(expand(url)?.factory, "srtsrc");
+  assert.deepEqual(expand(url)?.properties, {
+    uri: "srt://192.0.2.1:9000?mode=caller",
+    latency: 300,
+    streamid: "#!::r=a/b",
+    passphrase: "ten letters",
+    "auto-reconnect": false,
+  });
+  assert.equal(expand("srt://192.0.2.1:9000")?.properties.latency, 150);
+});
+
+test("a UDP source never shares its port", () => {
+  const [source] = expandIngest(
+    { kind: "live", protocol: "udp", url: "udp://0.0.0.0:5000", display: "" },
+    OPTIONS,
+  ).nodes;
+  assert.equal(source?.factory, "udpsrc");
+  const { address, port, reuse } = source?.properties ?? {};
+  assert.deepEqual([address, port, reuse], ["0.0.0.0", 5000, false]);
+});

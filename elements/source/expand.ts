@@ -1,5 +1,6 @@
 /** GStreamer nodes of each kind of source, and of the ingest pipeline of a live one. */
 import type { Registry } from "../../schemas/registry.ts";
+import { readSrtAddress, readUdpAddress } from "../../schemas/srt-address.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type ExpandedNode, ExpandFault, type Expansion, type SourceBinding } from "../element.ts";
 import type { FileSource, LiveSource, SourceDescription, TestSource } from "./uri.ts";
@@ -190,4 +191,48 @@ const pullRtmp: Pull = ({ url: location }, { connectMs, stallMs }) => [
   },
 ];
 
-const PULLS = { rtsp: pullRtsp, rtmp: pullRtmp, file: pullFile } as const;
+/** Without reconnects of its own: the state machine of this source reconnects, and reports it. */
+const pullSrt: Pull = ({ url }, { latencyMs }) => {
+  const address = readSrtAddress(url);
+  if (typeof address === "string") throw new ExpandFault("uri", address);
+  const { host, port, mode, streamId, passphrase, keyBytes } = address;
+  const named = host.includes(":") ? `[${host}]` : host;
+  return [
+    {
+      suffix: "pull",
+      factory: "srtsrc",
+      properties: {
+        uri: `srt://${named}:${port}?mode=${mode}`,
+        latency: address.latencyMs ?? latencyMs,
+        ...(streamId !== null && { streamid: streamId }),
+        ...(passphrase !== null && { passphrase }),
+        ...(keyBytes !== null && { pbkeylen: String(keyBytes) }),
+        "auto-reconnect": false,
+      },
+    },
+  ];
+};
+
+/** Bytes: a large picture is one burst of datagrams. */
+const UDP_BUFFER = 4 * 2 ** 20;
+
+const pullUdp: Pull = ({ url }) => {
+  const address = readUdpAddress(url);
+  if (typeof address === "string") throw new ExpandFault("uri", address);
+  return [
+    {
+      suffix: "pull",
+      factory: "udpsrc",
+      properties: {
+        address: address.host,
+        port: address.port,
+        "buffer-size": UDP_BUFFER,
+        // Another process must not receive the same datagrams.
+        reuse: false,
+        caps: "video/mpegts,systemstream=(boolean)true",
+      },
+    },
+  ];
+};
+
+const PULLS = { rtsp: pullRtsp, rtmp: pullRtmp, srt: pullSrt, udp: pullUdp, file: pullFile } as const;

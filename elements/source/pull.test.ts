@@ -60,6 +60,7 @@ function start(start: (index: number) => Promise<void> = () => Promise.resolve()
       },
       emit: (event) => events.push(event),
       fail: (error) => failures.push(error),
+      deliver() {},
       log: { debug() {}, info() {}, warn() {}, error() {} },
     },
     {
@@ -230,3 +231,9 @@ const CASES: readonly (readonly [string, RegExp])[] = [
 ];
 
 for (const [said, expected] of CASES) test(`explains "${said}"`, () => assert.match(explainReason(said), expected));
+
+test("explains that RTMP carries H.264 only where GStreamer cannot read the video, and only there", () => {
+  const said = "Internal data stream error.: streaming stopped, reason error (-5)";
+  assert.match(explainReason(said, "rtmp"), /must be H\.264; pull H\.265 over RTSP, or publish it/);
+  assert.doesNotMatch(explainReason(said, "rtsp"), /H\.26/);
+});

@@ -2,6 +2,7 @@
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Driver, DriverServices, Ingest } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./expand.ts";
+import { tapKlv } from "./klv.ts";
 import {
   type Advance,
   advance,
@@ -16,6 +17,8 @@ import type { LiveSource } from "./uri.ts";
 
 export interface PullOptions extends IngestOptions {
   readonly giveUpSeconds: number;
+  /** Metadata of the stream is telemetry. */
+  readonly metadata?: boolean;
 }
 
 /** Clock, randomness and timer; replaced in tests. */
@@ -48,7 +51,7 @@ interface Attempt {
 export function pullLive(
   source: LiveSource,
   options: PullOptions,
-  services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log">,
+  services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log" | "deliver">,
   world: PullWorld = WORLD,
 ): Driver {
   const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000, loops: source.protocol === "file" };
@@ -73,10 +76,13 @@ export function pullLive(
     const mine: Attempt = { startedMs: world.nowMs(), ingest: null, ended: null };
     attempt = mine;
     const end = (error: Error | null): void => {
-      mine.ended = error === null ? END_OF_STREAM : maskCredentials(explainReason(error.message));
+      mine.ended = error === null ? END_OF_STREAM : maskCredentials(explainReason(error.message, source.protocol));
       step();
     };
-    const started = tornDown.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));
+    const tap = options.metadata === true ? tapKlv(services) : undefined;
+    const started = tornDown.then(() =>
+      attempt === mine ? services.ingest(expandIngest(source, options), tap) : null,
+    );
     // A `close` while the pipeline starts waits until it has started and is torn down again.
     tornDown = started.then((ingest) => {
       if (ingest === null) return;
@@ -173,7 +179,12 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/no stream that fits/i, "the stream has no video"],
 ];
 
+/** How the FLV demuxer of GStreamer 1.22 reports a codec that it does not know: as `GST_FLOW_ERROR` of the source. */
+const FLOW_ERROR = "reason error (-5)";
+
 /** Other texts stay, without the full stop that GStreamer puts before its details. */
-export function explainReason(text: string): string {
+export function explainReason(text: string, protocol?: LiveSource["protocol"]): string {
+  if (protocol === "rtmp" && text.includes(FLOW_ERROR))
+    return "the video of the RTMP stream cannot be read: it must be H.264; pull H.265 over RTSP, or publish it to this service";
   return REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? text.replaceAll(".: ", ": ");
 }

@@ -11,7 +11,7 @@ import { describeSource, type SourceDescription } from "./uri.ts";
 export default defineElement({
   kind: "composite",
   name: "source",
-  about: "Reads video from a file, a test pattern, or an RTSP or RTMP source, with reconnects.",
+  about: "Reads video from a file, a test pattern, or an RTSP, RTMP, SRT or UDP source, with reconnects.",
   example: `
 graph: source-example
 about: Play ten seconds of a test pattern in real time.
@@ -26,7 +26,7 @@ chains:
       Type.String({
         minLength: 1,
         description:
-          "A path, test:PATTERN?width=&height=&fps=&frames= (or seconds=), or an rtsp, rtsps, rtmp or rtmps URL. Default: the source the graph is started with.",
+          "A path, test:PATTERN?width=&height=&fps=&frames= (or seconds=), or an rtsp, rtsps, rtmp, rtmps, srt or udp (MPEG-TS) URL. Default: the source the graph is started with.",
       }),
     ),
     pace: Type.Optional(
@@ -43,7 +43,8 @@ chains:
       default: 200,
       minimum: 0,
       maximum: 10_000,
-      description: "Jitter buffer for RTSP packets in milliseconds.",
+      description:
+        "Jitter buffer for RTSP packets, and the latency of SRT without `latency` in its URL, in milliseconds.",
     }),
     transport: Type.Enum(["tcp", "udp", "auto"], {
       default: "tcp",
@@ -84,7 +85,8 @@ chains:
     if (description.kind !== "live") return { close() {} };
     const { pullLive } = await import("./pull.ts");
     const giveUpSeconds = services.job.giveUpSeconds ?? properties.giveUpSeconds;
-    return pullLive(description, { ...properties, giveUpSeconds }, services);
+    const metadata = services.source?.metadata ?? false;
+    return pullLive(description, { ...properties, giveUpSeconds, metadata }, services);
   },
 });
 

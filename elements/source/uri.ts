@@ -1,6 +1,7 @@
-/** Parses source URIs: files, test patterns, RTSP and RTMP. */
+/** Parses source URIs: files, test patterns, RTSP, RTMP, SRT and UDP. */
 import { fileURLToPath } from "node:url";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { readSrtAddress, readUdpAddress } from "../../schemas/srt-address.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { ExpandFault } from "../element.ts";
 
@@ -21,7 +22,7 @@ export interface TestSource extends TestPattern {
 export interface LiveSource {
   readonly kind: "live";
   /** `file`: one that is looped. */
-  readonly protocol: "rtsp" | "rtmp" | "file";
+  readonly protocol: "rtsp" | "rtmp" | "srt" | "udp" | "file";
   /** Of a file: its path. */
   readonly url: string;
   readonly display: string;
@@ -34,6 +35,8 @@ const PROTOCOLS: Readonly<Record<string, LiveSource["protocol"]>> = {
   rtsps: "rtsp",
   rtmp: "rtmp",
   rtmps: "rtmp",
+  srt: "srt",
+  udp: "udp",
 };
 
 /** Pure: does not check that the source exists. Throws `ExpandFault` for an invalid source. */
@@ -66,13 +69,15 @@ function describeLive(uri: string, protocol: LiveSource["protocol"]): LiveSource
   if (!URL.canParse(url) || new URL(url).hostname === "") throw refuse(uri, "invalid host or port");
   if (protocol === "rtmp" && new URL(url).pathname.split("/").filter((part) => part !== "").length < 2)
     throw refuse(uri, "an RTMP URL ends with application and stream, as in rtmp://host/live/camera");
+  const datagrams = protocol === "srt" ? readSrtAddress(url) : protocol === "udp" ? readUdpAddress(url) : null;
+  if (typeof datagrams === "string") throw refuse(uri, datagrams);
   return { kind: "live", protocol, url, display: maskCredentials(url) };
 }
 
 const refuse = (uri: string, reason: string): ExpandFault =>
   new ExpandFault(
     "uri",
-    `"${maskCredentials(uri)}" is not a source: ${reason}; expected a file, "test:PATTERN", or an rtsp, rtsps, rtmp or rtmps URL`,
+    `"${maskCredentials(uri)}" is not a source: ${reason}; expected a file, "test:PATTERN", or an rtsp, rtsps, rtmp, rtmps, srt or udp URL`,
   );
 
 /** A generated test pattern: `test:ball?width=1280&height=720&fps=30&seconds=10`. */

@@ -6,6 +6,8 @@ import type { Match } from "./turn-match.ts";
  * known only by arrivals until the image has matched: frames without a clock of their own are stamped on arrival, late.
  */
 const ERRORS = { set: 10, file: 40, arrival: 400 } as const;
+/** Times of the video that are known better than this are not refined by the image. */
+const EXACT_MS = 50;
 /** Delay of a live frame since its capture; outside this range it has been stamped by a clock of its own. */
 const FRAME_MS = { least: -500, most: 10_000 } as const;
 /** Samples and frames whose delays differ by less share a clock. */
@@ -36,13 +38,20 @@ export class ClockOffset {
   #candidate: Match | null = null;
   #appliedMs: number | null = null;
   #lastMs: number | null = null;
+  /** Samples have the time of the video, with this error. */
+  #knownErrorMs: number | null = null;
 
   constructor(setting: "auto" | number) {
     this.#setting = setting;
   }
 
   get isEstimated(): boolean {
-    return this.#setting === "auto";
+    return this.#setting === "auto" && (this.#knownErrorMs === null || this.#knownErrorMs > EXACT_MS);
+  }
+
+  /** Samples have the time of the video: they came with it, or were aligned to it. */
+  noteKnown(errorMs: number): void {
+    this.#knownErrorMs = errorMs;
   }
 
   set(setting: "auto" | number): void {
@@ -120,10 +129,16 @@ export class ClockOffset {
     const away = target - applied;
     const most = FOLLOW * passed;
     this.#appliedMs = Math.abs(away) > JUMP_MS ? target : applied + Math.min(Math.max(away, -most), most);
-    return { offsetMs: this.#appliedMs, errorMs: Math.max(this.#fine?.errorMs ?? this.#arrivalErrorMs, ERRORS.set) };
+    return { offsetMs: this.#appliedMs, errorMs: this.#errorMs };
+  }
+
+  get #errorMs(): number {
+    const errorMs = this.#fine?.errorMs ?? this.#arrivalErrorMs;
+    return this.#knownErrorMs !== null && this.#fine === null ? errorMs : Math.max(errorMs, ERRORS.set);
   }
 
   get #arrivalErrorMs(): number {
+    if (this.#knownErrorMs !== null) return this.#knownErrorMs;
     const skewMs = this.#skew.measuredMs;
     if (skewMs === null) return ERRORS.file;
     // The difference is too small to be corrected.

@@ -1,9 +1,16 @@
 import { Compile } from "typebox/compile";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { TELEMETRY_CHANNEL, TelemetrySample } from "../../schemas/telemetry.ts";
+import {
+  CALIBRATION_CHANNEL,
+  type FrameTelemetry,
+  HeadingCalibration,
+  TELEMETRY_CHANNEL,
+  TelemetrySample,
+} from "../../schemas/telemetry.ts";
 import type { Frame, Handler, Services } from "../element.ts";
 import { type Camera, findCameraMotion, findCentreShift } from "./camera-motion.ts";
 import { ClockOffset } from "./clock-offset.ts";
+import { turnBy } from "./geometry.ts";
 import { describePose, findPose, type Pose } from "./pose.ts";
 import { Samples } from "./samples.ts";
 import { PictureTurns } from "./turn-match.ts";
@@ -28,10 +35,14 @@ const AGREE_MS = 50;
 /** Frames farther apart have little in common. */
 const LONGEST_STEP_MS = 1000;
 
+/** Interval of the reports of telemetry that came with the video, by its time. */
+const REPORT_MS = 100;
+
 /** Compiled: a flight may have many samples. */
 const SAMPLE = Compile(TelemetrySample);
+const CALIBRATION = Compile(HeadingCalibration);
 
-type TelemetryDeps = Pick<Services, "listen" | "log" | "job">;
+type TelemetryDeps = Pick<Services, "listen" | "log" | "job" | "emit">;
 
 /** Writes `telemetry` and `cameraMotion`. Frames that wait for a sample are joined when it arrives. */
 export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
@@ -42,14 +53,18 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   readonly #offset: ClockOffset;
   readonly #turns = new PictureTurns();
   readonly #awaited = new Awaited();
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribes: readonly (() => void)[];
   readonly #now: () => number;
   #properties: TelemetryProperties;
+  #heading: HeadingCalibration = { offset: 0, error: null };
   /** For samples from a file, whose first belongs to the first frame: offset from their times to those of the video. */
   #alignmentMs = 0;
   #firstFrameMs: number | null = null;
   #lastFrameMs: number | null = null;
   #hasWarned = false;
+  /** Samples came with the video, or were recorded for it: the owner of the graph has not seen them. */
+  #isOfVideo = false;
+  #reportedMs = Number.NEGATIVE_INFINITY;
 
   /** `now`: local clock, Unix milliseconds; read for live video only. */
   constructor(properties: TelemetryProperties, services: TelemetryDeps, now: () => number = Date.now) {
@@ -59,7 +74,12 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     this.#offset = new ClockOffset(properties.offsetMs);
     this.inFlight = services.job.live && properties.waitMs > 0 ? 64 : 1;
     this.latencyMs = services.job.live ? properties.waitMs : 0;
-    this.#unsubscribe = services.listen(TELEMETRY_CHANNEL, (message) => this.#onMessage(message));
+    this.#unsubscribes = [
+      services.listen(TELEMETRY_CHANNEL, (message) => this.#onMessage(message)),
+      services.listen(CALIBRATION_CHANNEL, (message) => {
+        if (CALIBRATION.Check(message)) this.#heading = message;
+      }),
+    ];
   }
 
   process(frame: Frame): Promise<void> | undefined {
@@ -104,27 +124,37 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   }
 
   close(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     this.#awaited.release();
   }
 
   #onMessage(message: JsonRecord): void {
+    const { samples } = message;
+    if (!Array.isArray(samples)) this.#take(message);
+    else for (const sample of samples) this.#take(sample);
+    this.#awaited.notify();
+  }
+
+  #take(message: unknown): void {
     if (!SAMPLE.Check(message)) {
       if (!this.#hasWarned) this.#services.log.warn("invalid telemetry sample ignored");
       this.#hasWarned = true;
       return;
     }
-    const { timeMs, receivedMs } = message;
+    const { timeMs, receivedMs, videoErrorMs } = message;
     const outcome = this.#samples.take(message);
     if (outcome === "restarted") {
       this.#offset.restart();
       this.#turns.forget();
       this.#services.log.warn("telemetry clock was set: earlier samples dropped");
     }
-    if (outcome !== "ignored" && timeMs !== null && receivedMs !== null) this.#offset.noteArrival(timeMs, receivedMs);
+    if (videoErrorMs !== undefined) {
+      this.#isOfVideo = true;
+      this.#offset.noteKnown(videoErrorMs);
+    } else if (outcome !== "ignored" && timeMs !== null && receivedMs !== null)
+      this.#offset.noteArrival(timeMs, receivedMs);
     // The first sample of a file is known once all samples have arrived, which is before the first frame.
-    if (receivedMs === null) this.#alignmentMs = this.#findAlignment();
-    this.#awaited.notify();
+    else if (receivedMs === null) this.#alignmentMs = this.#findAlignment();
   }
 
   #align(frameMs: number): void {
@@ -165,7 +195,10 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   }
 
   #find(sampleMs: number): Pose | null {
-    return findPose(this.#samples, sampleMs, this.#properties);
+    const pose = findPose(this.#samples, sampleMs, this.#properties);
+    const { offset } = this.#heading;
+    if (pose === null || pose.attitude === null || offset === 0) return pose;
+    return { ...pose, attitude: { ...pose.attitude, value: turnBy(pose.attitude.value, [0, 0, offset]) } };
   }
 
   #write(
@@ -178,8 +211,25 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     if (pose === null) return;
     const isSure = stepMs !== null && errorMs <= AGREE_MS;
     const motion = !isSure ? null : this.#findMotion(frame, pose, sampleMs - stepMs, stepMs);
-    const telemetry = describePose(pose, pose.isFixed ? 0 : offsetMs, errorMs);
+    const { offset, error } = this.#heading;
+    const telemetry = {
+      ...describePose(pose, pose.isFixed ? 0 : offsetMs, errorMs),
+      ...(error !== null && { heading: { offset, error } }),
+    };
     frame.write({ telemetry, ...(motion !== null && { cameraMotion: motion }) });
+    if (this.#isOfVideo) this.#report(telemetry, Number(frame.captureNs / 1000n) / 1000);
+  }
+
+  #report({ hfov, vfov, position, attitude }: FrameTelemetry, frameMs: number): void {
+    if (Math.abs(frameMs - this.#reportedMs) < REPORT_MS) return;
+    this.#reportedMs = frameMs;
+    const place = position && {
+      ...{ latitude: position.latitude, longitude: position.longitude },
+      ...{ altitude: position.altitude, rel_altitude: position.relAltitude },
+    };
+    const angles = attitude && { camera_yaw: attitude.yaw, camera_pitch: attitude.pitch, camera_roll: attitude.roll };
+    const message = { timestamp: frameMs / 1000, sensor_hfov: hfov, sensor_vfov: vfov, ...place, ...angles };
+    this.#services.emit({ type: "telemetry", message });
   }
 
   /** Both ends by current knowledge: a sample that corrects an extrapolation is not a motion of the camera. */

@@ -42,7 +42,7 @@ export class Samples {
       return "taken";
     }
     if (receivedMs === null) {
-      this.fileStartMs = Math.min(timeMs, this.fileStartMs ?? timeMs);
+      if (sample.videoErrorMs === undefined) this.fileStartMs = Math.min(timeMs, this.fileStartMs ?? timeMs);
       this.#put(timeMs, sample);
       return "taken";
     }

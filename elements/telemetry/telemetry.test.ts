@@ -26,22 +26,19 @@ interface Written {
 /** Frames arrive `lateMs` after their capture time. */
 function open(given: Partial<TelemetryProperties> = {}, live = true, lateMs = 100) {
   const warned: string[] = [];
-  let take: ((message: JsonRecord) => void) | null = null;
+  const takers = new Map<string, (message: JsonRecord) => void>();
   const services = {
     job: { live },
     log: { warn: (message: string) => void warned.push(message) },
     listen(channel: string, taker: (message: JsonRecord) => void) {
-      assert.equal(channel, "telemetry");
-      take = taker;
-      return () => {
-        take = null;
-      };
+      takers.set(channel, taker);
+      return () => takers.delete(channel);
     },
-  } as Partial<Services> as Services;
+  } as unknown as Services;
   const clock = { lateMs };
   let nowMs = 0;
   const handler = new TelemetryHandler({ ...PROPERTIES, ...given }, services, () => nowMs);
-  const deliver = (message: JsonRecord): void => take?.(message);
+  const deliver = (message: JsonRecord, channel = "telemetry"): void => takers.get(channel)?.(message);
   const begin = (ms: number, more: Partial<Frame> = {}) => {
     let written: Written = {};
     nowMs = ms + clock.lateMs;
@@ -62,7 +59,7 @@ function open(given: Partial<TelemetryProperties> = {}, live = true, lateMs = 10
     return { settled, read: () => written };
   };
   const show = (ms: number, more?: Partial<Frame>): Written => begin(ms, more).read();
-  return { handler, deliver, begin, show, warned, clock, isListening: () => take !== null };
+  return { handler, deliver, begin, show, warned, clock, isListening: () => takers.size > 0 };
 }
 
 const sample = (timeMs: number | null, yaw: number, more: Partial<TelemetrySample> = {}): TelemetrySample => ({
@@ -201,6 +198,27 @@ test("writes the motion of the image since the previous frame, in heights of the
   // Points off the middle move faster, by their distance squared: on average over the image by 0.107.
   near(cameraMotion.right + cameraMotion.a * 0.889 - cameraMotion.b * 0.5 - 0.889, -0.0076 * 1.107, 0.0001);
   assert.equal(show(START + 480, { discontinuity: true }).cameraMotion, undefined, "a gap came before");
+});
+
+test("a calibration turns the heading from the next frame on, and states its error", () => {
+  const { deliver, show } = open();
+  const attitude = { yaw: 178, pitch: -30, roll: 2 };
+  deliver({ timeMs: null, receivedMs: START, hfov: 60, vfov: 40, position: null, attitude });
+  assert.equal(show(START).telemetry?.heading, undefined);
+  deliver({ offset: 5, error: 0.7 }, "calibration");
+  const { telemetry } = show(START + 40);
+  assert.deepEqual(telemetry?.heading, { offset: 5, error: 0.7 });
+  const turned = telemetry?.attitude ?? assert.fail();
+  for (const [value, expected] of [
+    [turned.yaw, -177],
+    [turned.pitch, -30],
+    [turned.roll, 2],
+  ] as const)
+    assert.ok(Math.abs(value - expected) < 1e-9, `${value} is not ${expected}`);
+  deliver({ offset: "5" }, "calibration");
+  deliver({ offset: 0, error: null }, "calibration");
+  const back = show(START + 80).telemetry;
+  assert.ok(back?.heading === undefined && Math.abs((back?.attitude?.yaw ?? 0) - 178) < 1e-9);
 });
 
 test("a sample that corrects an extrapolation is not a motion of the camera", () => {

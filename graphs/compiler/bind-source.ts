@@ -25,7 +25,7 @@ interface BindingRequest {
 }
 
 const STAND_IN: SourceBinding = { uri: "test:smpte" };
-const LIVE_URI = /^(rtsps?|rtmps?):\/\//i;
+const LIVE_URI = /^(rtsps?|rtmps?|srt|udp):\/\//i;
 
 export function bindSource(chains: readonly PreparedChain[], request: BindingRequest, faults: FaultList): Binding {
   const steps = chains.flatMap((chain) => chain.items.filter((item) => item.kind === "element"));
@@ -36,7 +36,7 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
     if (request.source !== null || request.checking || step.properties.some((property) => property.name === "uri"))
       continue;
     faults.add("missing_source", step.at, "the graph has no source", {
-      expected: "a file, an rtsp or rtmp URL or test:PATTERN to start it on, or `source: { uri: … }`",
+      expected: "a file, an rtsp, rtmp, srt or udp URL or test:PATTERN to start it on, or `source: { uri: … }`",
     });
   }
   // Always bound, so that a missing source is reported once and has no follow-up faults.
@@ -62,6 +62,7 @@ function effectiveSource(step: PreparedStep, bound: SourceBinding): NonNullable<
     uri,
     pace: isLive || pace === "realtime" ? "realtime" : "fast",
     ...(loop && { loop, ...(started?.demuxer !== undefined && { demuxer: started.demuxer }) }),
+    ...(started?.metadata === true && { metadata: true }),
   };
 }
 

@@ -69,8 +69,10 @@ const LIMIT_MS = 2_000;
 const PORTS: Readonly<Record<string, number>> = { "rtsp:": 554, "rtsps:": 322, "rtmp:": 1935, "rtmps:": 443 };
 
 /** Why a host is unreachable, which GStreamer's RTSP client does not report; null when it is reachable. */
-export function findReachFault(url: string): Promise<string | null> {
+export async function findReachFault(url: string): Promise<string | null> {
   const { hostname, port, protocol } = new URL(url);
+  // Over UDP, a connection tells nothing.
+  if (PORTS[protocol] === undefined) return null;
   const host = hostname.replace(/^\[|\]$/g, "");
   const number = port === "" ? (PORTS[protocol] ?? 0) : Number(port);
   return new Promise((resolve) => {

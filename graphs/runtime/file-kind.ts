@@ -38,15 +38,43 @@ export function recogniseFile(path: string): string | null {
 const OLD_BOXES = new Set(["moov", "mdat", "wide", "free", "skip", "pnot"]);
 
 /** A file is played with the demuxer it was probed with, so that an ambiguous file has one interpretation. */
-export const DEMUXERS: Readonly<Record<Container, string>> = { mp4: "qtdemux", mov: "qtdemux", avi: "avidemux" };
+export const DEMUXERS: Readonly<Record<Container, string>> = {
+  mp4: "qtdemux",
+  mov: "qtdemux",
+  avi: "avidemux",
+  ts: "tsdemux",
+};
+
+/** The template of a demuxer's pads with video. */
+export const VIDEO_PADS: Readonly<Record<Container, string>> = {
+  mp4: "video_%u",
+  mov: "video_%u",
+  avi: "video_%u",
+  ts: "video_%01x_%05x",
+};
 
 /** Null for other files, whatever their name. Throws when the file cannot be read. */
 export function findContainer(file: string): Container | null {
-  const start = readStart(file, 12);
+  const start = readStart(file, 5 * TS_PACKET_BYTES);
+  if (isTransportStream(start)) return "ts";
   if (start.startsWith("RIFF") && start.slice(8, 11) === "AVI") return "avi";
   const box = start.slice(4, 8);
   if (box === "ftyp") return start.slice(8, 12) === "qt  " ? "mov" : "mp4";
   return OLD_BOXES.has(box) ? "mov" : null;
+}
+
+const TS_PACKET_BYTES = 188;
+const TS_SYNC = "G";
+/** Of a file that is shorter than five packets: all of it. */
+const LEAST_PACKETS = 3;
+
+/** Packets of 188 bytes from the beginning, each with its sync byte. */
+function isTransportStream(start: string): boolean {
+  const packets = Math.floor(start.length / TS_PACKET_BYTES);
+  if (packets < LEAST_PACKETS) return false;
+  return Array.from({ length: packets }, (_, index) => start[index * TS_PACKET_BYTES]).every(
+    (byte) => byte === TS_SYNC,
+  );
 }
 
 function readStart(file: string, size: number): string {

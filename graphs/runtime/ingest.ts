@@ -1,9 +1,14 @@
 /** One connection to a live source: a separate pipeline that feeds an appsrc of the graph's pipeline. */
-import type { Expansion, Ingest } from "../../elements/element.ts";
+import type { Expansion, Ingest, MetadataTap } from "../../elements/element.ts";
 import { type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import { LIMITS } from "./limits.ts";
 
-export async function startIngest(graph: Pipeline, appsrc: string, expansion: Expansion): Promise<Ingest> {
+export async function startIngest(
+  graph: Pipeline,
+  appsrc: string,
+  expansion: Expansion,
+  metadata?: MetadataTap,
+): Promise<Ingest> {
   const pipeline = new Pipeline({ name: `${appsrc}-ingest`, epochNs: 0n });
   let close: Promise<void> | undefined;
   const closeOnce = () => {
@@ -15,6 +20,9 @@ export async function startIngest(graph: Pipeline, appsrc: string, expansion: Ex
     const last = expansion.nodes.at(-1);
     if (last === undefined) throw new Error("the expansion of an ingest is empty");
     graph.relayFrom(appsrc, pipeline, last.suffix);
+    if (metadata !== undefined)
+      for (const { suffix } of expansion.nodes)
+        graph.relayMetadata(appsrc, pipeline, suffix, metadata.caps, (packet) => metadata.onPacket(packet));
     // Does not wait for PLAYING: the watchdog detects a camera that hangs.
     await pipeline.setState("PLAYING", 0);
   } catch (error) {

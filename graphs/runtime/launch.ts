@@ -34,6 +34,7 @@ export class FoundLive extends Error {
 }
 
 type Listener = (message: JsonRecord) => void;
+type Answerer = (question: JsonRecord) => JsonRecord;
 type NodeValues = Record<string, Json | undefined>;
 
 export class Launch {
@@ -45,6 +46,7 @@ export class Launch {
   readonly #host: LaunchHost;
   readonly #attached = new Map<string, AttachedSegment>();
   readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #answerers = new Map<string, Set<Answerer>>();
   readonly #stuck: StuckFrames;
   #finish: (failure?: GraphFailure) => void = () => {};
   #playing = false;
@@ -141,6 +143,18 @@ export class Launch {
     const listeners = this.#listeners.get(channel) ?? new Set();
     for (const listener of listeners) listener(message);
     return listeners.size;
+  }
+
+  /** Null: no element answers on the channel. */
+  ask(channel: string, question: JsonRecord): JsonRecord | null {
+    const [answerer] = this.#answerers.get(channel) ?? [];
+    return answerer?.(question) ?? null;
+  }
+
+  #answer(channel: string, answerer: Answerer): () => void {
+    const answerers = this.#answerers.get(channel) ?? new Set();
+    this.#answerers.set(channel, answerers.add(answerer));
+    return () => void answerers.delete(answerer);
   }
 
   #listen(channel: string, listener: Listener): () => void {
@@ -285,7 +299,8 @@ export class Launch {
       ...this.#services(author),
       fail: (error) => this.#finish(failureOf(author, error)),
       endOfStream: () => this.pipeline.relayEnd(appsrc),
-      ingest: (expansion) => startIngest(this.pipeline, appsrc, expansion),
+      ingest: (expansion, metadata) => startIngest(this.pipeline, appsrc, expansion, metadata),
+      deliver: (channel, message) => void this.deliver(channel, message),
     }),
   };
 
@@ -300,6 +315,7 @@ export class Launch {
       print,
       send: (channel, message) => options.send?.(node, channel, message) ?? print(JSON.stringify(message)),
       listen: (channel, listener) => this.#listen(channel, listener),
+      answer: (channel, answerer) => this.#answer(channel, answerer),
       ...(options.show && {
         show: (captureNs: bigint, bytes: Uint8Array) => options.show?.(node, captureNs, bytes) ?? false,
       }),

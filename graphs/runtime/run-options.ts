@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly firstTrackId?: number;
   /** Start position in a file at pace `realtime`; no earlier frame is processed. Default 0. */
   readonly fromNs?: bigint;
+  /** The operator's terrain files. Default: none. */
+  readonly terrainFolder?: string | null;
   /** The graph ends when a live source is unavailable for this long. Default: the property of the step. */
   readonly giveUpSeconds?: number;
   /** The graph ends when a handler blocks frames for this long. Default: only logged. */

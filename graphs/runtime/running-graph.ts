@@ -196,6 +196,11 @@ export class RunningGraph {
     return this.#launch.deliver(channel, message);
   }
 
+  /** Asks the element that answers on the channel; null: there is none. */
+  ask(channel: string, question: JsonRecord): JsonRecord | null {
+    return this.#launch.ask(channel, question);
+  }
+
   /** Sends EOS, drains for at most `drainMs`, closes. Resolves with the result; may be called again. */
   stop(drainMs: number = LIMITS.drainMs): Promise<RunResult> {
     this.#stopping ??= this.#stop(drainMs);
@@ -253,13 +258,14 @@ export class RunningGraph {
   }
 
   #newLaunch(plan: GraphPlan): Launch {
-    const { uuid = NO_UUID, sourceUri, giveUpSeconds = null, epochNs } = this.#options;
+    const { uuid = NO_UUID, sourceUri, giveUpSeconds = null, terrainFolder = null, epochNs } = this.#options;
     return new Launch(plan, this.#options, {
       // With GStreamer's own live sources the capture time is the time of arrival.
       epochNs:
         plan.live && plan.source === null ? null : (epochNs ?? (plan.live ? BigInt(Date.now()) * 1_000_000n : 0n)),
       job: {
-        ...{ uuid, sourceUri: sourceUri ?? maskCredentials(plan.source?.uri ?? ""), live: plan.live, giveUpSeconds },
+        ...{ uuid, sourceUri: sourceUri ?? maskCredentials(plan.source?.uri ?? ""), live: plan.live },
+        ...{ giveUpSeconds, terrainFolder },
         nextTrackId: () => this.#nextTrackId++,
       },
       spare: (node, failure) => this.#spare(node, failure),

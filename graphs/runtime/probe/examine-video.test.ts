@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { H264, makeFilm, makeSound, withFolder } from "../../../native/film.fixture.ts";
+import { framesOf, H264, makeFilm, makeSound, withFolder } from "../../../native/film.fixture.ts";
 import { NO_HANG, pictures, play } from "../../../native/pipeline.fixture.ts";
 import { examineVideo } from "./examine-video.ts";
 
@@ -29,7 +29,7 @@ test("describes an mp4", NO_HANG, async () => {
     const { video, fault } = await examineVideo(join(folder, "film.mp4"));
     assert.equal(fault, null);
     const { duration_ms: durationMs, ...facts } = video ?? {};
-    assert.deepEqual(facts, { container: "mp4", codec: "video/x-h264", width: 64, height: 48 });
+    assert.deepEqual(facts, { container: "mp4", codec: "video/x-h264", width: 64, height: 48, start_ms: 0 });
     assert.ok(durationMs !== null && durationMs !== undefined && durationMs >= 1000 && durationMs < 1200);
   });
 });
@@ -42,6 +42,24 @@ test("recognises mov and avi by their bytes, whatever their names", NO_HANG, asy
     await play({ ...pictures(10), coder: ["jpegenc"], muxer: ["avimux"], file: ["filesink", { location: file }] });
     const { video } = await examineVideo(file);
     assert.deepEqual([video?.container, video?.codec, video?.width], ["avi", "image/jpeg", 64]);
+  });
+});
+
+test("describes a transport stream, whose first frame is after its clock", NO_HANG, async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, "upload.ts");
+    await play({ ...pictures(30), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: file }] });
+    const { video } = await examineVideo(file);
+    const { duration_ms: durationMs, start_ms: startMs, ...facts } = video ?? assert.fail();
+    assert.deepEqual(facts, { container: "ts", codec: "video/x-h264", width: 64, height: 48 });
+    const [first = 0n] = await framesOf(file);
+    assert.equal(startMs, Number(first) / 1e6);
+    // The demuxer does not know its length.
+    assert.ok(startMs > 0 && durationMs === null, `${startMs} ${durationMs}`);
+    // A part of one, and one with other bytes before it.
+    const bytes = await readFile(file);
+    assert.equal((await faultOf(bytes.subarray(0, 188 * 2)))?.includes("first bytes"), true);
+    assert.match((await faultOf(Buffer.concat([Buffer.from("G"), bytes]))) ?? "", /first bytes/);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Checks that a file is a video that can be played: by its first bytes, and by decoding its first frame. */
 import { type NativeSegment, Pipeline } from "../../../native/pipeline.ts";
 import type { ProbeResult, VideoFacts } from "../../../schemas/probe.ts";
-import { DEMUXERS, findContainer, recogniseFile } from "../file-kind.ts";
+import { DEMUXERS, findContainer, recogniseFile, VIDEO_PADS } from "../file-kind.ts";
 
 const LIMIT_MS = 15_000;
 /** Larger than the frames of any camera. */
@@ -21,7 +21,7 @@ export async function examineVideo(file: string): Promise<ProbeResult> {
   const kind = recogniseFile(file);
   if (kind !== null) return rejected(`is not a video but ${kind}`);
   const container = findContainer(file);
-  if (container === null) return rejected("is not mp4, mov or avi, judging by its first bytes");
+  if (container === null) return rejected("is not mp4, mov, avi or ts, judging by its first bytes");
   try {
     return { video: { container, ...(await readFirstFrame(file, container)) }, fault: null };
   } catch (error) {
@@ -37,11 +37,20 @@ async function readFirstFrame(
   file: string,
   container: VideoFacts["container"],
 ): Promise<Omit<VideoFacts, "container">> {
+  const fromPad = VIDEO_PADS[container];
+  // Of a transport stream only a parser knows the size.
+  const isParsed = container === "ts";
   const coded = await playTo("coded", {
-    nodes: [node("file", "filesrc", { location: file }), node("demuxer", DEMUXERS[container]), ...sinkOf("coded")],
+    nodes: [
+      node("file", "filesrc", { location: file }),
+      node("demuxer", DEMUXERS[container]),
+      ...(isParsed ? [node("parser", "parsebin")] : []),
+      ...sinkOf("coded"),
+    ],
     links: [
       { from: "file", to: "demuxer" },
-      { from: "demuxer", fromPad: "video_%u", to: "coded" },
+      { from: "demuxer", fromPad, to: isParsed ? "parser" : "coded" },
+      ...(isParsed ? [{ from: "parser", to: "coded" }] : []),
       { from: "coded", to: "sink" },
     ],
   });
@@ -57,7 +66,7 @@ async function readFirstFrame(
     ],
     links: [
       { from: "file", to: "demuxer" },
-      { from: "demuxer", fromPad: "video_%u", to: "decoder" },
+      { from: "demuxer", fromPad, to: "decoder" },
       { from: "decoder", to: "picture", caps: "video/x-raw(ANY)" },
       { from: "picture", to: "sink" },
     ],
@@ -65,8 +74,11 @@ async function readFirstFrame(
   const shown = readSize(picture.caps);
   if (shown === null) throw new NotAVideo(NOT_DECODED);
   const [codec = ""] = coded.caps.split(",");
-  const { durationNs } = picture;
-  return { codec, ...shown, duration_ms: durationNs === null ? null : Number(durationNs / 1_000_000n) };
+  const { durationNs, ptsNs } = picture;
+  return {
+    ...{ codec, ...shown, duration_ms: durationNs === null ? null : Number(durationNs / 1_000_000n) },
+    start_ms: container === "ts" && ptsNs !== null ? Math.max(0, Number(ptsNs / 1000n) / 1000) : 0,
+  };
 }
 
 const node = (name: string, factory: string, properties: Record<string, string | boolean> = {}) => ({
@@ -82,19 +94,25 @@ function readSize(caps: string): { width: number; height: number } | null {
   return width > 0 && height > 0 ? { width, height } : null;
 }
 
+interface FirstBuffer {
+  readonly caps: string;
+  readonly ptsNs: bigint | null;
+  readonly durationNs: bigint | null;
+}
+
 /**
- * The caps of the first buffer that leaves the node. A file without one, such as a download that was cut off, also prerolls:
+ * The first buffer that leaves the node. A file without one, such as a download that was cut off, also prerolls:
  * only a playing pipeline reports its end.
  */
-async function playTo(nodeName: string, segment: NativeSegment): Promise<{ caps: string; durationNs: bigint | null }> {
+async function playTo(nodeName: string, segment: NativeSegment): Promise<FirstBuffer> {
   const pipeline = new Pipeline({ name: "probe", epochNs: 0n });
   try {
     await pipeline.build(segment);
-    const first = new Promise<string>((resolve) => pipeline.tap(nodeName, ({ caps }) => resolve(caps)));
+    const first = new Promise<Pick<FirstBuffer, "caps" | "ptsNs">>((resolve) => pipeline.tap(nodeName, resolve));
     await pipeline.setState("PAUSED", LIMIT_MS);
     await pipeline.setState("PLAYING", LIMIT_MS);
-    const caps = await Promise.race([first, endOf(pipeline)]);
-    return { caps, durationNs: await pipeline.duration() };
+    const { caps, ptsNs } = await Promise.race([first, endOf(pipeline)]);
+    return { caps, ptsNs, durationNs: await pipeline.duration() };
   } catch (cause) {
     throw new NotAVideo(explain(cause instanceof Error ? cause.message : String(cause)), { cause });
   } finally {
@@ -115,11 +133,11 @@ async function endOf(pipeline: Pipeline): Promise<never> {
 function explain(message: string): string {
   const plain = message
     .replace(/^cannot go to PAUSED: /, "")
-    .replace(/^(?:file|demuxer|decoder|picture|coded|sink): /, "");
+    .replace(/^(?:file|demuxer|parser|decoder|picture|coded|sink): /, "");
   if (plain === ENDED_EARLY) return plain;
   if (/and no video$/.test(plain)) return NO_VIDEO;
   if (/no valid frames decoded/i.test(plain)) return NOT_DECODED;
-  if (/no playable streams|incomplete|demultiplex/i.test(plain))
+  if (/no playable streams|incomplete|demultiplex|internal data stream error/i.test(plain))
     return "is damaged or incomplete: no video can be found in it";
   if (/missing|no suitable plugins/i.test(plain)) return `has a video for which no decoder is installed (${plain})`;
   return `cannot be played: ${plain}`;

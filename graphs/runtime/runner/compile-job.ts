@@ -45,6 +45,7 @@ export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValue
     source: {
       ...{ uri: job.sourceUri, pace: "realtime", ...findDemuxer(job.sourceUri) },
       ...(job.sourceLoops === true && { loop: true }),
+      ...(job.sourceMetadata === true && { metadata: true }),
     },
   });
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);

@@ -9,6 +9,8 @@ import { Runner } from "./runner.ts";
 
 /** For the report of a crash to be written before the exit. */
 const CRASH_MS = 1_000;
+/** A runner that was loaded for a job has received it by then. */
+const WARM_UP_MS = 1_000;
 
 let runner: Runner | undefined;
 let hasCrashed = false;
@@ -47,9 +49,10 @@ allowConnections([]);
 const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
-warmUp({ elements, registry });
 runner = new Runner({ elements, registry }, channel);
 sayHello(RUNNER_PROTOCOL);
+// Only while it waits for a job: the job compiles its graph itself.
+setTimeout(() => runner?.isIdle && warmUp({ elements, registry }), WARM_UP_MS).unref();
 
 await runner.over;
 await exitWhenWritten(channel, 0);

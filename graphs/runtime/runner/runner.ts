@@ -76,6 +76,8 @@ export class Runner {
   readonly #silence = new Silence(() => this.#queue(() => this.#applySilence()).catch(() => {}));
   /** External attachments of the running graph. */
   readonly #external = new Map<string, ExternalAttachment>();
+  /** Messages that elements have before the first frame, of every launch. */
+  readonly #delivered: { readonly channel: string; readonly message: JsonRecord }[] = [];
   /** The last request received. */
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
@@ -87,6 +89,11 @@ export class Runner {
     this.over = new Promise((resolve) => {
       this.#end = resolve;
     });
+  }
+
+  /** It has received no request yet. */
+  get isIdle(): boolean {
+    return this.#state === "idle" && this.#pending === 0;
   }
 
   /** One at a time in their order; a stop takes effect at once. Rejects with `RequestRejected` for expected errors. */
@@ -129,10 +136,19 @@ export class Runner {
       case "describe":
         return this.#expectRunning().description.write(request.format);
       case "deliver":
-        return this.#expectRunning().graph.deliver(request.channel, request.message as JsonRecord);
+        return this.#deliver(request.channel, request.message as JsonRecord);
+      case "ask":
+        return this.#expectRunning().graph.ask(request.channel, request.message as JsonRecord);
       case "lease":
         return this.extendLease(request.untilMs);
     }
+  }
+
+  #deliver(channel: string, message: JsonRecord): number {
+    const count = this.#expectRunning().graph.deliver(channel, message);
+    // Recorded telemetry is sent once, and needed again after a relaunch of the graph.
+    if (Array.isArray(message.samples)) this.#delivered.push({ channel, message });
+    return count;
   }
 
   /** Sends EOS, drains and closes; in any state. Never rejects. */
@@ -198,6 +214,8 @@ export class Runner {
       if (attachment.isExternal === true) this.#external.set(attachment.id, attachment);
     }
     const fromNs = BigInt(job.positionNs);
+    for (const { channel, message } of job.deliver ?? [])
+      this.#delivered.push({ channel, message: message as JsonRecord });
     try {
       return await RunningGraph.start(compiled, {
         ...this.#knowledge,
@@ -205,9 +223,11 @@ export class Runner {
         sourceUri: job.sourceLabel ?? labelOf(job.sourceUri),
         firstTrackId: job.firstTrackId,
         giveUpSeconds: job.giveUpSeconds,
+        terrainFolder: job.terrainFolder ?? null,
         frameLimitMs: LIMITS.stuckFrameMs,
         fromNs,
-        epochNs: BigInt(Math.round(job.epochMs ?? Date.now() - Number(fromNs / 1_000_000n))) * 1_000_000n,
+        epochNs: BigInt(Math.round((job.epochMs ?? Date.now() - Number(fromNs / 1_000_000n)) * 1000)) * 1000n,
+        deliver: this.#delivered,
         attach: job.attach.map(({ id, slot, params, isExpendable = false }) => ({
           ...{ slot, instance: id, params: params as JsonRecord, isExpendable },
         })),

@@ -1,7 +1,7 @@
 /** One frame of a video file as a JPEG. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pipeline } from "../../../native/pipeline.ts";
-import { DEMUXERS, findContainer } from "../file-kind.ts";
+import { DEMUXERS, findContainer, VIDEO_PADS } from "../file-kind.ts";
 
 const LIMIT_MS = 10_000;
 const ENCODE_MS = 2_000;
@@ -16,7 +16,7 @@ interface Wanted {
 /** The first frame of a part at that time or later, else the frame on display; rejects when there is none. */
 export async function takeThumbnail(path: string, { atNs, isPart, width }: Wanted): Promise<Uint8Array> {
   const container = findContainer(path);
-  if (container === null) throw new Error("the file is not mp4, mov or avi");
+  if (container === null) throw new Error("the file is not mp4, mov, avi or ts");
   const pipeline = new Pipeline({ name: "thumbnail", epochNs: 0n });
   try {
     await pipeline.build({
@@ -42,7 +42,7 @@ export async function takeThumbnail(path: string, { atNs, isPart, width }: Wante
       ],
       links: [
         { from: "file", to: "demuxer" },
-        { from: "demuxer", fromPad: "video_%u", to: "decoder" },
+        { from: "demuxer", fromPad: VIDEO_PADS[container], to: "decoder" },
         { from: "decoder", to: "scale", caps: "video/x-raw(ANY)" },
         { from: "scale", to: "small" },
         { from: "small", to: "convert" },
