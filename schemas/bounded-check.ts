@@ -33,6 +33,8 @@ const regExp = Object.assign(engine, { code: "new RegExp" });
 export class Checks {
   readonly #quick: Ajv2020;
   readonly #thorough: Ajv2020;
+  /** By schema: every child process and every endpoint has checks of the same schemas. */
+  readonly #known = new WeakMap<object, Check>();
 
   constructor(options: Options, prepare: (ajv: Ajv2020) => void = () => {}) {
     const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options } as const;
@@ -44,6 +46,13 @@ export class Checks {
 
   /** Compiled on first use: a process uses only a few of the schemas. */
   by(schema: TSchema | AnySchema): Check {
+    if (typeof schema !== "object") return this.#make(schema);
+    const known = this.#known.get(schema) ?? this.#make(schema);
+    this.#known.set(schema, known);
+    return known;
+  }
+
+  #make(schema: TSchema | AnySchema): Check {
     const isFit = compileLater(this.#quick, schema as AnySchema);
     const findAll = compileLater(this.#thorough, schema as AnySchema);
     return (value) => {

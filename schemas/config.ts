@@ -63,10 +63,26 @@ export const Config = section({
   rtsp: section({
     host: nullable("Address to listen on; default: the address of the API."),
     port: port(8554, "Port of the RTSP server, used in the URLs of outputs"),
+    tls_port: port(8322, "Port of RTSPS, which is open if `http.tls_cert` is set"),
   }),
   rtmp: section({
     host: nullable("Address to listen on; default: the address of the API."),
     port: port(1935, "Port of the RTMP server for publishing"),
+    tls_port: port(1936, "Port of RTMPS, which is open if `http.tls_cert` is set"),
+  }),
+  srt: section({
+    host: nullable("Address to listen on; default: the address of the API."),
+    port: port(8890, "UDP port of the SRT server for publishing and playing"),
+    latency_ms: Type.Integer({
+      minimum: 120,
+      maximum: 8000,
+      default: 200,
+      description:
+        "Time for lost packets to be sent again, in milliseconds; a caller may ask for more. At least three times the round trip.",
+    }),
+    passphrase: secret(
+      "Passphrase of the encryption of all SRT connections to this service, 10 to 79 characters; callers without it are rejected. Without it, SRT is not encrypted. The stream id, with the key in it, is never encrypted.",
+    ),
   }),
   webrtc: section({
     addresses: list("Public addresses offered to browsers in addition to those of the machine."),
@@ -80,8 +96,11 @@ export const Config = section({
     publishers: count(64, "Maximum number of published streams; outputs of processes do not count.", 1),
     publishers_per_key: count(32, "Maximum number of published streams per key.", 1),
     readers_per_stream: count(64, "Maximum number of players per stream.", 1),
-    connections: count(1000, "Maximum number of connections to RTSP and RTMP together.", 1),
-    connections_per_address: count(200, "Maximum number of connections to RTSP and RTMP from one address.", 1),
+    connections: count(1000, "Maximum number of connections to RTSP, RTMP and SRT together.", 1),
+    connections_per_address: count(200, "Maximum number of connections to RTSP, RTMP and SRT from one address.", 1),
+    source_ports: list(
+      "UDP ports that sources may listen on, `5000` or `5000-5010`: for `udp://`, and `srt://` with `mode=listener`. All keys share them; each port receives for one process at a time. Empty: such sources are rejected.",
+    ),
     frozen_seconds: seconds(5, "A publisher that sends no video is disconnected after"),
     bytes_per_key: count(256 * 2 ** 20, "Maximum cache per key, and the same for its HLS segments.", 1_048_576),
     url_seconds: seconds(3600, "Validity of signed URLs for HLS, WebRTC and recordings", 1),
@@ -197,6 +216,14 @@ export const Config = section({
   }),
   telemetry: section({
     stale_seconds: seconds(3, "Telemetry is stale without a message for"),
+    udp_host: nullable("Address to listen on for telemetry over UDP; default: the address of the API."),
+    udp_port_first: count(14_550, "First UDP port that sources may use for telemetry (MAVLink).", 1),
+    udp_port_last: count(14_569, "Last UDP port that sources may use for telemetry; 0: none."),
+  }),
+  terrain: section({
+    folder: nullable(
+      "Folder with heights of the ground, in which geolocation finds the place of an object: SRTM (`N48E011.hgt`), DTED (`.dt0` to `.dt2`) and GeoTIFF files (`.tif`) in latitude and longitude. Without it, and where it has no data, the ground is assumed to be level.",
+    ),
   }),
   report: section({
     window_minutes: Type.Integer({

@@ -9,6 +9,8 @@ test("reads the target from the URL", () => {
   assert.deepEqual(readCotTarget("udp://[2001:db8::1]:4242/"), {
     ...{ scheme: "udp", host: "2001:db8::1", port: 4242, ttl: 1 },
   });
+  assert.deepEqual(readCotTarget("tls://[2001:db8::1]:8089"), { scheme: "tls", host: "2001:db8::1", port: 8089 });
+  assert.deepEqual(readCotTarget("tcp://tak.example:8087/"), { scheme: "tcp", host: "tak.example", port: 8087 });
   assert.deepEqual(readCotTarget("mqtt://maps:a%40b@tak.example/site/3%2F4?qos=1"), {
     ...{ scheme: "mqtt", host: "tak.example", port: 1883, topic: "site/3/4", qos: 1 },
     ...{ username: "maps", password: "a@b" },
@@ -39,7 +41,11 @@ for (const url of [
   "mqtt://host/a%zz",
   "mqtt://a@b@host/a",
   "mqtts://host/a",
-  "tcp://host:1",
+  "tcp://host",
+  "tcp://user@host:1",
+  "tls://host:1/path",
+  "tls://host:0",
+  "ssl://host:1",
   `mqtt://host/${"a".repeat(1025)}`,
 ])
   test(`rejects ${url.slice(0, 40)}`, () => {

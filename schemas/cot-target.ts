@@ -1,11 +1,19 @@
 /** Parses the destination URL of Cursor on Target events, for the service, which validates it, and the element, which uses it. */
 
 export const COT_URL =
-  "^(udp://[^/?#@\\s\\\\]+:\\d{1,5}/?(\\?ttl=\\d{1,3})?|mqtt://([^/?#@\\s\\\\]+@)?[^/?#@\\s\\\\]+/[^?#\\s\\\\]+(\\?qos=[01])?)$";
+  "^(udp://[^/?#@\\s\\\\]+:\\d{1,5}/?(\\?ttl=\\d{1,3})?|(tcp|tls)://[^/?#@\\s\\\\]+:\\d{1,5}/?|mqtt://([^/?#@\\s\\\\]+@)?[^/?#@\\s\\\\]+/[^?#\\s\\\\]+(\\?qos=[01])?)$";
 export const COT_URL_MEANS =
-  "`udp://host:port` for one datagram per event, with `?ttl=8` for a multicast group beyond the next router; or `mqtt://user:password@host:port/topic`, with `?qos=1` for events that the broker must acknowledge.";
+  "`udp://host:port` for one datagram per event, with `?ttl=8` for a multicast group beyond the next router; `tcp://host:port` or `tls://host:port` for a TAK server; or `mqtt://user:password@host:port/topic`, with `?qos=1` for events that the broker must acknowledge.";
 
-export type CotTarget = UdpTarget | MqttTarget;
+export type CotTarget = UdpTarget | TakTarget | MqttTarget;
+
+/** A TAK server. */
+export interface TakTarget {
+  readonly scheme: "tcp" | "tls";
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
 
 export interface UdpTarget {
   readonly scheme: "udp";
@@ -33,12 +41,14 @@ const MOST_TOPIC_BYTES = 1024;
 /** The target, or an error text without credentials. */
 export function readCotTarget(text: string): CotTarget | string {
   if (!new RegExp(COT_URL).test(text) || !URL.canParse(text))
-    return "is not a URL like udp://host:port or mqtt://host:port/topic";
+    return "is not a URL like udp://host:port, tcp://host:port, tls://host:port or mqtt://host:port/topic";
   const url = new URL(text);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = url.port === "" ? MQTT_PORT : Number(url.port);
   if (port === 0) return "has the port 0";
   if (url.protocol === "udp:") return readTtl(url, host, port);
+  if (url.protocol === "tcp:" || url.protocol === "tls:")
+    return { scheme: url.protocol === "tcp:" ? "tcp" : "tls", host, port };
   const [topic, username, password] = [url.pathname.slice(1), url.username, url.password].map(decode);
   if (topic === null || username === null || password === null) return "has a % that is not an escape; write it as %25";
   const fault = checkTopic(topic ?? "");

@@ -4,7 +4,10 @@
  */
 import { type Static, Type } from "typebox";
 
-export const HUB_PROTOCOL = 4;
+export const HUB_PROTOCOL = 5;
+
+/** By which streams are published. */
+export const PROTOCOLS = ["rtsp", "rtmp", "srt", "webrtc"] as const;
 
 const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const Milliseconds = Type.Number({ minimum: 0 });
@@ -12,11 +15,23 @@ const Count = Type.Integer({ minimum: 0 });
 
 /** Header of requests to the socket for HLS and WebRTC: the address of the client that the server acts for. */
 export const CLIENT_HEADER = "x-windhover-client";
+/** The same for a publisher: the name of its recording. Absent: it is not recorded. */
+export const RECORDING_HEADER = "x-windhover-recording";
 
 export const HubSettings = Type.Object({
   rtsp: Type.Object({ host: Type.String(), port: Port }),
   rtmp: Type.Object({ host: Type.String(), port: Port }),
-  /** The Unix socket for HLS and WHEP requests of the server. */
+  srt: Type.Object({
+    host: Type.String(),
+    port: Port,
+    /** The larger of this and that of the peer is used. */
+    latencyMs: Count,
+    /** Of all callers. Null: not encrypted. */
+    passphrase: Type.Union([Type.String(), Type.Null()]),
+  }),
+  /** RTSPS and RTMPS, on the hosts of RTSP and RTMP. Without it, they are closed. */
+  tls: Type.Optional(Type.Object({ cert: Type.String(), key: Type.String(), rtspPort: Port, rtmpPort: Port })),
+  /** The Unix socket for HLS, WHEP and WHIP requests of the server. */
   httpSocket: Type.String(),
   /** Folder of recordings: `<folder>/<recording>/<index>.mp4`. */
   recordingsFolder: Type.String(),
@@ -105,6 +120,10 @@ export type HubRequest = Static<typeof HubRequest>;
 export interface HubPorts {
   readonly rtspPort: number;
   readonly rtmpPort: number;
+  readonly srtPort: number;
+  /** Null without TLS. */
+  readonly rtspsPort: number | null;
+  readonly rtmpsPort: number | null;
 }
 
 /** Answered with an `Authorization`. */
@@ -112,7 +131,7 @@ export const AuthorizeRequest = Type.Object({
   type: Type.Literal("authorize"),
   id: Count,
   action: Type.Enum(["publish", "play"]),
-  protocol: Type.Enum(["rtsp", "rtmp"]),
+  protocol: Type.Enum([...PROTOCOLS]),
   /** `<username>/<stream path>`, without a slash at either end, unescaped and normalised. */
   path: Type.String(),
   /** The key or token: the password, or `api_key` of the query. Null: none was sent. */
@@ -150,7 +169,8 @@ export type LocateRequest = Static<typeof LocateRequest>;
 
 export const StreamInfo = Type.Object({
   path: Type.String(),
-  protocol: Type.Enum(["rtsp", "rtmp"]),
+  protocol: Type.Enum([...PROTOCOLS]),
+  codec: Type.Enum(["h264", "h265"]),
   width: Count,
   height: Count,
   hasAudio: Type.Boolean(),
@@ -201,8 +221,22 @@ export const HubMessage = Type.Union([
         readers: Count,
         /** Pictures dropped for slow readers. */
         missed: Count,
+        /** How irregularly pictures arrive. */
+        jitterMs: Type.Number({ minimum: 0 }),
         /** Relayed from another node. */
         isRelay: Type.Optional(Type.Boolean()),
+        /** Of the connection to the publisher, as far as its protocol measures it. Packets are those since it connected. */
+        link: Type.Optional(
+          Type.Object({
+            /** Round trip. Null: not measured. */
+            rttMs: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
+            received: Count,
+            /** Found missing; SRT gets most of them again. */
+            lost: Count,
+            /** Lost for good. */
+            dropped: Count,
+          }),
+        ),
       }),
     ),
   }),

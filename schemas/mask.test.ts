@@ -22,3 +22,9 @@ for (const [text, masked] of [
 ] as const) {
   test(`shows ${text} as ${masked}`, () => assert.equal(maskCredentials(text), masked));
 }
+
+test("masks private keys", () => {
+  const key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBx+/a=\n-----END EC PRIVATE KEY-----";
+  assert.equal(maskCredentials(`key: ${key}`), "key: ***-----END EC PRIVATE KEY-----");
+  assert.equal(maskCredentials("-----BEGIN CERTIFICATE-----\nMII"), "-----BEGIN CERTIFICATE-----\nMII");
+});

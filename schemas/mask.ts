@@ -1,20 +1,29 @@
 /** Masks credentials in texts. Every step is linear in the length of the text, because clients determine what is logged. */
 
-const SECRET_ENDINGS = ["pass", "passwd", "password", "pwd", "secret", "token", "auth", "signature"];
+const SECRET_ENDINGS = ["pass", "passwd", "password", "passphrase", "pwd", "secret", "token", "auth", "signature"];
 const SECRET_NAMES = ["key", "apikey", "api_key", "sig"];
 /** Matches whole URLs and the parts into which GStreamer splits them. A name ends at the next `?`. */
 const QUERY_PARTS = /([?&;])([^=?&;#\s"']+)=[^&;#\s"']*/g;
 
+/** Of SRT: it is or contains a key, and begins with `#`. */
+const STREAM_ID = /([?&;]streamid=)[^&\s"']+/gi;
+
 /** A text without these characters has neither a user before a host nor a query; most texts have none. */
 const SUSPECT = /[@?&;]/;
 
-/** Masks the credentials of every URL in a text, so that it can be logged, printed and sent. */
-export function maskCredentials(text: string): string {
+const PRIVATE_KEY = "PRIVATE KEY-----";
+const PRIVATE_KEYS = /-----BEGIN (?:RSA |EC |ENCRYPTED )?PRIVATE KEY-----[^-]*/g;
+
+/** Masks the credentials of every URL in a text, and private keys, so that it can be logged, printed and sent. */
+export function maskCredentials(given: string): string {
+  const text = given.includes(PRIVATE_KEY) ? given.replace(PRIVATE_KEYS, "***") : given;
   if (!SUSPECT.test(text)) return text;
   const masked = text.includes("://") && text.includes("@") ? text.replace(/[^\s"']+/g, maskUsers) : text;
-  return masked.replace(QUERY_PARTS, (whole: string, separator: string, name: string) =>
-    isSecret(name.toLowerCase()) ? `${separator}${name}=***` : whole,
-  );
+  return masked
+    .replace(STREAM_ID, "$1***")
+    .replace(QUERY_PARTS, (whole: string, separator: string, name: string) =>
+      isSecret(name.toLowerCase()) ? `${separator}${name}=***` : whole,
+    );
 }
 
 const isSecret = (name: string): boolean =>

@@ -2,11 +2,13 @@
 import { type Static, Type } from "typebox";
 
 export const VideoFacts = Type.Object({
-  container: Type.Enum(["mp4", "mov", "avi"]),
+  container: Type.Enum(["mp4", "mov", "avi", "ts"]),
   codec: Type.String({ description: "GStreamer media type: `video/x-h264`." }),
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),
   duration_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** PTS of the first frame, where the demuxer does not begin at 0: a transport stream begins with its clock. */
+  start_ms: Type.Number({ minimum: 0 }),
 });
 export type VideoFacts = Static<typeof VideoFacts>;
 

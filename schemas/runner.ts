@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const RUNNER_PROTOCOL = 3;
+export const RUNNER_PROTOCOL = 4;
 /** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
@@ -33,19 +33,25 @@ export const RunnerJob = Type.Object({
   /** Start position in a file: earlier frames are not output. */
   positionNs: Type.String({ pattern: "^\\d{1,18}$" }),
   /**
-   * Unix time of the file's first frame: the first start of the process, so that times are continuous after a restart.
+   * Unix time of PTS 0 of the file, by the first start of the process, so that times are continuous after a restart.
    * Default: now minus the position.
    */
   epochMs: Type.Optional(Type.Number({ minimum: 0 })),
   firstTrackId: Type.Integer({ minimum: 1 }),
   /** Properties by node that apply from the first frame on; `set` changes them later. */
   live: Type.Optional(Type.Record(Type.String(), Properties)),
+  /** Metadata of the stream (KLV) is telemetry. */
+  sourceMetadata: Type.Optional(Type.Boolean()),
+  /** Messages that elements have before the first frame, as of `deliver`. */
+  deliver: Type.Optional(Type.Array(Type.Object({ channel: Type.String(), message: Properties }))),
   /** Slots to attach before the first frame. */
   attach: Type.Array(
     Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable, isExternal }),
   ),
   /** End of the lease by the monotonic clock of the machine; `lease` extends it. Default: it never ends. */
   leaseUntilMs: Type.Optional(Type.Number()),
+  /** The operator's terrain files. */
+  terrainFolder: Type.Optional(Type.String()),
   /** For live sources: how long to reconnect after a loss. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
 });
@@ -79,6 +85,8 @@ export const RunnerRequest = Type.Union([
   }),
   /** A message for elements, such as telemetry. The result is the number of elements that listen to the channel. */
   request("deliver", { channel: Type.String(), message: Properties }),
+  /** A question to an element. The result is its answer; null: no element answers on the channel. */
+  request("ask", { channel: Type.String(), message: Properties }),
   /** No reply. The node owns the process until then, by the monotonic clock of the machine. */
   Type.Object({ type: Type.Literal("lease"), untilMs: Type.Number() }),
 ]);

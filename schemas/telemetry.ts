@@ -29,6 +29,8 @@ export const TelemetrySample = Type.Object({
   timeMs: orNull(Type.Number()),
   /** Unix time of arrival by the server's clock; null for messages from a file. */
   receivedMs: orNull(Type.Number()),
+  /** `timeMs` is the capture time of the video, with this standard deviation: its clock is not estimated. */
+  videoErrorMs: Type.Optional(Type.Number({ minimum: 0 })),
   hfov: orNull(Type.Number()),
   vfov: orNull(Type.Number()),
   position: orNull(CameraPosition),
@@ -36,8 +38,47 @@ export const TelemetrySample = Type.Object({
 });
 export type TelemetrySample = Static<typeof TelemetrySample>;
 
-/** The channel of `Services.listen` for samples. */
+/** Many samples at once, of a file. */
+export const TelemetryBatch = Type.Object({ samples: Type.Array(TelemetrySample) });
+export type TelemetryBatch = Static<typeof TelemetryBatch>;
+
+/** The channel of `Services.listen` for samples and batches. */
 export const TELEMETRY_CHANNEL = "telemetry";
+
+/** The channel of `Services.listen` for the calibration of the heading: `HeadingCalibration`. */
+export const CALIBRATION_CHANNEL = "calibration";
+
+/** Degrees, clockwise. The error is one standard deviation; null: the heading is not calibrated. */
+export const HeadingCalibration = Type.Object({ offset: degrees, error: orNull(Type.Number({ minimum: 0 })) });
+export type HeadingCalibration = Static<typeof HeadingCalibration>;
+
+/** The channel of `Services.answer` by which landmarks are compared with the picture. */
+export const LANDMARK_CHANNEL = "landmarks";
+
+/** Landmarks in frames of the last minute. */
+export const LandmarkQuestion = Type.Object({
+  landmarks: Type.Array(
+    Type.Object({
+      /** Unix time of the frame; null: the last one. */
+      timeMs: orNull(Type.Number()),
+      /** Fractions of the frame from its upper left corner. */
+      x: Type.Number(),
+      y: Type.Number(),
+      latitude: degrees,
+      longitude: degrees,
+      /** Above mean sea level; null: on the ground. */
+      altitude: orNull(metres),
+    }),
+  ),
+});
+export type LandmarkQuestion = Static<typeof LandmarkQuestion>;
+
+/** The heading that fits them, or why there is none. */
+export const LandmarkAnswer = Type.Union([
+  Type.Object({ offset: degrees, error: Type.Number({ minimum: 0 }) }),
+  Type.Object({ fault: Type.String() }),
+]);
+export type LandmarkAnswer = Static<typeof LandmarkAnswer>;
 
 /** Metadata key `telemetry`: the values at the capture time of the frame. Absent if they are unknown. */
 export const FrameTelemetry = Type.Object({
@@ -51,6 +92,8 @@ export const FrameTelemetry = Type.Object({
   vfov: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 180 }),
   position: orNull(CameraPosition),
   attitude: orNull(CameraAttitude),
+  /** The calibration of the heading that `attitude` contains: degrees added to the reported yaw, and their error. */
+  heading: Type.Optional(HeadingCalibration),
   /** Position or attitude is null because its last report is too old, not because it is never reported. */
   isLate: Type.Optional(Type.Literal(true)),
   /** Error from joining by time, one standard deviation: angles in degrees, horizontal position and height in metres. */

@@ -7,10 +7,12 @@ import { freeStartMemory } from "../ipc/start-memory.ts";
 import type { AlertTypeDefinition } from "../schemas/alerts.ts";
 import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
+import { TerrainFolder } from "../terrain/terrain-folder.ts";
 import { describeEvidence } from "./alerts/alert-evidence.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
+import { calibrationEndpoints } from "./api/calibration.ts";
 import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
@@ -20,7 +22,7 @@ import { informationEndpoints } from "./api/information.ts";
 import { mediaEndpoints } from "./api/media.ts";
 import { nodeEndpoints } from "./api/nodes.ts";
 import { noticeEndpoints } from "./api/notices.ts";
-import { openCluster } from "./api/open-cluster.ts";
+import { type Cluster, openCluster } from "./api/open-cluster.ts";
 import { demoEndpoints, metricsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { processEndpoints } from "./api/processes.ts";
@@ -43,9 +45,10 @@ import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { StoredDetections, saveTimes } from "./detections/detections.ts";
+import type { MessageRange } from "./detections/read-file.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
-import { Evidence } from "./evidence/evidence.ts";
+import { Evidence, NeedsEncoding } from "./evidence/evidence.ts";
 import { renderEvidence } from "./evidence/render-evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
@@ -58,6 +61,7 @@ import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { FLUSH_MS, RecordingUploads } from "./media/recordings/recording-uploads.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
+import { PulledSources } from "./processes/original-stream.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
 import { RecordingModes } from "./processes/recording-modes.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
@@ -68,8 +72,10 @@ import { StartFault } from "./start-fault.ts";
 import { countWaiting } from "./store/claims.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
 import type { EvidenceRow } from "./store/evidence.ts";
+import { findLastNode } from "./store/processes.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
+import { Calibrations } from "./telemetry/calibrations.ts";
 import { TrackLog } from "./tracks/track-log.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 
@@ -107,6 +113,7 @@ export interface RunningServer {
   /** What streams are published to and played from. */
   readonly rtsp: string;
   readonly rtmp: string;
+  readonly srt: string;
   /** The master key that this start has made, to be shown once. Null when there were keys, or it was given. */
   readonly firstKey: string | null;
   /** Processes that ran when it was last stopped, and run again. */
@@ -141,7 +148,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const opening = openLibrary(knowledge, config, shutDown);
   const { sql, health } = await openStore(config, log, shutDown);
   signal.throwIfAborted();
-  const confinement = await Confinement.open({ config, log: partOf(log, "processes"), reads: knowledge.modelFolders });
+  const terrain = readTerrain(config.terrain.folder, partOf(log, "terrain"));
+  const reads = [...knowledge.modelFolders, ...(terrain === null ? [] : [terrain])];
+  const confinement = await Confinement.open({ config, log: partOf(log, "processes"), reads });
   shutDown.add("confinement", SPARE_MS, () => confinement.close());
   const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
   shutDown.add("folders of runners", SPARE_MS, () => folders.close());
@@ -219,9 +228,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
   const modes = await RecordingModes.open(sql, partOf(log, "processes"));
   shutDown.add("recording modes", SPARE_MS, () => modes.close());
+  const calibrations = new Calibrations({ sql, log: partOf(log, "telemetry") });
+  shutDown.add("calibrations", SPARE_MS, () => calibrations.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
-    listeners: [tracks, alerts, webhooks, detections],
+    listeners: [tracks, alerts, webhooks, detections, calibrations],
     prepare: (order) => library.prepare(order),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
@@ -231,7 +242,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       isWanted: (uuid) => modes.isWanted(uuid),
     },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
+    hub: media,
   });
+  recordings.connectPulled(new PulledSources(() => processes.all));
   isHeld = (uuid) => processes.held(uuid) !== null;
   shutDown.add("processes", PROCESS_LIMITS.stopMs * 2 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
@@ -246,20 +259,40 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     memoryBytes: config.runners.memory_bytes,
   });
   shutDown.add("thumbnails", SPARE_MS, () => thumbnails.close());
+  let cluster: Cluster | null = null;
+  const readDetections = async function* (uuid: string, range: MessageRange) {
+    const process = { uuid, nodeUuid: isAlone ? nodeUuid : await findLastNode(sql, uuid) };
+    yield* detections.readAnywhere(process, range, (holder) => {
+      if (cluster === null) throw new Error("other nodes cannot be asked yet");
+      return cluster.readDetections(holder, uuid, range);
+    });
+  };
   const rendering = {
-    ...{ video, detections, runnerEntry, confinement, memoryBytes: config.runners.memory_bytes },
+    ...{
+      video,
+      detections: { read: readDetections },
+      runnerEntry,
+      confinement,
+      memoryBytes: config.runners.memory_bytes,
+    },
     log: partOf(log, "clips"),
   };
   const clips = new ClipJobs({ ...rendering, sql, config, nodeUuid, isAlone, folders: workFolders, files });
   shutDown.add("clips", SPARE_MS * 2, () => clips.close());
-  const cutVideo: CutVideo = async ({ userUuid, sourceUuid }, range) =>
-    (await video.cut({ uuid: userUuid }, sourceUuid, { ...range, isFile: true }, false)).clip;
+  const cutVideo: CutVideo = async ({ userUuid: uuid, sourceUuid }, range) => {
+    const found = await video.find({ uuid }, sourceUuid, { ...range, isFile: true }, false);
+    return found?.clip ?? new NeedsEncoding(await video.limit({ uuid }, sourceUuid, range));
+  };
   const evidence = await Evidence.open({
     ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },
     ...{
-      cut: cutEvidence(recordings, cutVideo),
-      renderBoxes: renderEvidence(rendering, workFolders),
-      held: (uuid) => processes.held(uuid),
+      cut: cutEvidence(recordings, cutVideo, (sourceUuid) => recordings.whyNot(sourceUuid)),
+      render: renderEvidence(rendering, workFolders),
+      notify: (uuid, notice) => {
+        const process = processes.held(uuid);
+        if (process === null) void cluster?.notify(uuid, notice);
+        else process.notify({ type: "alert", notice });
+      },
     },
   });
   shutDown.add("evidence", SPARE_MS, () => evidence.close());
@@ -271,19 +304,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
   const stallMs = CLIENT_LIMITS.stalledMs;
-  const cluster = isAlone
+  cluster = isAlone
     ? null
     : await openCluster({
-        sql,
-        config,
-        log: partOf(log, "cluster"),
-        node,
-        processes,
-        library,
-        media,
-        elsewhere,
-        alerts,
-        stallMs,
+        ...{ sql, config, log: partOf(log, "cluster"), node, processes, library, media, elsewhere, alerts },
+        ...{ detections, stallMs },
       });
   shutDown.add("cluster", SPARE_MS, () => cluster?.close());
   const forwarder = cluster?.forwarder;
@@ -305,6 +330,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sql, sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings, forwarder }),
+    ...calibrationEndpoints({ sql, processes, calibrations, forwarder }),
     ...streamEndpoints(streams, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
@@ -357,6 +383,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     listen: running.url,
     rtsp: `rtsp://${hostname}:${media.rtspPort}`,
     rtmp: `rtmp://${hostname}:${media.rtmpPort}`,
+    srt: `srt://${hostname}:${media.srtPort}`,
     firstKey: config.bootstrap_key === null ? firstKey : null,
     resumed,
     startDemo: () => demo.startFirst(),
@@ -371,6 +398,24 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
 const trimUrl = (url: string): string => url.replace(EVERY_ADDRESS, "//localhost:").replace(/(?<!\/)\/+$/, "");
 
 const partOf = (log: Logger, part: string): Logger => log.child({ part });
+
+const MOST_SHOWN = 10;
+
+/** The folder, with what is in it logged: runners use its files without a message. Throws `StartFault`. */
+function readTerrain(folder: string | null, log: Logger): string | null {
+  if (folder === null) return null;
+  let terrain: TerrainFolder;
+  try {
+    terrain = new TerrainFolder(folder);
+  } catch (cause) {
+    throw new StartFault(`The terrain cannot be read (terrain.folder): ${(cause as Error).message}`, { cause });
+  }
+  const { size: files, unusable } = terrain;
+  log.info({ folder, files, unusable: unusable.length }, "terrain files listed");
+  if (files === 0) log.warn({ folder }, "terrain folder has no usable files: level ground is assumed everywhere");
+  for (const { file, reason } of unusable.slice(0, MOST_SHOWN)) log.warn({ file, reason }, "terrain file not usable");
+  return folder;
+}
 
 async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promise<Database> {
   const database = await openDatabase(config, log.child({ part: "database" }));
@@ -387,7 +432,9 @@ async function openMediaServer(parts: MediaServerDeps, shutDown: ShutDown): Prom
     return opened;
   } catch (cause) {
     if (!(cause instanceof HubFault)) throw cause;
-    throw new StartFault(`The media server cannot be started (rtsp.port, rtmp.port): ${cause.message}`, { cause });
+    throw new StartFault(`The media server cannot be started (rtsp.port, rtmp.port, srt.port): ${cause.message}`, {
+      cause,
+    });
   }
 }
 

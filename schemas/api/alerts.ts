@@ -227,6 +227,39 @@ export type AlertChange = Static<typeof AlertChange>;
 
 export const AlertChangeQuery = Type.Object({ force: Type.Optional(Force) });
 
+/** What the outputs of an alert would send. */
+export const AlertPreviewRequest = Type.Object(
+  {
+    alias: Type.Optional(Alias),
+    type: Type.Optional(Type.String({ maxLength: 200, description: "Alert type of the sample." })),
+    output: Outputs,
+    evidence: Type.Optional(Evidence),
+  },
+  {
+    title: "AlertPreviewRequest",
+    additionalProperties: false,
+    description:
+      "Fields of an alert. With `evidence`, the sample has `clip_url` and `snapshot_url` as far as it asks for them.",
+  },
+);
+export type AlertPreviewRequest = Static<typeof AlertPreviewRequest>;
+
+export const AlertPreview = Type.Object(
+  {
+    previews: Type.Array(
+      Type.Object({
+        type: Type.Enum([...ALERT_OUTPUT_TYPES]),
+        content_type: Type.String({ description: "Of the body." }),
+        subject: orNull(Type.String(), { description: "Of a mail; null for other types." }),
+        body: Type.String({ description: "The MQTT payload, the body of the request, or the text of the mail." }),
+      }),
+      { description: "In the order of `output`." },
+    ),
+  },
+  { title: "AlertPreview" },
+);
+export type AlertPreview = Static<typeof AlertPreview>;
+
 export const AlertDescriptionQuery = Type.Object({
   name: Type.Optional(Type.String({ maxLength: 200, description: "Name of the alert type." })),
   type: Type.Optional(Type.String({ maxLength: 200, description: "Alias of `name`." })),

@@ -2,15 +2,21 @@
 import { type Static, Type } from "typebox";
 import { COT_URL, COT_URL_MEANS } from "../cot-target.ts";
 import { MQTT_URL, MQTT_URL_MEANS } from "../mqtt-target.ts";
+import { TRANSPORT_URL, TRANSPORT_URL_MEANS } from "../transport-target.ts";
 import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
-export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot", "mqtt"] as const;
+export const OUTPUT_TYPES = ["rtsp", "rtmp", "srt", "detection_data", "drone_data", "cot", "mqtt", "mpegts"] as const;
 const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
 const SETTINGS_MEAN =
   "Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video.";
 const Settings = orNull(Type.Enum(["360p", "720p", "1080p"]), { description: SETTINGS_MEAN });
+
+export const OUTPUT_CODECS = ["h264", "h265"] as const;
+const CODEC_MEANS =
+  "Extension: the codec of the video. H.265 needs a lower bit rate than H.264 and, without a hardware encoder, about three times the processor time; most browsers do not play it. Ignored for outputs without video.";
+const OutputCodec = Type.Enum([...OUTPUT_CODECS], { description: CODEC_MEANS });
 
 const RtspPath = Type.String({
   maxLength: 255,
@@ -25,10 +31,64 @@ const RtmpUrl = Type.String({
   description: "`rtmp://host:port/path` of at most 2048 characters.",
 });
 
+/** Extension: MPEG-TS to an SRT listener. */
+const SrtUrl = Type.String({
+  maxLength: 2048,
+  pattern: "^srt://[^/?#\\s\\\\]+:\\d{1,5}/?([?][^\\s\\\\]*)?$",
+  description:
+    "`srt://host:port` of a listener, with `?streamid=`, `passphrase=` (10 to 79 characters), `latency=` (milliseconds) and `pbkeylen=` if it needs them; at most 2048 characters.",
+});
 /** Extension: objects as Cursor on Target events, for maps. */
 const CotUrl = Type.String({ maxLength: 2048, pattern: COT_URL, description: COT_URL_MEANS });
 /** Extension: detection messages to a broker. */
 const MqttUrl = Type.String({ maxLength: 2048, pattern: MQTT_URL, description: MQTT_URL_MEANS });
+/** Extension: video with telemetry and tracks as KLV. */
+const TransportUrl = Type.String({ maxLength: 2048, pattern: TRANSPORT_URL, description: TRANSPORT_URL_MEANS });
+
+const pem = (what: string) => Type.String({ minLength: 1, maxLength: 65_536, description: `${what} (PEM).` });
+
+/** Extension: for TAK clients and servers. */
+export const TakSettings = Type.Object(
+  {
+    callsign: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 40,
+        pattern: "^[^\\u0000-\\u001f\\u007f]*$",
+        description: "Name of the camera on maps. Default: the alias of the output.",
+      }),
+    ),
+    camera: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: "Send the position of the camera, its field of view, and the point that it looks at.",
+      }),
+    ),
+    video_url: Type.Optional(
+      Type.String({
+        maxLength: 255,
+        pattern: "^(rtsp|rtsps|rtmp|srt|http|https)://[^/?#\\s\\\\]+([/?#][^\\s\\\\]*)?$",
+        description: "Address of the video that TAK clients open for the camera: `play_url` of an rtsp output.",
+      }),
+    ),
+    authorities: Type.Optional(
+      pem("For `tls`: certificates of the authorities that the server is trusted by; default: the public ones"),
+    ),
+    server_name: Type.Optional(
+      Type.String({
+        maxLength: 255,
+        pattern: "^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$",
+        description: "For `tls`: the name in the certificate of the server, if it is not the host of the URL.",
+      }),
+    ),
+    certificate: Type.Optional(pem("For `tls`: the certificate of this client, with its chain")),
+    key: Type.Optional(pem("For `tls`: its private key, not encrypted. Shown as `***`")),
+  },
+  { title: "TakSettings", additionalProperties: false },
+);
+export type TakSettings = Static<typeof TakSettings>;
+
+const VIDEO = { settings: Type.Optional(Settings), codec: Type.Optional(OutputCodec) };
 
 export const NewOutput = Type.Object(
   {
@@ -37,27 +97,34 @@ export const NewOutput = Type.Object(
     url: Type.Optional(
       Type.Unknown({
         description:
-          "For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), and for `cot`, with `udp` or `mqtt`. Ignored for other types.",
+          "For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp`. Ignored for other types.",
       }),
     ),
     settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),
+    codec: Type.Optional(Type.Unknown({ description: `${CODEC_MEANS} Default: \`h264\`.` })),
+    tak: Type.Optional(Type.Unknown({ description: "For `cot`: `TakSettings`. Ignored for other types." })),
   },
   {
     title: "NewOutput",
     allOf: [
-      when("type", ["rtsp"], Type.Object({ url: RtspPath, settings: Type.Optional(Settings) })),
-      when("type", ["rtmp"], Type.Object({ url: RtmpUrl, settings: Type.Optional(Settings) })),
-      when("type", ["cot"], Type.Object({ url: CotUrl })),
+      when("type", ["rtsp"], Type.Object({ url: RtspPath, ...VIDEO })),
+      when("type", ["rtmp"], Type.Object({ url: RtmpUrl, ...VIDEO })),
+      when("type", ["srt"], Type.Object({ url: SrtUrl, ...VIDEO })),
+      when("type", ["cot"], Type.Object({ url: CotUrl, tak: Type.Optional(TakSettings) })),
       when("type", ["mqtt"], Type.Object({ url: MqttUrl })),
+      when("type", ["mpegts"], Type.Object({ url: TransportUrl, ...VIDEO })),
     ],
   },
 );
 export type NewOutput = Static<typeof NewOutput>;
 
-/** The body of an output with a URL; `settings` for video only. */
+/** The body of an output with a URL; `settings` and `codec` for video only. */
 export interface OutputTarget {
   readonly url: string;
   readonly settings?: Static<typeof Settings>;
+  readonly codec?: Static<typeof OutputCodec>;
+  /** Of `cot`. */
+  readonly tak?: TakSettings;
 }
 
 /** Status of an output. Counters start when it is attached or its process restarts. */
@@ -81,6 +148,8 @@ export const OutputRecord = Type.Object(
     type: Type.Enum([...OUTPUT_TYPES]),
     url: orNull(Type.String(), { description: "Credentials are shown as `***`." }),
     settings: Settings,
+    codec: orNull(Type.Enum([...OUTPUT_CODECS]), { description: "Extension. Null for outputs without video." }),
+    tak: Type.Optional(TakSettings),
     play_url: orNull(Type.String(), { description: "For `rtsp`: the URL for playback." }),
     attached_to: orNull(Uuid, { description: "The process that it is attached to." }),
     ...OutputProgress,

@@ -96,7 +96,8 @@ export const TelemetryInfo = Type.Object({
   }),
   age_ms: orNull(Type.Number({ minimum: 0 }), { description: "Time since the last message was received." }),
   detail: orNull(Type.String(), {
-    description: "Why there is no usable telemetry: what is missing, and what to do.",
+    description:
+      "Why there is no usable telemetry, or level ground is assumed although there is terrain data: what is missing, and what to do.",
   }),
   geolocation: Type.Enum(["full", "reduced", "none"], {
     description: "`reduced`: angles and estimated distances, no coordinates.",

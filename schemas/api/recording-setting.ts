@@ -32,6 +32,9 @@ export const RecordingSetting = Type.Object(
     wanted_until: orNull(Timestamp, {
       description: "Of `on_alert`: when the recording ends, without further notices.",
     }),
+    detail: Type.Optional(
+      Type.String({ description: "Why the video of a camera that a process pulls cannot be recorded." }),
+    ),
   },
   { title: "RecordingSetting" },
 );

@@ -1,4 +1,5 @@
 /** The bodies of deliveries: what each output of an alert is sent for a notice. Pure. */
+import type { WebhookTemplate } from "../../schemas/api/alerts.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { MailPart } from "../delivery/mail.ts";
 import type { StoredOutput } from "../store/alerts.ts";
@@ -7,9 +8,13 @@ import { parseTemplate, renderTemplate, type TemplateFormat } from "./template.t
 /** Rendered when it is stored: every attempt sends the same, and a changed template is for notices to come. */
 export function writeBody(output: StoredOutput, notice: AlertNotice): string {
   if (output.type === "email") return JSON.stringify(writeMail(output.config, notice));
-  const { template } = output.type === "webhook" ? output.config : {};
-  if (template === undefined) return JSON.stringify(notice);
-  return render(template.body, formatOf(template), notice) ?? JSON.stringify(notice);
+  return writeRequest(output.type === "webhook" ? output.config.template : undefined, notice);
+}
+
+/** Without a template: the notice. */
+export function writeRequest(template: WebhookTemplate | undefined, notice: AlertNotice): string {
+  const text = template === undefined ? null : render(template.body, formatOf(template), notice);
+  return text ?? JSON.stringify(notice);
 }
 
 export const formatOf = ({ content_type }: { readonly content_type?: string }): TemplateFormat =>
@@ -25,9 +30,9 @@ const MOST_SUBJECT = 200;
 const MOST_TEXT = 16_384;
 const MOST_TRACKS = 10;
 
-type MailConfig = Extract<StoredOutput, { readonly type: "email" }>["config"];
+type MailConfig = Pick<Extract<StoredOutput, { readonly type: "email" }>["config"], "subject" | "text">;
 
-function writeMail({ subject, text }: MailConfig, notice: AlertNotice): MailPart {
+export function writeMail({ subject, text }: MailConfig, notice: AlertNotice): MailPart {
   const written = subject === null ? null : render(subject, "text", notice);
   return {
     timestamp: notice.timestamp,

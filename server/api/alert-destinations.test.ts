@@ -87,6 +87,39 @@ test("the destinations of the page get what their services expect", async () => 
   await stage.supervisor.stopAll(stage.user);
 });
 
+test("a preview shows what each destination would get; it rejects what an alert would be rejected for, and sends nothing", async () => {
+  const { call } = service;
+  const output = Object.entries(outputs).map(([name, { type, config }]) => ({
+    ...{ type, config: type === "webhook" ? { ...config, url: `${receiver.url}/preview/${name}` } : config },
+  }));
+  const broker = { type: "mqtt", config: { host: "nowhere.invalid", topic: "a" } };
+  const evidence = { clip: {}, snapshot: false };
+  const ask = { alias: 'Gate "7"', type: "flow-control", output: [...output, broker], evidence };
+  const { status: code, body } = await call("POST", "/alert_preview", ask);
+  assert.equal(code, 200);
+  const [mail, slack, teams, telegram, ntfy, mqtt] = body.previews;
+  assert.deepEqual([mail.type, mail.content_type, mail.subject], ["email", "text/plain", 'Gate "7": 1 tracks']);
+  assert.match(mail.body, /^Gate "7" \(flow-control\): triggered\nTime: .*\nTracks: person 7\nClip: https:/);
+  assert.match(JSON.parse(slack.body).text, /^\*Gate "7"\*: triggered at 20.* $/);
+  assert.deepEqual([slack.content_type, slack.subject], ["application/json", null]);
+  assert.equal(JSON.parse(teams.body).attachments.length, 1);
+  assert.match(JSON.parse(telegram.body).text, /^Gate "7": triggered\nhttps:.*clip/);
+  assert.match(ntfy.body, /^Gate "7": person \(triggered, 20/);
+  assert.equal(ntfy.content_type, "text/plain");
+  const notice = JSON.parse(mqtt.body);
+  assert.deepEqual([notice.alias, notice.type, notice.snapshot_url], ['Gate "7"', "flow-control", undefined]);
+  const wrong = { type: "webhook", config: { ...WEBHOOK, template: { body: "{{ evnt }}", headers: { Host: "x" } } } };
+  const rejected = await call("POST", "/alert_preview", { output: [output[0], wrong] });
+  assert.equal(rejected.status, 422);
+  assert.deepEqual(
+    rejected.body.errors.map(({ path }: { path: string }) => path),
+    ["/output/1/config/template/body", "/output/1/config/template/headers/Host"],
+  );
+  assert.equal((await call("POST", "/alert_preview", { output: [], type: "flow" })).body.errors[0].path, "/type");
+  assert.deepEqual((await call("POST", "/alert_preview", { output: [] })).body, { previews: [] });
+  for (const path of PATHS) assert.equal(receiver.at(`/preview/${path}`).length, 0);
+});
+
 test("secret headers are masked, kept for the same URL, and never sent to another", async () => {
   const { make, call } = service;
   const url = `${receiver.url}/ntfy`;

@@ -5,6 +5,8 @@ import {
   AlertDescription,
   AlertDescriptionQuery,
   AlertListing,
+  AlertPreview,
+  AlertPreviewRequest,
   AlertRecord,
   newAlertOf,
 } from "../../schemas/api/alerts.ts";
@@ -18,6 +20,7 @@ import {
   registerAlert,
   removeAlert,
 } from "../alerts/change-alert.ts";
+import { previewOutputs } from "../alerts/preview.ts";
 import type { Processes } from "../processes/processes.ts";
 import { invalidInput } from "../service-error.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
@@ -46,6 +49,17 @@ export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expec
         if (name !== undefined) return ok(describeType(expectType(alertTypes, name, parameter)));
         const message = `is missing; expected one of ${alertTypes.map((type) => type.name).join(", ")}`;
         throw invalidInput([{ path: "name", message }]);
+      },
+    }),
+    define("POST", "/alert_preview", "previewAlert", {
+      summary: "Show what the outputs of an alert would send",
+      description:
+        "Renders a sample notification with the templates of these outputs, and rejects templates, headers and addresses that an alert would be rejected for. Nothing is sent or stored, and host names are not resolved; any valid URL or address will do.",
+      body: AlertPreviewRequest,
+      answers: { 200: { description: "One entry for each output.", schema: AlertPreview } },
+      handle({ body }) {
+        const { name } = expectType(alertTypes, body.type ?? alertTypes[0]?.name ?? "", "/type");
+        return ok(previewOutputs(body, name));
       },
     }),
     define("POST", "/alert", "registerAlert", {

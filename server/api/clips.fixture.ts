@@ -1,5 +1,6 @@
 /** Videos whose frames can be recognised, made by ffmpeg. */
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 
 const FPS = 25;
@@ -16,8 +17,28 @@ export const H264 = ["-c:v", "libx264", "-qp", "8", "-g", "25", "-sc_threshold",
 export function readSteps(path: string, args: readonly string[] = []): number[] {
   const decode = ["-v", "error", "-i", path, ...args, "-fps_mode", "passthrough", "-vf", "scale=2:1:flags=area"];
   const raw = execFileSync("ffmpeg", [...decode, "-pix_fmt", "gray", "-f", "rawvideo", "-"]);
-  const digits = [...raw].map((grey) => Math.round(((grey * 219) / 255 + 16 - 30) / 25) + 0);
+  return toSteps([...raw].map((grey) => (grey * 219) / 255 + 16));
+}
+
+/** Of the luma of both halves. */
+function toSteps(lumas: readonly number[]): number[] {
+  const digits = lumas.map((luma) => Math.round((luma - 30) / 25) + 0);
   return Array.from({ length: digits.length / 2 }, (_, i) => (digits[2 * i] ?? 0) * 8 + (digits[2 * i + 1] ?? 0));
+}
+
+/** As GStreamer plays it, which follows edit lists, too. */
+export function readStepsWithGstreamer(path: string): number[] {
+  const raw = `${path}.raw`;
+  const decode = ["qtdemux", "!", "h264parse", "!", "avdec_h264", "!", "video/x-raw,format=I420"];
+  const args = ["-q", "filesrc", `location=${path}`, "!", ...decode, "!", "filesink", `location=${raw}`];
+  execFileSync("gst-launch-1.0", args, { stdio: "pipe" });
+  const bytes = readFileSync(raw);
+  const [width, height] = [160, 96];
+  const frameBytes = width * height * 1.5;
+  const at = (frame: number, x: number): number => bytes[frame * frameBytes + (height / 2) * width + x] ?? 0;
+  return toSteps(
+    Array.from({ length: bytes.length / frameBytes }, (_, i) => [at(i, width / 4), at(i, (3 * width) / 4)]).flat(),
+  );
 }
 
 export const SQUARE = { x: 100, side: 40, top: (frame: number): number => 20 + 2 * frame };

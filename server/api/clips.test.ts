@@ -5,6 +5,8 @@ import { readdir, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { makeClip } from "../../media/mp4/clip.fixture.ts";
+import { record } from "../../media/mp4/recorded.fixture.ts";
 import { ClipJobs } from "../clips/clip-jobs.ts";
 import { SourceVideo } from "../clips/source-video.ts";
 import { Thumbnails } from "../clips/thumbnails.ts";
@@ -13,6 +15,7 @@ import { Sender } from "../detections/detections.fixture.ts";
 import { StoredDetections } from "../detections/detections.ts";
 import { removeOldest } from "../media/recordings/disk-space.ts";
 import { RecordingFolder } from "../media/recordings/recording-files.ts";
+import type { SegmentFile } from "../media/recordings/recordings.ts";
 import {
   type Client,
   insertProcess,
@@ -23,7 +26,16 @@ import {
 import { silentLog } from "../store/database.fixture.ts";
 import { makeConfig } from "./app.fixture.ts";
 import { clipJobEndpoints } from "./clip-jobs.ts";
-import { describeFalling, encodeFalling, encodeSteps, H264, readBoxes, readSteps, SQUARE } from "./clips.fixture.ts";
+import {
+  describeFalling,
+  encodeFalling,
+  encodeSteps,
+  H264,
+  readBoxes,
+  readSteps,
+  readStepsWithGstreamer,
+  SQUARE,
+} from "./clips.fixture.ts";
 import { clipEndpoints } from "./clips.ts";
 
 const RUNNER_ENTRY = new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url);
@@ -40,6 +52,8 @@ let openJobs: (settings?: Readonly<Record<string, string>>) => ClipJobs;
 const STILL = { RECORDINGS_RESERVE_BYTES: "0" };
 let detections: StoredDetections;
 const videos = new Map<string, string>();
+/** Of any stream. */
+let recorded: readonly SegmentFile[] = [];
 
 async function upload(name: string, path: string): Promise<void> {
   const form = new FormData();
@@ -56,7 +70,7 @@ before(async () => {
     detections = new StoredDetections({ config, log: silentLog, nodeUuid, shared: null, hasSpace: () => true });
     const folders = await WorkFolders.open(config.data_dir, confinement);
     thumbnails = new Thumbnails({ entry: ENTRY, confinement, folders, log: silentLog, memoryBytes: 2 ** 30 });
-    const video = new SourceVideo({ sql, sources, recordings: { findRange: async () => [] } });
+    const video = new SourceVideo({ sql, sources, recordings: { findRange: async () => recorded } });
     openJobs = (settings = {}) =>
       new ClipJobs({
         ...{
@@ -119,12 +133,28 @@ describe("a clip of a file", () => {
       assert.equal(answer.headers.get("windhover-clip"), "0.8/1.6");
       assert.equal(answer.headers.get("windhover-gaps"), null);
       assert.match(answer.headers.get("content-disposition") ?? "", /0\.8s\.mp4/);
-      const steps = readSteps(await save(answer));
-      assert.deepEqual(
-        steps,
-        Array.from({ length: 20 }, (_, i) => 20 + i),
-      );
+      const frames = Array.from({ length: 20 }, (_, i) => 20 + i);
+      const path = await save(answer);
+      assert.deepEqual(readSteps(path), frames);
+      assert.deepEqual(readStepsWithGstreamer(path), frames);
     });
+
+  test("between two frames begins with the one on display, for every player", async () => {
+    const path = await save(await get("reordered.mov", "clip?from=0.99&to=1.41"));
+    const frames = Array.from({ length: 12 }, (_, i) => 24 + i);
+    assert.deepEqual(readSteps(path), frames);
+    assert.deepEqual(readStepsWithGstreamer(path), frames);
+  });
+
+  test("is rendered if it cannot be cut, and sent again without that", async () => {
+    const steps = readSteps(await save(await get("old.avi", "clip?from=0.8&to=1.6")));
+    assert.deepEqual(
+      steps,
+      Array.from({ length: 20 }, (_, i) => 20 + i),
+    );
+    const again = await get("old.avi", "clip?from=0.8&to=1.6", client, { range: "bytes=4-7" });
+    assert.equal(await again.text(), "ftyp");
+  });
 
   test("is sent in ranges that fit together", async () => {
     const whole = Buffer.from(await (await get("plain.mp4", "clip?from=0.5&to=1")).arrayBuffer());
@@ -140,12 +170,31 @@ describe("a clip of a file", () => {
 
   test("is rejected with what to do", async () => {
     assert.deepEqual(await codeOf(await get("plain.mp4", "clip?from=1&to=2", other)), [404, "source_not_found"]);
-    assert.deepEqual(await codeOf(await get("old.avi", "clip?from=1&to=2")), [409, "clip_needs_encoding"]);
+    assert.deepEqual(await codeOf(await get("old.avi", "clip?from=0&to=10.1")), [409, "clip_needs_encoding"]);
     assert.deepEqual(await codeOf(await get("plain.mp4", "clip?from=9&to=10")), [422, "invalid_input"]);
     const time = "2026-05-17T08:30:00Z";
     const kinds = [`clip?from=${time}&to=2026-05-17T08:31:00Z`, `clip?from=1&to=${time}`, "clip?from=2&to=1"];
     for (const query of kinds) assert.deepEqual(await codeOf(await get("plain.mp4", query)), [422, "invalid_input"]);
   });
+});
+
+test("a clip of a recording lists a gap of a second in its headers", async () => {
+  const published = makeClip({ seconds: 5, fps: 25, gop: 25, size: "160x96" });
+  const [firstMs = 0] = published.units.map(({ captureMs }) => captureMs);
+  const files = record(published, 1, [2]);
+  recorded = await Promise.all(
+    files.map(async (file, index) => {
+      const path = join(folder, `recorded-${index}.mp4`);
+      writeFileSync(path, await file.read(0, file.bytes));
+      return { path, alias: "yard", startedAt: new Date(file.startedAtMs), sizeBytes: file.bytes };
+    }),
+  );
+  const at = (seconds: number): string => new Date(firstMs + seconds * 1000).toISOString();
+  const answer = await get("plain.mp4", `clip?from=${at(0.4)}&to=${at(4.4)}`);
+  recorded = [];
+  await save(answer);
+  assert.equal(answer.headers.get("windhover-clip"), `${at(0.4)}/${at(4.4)}`);
+  assert.equal(answer.headers.get("windhover-gaps"), `${at(2)}/${at(3)}`);
 });
 
 describe("a thumbnail of a file", () => {

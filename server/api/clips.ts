@@ -43,7 +43,7 @@ export function clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }: 
     define("GET", "/source/{source_uuid}/clip", "downloadClip", {
       summary: "Download a clip of a recorded stream or of a file: MP4",
       description:
-        "Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. A video that is not H.264 in MP4 or QuickTime has to be encoded: use `POST /clips`. With `boxes=true` the clip is rendered and kept as one of `GET /clips`; the same request sends it again.",
+        "Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. The clip has the codec of the video. With `boxes=true`, and of a video that is not H.264 or H.265 in MP4 or QuickTime, the clip is rendered, up to 10 seconds of it, and kept as one of `GET /clips`; the same request sends it again. `POST /clips` renders longer ones.",
       access: "url-key",
       query: ClipQuery,
       answers: FILE_ANSWERS(TYPE),
@@ -51,8 +51,13 @@ export function clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }: 
       handle: (call) =>
         orElsewhere(call, forwarder, async () => {
           const range = readRange(call.query.from, call.query.to);
+          const isPartial = call.hop !== null;
           if (call.query.boxes === true) return sendRendered(call, range, { clips, stallMs });
-          const { clip, alias } = await video.cut(call.user, call.params.source_uuid, range, call.hop !== null);
+          const isShort = range.toMs - range.fromMs <= MAX_AWAITED_SECONDS * 1000;
+          const cut = isShort ? video.find : video.cut;
+          const found = await cut.call(video, call.user, call.params.source_uuid, range, isPartial);
+          if (found === null) return sendRendered(call, range, { clips, stallMs });
+          const { clip, alias } = found;
           const etag = `"${createHash("sha256").update(clip.head).digest("base64url")}"`;
           const file = { path: "", type: TYPE, bytes: clip.bytes, etag, name: nameClip(alias, range, clip.fromMs) };
           const response = await sendFile({ ...file, read: async (part) => readClip(clip, part) }, call, stallMs);
@@ -109,7 +114,7 @@ interface RenderedCall extends Pick<ApiCall, "raw" | "requestId" | "signal"> {
   readonly query: Static<typeof ClipQuery>;
 }
 
-/** With boxes: rendered once, and then one of the clips of the user. */
+/** With boxes, or of a video that cannot be cut: rendered once, and then one of the clips of the user. */
 async function sendRendered(
   call: RenderedCall,
   range: SourceRange,
@@ -123,7 +128,8 @@ async function sendRendered(
         message: `is more than ${MAX_AWAITED_SECONDS} seconds after \`from\`, the limit with \`boxes\`; POST /clips renders longer clips`,
       },
     ]);
-  const order = { sourceUuid: params.source_uuid, range, boxes: true, processUuid: query.process_uuid ?? null };
+  const boxes = query.boxes === true;
+  const order = { sourceUuid: params.source_uuid, range, boxes, processUuid: query.process_uuid ?? null };
   const { uuid } = await clips.add(user, order, true);
   const row = await clips.awaitEnd(user, uuid, RENDER_MS, signal);
   const response = await sendClipFile(call, row, { clips, stallMs });

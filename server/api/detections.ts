@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { sourceTime } from "../../schemas/api/clips.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { StoredDetections } from "../detections/detections.ts";
-import type { MessageRange } from "../detections/read-file.ts";
+import { type MessageRange, writeLines } from "../detections/read-file.ts";
 import { invalidInput } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
@@ -76,18 +76,4 @@ function readRange({ from, to }: Static<typeof DetectionsQuery>, process: Proces
   if (faults.length === 0 && !(toMs > fromMs)) faults.push({ path: "to", message: "expected a time after `from`" });
   if (faults.length > 0) throw invalidInput(faults);
   return { fromMs, toMs };
-}
-
-/** Text that is sent at once. */
-const PIECE_CHARACTERS = 65_536;
-
-async function* writeLines(messages: AsyncIterable<DetectionMessage>): AsyncGenerator<string, void, undefined> {
-  let text = "";
-  for await (const message of messages) {
-    text += `${JSON.stringify(message)}\n`;
-    if (text.length < PIECE_CHARACTERS) continue;
-    yield text;
-    text = "";
-  }
-  if (text !== "") yield text;
 }

@@ -136,10 +136,13 @@ const nameOf = ({ alias, happenedAt }: FoundEvidence, extension: string): string
   `${alias} ${happenedAt.toISOString().slice(0, 19).replaceAll(":", "-")}.${extension}`;
 
 /** How sources are recorded. */
-export function recordingSettingEndpoints(sql: Sql, recordings: Pick<Recordings, "apply">): readonly AnyEndpoint[] {
+export function recordingSettingEndpoints(
+  sql: Sql,
+  recordings: Pick<Recordings, "apply" | "whyNot">,
+): readonly AnyEndpoint[] {
   const read = async (user: User, uuid: string): Promise<RecordingSetting> => {
     const row = await findRecordingSetting(sql, user.uuid, uuid);
-    if (row !== null) return describe(uuid, row);
+    if (row !== null) return describe(uuid, row, recordings.whyNot(uuid));
     // Rejects.
     await findSource(sql, user.uuid, uuid);
     throw new Error("unreachable");
@@ -154,16 +157,14 @@ export function recordingSettingEndpoints(sql: Sql, recordings: Pick<Recordings,
     defineSource("PATCH", "/source/{source_uuid}/recording", "changeRecordingSetting", {
       summary: "Change how a source is recorded: start or stop recording now",
       description:
-        "For media-server sources. `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second.",
+        "For streams that are published to the service, and for cameras while a process pulls them (default: `off`). `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second.",
       body: RecordingChange,
       answers: { 200: { description: "The changed setting.", schema: RecordingSetting } },
       errors: ["source_not_found", "not_recordable"],
       async handle({ user, params: { source_uuid: uuid }, body }) {
         const source = await findSource(sql, user.uuid, uuid);
-        if (source.hubPath === null)
-          throw new ServiceError("not_recordable", {
-            detail: "only streams that are published to this service are recorded; a file is there already",
-          });
+        if (source.type === "file")
+          throw new ServiceError("not_recordable", { detail: "only streams are recorded; a file is there already" });
         await saveRecordingSetting(sql, uuid, { mode: body.mode, preRollSeconds: body.pre_roll_seconds });
         await recordings.apply();
         return ok(await read(user, uuid));
@@ -172,7 +173,8 @@ export function recordingSettingEndpoints(sql: Sql, recordings: Pick<Recordings,
   ];
 }
 
-const describe = (source_uuid: string, row: RecordingSettingRow): RecordingSetting => ({
+const describe = (source_uuid: string, row: RecordingSettingRow, detail: string | null): RecordingSetting => ({
+  ...(detail !== null && { detail }),
   ...{ source_uuid, mode: row.mode, pre_roll_seconds: row.preRollSeconds, recording_uuid: row.recordingUuid },
   wanted_until: row.wantedUntil?.toISOString() ?? null,
 });

@@ -3,11 +3,14 @@
  * is passed on once. Where the node cannot be reached, this one answers what the database knows.
  */
 import type { IncomingMessage } from "node:http";
+import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import type { Owners } from "../cluster/owners.ts";
 import { MISDIRECTED, type Peers, PeerUnreachable, passedHeaders } from "../cluster/peers.ts";
 import { rankNodes } from "../cluster/placement.ts";
+import { type MessageRange, writeLines } from "../detections/read-file.ts";
 import { PREPARE_PATH } from "../processes/hand-over.ts";
 import type { ProcessCost, StartOrder } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
@@ -18,7 +21,7 @@ import { hasBody } from "./connections.ts";
 import type { ApiCall, ApiMiddleware } from "./context.ts";
 import type { Answer, AnyEndpoint } from "./endpoint.ts";
 import { expectSize, readBytes } from "./input.ts";
-import { sendPieces } from "./send-file.ts";
+import { sendPieces, startPieces } from "./send-file.ts";
 
 export interface ForwardDeps {
   readonly node: ClusterNode;
@@ -37,6 +40,10 @@ export interface ForwardDeps {
   takeOver(processUuid: string): Promise<boolean>;
   /** Another node has changed alerts. */
   refreshAlerts(): Promise<void>;
+  /** Another node has completed the evidence of a notice of this process. */
+  notify(processUuid: string, notice: AlertNotice): void;
+  /** Of this node, for another one. */
+  readDetections(processUuid: string, range: MessageRange): AsyncIterable<DetectionMessage>;
   /** The fence of a process that this node runs; null: it does not. */
   fenceOf(processUuid: string): number | null;
 }
@@ -46,6 +53,13 @@ const PROCESS = "{process_uuid}";
 export const ALERTS_PATH = "/cluster/alerts";
 /** As `claimPath` makes it. */
 const CLAIM = /^\/cluster\/claim\/([0-9a-f-]{36})$/;
+/** With a notice as its body. */
+const NOTICE = /^\/cluster\/notice\/([0-9a-f-]{36})$/;
+export const noticePath = (processUuid: string): string => `/cluster/notice/${processUuid}`;
+/** Answered like `GET /process/{process_uuid}/detections`, without what other nodes have. */
+const DETECTIONS = /^\/cluster\/detections\/([0-9a-f-]{36})\?from=(\d{1,16})&to=(\d{1,16})$/;
+export const detectionsPath = (processUuid: string, { fromMs, toMs }: MessageRange): string =>
+  `/cluster/detections/${processUuid}?from=${Math.max(0, Math.floor(fromMs))}&to=${Math.max(0, Math.ceil(toMs))}`;
 
 /** Null: this node has no room. */
 const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
@@ -71,7 +85,8 @@ export class Forwarder {
   }
 
   /** Requests of other nodes on their own behalf; null: of a client. */
-  async answerNode({ hop, raw }: Pick<ApiCall, "hop" | "raw">): Promise<Response | null> {
+  async answerNode(call: Pick<ApiCall, "hop" | "raw">): Promise<Response | null> {
+    const { hop, raw } = call;
     if (hop === null || raw.method !== "POST") return null;
     if (raw.url === PREPARE_PATH) {
       await this.#deps.prepare();
@@ -80,6 +95,19 @@ export class Forwarder {
     if (raw.url === ALERTS_PATH) {
       await this.#deps.refreshAlerts();
       return new Response(null, { status: 204 });
+    }
+    const [, noticed] = NOTICE.exec(raw.url ?? "") ?? [];
+    if (noticed !== undefined) {
+      const { body_bytes: bytes, request_seconds: seconds } = this.#deps.http;
+      const text = (await readBytes(raw, { bytes, seconds })).toString();
+      this.#deps.notify(noticed, JSON.parse(text) as AlertNotice);
+      return new Response(null, { status: 204 });
+    }
+    const [, detected, from, to] = DETECTIONS.exec(raw.url ?? "") ?? [];
+    if (detected !== undefined) {
+      const messages = this.#deps.readDetections(detected, { fromMs: Number(from), toMs: Number(to) });
+      const pieces = await startPieces(writeLines(messages), false);
+      return new Response(sendPieces(pieces, { raw, stallMs: this.#deps.stallMs }));
     }
     const uuid = CLAIM.exec(raw.url ?? "")?.[1];
     if (uuid === undefined) return null;
@@ -129,6 +157,13 @@ export class Forwarder {
       if (answer !== null) return answer;
     }
     throw capacityExhausted();
+  }
+
+  /** A request whose path does not name the process. Null: this node answers it. */
+  async toProcess(call: ForwardedCall, uuid: string): Promise<Response | null> {
+    const owner = call.hop === null ? await this.#deps.owners.find(uuid, true) : null;
+    if (owner === null) return null;
+    return this.send(call, owner.node, { fence: null, body: Buffer.from(JSON.stringify(call.body)) });
   }
 
   /** A request without a body. Null: that node cannot be reached, or has passed it on itself. */

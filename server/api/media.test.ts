@@ -32,6 +32,7 @@ before(async () => {
     {
       ...{ hub: media, signer, onKeyUsed: (path: string) => void keyUsed.push(path) },
       ask: askHubAt(join(folder, "http"), 500),
+      admitPublisher: async () => ({ refusal: null, recording: null }),
       watched: {
         find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
       },

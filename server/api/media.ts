@@ -1,15 +1,18 @@
 /**
- * HLS and WHEP for media-server sources and rtsp outputs. The media hub serves the streams; these endpoints forward. A stream
+ * HLS and WHEP for media-server sources and rtsp outputs, WHIP for media-server sources. The media hub serves the streams; these endpoints forward. A stream
  * that another node publishes is played by HLS from that node, and by WHEP from the relay of this one.
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { type Static, Type } from "typebox";
+import { StreamStats } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
+import type { StreamInfo } from "../../schemas/hub.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import { goingOn, type Resource, type Signer, type Watched } from "../keys/signed-urls.ts";
 import type { WatchedPaths } from "../media/hub-proxy.ts";
+import type { StreamNumbers } from "../media/live-streams.ts";
 import type { Media } from "../media/media-hub.ts";
 import type { MediaServer } from "../media/open-media.ts";
 import { ServiceError } from "../service-error.ts";
@@ -20,8 +23,8 @@ import type { ForwardedCall, Forwarder } from "./forward.ts";
 import { readBytes } from "./input.ts";
 import { sendPieces } from "./send-file.ts";
 
-interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "onKeyUsed" | "elsewhere"> {
-  readonly hub: Pick<Media, "find" | "trouble">;
+interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "admitPublisher" | "onKeyUsed" | "elsewhere"> {
+  readonly hub: Pick<Media, "find" | "trouble" | "streamNumbers">;
   readonly watched: Pick<WatchedPaths, "find">;
   /** Absent: there are no other nodes. */
   readonly others?: { readonly forwarder: Forwarder; readonly node: ClusterNode } | undefined;
@@ -57,8 +60,83 @@ const HlsQuery = Type.Object({
 /** Headers of the hub's answers that are passed on to clients. */
 const FORWARDED_HEADERS = ["content-type", "content-length", "cache-control", "etag"];
 
-export const mediaEndpoints = (deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] =>
-  (["source", "output"] as const).flatMap((kind) => watchEndpoints(kind, deps, config));
+export const mediaEndpoints = (deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] => [
+  ...(["source", "output"] as const).flatMap((kind) => watchEndpoints(kind, deps, config)),
+  ...publishEndpoints(deps, config),
+];
+
+const REFUSALS: Readonly<Record<string, ErrorCode>> = {
+  unknown: "source_not_found",
+  forbidden: "sources_limit_reached",
+  busy: "path_in_use",
+};
+
+/** WHIP. The stream is published on the node that answers. */
+function publishEndpoints(deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] {
+  const { hub, ask, watched, admitPublisher, others } = deps;
+  const findPath = async (user: User, uuid: string): Promise<string> => {
+    const found = await watched.find("source", uuid);
+    if (found === null || user.uuid !== found.userUuid)
+      throw new ServiceError("source_not_found", { detail: `you have no media-server source ${uuid}` });
+    return found.path;
+  };
+  return [
+    define("POST", "/source/{source_uuid}/whip", "publishSource", {
+      summary: "Publish a media-server source by WebRTC (WHIP)",
+      description:
+        "The body is the publisher's SDP offer with H.264 video, the answer is the media server's SDP answer. Audio is not published. DELETE the URL in `Location` to end the stream. Send the key as `Authorization: Bearer`, as WHIP clients do, or in the header `api_key`.",
+      access: "bearer",
+      rawBody: { mediaType: SDP, schema: Type.String({ description: "An SDP offer." }) },
+      answers: { 201: { description: "The SDP answer.", mediaType: SDP } },
+      errors: [
+        ...(["source_not_found", "path_in_use", "sources_limit_reached", "media_unavailable"] as const),
+        ...(["stream_not_playable", "invalid_input", "media_type_unsupported"] as const),
+        ...(["body_too_large", "request_timeout"] as const),
+      ],
+      async handle({ user, params, raw, address: client, signal, publicUrl, letContinue }) {
+        expectSdp(raw);
+        const path = await findPath(user, params.source_uuid);
+        if (hub.trouble !== null)
+          throw new ServiceError("media_unavailable", { detail: `${hub.trouble}; retry soon`, retryAfterSeconds: 1 });
+        letContinue();
+        const bytes = await readBytes(raw, { bytes: MAX_SDP_BYTES, seconds: config.http.request_seconds });
+        const { refusal, recording } = await admitPublisher(user, path);
+        if (refusal !== null)
+          throw new ServiceError(REFUSALS[refusal.kind] ?? "media_unavailable", { detail: refusal.detail });
+        const body = { type: SDP, bytes };
+        const answer = await ask({ method: "POST", target: `/whip/${path}`, body, client, recording, signal });
+        if (answer.statusCode !== 201) throw await readError(answer);
+        const publisher = answer.headers.location?.split("/").at(-1) ?? "";
+        const session = others === undefined ? publisher : `${publisher}-${others.node.uuid}`;
+        const location = `${publicUrl}/source/${params.source_uuid}/whip/${session}`;
+        return forward(answer, raw, config.stallMs, { Location: location });
+      },
+    }),
+    define("DELETE", "/source/{source_uuid}/whip/{session}", "unpublishSource", {
+      summary: "End a stream that was started with POST /source/{source_uuid}/whip",
+      access: "bearer",
+      params: Type.Object({ session: SessionId }),
+      answers: { 200: { description: "The stream has ended.", schema: Type.Object({ deleted: Type.Literal(true) }) } },
+      errors: ["source_not_found", "media_unavailable"],
+      async handle(call) {
+        const { user, params, signal } = call;
+        const path = await findPath(user, params.source_uuid);
+        const [, publisher = params.session, nodeUuid = null] = SESSION_OF_NODE.exec(params.session) ?? [];
+        if (others !== undefined && nodeUuid !== null && nodeUuid !== others.node.uuid && call.hop === null) {
+          const peer = await others.node.find(nodeUuid);
+          const passed =
+            peer && (await others.forwarder.send(call, peer, { fence: null, body: null }).catch(() => null));
+          if (passed === null) throw nodeLost(null);
+          return passed;
+        }
+        const answer = await ask({ method: "DELETE", target: `/whip/${path}/${publisher}`, signal });
+        answer.resume();
+        if (answer.statusCode === 204) return ok({ deleted: true });
+        throw new ServiceError("path_not_found", { detail: "unknown session, or it has already ended" });
+      },
+    }),
+  ];
+}
 
 function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): readonly AnyEndpoint[] {
   const { hub, ask, watched, signer, onKeyUsed, elsewhere, others } = deps;
@@ -109,6 +187,20 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
   };
 
   return [
+    define("GET", at("/stream"), id("readStreamStats"), {
+      summary: `Statistics of the live stream of ${article} ${noun}`,
+      description: "Frames, readers, and the quality of the connection to the publisher. Measured once per second.",
+      answers: { 200: { description: "The numbers of the last second.", schema: StreamStats } },
+      errors,
+      async handle(call) {
+        const passed = await passToOrigin(call);
+        if (passed !== null) return passed;
+        const path = await expectLive(call);
+        const info = hub.find(path);
+        if (info === null) throw notLive(path);
+        return ok(describeStream(info, hub.streamNumbers.find((stream) => stream.path === path) ?? null));
+      },
+    }),
     define("GET", at("/hls/{file}"), id("readStreamHls"), {
       summary: `Play ${article} ${noun} by low-latency HLS`,
       description:
@@ -190,6 +282,24 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
   ];
 }
 
+/** `numbers`: null in its first second. */
+function describeStream(
+  { protocol, width, height, hasAudio }: StreamInfo,
+  numbers: StreamNumbers | null,
+): Static<typeof StreamStats> {
+  const { readers = 0, pictures = 0, bytes = 0, missed = 0, jitterMs = 0, link = null } = numbers ?? {};
+  return {
+    ...{ protocol, width, height, has_audio: hasAudio, readers, frames: pictures, bytes, frames_missed: missed },
+    jitter_ms: jitterMs,
+    link: link && {
+      round_trip_ms: link.rttMs,
+      packets_received: link.received,
+      packets_lost: link.lost,
+      packets_dropped: link.dropped,
+    },
+  };
+}
+
 /**
  * The token in the URLs of a playlist. A player sends no other credentials, and identifies parts by their URLs: the
  * token of a running session is reused.
@@ -241,6 +351,7 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   406: "stream_not_playable",
   409: "stream_not_playable",
   413: "body_too_large",
+  423: "path_in_use",
 };
 
 /** The hub's error texts are written for clients: they are passed on. */

@@ -1,6 +1,9 @@
 /** This server as one of several nodes that share a database: requests are passed on, processes are placed and handed over. */
+import { createInterface } from "node:readline";
 import type { Logger } from "pino";
+import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { Alerts } from "../alerts/alerts.ts";
 import { Poller } from "../async/poller.ts";
 import { LoadMeter, nodeUrl, reachableHost } from "../cluster/machine.ts";
@@ -8,17 +11,20 @@ import type { ClusterNode } from "../cluster/node.ts";
 import { Owners } from "../cluster/owners.ts";
 import { Peers, PeerUnreachable } from "../cluster/peers.ts";
 import { ClusterKey } from "../cluster/signature.ts";
+import type { StoredDetections } from "../detections/detections.ts";
+import type { MessageRange } from "../detections/read-file.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
 import type { ClusterStreams } from "../media/cluster-streams.ts";
 import type { MediaHub } from "../media/media-hub.ts";
 import { listOwnHosts } from "../net/addresses.ts";
 import { HandOver } from "../processes/hand-over.ts";
 import type { Supervisor } from "../processes/supervisor.ts";
+import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findHubPathOf } from "../store/hub-paths.ts";
 import { drainNode, type NodeRow, readSigningKey } from "../store/nodes.ts";
 import type { PassOn } from "../streams/sockets.ts";
-import { ALERTS_PATH, Forwarder } from "./forward.ts";
+import { ALERTS_PATH, detectionsPath, Forwarder, noticePath } from "./forward.ts";
 
 interface ClusterDeps {
   readonly sql: Sql;
@@ -30,12 +36,17 @@ interface ClusterDeps {
   readonly media: Pick<MediaHub, "find">;
   readonly elsewhere: ClusterStreams | undefined;
   readonly alerts: Pick<Alerts, "refresh" | "onChanged">;
+  readonly detections: Pick<StoredDetections, "read">;
   readonly stallMs: number;
 }
 
 export interface Cluster {
   readonly forwarder: Forwarder;
   readonly passOn: PassOn;
+  /** The evidence of a notice of a process that another node runs is complete. Never rejects. */
+  notify(processUuid: string, notice: AlertNotice): Promise<void>;
+  /** What that node has on its disk. Rejects with `node_unavailable`. */
+  readDetections(nodeUuid: string, processUuid: string, range: MessageRange): AsyncIterable<DetectionMessage>;
   /** It listens: other nodes can send it requests from now on. */
   announce(ports: { readonly httpPort: number; readonly rtspPort: number }): Promise<void>;
   /** Before the service stops: hands its processes over, as far as other nodes take them. Never rejects. */
@@ -45,11 +56,13 @@ export interface Cluster {
 
 /** Time limit for notifying another node of a change. */
 const TELL_MS = 5_000;
+/** Time limit for reading the detections of a clip. */
+const READ_MS = 60_000;
 /** Interval of measurements. */
 const LOAD_MS = 5_000;
 
 export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
-  const { sql, config, log, node, processes, library, media, elsewhere, alerts, stallMs } = deps;
+  const { sql, config, log, node, processes, library, media, elsewhere, alerts, detections, stallMs } = deps;
   const peers = new Peers(node, new ClusterKey(await readSigningKey(sql)), config.cluster);
   const owners = new Owners(node, sql);
   const forwarder = new Forwarder({
@@ -63,16 +76,19 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
     prepare: () => processes.prepare(),
     takeOver: (uuid) => processes.takeOver(uuid),
     refreshAlerts: () => alerts.refresh(),
+    notify: (uuid, notice) => processes.held(uuid)?.notify({ type: "alert", notice }),
+    readDetections: (uuid, range) => detections.read(uuid, range),
     fenceOf: (uuid) => {
       const held = processes.held(uuid);
       return held === null || held.isLeaving ? null : held.fence;
     },
   });
+  const post = (peer: NodeRow, target: string, signal: AbortSignal, body: Buffer | null = null) =>
+    peers.send(peer, {
+      ...{ method: "POST", target, headers: {}, body, signal, hop: { address: "", publicUrl: "", fence: null } },
+    });
   const tellAlerts = async (peer: NodeRow): Promise<void> => {
-    const hop = { address: "", publicUrl: "", fence: null };
-    const order = { method: "POST", target: ALERTS_PATH, headers: {}, body: null, hop };
-    const answer = await peers.send(peer, { ...order, signal: AbortSignal.timeout(TELL_MS) });
-    answer.resume();
+    (await post(peer, ALERTS_PATH, AbortSignal.timeout(TELL_MS))).resume();
   };
   // A node that is not notified reads them within seconds.
   alerts.onChanged = async () => {
@@ -102,6 +118,33 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
       } catch (error) {
         if (error instanceof PeerUnreachable) return false;
         throw error;
+      }
+    },
+    async notify(processUuid, notice) {
+      try {
+        const owner = await owners.find(processUuid);
+        if (owner === null) return;
+        const body = Buffer.from(JSON.stringify(notice));
+        (await post(owner.node, noticePath(processUuid), AbortSignal.timeout(TELL_MS), body)).resume();
+      } catch (error) {
+        log.info({ err: error, process: processUuid }, "clients of another node not notified of evidence");
+      }
+    },
+    async *readDetections(nodeUuid, processUuid, range) {
+      const unavailable = (cause?: unknown) =>
+        new ServiceError("node_unavailable", {
+          detail:
+            "the detections of this time are on the disk of a node that cannot be reached; try again when it is back",
+          ...{ retryAfterSeconds: 10, cause },
+        });
+      const peer = await node.find(nodeUuid);
+      if (peer === null) throw unavailable();
+      try {
+        const answer = await post(peer, detectionsPath(processUuid, range), AbortSignal.timeout(READ_MS));
+        if (answer.statusCode !== 200) throw new Error(`it answered ${answer.statusCode}`);
+        for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as DetectionMessage;
+      } catch (error) {
+        throw unavailable(error);
       }
     },
     async announce({ httpPort, rtspPort }) {

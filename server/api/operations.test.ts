@@ -17,7 +17,7 @@ async function open(settings: Readonly<Record<string, string>>) {
     components: async () => ({ database: "ok" }),
     delivery: { read: async () => [] },
     processes: { numbers: countProcesses([{ state: "running" as const, reconnecting: true }]) },
-    media: { numbers: { ...new LiveStreams().numbers, restarts: 3 } },
+    media: { numbers: { ...new LiveStreams().numbers, restarts: 3 }, streamNumbers: [] },
     alerts: { numbers: { written: 0, lost: 0, waiting: 0 } },
     detections: { numbers: { written: 7, lost: 0, bytes: 100 } },
     nodes: async () => countNodes([], "", 2),

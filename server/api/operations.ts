@@ -7,7 +7,7 @@ import type { NodeNumbers } from "../cluster/numbers.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Demo } from "../demo/demo.ts";
 import type { StoredDetections } from "../detections/detections.ts";
-import type { MediaNumbers } from "../media/live-streams.ts";
+import type { MediaNumbers, StreamNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ProcessNumbers } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
@@ -20,7 +20,7 @@ interface MetricsDeps {
   readonly metrics: Metrics;
   components(): Promise<Readonly<Record<string, string>>>;
   readonly processes: { readonly numbers: ProcessNumbers };
-  readonly media: { readonly numbers: MediaNumbers };
+  readonly media: { readonly numbers: MediaNumbers; readonly streamNumbers: readonly StreamNumbers[] };
   readonly alerts: { readonly numbers: AlertNumbers };
   readonly detections: Pick<StoredDetections, "numbers">;
   readonly delivery: Pick<Outbox, "read">;
@@ -47,7 +47,7 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
     define("GET", "/metrics", "readMetrics", {
       summary: "Metrics for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
+        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; jitter, round trip and loss of every published stream; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
       access: config.http.metrics_open ? "none" : "bearer",
       answers: { 200: { description: "Prometheus text format.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
@@ -56,6 +56,7 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
         metrics.observeComponents(await components());
         metrics.observeProcesses(processes.numbers);
         metrics.media.observe(media.numbers);
+        metrics.observeStreams(media.streamNumbers);
         metrics.alerts.observe(alerts.numbers);
         metrics.detections.observe(detections.numbers);
         metrics.observeDelivery(await delivery.read());

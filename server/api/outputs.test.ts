@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { temporaryFolder } from "../../test/graph.fixture.ts";
 import { type Client, insertProcess, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
 import { newUuid } from "../uuid.ts";
 
@@ -30,6 +34,7 @@ test("registers an rtsp output with its playback URL", async () => {
     type: "rtsp",
     url: "rtsp://north/cam-1",
     settings: "720p",
+    codec: "h264",
     play_url: `rtsp://127.0.0.1:8554/${ada.user.username}/north/cam-1`,
     attached_to: null,
     status: "idle",
@@ -55,21 +60,27 @@ test("returns the existing output for the same type, url and settings", async ()
   assert.deepEqual([again.status, again.body.uuid], [200, first.body.uuid]);
   const smaller = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { settings: "360p" }));
   assert.equal(smaller.status, 201);
+  const h265 = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { codec: "h265" }));
+  assert.deepEqual([h265.status, h265.body.codec], [201, "h265"]);
+  const same = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { codec: "h264" }));
+  assert.deepEqual([same.status, same.body.uuid, same.body.codec], [200, first.body.uuid, "h264"]);
+  const unknown = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { codec: "av1" }));
+  assert.deepEqual([unknown.status, unknown.body.errors?.[0]?.path], [422, "/codec"]);
   const raced = await Promise.all(
     Array.from({ length: 6 }, () => ada.call("POST", "/output", output("rtsp", "rtsp://b"))),
   );
   assert.equal(raced.filter(({ status }) => status === 201).length, 1);
 });
 
-test("ignores url and settings of data outputs", async () => {
+test("ignores url, settings and codec of data outputs", async () => {
   const made = await ada.call("POST", "/output", output("detection_data", undefined, { settings: "720p" }));
   assert.deepEqual([made.status, made.body.url, made.body.settings, made.body.play_url], [201, null, null, null]);
   const settings = [null, "4k", { width: 3 }, 7];
   for (const [at, url] of [null, "rtsp://a", "wss://here/x", 5].entries()) {
-    const body = { alias: "out", type: "detection_data", url, settings: settings[at] };
+    const body = { alias: "out", type: "detection_data", url, settings: settings[at], codec: settings[at] };
     const again = await ada.call("POST", "/output", body);
     assert.deepEqual([again.status, again.body.uuid], [200, made.body.uuid], String(url));
-    assert.deepEqual([again.body.url, again.body.settings], [null, null]);
+    assert.deepEqual([again.body.url, again.body.settings, again.body.codec], [null, null, null]);
   }
   assert.equal((await ada.call("POST", "/output", output("drone_data", ""))).status, 201);
 });
@@ -90,6 +101,37 @@ test("a cot output has its own URL scheme, no settings, and its password is not 
   assert.equal((await ada.call("POST", "/output", output("cot", url))).body.uuid, body.uuid);
   assert.equal((await ada.call("POST", "/output", output("cot", "udp://239.2.3.1:6969"))).status, 201);
   assert.doesNotMatch(service.app.logged.join(), /hunter5/);
+});
+
+test("a cot output to a TAK server has certificates, whose key is stored sealed and never shown", async () => {
+  const folder = temporaryFolder();
+  const make = (name: string): readonly [certificate: string, key: string] => {
+    const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
+    const how = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
+    execFileSync("openssl", [...how, "-subj", `/CN=${name}`, "-keyout", key, "-out", cert], { stdio: "ignore" });
+    return [readFileSync(cert, "utf8"), readFileSync(key, "utf8")];
+  };
+  const [[certificate, key], [authorities, otherKey]] = [make("drone"), make("ca")];
+  const url = "tls://192.0.2.1:8089";
+  const video_url = "rtsp://viewer:hunter6@192.0.2.2/live";
+  const tak = { callsign: "FOX 1", server_name: "takserver", video_url, authorities, certificate, key };
+  const { status, body } = await ada.call("POST", "/output", output("cot", url, { tak }));
+  assert.equal(status, 201, JSON.stringify(body));
+  assert.deepEqual(body.tak, { ...tak, camera: true, key: "***", video_url: "rtsp://***@192.0.2.2/live" });
+  assert.equal((await ada.call("POST", "/output", output("cot", url, { tak }))).body.uuid, body.uuid);
+  assert.notEqual((await ada.call("POST", "/output", output("cot", url, { tak: {} }))).body.uuid, body.uuid);
+  const [row] = await service.sql<{ tak: string }[]>`select tak::text from outputs where uuid = ${body.uuid}`;
+  assert.doesNotMatch(row?.tak ?? "", /BEGIN|hunter6/);
+  const faultOf = async (change: object) => {
+    const answer = await ada.call("POST", "/output", output("cot", url, { tak: { ...tak, ...change } }));
+    return `${answer.status} ${answer.body.detail}`;
+  };
+  assert.match(await faultOf({ key: otherKey }), /^422 \/tak\/key is not the private key of the certificate/);
+  assert.match(await faultOf({ key: "***" }), /^422 \/tak\/key is not a private key/);
+  assert.match(await faultOf({ certificate: "x" }), /^422 \/tak\/certificate is not a certificate/);
+  assert.match(await faultOf({ key: undefined }), /^422 \/tak\/key is missing/);
+  assert.match(await faultOf({ password: "x" }), /^422/);
+  assert.doesNotMatch(service.app.logged.join(), /PRIVATE KEY|hunter6/);
 });
 
 test("concurrent requests do not exceed the output limit; an existing output is returned at the limit", async () => {

@@ -29,7 +29,8 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
   return [
     define("POST", "/output", "registerOutput", {
       summary: "Register an output",
-      description: "If you already have an output with the same type, URL and settings, that output is returned.",
+      description:
+        "If you already have an output with the same type, URL, settings and codec, that output is returned.",
       body: NewOutput,
       answers: {
         200: { description: "The identical output that you already have.", schema: OutputRecord },

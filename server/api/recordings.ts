@@ -38,7 +38,7 @@ export function recordingEndpoints({ recordings, signer, stallMs, forwarder }: R
     defineSource("GET", "/sources/recordings", "listRecordings", {
       summary: "List the recordings of your media-server sources",
       description:
-        "A recording starts when a stream is published and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted.",
+        "A recording starts when a stream is published, or a process pulls a camera that is to be recorded, and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted.",
       query: RecordingQuery,
       answers: { 200: { description: "Newest first.", schema: RecordingListing } },
       async handle({ user, query, publicUrl }) {

@@ -1,6 +1,14 @@
 /** Video files and streams. */
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
-import { NewStream, NewVideo, SourceChange, SourceListing, SourceRecord } from "../../schemas/api/sources.ts";
+import {
+  NewStream,
+  NewTelemetryFile,
+  NewVideo,
+  SourceChange,
+  SourceListing,
+  SourceRecord,
+  SourceTelemetry,
+} from "../../schemas/api/sources.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import { findSource, listSources, type Registered, type SourceRow } from "../store/sources.ts";
@@ -26,7 +34,7 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
     define("POST", "/video", "uploadVideo", {
       summary: "Upload a video file",
       description:
-        "A form with the file (mp4, mov or avi) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored.",
+        "A form with the file (mp4, mov, avi or ts) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored.",
       rawBody: { mediaType: "multipart/form-data", schema: NewVideo },
       answers: REGISTERED,
       errors: [
@@ -77,6 +85,33 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
       errors: ["source_not_found", "source_exists", "address_refused"],
       handle: async ({ user, params, body, publicUrl }) =>
         ok(await describe(await sources.change(user, params.source_id, body), publicUrl)),
+    }),
+    define("POST", "/source/{source_id}/telemetry", "uploadTelemetry", {
+      summary: "Upload the telemetry of a video",
+      description:
+        "A form with a telemetry file in the part `file`: subtitles of a DJI drone (`dji_srt`), a flight log as CSV (`flight_csv`), a MAVLink `.tlog` (`mavlink`), or one message per line (`native`, `vendor_a`). It replaces what the source had, and is used by processes that start afterwards, unless the source has a `telemetry_cfg`. Its times are aligned to the video as `offset_method` of the answer says.",
+      rawBody: { mediaType: "multipart/form-data", schema: NewTelemetryFile },
+      answers: { 200: { description: "Stored.", schema: SourceTelemetry } },
+      errors: [
+        ...(["source_not_found", "invalid_input", "media_type_unsupported"] as const),
+        ...(["body_too_large", "request_timeout", "rate_limited"] as const),
+      ],
+      handle: async (call) => ok(await sources.uploadTelemetry(call, call.params.source_id)),
+    }),
+    define("GET", "/source/{source_id}/telemetry", "readTelemetry", {
+      summary: "Get the recorded telemetry of a video",
+      answers: { 200: { description: "What was found in the file, and how it was aligned.", schema: SourceTelemetry } },
+      errors: ["source_not_found", "telemetry_not_found"],
+      handle: async ({ user, params }) => ok(await sources.readTelemetry(user, params.source_id)),
+    }),
+    define("DELETE", "/source/{source_id}/telemetry", "deleteTelemetry", {
+      summary: "Delete the recorded telemetry of a video",
+      answers: { 200: { description: "Deleted.", schema: Deleted } },
+      errors: ["source_not_found", "telemetry_not_found"],
+      async handle({ user, params: { source_id: uuid } }) {
+        await sources.removeTelemetry(user, uuid);
+        return deleted(uuid);
+      },
     }),
     define("DELETE", "/source/{source_id}", "deleteSource", {
       summary: "Delete a source that no process uses, and its file",

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Timeline } from "../../schemas/api/timeline.ts";
+import { addDays } from "../../tools/bench/review/add-days.ts";
 import { addSource, addUser } from "../processes/supervisor.fixture.ts";
 import { testDatabase } from "../store/database.fixture.ts";
-import { addDays } from "../store/timeline.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { openApp } from "./app.fixture.ts";

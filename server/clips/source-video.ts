@@ -1,6 +1,13 @@
 /** Video of a source by time: of its recordings, or of its file. */
 import { MAX_CLIP_SECONDS } from "../../schemas/api/clips.ts";
-import { type CutRange, cutRecorded, cutUploaded, type RecordedClip, readClip } from "../media/recordings/clip-file.ts";
+import {
+  type CutRange,
+  cutRecorded,
+  cutUploaded,
+  type RecordedClip,
+  readClip,
+  type TimeRange,
+} from "../media/recordings/clip-file.ts";
 import type { Recordings } from "../media/recordings/recordings.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";
@@ -70,6 +77,14 @@ export class SourceVideo {
       if (error instanceof ServiceError && error.code === "clip_needs_encoding") return null;
       throw error;
     }
+  }
+
+  /** The part of a range that a file has, as far as its length is known. Rejects with `invalid_input`. */
+  async limit(user: Pick<User, "uuid">, uuid: string, { fromMs, toMs }: TimeRange): Promise<TimeRange> {
+    const { durationMs } = await findSource(this.#deps.sql, user.uuid, uuid);
+    if (durationMs === null) return { fromMs, toMs };
+    if (fromMs >= durationMs) throw beyondEnd(durationMs);
+    return { fromMs, toMs: Math.min(toMs, durationMs) };
   }
 
   /** Writes the clip for a child, or lends it the whole video. Resolves with its path. */

@@ -162,6 +162,8 @@ describe("faults", () => {
     ["a prefix with a slash", "storage: {s3: {bucket: abc, prefix: /a}}", {}, /s3\.prefix expects a path without/],
     ["a prefix that climbs", "storage: {s3: {bucket: abc, prefix: a/../b}}", {}, /s3\.prefix expects a path without/],
     ["a name as an address", null, { WINDHOVER_WEBRTC_ADDRESSES: "hub.example" }, /"hub\.example"; expected an IP/],
+    ["a passphrase that is too short", null, { WINDHOVER_SRT_PASSPHRASE: "short" }, /srt\.passphrase expects 10 to 79/],
+    ["ports of sources", null, { WINDHOVER_MEDIA_SOURCE_PORTS: "5010-5000" }, /source_ports has "5010-5000"/],
     ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port equals rtsp\.port/],
     ["a name with a port", null, { WINDHOVER_MEDIA_HOSTS: "hub.example:8554" }, /"hub\.example:8554"; expected a name/],
     ["a variable of a constant", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /lists them; other limits are fixed/],
@@ -222,10 +224,11 @@ test("a mail server needs a valid address and a sender", async () => {
 
 test("child processes get no variable with a secret", () => {
   const secrets = CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
-  assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key", "smtp.url"]);
+  assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key", "smtp.url", "srt.passphrase"]);
   const names = [
     ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "DATABASE_URL"],
     ...["WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY", "WINDHOVER_SMTP_URL"],
+    "WINDHOVER_SRT_PASSPHRASE",
   ];
   assert.deepEqual(Object.keys(WITHOUT_SECRETS).sort(), names);
 });

@@ -3,6 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { readMailServer } from "../delivery/mail-server.ts";
+import { readPortRange } from "../net/addresses.ts";
 import { EXPECTED_KEYS, readKeys } from "../store/sealing/keyring.ts";
 import type { ConfigFault } from "./keys.ts";
 
@@ -107,6 +108,14 @@ export function checkConsistency(
     rtmp.port === 0 || rtmp.port !== rtsp.port,
     "equals rtsp.port; expected different ports",
     "rtsp.port",
+  );
+  const { srt } = config;
+  for (const ports of media.source_ports)
+    expect("media.source_ports", readPortRange(ports) !== null, `has "${ports}"; expected 5000 or 5000-5010`);
+  expect(
+    "srt.passphrase",
+    srt.passphrase === null || /^[\x20-\x7e]{10,79}$/.test(srt.passphrase),
+    "expects 10 to 79 ASCII characters",
   );
   // Not all browsers resolve a name.
   for (const address of webrtc.addresses)

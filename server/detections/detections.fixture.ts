@@ -1,4 +1,5 @@
 /** Messages: recorded ones, random ones, and those of a made-up scene. */
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
@@ -32,6 +33,50 @@ export class Sender {
   send(messages: readonly DetectionMessage[]): void {
     for (const message of messages)
       this.notify({ type: "message", channel: "detection_data", message: message as JsonRecord });
+  }
+}
+
+/** What may be lost by storing a number: half of its unit, as docs/stored-detections.md states it. */
+const ROUNDED = {
+  confidence: 0.05,
+  ...{ latitude: 5e-7, longitude: 5e-7, altitude: 0.05, distance: 0.05, azimuth: 0.005, elevation: 0.005 },
+  ...{ position_error_m: 0.05, speed_mps: 0.05, heading: 0.05 },
+};
+const NOTHING = Object.fromEntries([...Object.keys(ROUNDED), "bbox", "scaled_bbox"].map((name) => [name, null]));
+const ROUNDED_SIDE = 0.00005;
+
+/** What is read has everything that was sent, in the same order, with numbers rounded as stated and not more. */
+export function assertStored(
+  found: readonly DetectionMessage[],
+  sent: readonly DetectionMessage[],
+  note?: string,
+): void {
+  const strip = (messages: readonly DetectionMessage[]) =>
+    messages.map((message) => ({
+      ...message,
+      active_tracks: message.active_tracks.map((track) =>
+        typeof track !== "object" || track === null ? track : { ...track, ...NOTHING },
+      ),
+    }));
+  assert.deepEqual(strip(found), strip(sent), note);
+  for (const [at, { active_tracks }] of sent.entries())
+    for (const [place, track] of active_tracks.entries())
+      if (typeof track === "object" && track !== null)
+        assertRounded(found[at]?.active_tracks[place] as TrackEntry, track);
+}
+
+function assertRounded(found: TrackEntry, sent: TrackEntry): void {
+  const near = (a: number | undefined, b: number | undefined, most: number, name: string): void => {
+    const isNear = a === b || (a !== undefined && b !== undefined && Math.abs(a - b) <= most * 1.000001);
+    assert.ok(isNear, `${name}: ${a} for ${b}`);
+  };
+  assert.deepEqual(Object.keys(found).sort(), Object.keys(sent).sort());
+  for (const [name, most] of Object.entries(ROUNDED) as [keyof typeof ROUNDED, number][])
+    near(found[name], sent[name], most, name);
+  for (const side of [0, 1, 2, 3] as const) {
+    near(found.scaled_bbox[side], sent.scaled_bbox[side], ROUNDED_SIDE, "scaled_bbox");
+    // Of the largest input in these tests.
+    near(found.bbox[side], sent.bbox[side], ROUNDED_SIDE * 1920 + 0.03, "bbox");
   }
 }
 

@@ -13,6 +13,7 @@ import { silentLog } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import {
   anyMessages,
+  assertStored,
   messageAt,
   PROCESS,
   recordedMessages,
@@ -22,8 +23,8 @@ import {
   trackOf,
 } from "./detections.fixture.ts";
 import { StoredDetections } from "./detections.ts";
-import { LineReader } from "./message-lines.ts";
 import { ALL_TIMES, LocalFile, type MessageRange, readFileSpan, readMessages } from "./read-file.ts";
+import { LineReader } from "./read-lines.ts";
 
 const NODE = newUuid();
 
@@ -60,18 +61,45 @@ test("what a process has sent is read back, while it runs and afterwards, by thi
   const messages = recordedMessages("street");
   process.send(messages.slice(0, 40));
   process.notify({ type: "message", channel: "drone_data", message: {} });
-  assert.deepEqual(await read(), messages.slice(0, 40));
+  assertStored(await read(), messages.slice(0, 40));
   process.send(messages.slice(40));
-  assert.deepEqual(await read(), messages);
+  assertStored(await read(), messages);
   process.notify({ type: "ended" });
-  assert.deepEqual(await read(), messages);
+  assertStored(await read(), messages);
   await stored.close();
   assert.deepEqual(await list(), ["0.ndjson.gz"]);
   assert.equal((await stat(join(folder, "0.ndjson.gz"))).mode & 0o777, 0o600);
   assert.deepEqual(stored.numbers, { written: messages.length, lost: 0, bytes: stored.numbers.bytes });
   const config = makeConfig({ DATA_DIR: dataDir });
   const next = new StoredDetections({ config, log: silentLog, nodeUuid: NODE, shared: null, hasSpace: () => true });
-  assert.deepEqual(await readAll(next), messages);
+  assertStored(await readAll(next), messages);
+});
+
+test("without a bucket, what is not here is read from the last node of the process", async () => {
+  const { stored, process } = open();
+  const messages = frames(20);
+  process.send(messages.slice(0, 10));
+  const asked: string[] = [];
+  const ask = async function* (nodeUuid: string) {
+    asked.push(nodeUuid);
+    yield* messages.slice(10);
+  };
+  const timeOf = (at: number): number => Date.parse(messages[at]?.timestamp ?? "");
+  const early = { fromMs: timeOf(2), toMs: timeOf(4) };
+  const late = { fromMs: timeOf(12), toMs: timeOf(19) + 1 };
+  const readAnywhere = (nodeUuid: string | null, range: MessageRange) =>
+    collect(stored.readAnywhere({ uuid: PROCESS, nodeUuid }, range, ask));
+  const other = newUuid();
+  assertStored(await readAnywhere(other, early), messages.slice(2, 4));
+  assert.deepEqual(await readAnywhere(NODE, late), []);
+  assert.deepEqual(await readAnywhere(null, late), []);
+  assert.deepEqual(asked, []);
+  assert.deepEqual(await readAnywhere(other, late), messages.slice(10));
+  assert.deepEqual(asked, [other]);
+  const unreachable = (): never => {
+    throw new Error("it cannot be reached");
+  };
+  await assert.rejects(collect(stored.readAnywhere({ uuid: PROCESS, nodeUuid: other }, late, unreachable)), /reached/);
 });
 
 test("any messages in parts of any length are read back", async () => {
@@ -87,7 +115,7 @@ test("any messages in parts of any length are read back", async () => {
           process.send(run.slice(7));
           process.notify({ type: "restarting" });
         }
-        assert.deepEqual(await read(), runs.flat());
+        assertStored(await read(), runs.flat());
         assert.equal(stored.numbers.lost, 0);
       },
     ),
@@ -117,7 +145,7 @@ test("each start of a runner, and the segment length, begin a file; a range is r
       const timeMs = Date.parse(timestamp);
       return timeMs >= range.fromMs && timeMs < range.toMs;
     });
-    assert.deepEqual(await read(range), expected, `${from} to ${to}`);
+    assertStored(await read(range), expected, `${from} to ${to}`);
   }
 });
 
@@ -166,8 +194,8 @@ test("other programs read the files: zcat, gzip -t, Python", async () => {
   await stored.flush();
   execFileSync("gzip", ["-t", path]);
   const text = execFileSync("zcat", [path], { encoding: "utf8" });
-  assert.match(text, /^\{"version":1,"process":"01890000-/);
-  assert.equal(text.match(/"version":1/g)?.length, 3, "one header for each part");
+  assert.match(text, /^\{"version":2,"process":"01890000-/);
+  assert.equal(text.match(/"version":2/g)?.length, 3, "one header for each part");
   // The example of the documentation.
   const page = await readFile(new URL("../../docs/stored-detections.md", import.meta.url), "utf8");
   const shown = /```text\n(.*?)```/s.exec(page)?.[1] ?? assert.fail("no example");
@@ -210,16 +238,16 @@ test("after a crash everything up to the last write is read, whatever the end of
       await file.close();
     }
   };
-  assert.deepEqual(await readFileAt(whole.length), messages);
+  assertStored(await readFileAt(whole.length), messages);
   for (const bytes of [size, size + 1, size + 20, whole.length - 1, size - 1, 60, 3, 0]) {
     const found = await readFileAt(bytes);
-    assert.deepEqual(found, messages.slice(0, found.length), `${bytes} bytes`);
+    assertStored(found, messages.slice(0, found.length), `${bytes} bytes`);
     if (bytes >= size) assert.ok(found.length >= 30, `${bytes} bytes: ${found.length}`);
   }
   // As a file system may leave it after a power failure.
   await writeFile(path, whole.subarray(0, size));
   await appendFile(path, Buffer.alloc(500));
-  assert.deepEqual((await readAll(stored)).slice(0, 20), messages.slice(0, 20));
+  assertStored((await readAll(stored)).slice(0, 20), messages.slice(0, 20));
 });
 
 test("damage costs the part that has it", async () => {
@@ -234,7 +262,7 @@ test("damage costs the part that has it", async () => {
   data.fill(0xff, 200, 260);
   await writeFile(path, data);
   const found = await read();
-  assert.deepEqual(found.slice(-20), messages.slice(10));
+  assertStored(found.slice(-20), messages.slice(10));
 });
 
 test("without disk space nothing is written, and the process sends on; then it continues in another file", async () => {
@@ -244,11 +272,11 @@ test("without disk space nothing is written, and the process sends on; then it c
   disk.hasSpace = false;
   process.send(messages.slice(10, 20));
   await stored.flush();
-  assert.deepEqual(await read(), messages.slice(0, 10));
+  assertStored(await read(), messages.slice(0, 10));
   assert.deepEqual([stored.numbers.written, stored.numbers.lost], [10, 10]);
   disk.hasSpace = true;
   process.send(messages.slice(20));
-  assert.deepEqual(await read(), [...messages.slice(0, 10), ...messages.slice(20)]);
+  assertStored(await read(), [...messages.slice(0, 10), ...messages.slice(20)]);
   assert.deepEqual(await list(), ["0.ndjson.gz", "1.ndjson.gz"]);
 });
 
@@ -271,7 +299,7 @@ test("a file that retention has removed is followed by another one", async () =>
   await stored.flush();
   await rm(folder, { recursive: true });
   process.send(messages.slice(10));
-  assert.deepEqual(await read(), messages.slice(10));
+  assertStored(await read(), messages.slice(10));
   assert.deepEqual([(await list()).length, stored.numbers.lost], [1, 0]);
 });
 
@@ -302,6 +330,6 @@ test("messages without a time are dropped, odd ones are kept as they are", async
     odd,
     messageAt(START_MS, [trackOf(1, [0, 0, 0, 0])]),
   ]);
-  assert.deepEqual(await read(), [odd, messageAt(START_MS, [trackOf(1, [0, 0, 0, 0])])]);
+  assertStored(await read(), [odd, messageAt(START_MS, [trackOf(1, [0, 0, 0, 0])])]);
   assert.equal(stored.numbers.lost, 1);
 });

@@ -107,6 +107,27 @@ export class StoredDetections {
     return nodeUuid === own || (await this.#files.list(uuid)).length > 0 ? null : nodeUuid;
   }
 
+  /**
+   * As `read`, with what other nodes have on their disks: without a bucket, the last node of the process is asked if there is
+   * nothing here. `ask` rejects when it cannot be reached.
+   */
+  async *readAnywhere(
+    process: Pick<ProcessRow, "uuid" | "nodeUuid">,
+    range: MessageRange,
+    ask: (nodeUuid: string) => AsyncIterable<DetectionMessage>,
+  ): AsyncGenerator<DetectionMessage, void, undefined> {
+    const { shared, nodeUuid: own } = this.#deps;
+    const holder = shared === null ? null : await findHolder(shared.sql, "detections", process.uuid, own);
+    if (holder !== null) return yield* ask(holder);
+    let isHere = false;
+    for await (const message of this.read(process.uuid, range)) {
+      isHere = true;
+      yield message;
+    }
+    const { nodeUuid: last } = process;
+    if (!isHere && shared === null && last !== null && last !== own) yield* ask(last);
+  }
+
   #end(uuid: string, writer: DetectionWriter): void {
     if (this.#writers.get(uuid) === writer) this.#writers.delete(uuid);
     writer.endFile();

@@ -1,70 +1,38 @@
 /**
- * Detection messages as short lines of JSON, and back, without loss. Numbers are integers of a stated unit, and those of an
- * object are differences to its previous line: small, so that gzip makes them smaller still. `docs/stored-detections.md`
- * describes the format. A message that does not fit it is written as it is.
+ * Detection messages as short lines of JSON, which `read-lines.ts` reads. Numbers are rounded to integers of a stated unit,
+ * those of an object are differences to its previous line, and they are written as letters, which gzip makes smaller still.
+ * `docs/stored-detections.md` describes the format. A message that does not fit it is written as it is.
  */
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
+import { MAX_NUMBER, writeNumber } from "./numbers.ts";
+import {
+  BASE,
+  CONFIDENCE,
+  describeObjects,
+  ESTIMATED,
+  FRACTION,
+  LastValues,
+  type Numbers,
+  readOptional,
+  toParts,
+} from "./object-numbers.ts";
+import type { PartHeader } from "./object-reader.ts";
 
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
-/** The first line of each part; later lines of this kind change some of it. */
-export interface PartHeader {
-  readonly version: number;
-  readonly process: string;
-  /** `source_uri` of the messages. */
-  readonly source: string;
-  /** Capture time before the first difference. */
-  readonly time: string;
-  /** Capture time of second 0 of a video file; absent for live sources. */
-  readonly video_start?: string;
-  /** Of the input in pixels; absent while unknown. */
-  readonly width?: number;
-  readonly height?: number;
-  /** `class_id` and `class_name`: objects have an index into this list. */
-  readonly classes: readonly (readonly [number, string])[];
-}
-
-/** Fields of an object after its class, in the order of the line: how many parts of one. */
-const CONFIDENCE = 100;
-const FRACTION = 1_000_000;
-const PIXEL = 100;
-const OPTIONAL = [
-  ...[["latitude", 1e7] as const, ["longitude", 1e7] as const, ["altitude", 100] as const],
-  ...[["distance", 100] as const, ["azimuth", 1000] as const, ["elevation", 1000] as const],
-  ...[["position_error_m", 100] as const, ["speed_mps", 100] as const, ["heading", 1000] as const],
-];
-/** class, confidence, x, y, width, height: always there. */
-const BASE = 6;
-/** Then four corrections of the box in pixels, which are not differences. */
-const OPTIONAL_AT = BASE + 4;
-/** `distance_estimated` is 1 or absent. */
-const ESTIMATED_AT = OPTIONAL_AT + OPTIONAL.length;
-const FIELDS = ESTIMATED_AT + 1;
-/** x, y, width, height, in `BASE`. */
-const SIDES_AT = 2;
-/** Far outside the frame; products with its size are exact. */
-const MAX_FRACTION = 1e9;
+/** Of a box in pixels and in fractions: both are rounded by themselves. */
+const MAX_DEVIATION_PX = 0.02;
 const REQUIRED_KEYS = 6;
 const MESSAGE_KEYS = 4;
-
-/** The values of an object in integers, from its class on: all, or without the optional ones. */
-type Values = (number | null)[];
-
-/** Null: it is not a multiple of the unit, so that it could not be read back as it is. */
-function toParts(value: unknown, unit: number): number | null {
-  if (typeof value !== "number") return null;
-  const parts = Math.round(value * unit);
-  return parts / unit === value && Number.isSafeInteger(parts) ? parts : null;
-}
-
-/** A side of the box in hundredths of a pixel, from its fraction in millionths: rounded half up, in integers. */
-const toPixels = (fraction: number, side: number): number => Math.floor((2 * fraction * side + 10_000) / 20_000);
+/** More than any model has; then a message is written as it is. */
+const MAX_CLASSES = 10_000;
 
 interface Size {
   readonly width: number;
   readonly height: number;
 }
+
+const NO_SIZE: Size = { width: 0, height: 0 };
 
 export interface LineOptions {
   readonly process: string;
@@ -78,12 +46,9 @@ export interface KnownInput {
   readonly classes: readonly (readonly [number, string])[];
 }
 
-/** More than any model has; then a message is written as it is. */
-const MAX_CLASSES = 10_000;
-
 /** The lines of one part, which can be read without the others. */
 export class LineWriter {
-  readonly #last = new Map<number, Values>();
+  readonly #last = new LastValues();
   readonly #classes: (readonly [number, string])[];
   readonly #indices = new Map<string, number>();
   readonly #options: LineOptions;
@@ -91,6 +56,8 @@ export class LineWriter {
   #written: number;
   #size: Size | null;
   #timeMs: number;
+  /** Of the line before. */
+  #objects = "";
   readonly header: string;
 
   constructor(options: LineOptions, timeMs: number, known: KnownInput | null) {
@@ -132,31 +99,32 @@ export class LineWriter {
     if (new Date(timeMs).toISOString() !== message.timestamp) return null;
     const keys = ageMs === undefined ? MESSAGE_KEYS : MESSAGE_KEYS + 1;
     if (Object.keys(message).length !== keys || (ageMs !== undefined && !Number.isSafeInteger(ageMs))) return null;
-    const objects: Values[] = [];
+    const read: Numbers[] = [];
     for (const track of tracks) {
-      const values = this.#readTrack(track);
-      if (values === null) return null;
-      objects.push(values);
+      const numbers = this.#readTrack(track);
+      if (numbers === null) return null;
+      read.push(numbers);
     }
-    const size = this.#fitSize(objects);
+    const size = this.#fitSize(tracks);
     if (size === null) return null;
     const changes = this.#describeChanges(size);
-    if (objects.length > 0) this.#size = size;
-    let text = `${changes}[${timeMs - this.#timeMs},[`;
-    for (let at = 0; at < objects.length; at += 1) {
-      if (at > 0) text += ",";
-      text += this.#writeObject((tracks[at] as TrackEntry).track_id, objects[at] as Values, size);
-    }
+    if (read.length > 0) this.#size = size;
+    const objects = describeObjects(read);
+    const values = read.map((each) => this.#last.subtract(each).map(writeNumber).join("")).join("");
+    const isSame = objects === this.#objects;
+    this.#objects = objects;
+    const line = [timeMs - this.#timeMs, values, ...(isSame && ageMs === undefined ? [] : [isSame ? null : objects])];
     this.#timeMs = timeMs;
-    return `${text}]${ageMs === undefined ? "" : `,${ageMs}`}]\n`;
+    return `${changes}${JSON.stringify(ageMs === undefined ? line : [...line, ageMs])}\n`;
   }
 
-  /** The known size if it explains the boxes, else the one that does best; null: there is none. */
-  #fitSize(objects: readonly Values[]): Size | null {
+  /** The known size if it explains the boxes, else the one that does; null: there is none. */
+  #fitSize(tracks: readonly TrackEntry[]): Size | null {
     const known = this.#size;
-    if (objects.length === 0) return known ?? NO_SIZE;
-    if (known !== null && objects.every((values) => fits(values, known))) return known;
-    return measure(objects) ?? known;
+    if (tracks.length === 0) return known ?? NO_SIZE;
+    if (known !== null && fits(tracks, known)) return known;
+    const size = measure(tracks);
+    return size !== null && fits(tracks, size) ? size : null;
   }
 
   #describeChanges(size: Size): string {
@@ -168,20 +136,18 @@ export class LineWriter {
     return `${JSON.stringify(changed)}\n`;
   }
 
-  /** With the box in pixels in place of its corrections; null: it does not fit. */
-  #readTrack(track: TrackEntry | null): Values | null {
-    const { bbox, scaled_bbox: scaled, track_id: id } = track ?? {};
-    if (track === null || !Array.isArray(bbox) || !Array.isArray(scaled)) return null;
-    if (bbox.length !== 4 || scaled.length !== 4 || !Number.isSafeInteger(id)) return null;
-    const values: Values = [this.#findClass(track.class_id, track.class_name), toParts(track.confidence, CONFIDENCE)];
-    for (let side = 0; side < 4; side += 1) {
-      const fraction = toParts(scaled[side], FRACTION);
-      values.push(fraction === null || Math.abs(fraction) > MAX_FRACTION ? null : fraction);
-    }
-    for (let side = 0; side < 4; side += 1) values.push(toParts(bbox[side], PIXEL));
-    if (values.includes(null)) return null;
-    const keys = Object.keys(track).length;
-    return keys === REQUIRED_KEYS || keys === REQUIRED_KEYS + readOptional(track, values) ? values : null;
+  /** Null: it does not fit. */
+  #readTrack(track: TrackEntry | null): Numbers | null {
+    const { bbox, scaled_bbox: scaled, track_id: id, class_id, class_name, confidence } = track ?? {};
+    if (track === null || !Array.isArray(bbox) || !Array.isArray(scaled) || !Number.isSafeInteger(id)) return null;
+    if (bbox.length !== 4 || scaled.length !== 4 || Math.abs(id as number) > MAX_NUMBER / 2) return null;
+    const classIndex = this.#findClass(class_id, class_name);
+    const values = [toParts(confidence, CONFIDENCE), ...scaled.map((side) => toParts(side, FRACTION))];
+    const mask = readOptional(track, values);
+    if (classIndex === null || values.includes(null) || !bbox.every(Number.isFinite)) return null;
+    const keys = REQUIRED_KEYS + values.length - BASE + (mask >= ESTIMATED ? 1 : 0);
+    if (Object.keys(track).length !== keys) return null;
+    return { id: id as number, classIndex, mask, values: values as readonly number[] };
   }
 
   #findClass(id: unknown, name: unknown): number | null {
@@ -193,182 +159,26 @@ export class LineWriter {
     this.#indices.set(key, this.#classes.length);
     return this.#classes.push([id as number, name]) - 1;
   }
-
-  /** Differences to its last values, without zeros and absent fields at the end. */
-  #writeObject(id: number, values: Values, { width, height }: Size): string {
-    for (let side = 0; side < 4; side += 1) {
-      const pixels = toPixels(values[SIDES_AT + side] as number, side % 2 === 0 ? width : height);
-      values[BASE + side] = (values[BASE + side] as number) - pixels;
-    }
-    const last = id === 0 ? undefined : this.#last.get(id);
-    let text = `[${id}`;
-    // Not written unless something follows.
-    let skipped = "";
-    for (let at = 0; at < values.length; at += 1) {
-      const value = values[at] as number | null;
-      const difference = value === null ? null : value - (last === undefined || isCorrection(at) ? 0 : (last[at] ?? 0));
-      if (at < OPTIONAL_AT ? difference === 0 : difference === null) skipped += `,${difference}`;
-      else {
-        text += `${skipped},${difference}`;
-        skipped = "";
-      }
-    }
-    if (id !== 0) this.#last.set(id, keepLast(values, last));
-    return `${text}]`;
-  }
 }
 
-const NO_SIZE: Size = { width: 0, height: 0 };
+const sideOf = ({ width, height }: Size, at: number): number => (at % 2 === 0 ? width : height);
 
-const isCorrection = (at: number): boolean => at >= BASE && at < OPTIONAL_AT;
-
-/** An absent field keeps its last value for the next difference. */
-function keepLast(values: Values, last: Values | undefined): Values {
-  if (values.length <= OPTIONAL_AT && (last === undefined || last.length <= OPTIONAL_AT)) return values;
-  const length = Math.max(values.length, last?.length ?? 0);
-  return Array.from({ length }, (_, at) => values[at] ?? last?.[at] ?? 0);
-}
-
-/** Appends all of them. Returns how many there are; NaN: one does not fit. */
-function readOptional(track: TrackEntry, values: Values): number {
-  let count = 0;
-  for (const [name, unit] of OPTIONAL) {
-    const value = track[name];
-    const parts = value === undefined ? null : toParts(value, unit);
-    if (parts !== null) count += 1;
-    else if (value !== undefined) return Number.NaN;
-    values.push(parts);
-  }
-  const isEstimated = track.distance_estimated === true;
-  values.push(isEstimated ? 1 : null);
-  return isEstimated ? count + 1 : count;
-}
-
-/** Both boxes are rounded by themselves: a hundredth of a pixel is within that. */
-function fits(values: Values, { width, height }: Size): boolean {
-  for (let side = 0; side < 4; side += 1) {
-    const pixels = toPixels(values[SIDES_AT + side] as number, side % 2 === 0 ? width : height);
-    if (Math.abs((values[BASE + side] as number) - pixels) > 1) return false;
-  }
-  return true;
-}
+/** The size explains the boxes in pixels. */
+const fits = (tracks: readonly TrackEntry[], size: Size): boolean =>
+  tracks.every(({ bbox, scaled_bbox: scaled }) =>
+    bbox.every((pixels, at) => Math.abs(pixels - (scaled[at] as number) * sideOf(size, at)) <= MAX_DEVIATION_PX),
+  );
 
 /** The larger a number, the more precise is the ratio. */
-function measure(objects: readonly Values[]): Size | null {
+function measure(tracks: readonly TrackEntry[]): Size | null {
   const most = [0, 0];
   const ratio = [0, 0];
-  for (const values of objects)
-    for (let side = 0; side < 4; side += 1) {
-      const fraction = values[SIDES_AT + side] as number;
-      if (fraction <= (most[side % 2] ?? 0)) continue;
-      most[side % 2] = fraction;
-      ratio[side % 2] = Math.round(((values[BASE + side] as number) * 10_000) / fraction);
+  for (const { bbox, scaled_bbox: scaled } of tracks)
+    for (const [at, fraction] of scaled.entries()) {
+      if (fraction <= (most[at % 2] ?? 0)) continue;
+      most[at % 2] = fraction;
+      ratio[at % 2] = Math.round((bbox[at] as number) / fraction);
     }
   const [width = 0, height = 0] = ratio;
   return width > 0 && height > 0 && width < 1e6 && height < 1e6 ? { width, height } : null;
 }
-
-/** A line that no version of this service has written. */
-export class LineFault extends Error {
-  override readonly name = "LineFault";
-}
-
-/** Reads the lines of one part after the other. */
-export class LineReader {
-  #header: PartHeader | null = null;
-  #timeMs = 0;
-  readonly #last = new Map<number, Values>();
-
-  get header(): PartHeader | null {
-    return this.#header;
-  }
-
-  /** Null: a line without a message. Throws `LineFault` for what it does not know. */
-  read(line: string): { readonly timeMs: number; readonly message: DetectionMessage } | null {
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch (cause) {
-      throw new LineFault("is not valid JSON", { cause });
-    }
-    if (Array.isArray(value)) return this.#expand(value as unknown as Line);
-    if (typeof value !== "object" || value === null) throw new LineFault("is neither a list nor an object");
-    if ("version" in value) return this.#begin(value as PartHeader);
-    if ("timestamp" in value) {
-      const message = value as DetectionMessage;
-      return { timeMs: Date.parse(message.timestamp), message };
-    }
-    if (this.#header === null) throw new LineFault("comes before a header");
-    this.#header = { ...this.#header, ...(value as JsonRecord) };
-    return null;
-  }
-
-  #begin(header: PartHeader): null {
-    if (header.version !== FORMAT_VERSION)
-      throw new LineFault(
-        `has the format version ${header.version}; this version of windhover reads ${FORMAT_VERSION}`,
-      );
-    this.#header = header;
-    this.#timeMs = Date.parse(header.time);
-    this.#last.clear();
-    return null;
-  }
-
-  #expand([time, objects, ageMs]: Line) {
-    const header = this.#header;
-    if (header === null) throw new LineFault("comes before a header");
-    this.#timeMs += time;
-    const message: DetectionMessage = {
-      timestamp: new Date(this.#timeMs).toISOString(),
-      ...{ source_uri: header.source, process_uuid: header.process },
-      active_tracks: objects.map((object) => this.#readObject(object, header)),
-      ...(ageMs !== undefined && { telemetry_age_ms: ageMs }),
-    };
-    return { timeMs: this.#timeMs, message };
-  }
-
-  #readObject(object: readonly (number | null)[], { width = 0, height = 0, classes }: PartHeader): TrackEntry {
-    const id = object[0] ?? 0;
-    const values = this.#add(id, object);
-    const [classId, className] = classes[values[0] ?? -1] ?? [];
-    if (classId === undefined || className === undefined) throw new LineFault(`has an unknown class ${values[0]}`);
-    const toFraction = (side: number): number => (values[SIDES_AT + side] as number) / FRACTION;
-    const toBox = (side: number, length: number): number =>
-      (toPixels(values[SIDES_AT + side] as number, length) + (values[BASE + side] as number)) / PIXEL;
-    const entry: TrackEntry = {
-      track_id: id,
-      class_id: classId,
-      class_name: className,
-      bbox: [toBox(0, width), toBox(1, height), toBox(2, width), toBox(3, height)],
-      scaled_bbox: [toFraction(0), toFraction(1), toFraction(2), toFraction(3)],
-      confidence: (values[1] as number) / CONFIDENCE,
-    };
-    if (values.length > OPTIONAL_AT) addOptional(entry, values);
-    return entry;
-  }
-
-  #add(id: number, object: readonly (number | null)[]): Values {
-    const last = id === 0 ? undefined : this.#last.get(id);
-    const length = object.length - 1 > OPTIONAL_AT ? FIELDS : OPTIONAL_AT;
-    const values: Values = [];
-    for (let at = 0; at < length; at += 1) {
-      const difference = object[at + 1] ?? (at < OPTIONAL_AT ? 0 : null);
-      const before = last === undefined || isCorrection(at) ? 0 : (last[at] ?? 0);
-      values.push(difference === null ? null : difference + before);
-    }
-    if (id !== 0) this.#last.set(id, keepLast(values, last));
-    return values;
-  }
-}
-
-/** In the order of messages, in which `distance_estimated` is not the last. */
-function addOptional(entry: TrackEntry, values: Values): void {
-  for (let at = 0; at < OPTIONAL.length; at += 1) {
-    const [name, unit] = OPTIONAL[at] as (typeof OPTIONAL)[number];
-    const value = values[OPTIONAL_AT + at];
-    if (name === "position_error_m" && values[ESTIMATED_AT] === 1) entry.distance_estimated = true;
-    if (value !== null && value !== undefined) entry[name] = value / unit;
-  }
-}
-
-type Line = readonly [time: number, objects: readonly (readonly (number | null)[])[], ageMs?: number];

@@ -3,7 +3,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { ByteRange, Pieces } from "../files/file-store.ts";
 import { HEADER_BYTES, inflatePart, readPartHeader, type TimeSpan } from "./gzip-parts.ts";
-import { LineReader, type PartHeader } from "./message-lines.ts";
+import type { PartHeader } from "./object-reader.ts";
+import { LineReader } from "./read-lines.ts";
 
 /** Capture times: `fromMs` inclusive, `toMs` exclusive. */
 export interface MessageRange {
@@ -149,4 +150,19 @@ export class StoredFile implements PartFile {
     const offset = first - this.#window.at;
     return this.#window.data.subarray(offset, offset + last - first + 1);
   }
+}
+
+/** Text that is sent at once. */
+const PIECE_CHARACTERS = 65_536;
+
+/** One message per line. */
+export async function* writeLines(messages: AsyncIterable<DetectionMessage>): AsyncGenerator<string, void, undefined> {
+  let text = "";
+  for await (const message of messages) {
+    text += `${JSON.stringify(message)}\n`;
+    if (text.length < PIECE_CHARACTERS) continue;
+    yield text;
+    text = "";
+  }
+  if (text !== "") yield text;
 }

@@ -37,13 +37,18 @@ export class EvidenceFolder {
     );
   }
 
-  /** Readers see all of it or nothing. Rejects with `NoSpace`. Resolves with its path. */
-  async write(notice: string, pieces: Pieces, bytes: number): Promise<string> {
+  /** For a clip of this size. Rejects with `NoSpace`. Resolves with its path, in a folder that exists. */
+  async reserve(notice: string, bytes: number): Promise<string> {
     const { bavail, bsize } = await statfs(this.#path);
     if (bavail * bsize - bytes < this.#reserveBytes) throw new NoSpace("the disk is nearly full");
-    const path = this.clipPath(notice);
-    const part = `${path}.part`;
     await mkdir(join(this.#path, notice), { recursive: true });
+    return this.clipPath(notice);
+  }
+
+  /** Readers see all of it or nothing. Rejects with `NoSpace`. Resolves with its path. */
+  async write(notice: string, pieces: Pieces, bytes: number): Promise<string> {
+    const path = await this.reserve(notice, bytes);
+    const part = `${path}.part`;
     try {
       const file = await open(part, "w");
       try {

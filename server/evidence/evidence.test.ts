@@ -14,7 +14,9 @@ import { openFiles } from "../files/open-files.ts";
 import { TestS3 } from "../files/s3-server.fixture.ts";
 import { addSource, MediaService, until } from "../media/media-service.fixture.ts";
 import type { MediaServer } from "../media/open-media.ts";
-import { insertAlert } from "../store/alerts.ts";
+import { ServiceError } from "../service-error.ts";
+import { insertProcess } from "../sources/sources.fixture.ts";
+import { findEnded, insertAlert, releaseProcess } from "../store/alerts.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
 import { insertEvidence, type StoredEvidence } from "../store/evidence.ts";
@@ -23,10 +25,11 @@ import { addNode } from "../store/nodes.fixture.ts";
 import { insertNotices } from "../store/notices.ts";
 import { newUuid } from "../uuid.ts";
 import { cutEvidence } from "./cut-evidence.ts";
-import { ElsewhereNode, Evidence, type EvidenceDeps } from "./evidence.ts";
+import { ElsewhereNode, Evidence, type EvidenceDeps, NeedsEncoding } from "./evidence.ts";
 
 const FAST = { everyMs: 50, retryMs: 100, patienceMs: 5_000, faultRetryMs: 100, sweepMs: 100 };
 const PENDING = 4;
+const NO_ENCODER = "this server does not encode clips";
 
 let service: MediaService;
 let evidence: Evidence;
@@ -38,7 +41,7 @@ type Parts = Pick<MediaService, "sql" | "config" | "nodeUuid"> & { readonly serv
 
 const openEvidence = ({ sql, config, nodeUuid, server }: Parts, more: Partial<EvidenceDeps> = {}): Promise<Evidence> =>
   Evidence.open({
-    ...{ sql, config, nodeUuid, log: silentLog, files: null, renderBoxes: null, held: () => null, limits: FAST },
+    ...{ sql, config, nodeUuid, log: silentLog, files: null, render: null, notify() {}, limits: FAST },
     delivery: { enqueue: async (_, deliveries) => void delivered.push(...deliveries), wake() {} },
     describe: (uuid, row) => describeEvidence(uuid, row, server.signer, "http://server"),
     cut: cutEvidence(server.recordings, () => assert.fail("none of these is a file")),
@@ -74,16 +77,19 @@ interface Raised {
   readonly snapshot?: Buffer;
   readonly timeMs?: number;
   readonly pending?: number;
+  /** With an alert of this process only. */
+  readonly processUuid?: string;
 }
 
 /** A notice of an alert, as it is stored. */
 async function raise(
   sourceUuid: string,
-  { clip, snapshot, timeMs = Date.now(), pending = 100 }: Raised,
+  { clip, snapshot, timeMs = Date.now(), pending = 100, processUuid }: Raised,
 ): Promise<string> {
   const [alertUuid, destination] = [newUuid(), newUuid()];
   const notice: AlertNotice = {
-    ...{ id: newUuid(), alert_uuid: alertUuid, alias: "gate", type: "flow-control", process_uuid: newUuid() },
+    ...{ id: newUuid(), alert_uuid: alertUuid, alias: "gate", type: "flow-control" },
+    process_uuid: processUuid ?? newUuid(),
     ...{ source_uuid: sourceUuid, timestamp: new Date(timeMs).toISOString(), event: "triggered", tracks: [], data: {} },
   };
   const event = { alert: "a", type: "flow-control", timeMs, event: "triggered" as const, tracks: [], data: {} };
@@ -101,7 +107,7 @@ async function raise(
       {
         ...{
           uuid: alertUuid,
-          processUuid: null,
+          processUuid: processUuid ?? null,
           alias: "gate",
           type: "flow-control",
           status: "active",
@@ -216,6 +222,74 @@ test("a notice has a clip of the recording, at once as a URL and then complete",
   assert.equal((await service.app.call(new URL(found.clip_url).pathname + new URL(found.clip_url).search)).status, 404);
 });
 
+test("the alert of a process that has ended stays until its evidence is announced", async () => {
+  const source = await addSource(service.sql, "ada", "ada/ended");
+  const processUuid = await insertProcess(service.sql, adaUuid, source, "running");
+  const process = { uuid: processUuid, userUuid: adaUuid };
+  const isReleasable = async () => (await findEnded(service.sql, 60)).some(({ uuid }) => uuid === processUuid);
+  const alerts = () => service.sql`select output from alerts where process_uuid = ${processUuid}`;
+  await evidence.close();
+  const notice = await raise(source, { clip: clipOf(1, 0), processUuid, timeMs: Date.now() - 60_000 });
+  await service.sql`
+    update processes set state = 'finished', finished_at = now() - interval '1 hour' where uuid = ${processUuid}`;
+  assert.equal(await isReleasable(), false);
+  assert.deepEqual(await service.sql.begin((sql) => releaseProcess(sql, process)), []);
+  const [alert] = await alerts();
+  const [destination] = (alert?.output ?? assert.fail("the alert is gone")) as { uuid: string }[];
+  evidence = await openEvidence(service);
+  const found = await ended(notice);
+  assert.equal(found.evidence.state, "failed");
+  const announced = delivered.filter(({ body }) => JSON.parse(body).id === notice);
+  assert.deepEqual(
+    announced.map(({ destinationUuid }) => destinationUuid),
+    [destination?.uuid],
+  );
+  assert.equal(await isReleasable(), true);
+  assert.deepEqual(await service.sql.begin((sql) => releaseProcess(sql, process)), [destination?.uuid]);
+  assert.equal((await alerts()).length, 0);
+});
+
+test("a file that cannot be cut is encoded, as far as it has the range", async (t) => {
+  await evidence.close();
+  const rendered: unknown[] = [];
+  const [video, broken] = [
+    await addSource(service.sql, "ada", "ada/old"),
+    await addSource(service.sql, "ada", "ada/bad"),
+  ];
+  await service.sql`update sources set hub_path = null, type = 'file', stream_type = null where uuid in ${service.sql([video, broken])}`;
+  evidence = await openEvidence(service, {
+    cut: cutEvidence(service.server.recordings, async (_, { fromMs, toMs }) => {
+      return new NeedsEncoding({ fromMs, toMs: Math.min(toMs, 12_000) });
+    }),
+    render: async (path, job, range) => {
+      if (job.sourceUuid === broken) throw new ServiceError("clip_failed", { detail: "the video is damaged" });
+      rendered.push(range);
+      await writeFile(path, "encoded");
+      return 7;
+    },
+  });
+  t.after(async () => {
+    await evidence.close();
+    evidence = await openEvidence(service);
+  });
+  const timeMs = Date.now() - 60_000;
+  const [notice, other] = [
+    await raise(video, { clip: clipOf(30, 30), timeMs }),
+    await raise(broken, { clip: clipOf(1, 1), timeMs }),
+  ];
+  const isFile = service.sql([notice, other]);
+  await service.sql`update evidence set position_ms = 10000 where notice_uuid in ${isFile}`;
+  const found = await ended(notice);
+  assert.deepEqual([found.evidence.state, found.evidence.missing], ["ready", []]);
+  assert.deepEqual(rendered, [{ fromMs: timeMs - 10_000, toMs: timeMs + 2_000 }]);
+  assert.equal(Date.parse(found.evidence.clip.to), timeMs + 2_000);
+  const answer = await service.app.call(new URL(found.clip_url).pathname + new URL(found.clip_url).search);
+  assert.equal(await answer.text(), "encoded");
+  const failed = await ended(other);
+  assert.equal(failed.evidence.state, "failed");
+  assert.match(failed.evidence.missing[0].reason, /could not be encoded: .*damaged/);
+});
+
 test("the clip of a stream that is not recorded comes from its last seconds", async () => {
   const source = await addSource(service.sql, "ada", "ada/ring");
   await service.call(ada, "PATCH", `/source/${source}/recording`, { mode: "off", pre_roll_seconds: 10 });
@@ -225,7 +299,7 @@ test("the clip of a stream that is not recorded comes from its last seconds", as
   const notice = await raise(source, { clip: clipOf(2, 1, true) });
   const found = await ended(notice);
   assert.equal(found.evidence.state, "partial");
-  assert.deepEqual(found.evidence.missing, [{ part: "boxes", reason: "this server cannot draw boxes" }]);
+  assert.deepEqual(found.evidence.missing, [{ part: "boxes", reason: `the boxes could not be drawn: ${NO_ENCODER}` }]);
   const seconds = await secondsOf(found.clip_url);
   assert.ok(Math.abs(seconds - 3) < 0.5, `${seconds} s: ${JSON.stringify(found.evidence.clip)}`);
   const { body } = await service.call(ada, "GET", `/sources/recordings?source_uuid=${source}`);
@@ -299,12 +373,20 @@ test("without disk space evidence fails with the reason", async () => {
   publisher.kill("SIGKILL");
 });
 
-test("a snapshot is kept where there can be no clip", async () => {
+test("a snapshot is kept where there can be no clip", async (t) => {
   const source = await addSource(service.sql, "ada", "ada/camera");
   await service.sql`update sources set hub_path = null where uuid = ${source}`;
+  await evidence.close();
+  const reason = "the video of this source cannot be kept, only H.264 can";
+  const noFile = () => assert.fail("none of these is a file");
+  evidence = await openEvidence(service, { cut: cutEvidence(service.server.recordings, noFile, () => reason) });
+  t.after(async () => {
+    await evidence.close();
+    evidence = await openEvidence(service);
+  });
   const found = await ended(await raise(source, { clip: clipOf(1, 0), snapshot: Buffer.from("picture") }));
   assert.equal(found.evidence.state, "partial");
-  assert.match(found.evidence.missing[0].reason, /streams that are published to this service/);
+  assert.deepEqual(found.evidence.missing, [{ part: "clip", reason }]);
   const alone = await raise(source, { snapshot: Buffer.from("picture") });
   assert.deepEqual((await read(alone)).evidence, { state: "ready", missing: [], clip: null });
   assert.equal((await read(alone)).clip_url, undefined);

@@ -12,7 +12,7 @@ import { Poller, sweepEvery } from "../async/poller.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { SharedFiles } from "../files/open-files.ts";
 import { type RecordedClip, readClip, type TimeRange } from "../media/recordings/clip-file.ts";
-import type { Process } from "../processes/process.ts";
+import { ServiceError } from "../service-error.ts";
 import { listOutputs } from "../store/alerts.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -42,19 +42,22 @@ export interface EvidenceDeps {
   readonly delivery: Pick<Outbox, "enqueue" | "wake">;
   /** What is there of this range. Rejects with `ElsewhereError`. */
   readonly cut: CutClip;
-  /** Draws the boxes of the process into a clip. Null: not available. */
-  readonly renderBoxes: RenderBoxes | null;
-  /** A process of this node. */
-  held(processUuid: string): Pick<Process, "notify"> | null;
+  /** Encodes a clip, with the boxes of the process if its alert wants them. Null: not available. */
+  readonly render: RenderEvidence | null;
+  /** Notifies the clients of a process, which may run on another node. */
+  notify(processUuid: string, notice: AlertNotice): void;
   describe(uuid: string, row: EvidenceRow): EvidenceFields;
   /** For tests. */
   readonly limits?: Partial<typeof LIMITS>;
 }
 
 /** Unix time; null: there is no video of this range. */
-export type CutClip = (job: EvidenceJob, range: TimeRange) => Promise<RecordedClip | ElsewhereNode | NoVideo | null>;
-/** The file with boxes replaces the one without. Resolves with its size. */
-export type RenderBoxes = (path: string, job: EvidenceJob, range: TimeRange, signal: AbortSignal) => Promise<number>;
+export type CutClip = (
+  job: EvidenceJob,
+  range: TimeRange,
+) => Promise<RecordedClip | NeedsEncoding | ElsewhereNode | NoVideo | null>;
+/** The file replaces one that is there. Resolves with its size. */
+export type RenderEvidence = (path: string, job: EvidenceJob, range: TimeRange, signal: AbortSignal) => Promise<number>;
 
 /** Another node has the files. */
 export class ElsewhereNode {
@@ -62,6 +65,15 @@ export class ElsewhereNode {
 
   constructor(nodeUuid: string) {
     this.nodeUuid = nodeUuid;
+  }
+}
+
+/** A file that cannot be cut without encoding has this part of the range. */
+export class NeedsEncoding {
+  readonly range: TimeRange;
+
+  constructor(range: TimeRange) {
+    this.range = range;
   }
 }
 
@@ -88,6 +100,8 @@ export const LIMITS = {
   /** Interval for removing clips of deleted notices. */
   sweepMs: 10_000,
 };
+/** Of an encoded clip. */
+const BYTES_PER_SECOND = 1_000_000;
 /** Per sweep. */
 const MAX_REMOVED = 500;
 
@@ -187,6 +201,7 @@ export class Evidence {
       const { reason } = found;
       return this.#end(job, { clip: null, missing: [...job.missing, { part: "clip", reason }] });
     }
+    if (found instanceof NeedsEncoding) return this.#encode(job, found.range);
     if (this.#mayGrow(job, range, found))
       return postponeEvidence(sql, job, new Date(Date.now() + this.#limits.retryMs));
     const missing: MissingEvidence[] = [...job.missing, ...listGaps(range, found)];
@@ -207,23 +222,34 @@ export class Evidence {
     await this.#end(job, { clip, missing });
   }
 
+  /** The whole clip, with or without boxes. */
+  async #encode(job: EvidenceJob, range: TimeRange): Promise<void> {
+    const path = await this.folder.reserve(job.noticeUuid, ((range.toMs - range.fromMs) / 1000) * BYTES_PER_SECOND);
+    const bytes = await this.#render(path, job, range);
+    if (typeof bytes === "string")
+      return this.#end(job, { clip: null, missing: [...job.missing, { part: "clip", reason: bytes }] });
+    await this.#store(job, path);
+    await this.#end(job, { clip: { ...range, bytes }, missing: job.missing });
+  }
+
   /** The end of the range may still be written. */
   #mayGrow({ positionMs }: EvidenceJob, { toMs }: TimeRange, found: RecordedClip | null): boolean {
     const isComplete = positionMs !== null || (found !== null && !found.gaps.some((gap) => gap.toMs >= toMs));
     return !isComplete && Date.now() < Math.max(toMs, this.#startedMs) + this.#limits.patienceMs;
   }
 
-  /** The size of the clip with boxes, or why there is none. */
+  /** The size of the encoded clip, or why there is none. */
   async #render(path: string, job: EvidenceJob, range: TimeRange): Promise<number | string> {
-    const { renderBoxes, log } = this.#deps;
-    if (renderBoxes === null) return "this server cannot draw boxes";
+    const { render, log } = this.#deps;
+    const what = job.hasBoxes ? "the boxes could not be drawn" : "the clip could not be encoded";
+    if (render === null) return `${what}: this server does not encode clips`;
     try {
-      return await renderBoxes(path, job, range, this.#closing.signal);
+      return await render(path, job, range, this.#closing.signal);
     } catch (error) {
       // The next server tries again.
       this.#closing.signal.throwIfAborted();
-      log.warn({ err: error, notice: job.noticeUuid }, "boxes of a clip not drawn");
-      return "the boxes could not be drawn";
+      log.warn({ err: error, notice: job.noticeUuid }, "clip not encoded");
+      return error instanceof ServiceError ? `${what}: ${error.message}` : what;
     }
   }
 
@@ -241,7 +267,7 @@ export class Evidence {
   }
 
   async #end(job: EvidenceJob, { clip, missing }: Omit<EvidenceEnd, "state">): Promise<void> {
-    const { sql, delivery, describe, held, log } = this.#deps;
+    const { sql, delivery, describe, log } = this.#deps;
     const { noticeUuid: uuid, destinations, processUuid } = job;
     const hasPart = clip !== null || (job.hasSnapshot && !missing.some(({ part }) => part === "snapshot"));
     const state = missing.length === 0 ? "ready" : hasPart ? "partial" : "failed";
@@ -260,7 +286,7 @@ export class Evidence {
     if (notice === null) return;
     log.info({ notice: uuid, state }, "evidence complete");
     delivery.wake();
-    held(processUuid)?.notify({ type: "alert", notice });
+    this.#deps.notify(processUuid, notice);
   }
 }
 

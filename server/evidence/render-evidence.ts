@@ -1,14 +1,15 @@
-/** Boxes on the clip of a notice: rendered like the clips that users request. */
+/** Clips of notices with boxes, or of videos that cannot be cut: rendered like the clips that users request. */
 import { rename, stat } from "node:fs/promises";
 import { type RenderDeps, renderClip } from "../clips/render-clip.ts";
 import type { WorkFolders } from "../clips/work-folder.ts";
 import { newUuid } from "../uuid.ts";
-import type { RenderBoxes } from "./evidence.ts";
+import type { RenderEvidence } from "./evidence.ts";
 
 export const renderEvidence =
-  (deps: RenderDeps, folders: Pick<WorkFolders, "make">): RenderBoxes =>
+  (deps: RenderDeps, folders: Pick<WorkFolders, "make">): RenderEvidence =>
   async (path, job, { fromMs, toMs }, signal) => {
-    const { userUuid, sourceUuid, processUuid, positionMs, happenedAt } = job;
+    const { userUuid, sourceUuid, positionMs, happenedAt } = job;
+    const processUuid = job.hasBoxes ? job.processUuid : null;
     const isFile = positionMs !== null;
     // Capture time of the start of the file.
     const baseMs = isFile ? happenedAt.getTime() - positionMs : 0;

@@ -80,7 +80,7 @@ export class Authorizer {
     // Before the lookup: this limits the number of guesses.
     if (isSlow) await sleep();
     try {
-      return await this.#authorizeUser(await keys.authenticate(secret, address), request);
+      return await this.authorizeUser(await keys.authenticate(secret, address), request);
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : null;
       if (code === "api_key_expired") return reject("unauthorized", (error as ServiceError).message);
@@ -97,7 +97,11 @@ export class Authorizer {
     return mayPublish ? { ...grant(), isOwn: true } : reject("busy", publishedElsewhere(path));
   }
 
-  async #authorizeUser(user: User, { action, path, protocol }: AuthorizeRequest): Promise<Authorization> {
+  /** For a user whose key has been checked. */
+  async authorizeUser(
+    user: User,
+    { action, path, protocol }: Pick<AuthorizeRequest, "action" | "path" | "protocol">,
+  ): Promise<Authorization> {
     const { sql, onKeyUsed, nameRecording, maxPublished, elsewhere } = this.#deps;
     if (path.split("/")[0] !== user.username)
       return reject("forbidden", `This key is only valid for paths below /${user.username}/.`);

@@ -26,7 +26,9 @@ beforeEach(async () => void (await sql`delete from streams`));
 after(() => database?.close());
 
 const SECRET = Buffer.alloc(32, 7);
-const infoOf = (path: string): StreamInfo => ({ path, protocol: "rtmp", width: 640, height: 360, hasAudio: true });
+const infoOf = (path: string): StreamInfo => ({
+  ...{ path, protocol: "rtmp", codec: "h264", width: 640, height: 360, hasAudio: true },
+});
 
 /** `live`: what its hub publishes. */
 async function open(t: TestContext, { isSwept = false, maxPublished = 5, now = Date.now } = {}) {

@@ -16,6 +16,8 @@ export interface MediaNumbers {
   readonly restarts: number;
 }
 
+export type StreamNumbers = HubStats["streams"][number];
+
 type Flow = Pick<HubStats["streams"][number], "pictures" | "bytes" | "missed">;
 
 const NONE: Flow = { pictures: 0, bytes: 0, missed: 0 };
@@ -33,6 +35,11 @@ export class LiveStreams {
   /** Changes whenever a stream is added or removed. */
   get version(): number {
     return this.#version;
+  }
+
+  /** Of live streams, once they are measured: within a second. */
+  get measured(): readonly StreamNumbers[] {
+    return (this.#latest?.streams ?? []).filter(({ path, isRelay }) => isRelay !== true && this.#streams.has(path));
   }
 
   find(path: string): StreamInfo | null {

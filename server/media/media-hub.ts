@@ -1,4 +1,5 @@
 /** The media hub: a child process that accepts and serves streams. It is restarted on the same ports when it ends. */
+import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { RequestRejected } from "../../ipc/channel.ts";
@@ -18,7 +19,7 @@ import { backoff, MAX_TIMER_MS, sleep } from "../async/timing.ts";
 import { WITHOUT_SECRETS } from "../config/keys.ts";
 import type { Action, RunTokens } from "./authorization.ts";
 import type { ClusterStreams } from "./cluster-streams.ts";
-import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
+import { LiveStreams, type MediaNumbers, type StreamNumbers } from "./live-streams.ts";
 
 export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
 
@@ -65,7 +66,17 @@ interface MediaHubDeps {
 /** What the rest of the server uses. */
 export type Media = Pick<
   MediaHub,
-  "rtspPort" | "rtmpPort" | "find" | "streamsVersion" | "issueToken" | "expel" | "trouble"
+  | "rtspPort"
+  | "rtmpPort"
+  | "srtPort"
+  | "rtspsPort"
+  | "rtmpsPort"
+  | "streamNumbers"
+  | "find"
+  | "streamsVersion"
+  | "issueToken"
+  | "expel"
+  | "trouble"
 >;
 
 type HubChild = Child<HubRequest, HubMessage>;
@@ -118,7 +129,8 @@ export class MediaHub {
   readonly #limits: Readonly<typeof LIMITS>;
   readonly #streams = new LiveStreams();
   #child: HubChild | null = null;
-  #ports: { readonly rtsp: number; readonly rtmp: number };
+  /** Of RTSPS and RTMPS: null without TLS. */
+  #ports: Readonly<Record<"rtsp" | "rtmp" | "srt", number> & Record<"rtsps" | "rtmps", number | null>>;
   #trouble: string | null = "the media hub is starting";
   #restarts = 0;
   #crashes = 0;
@@ -129,7 +141,10 @@ export class MediaHub {
   private constructor(deps: MediaHubDeps) {
     this.#deps = deps;
     this.#limits = { ...LIMITS, ...deps.limits };
-    this.#ports = { rtsp: deps.config.rtsp.port, rtmp: deps.config.rtmp.port };
+    const { rtsp, rtmp, srt, http } = deps.config;
+    const ofTls =
+      http.tls_cert === null ? { rtsps: null, rtmps: null } : { rtsps: rtsp.tls_port, rtmps: rtmp.tls_port };
+    this.#ports = { rtsp: rtsp.port, rtmp: rtmp.port, srt: srt.port, ...ofTls };
   }
 
   /** Resolves when it listens. Rejects with `HubFault` when it cannot; then no process is left. */
@@ -147,13 +162,26 @@ export class MediaHub {
     }
   }
 
-  /** Both ports stay the same when the hub is restarted. */
+  /** The ports stay the same when the hub is restarted. */
   get rtspPort(): number {
     return this.#ports.rtsp;
   }
 
   get rtmpPort(): number {
     return this.#ports.rtmp;
+  }
+
+  get srtPort(): number {
+    return this.#ports.srt;
+  }
+
+  /** Null without TLS. */
+  get rtspsPort(): number | null {
+    return this.#ports.rtsps;
+  }
+
+  get rtmpsPort(): number | null {
+    return this.#ports.rtmps;
   }
 
   /** Null while it listens. */
@@ -163,6 +191,11 @@ export class MediaHub {
 
   get numbers(): MediaNumbers {
     return { ...this.#streams.numbers, restarts: this.#restarts };
+  }
+
+  /** Of the live streams, without those of other nodes. */
+  get streamNumbers(): readonly StreamNumbers[] {
+    return this.#streams.measured;
   }
 
   /** Of its process, for tests. */
@@ -267,8 +300,8 @@ export class MediaHub {
       await child.loaded;
       child.expectWithin(loadMs, `it did not listen within ${loadMs / 1000} s`);
       const started = await child.request({ type: "start", settings: this.#settings }, MAX_TIMER_MS);
-      const { rtspPort, rtmpPort } = started as HubPorts;
-      this.#ports = { rtsp: rtspPort, rtmp: rtmpPort };
+      const { rtspPort, rtmpPort, srtPort, rtspsPort, rtmpsPort } = started as HubPorts;
+      this.#ports = { rtsp: rtspPort, rtmp: rtmpPort, srt: srtPort, rtsps: rtspsPort, rtmps: rtmpsPort };
     } catch (error) {
       const isReported = error instanceof RequestRejected;
       // Without a reply it has ended, or is killed for it.
@@ -282,7 +315,7 @@ export class MediaHub {
     if (!this.#closing.signal.aborted) child.expectWithin(silentMs, `it sent no statistics for ${silentMs / 1000} s`);
     if (!this.#isRecordingAllowed) child.send({ type: "recording", allowed: false });
     this.#trouble = null;
-    log.info({ pid: child.pid, rtsp: this.#ports.rtsp, rtmp: this.#ports.rtmp }, "media hub listening");
+    log.info({ pid: child.pid, ...this.#ports }, "media hub listening");
     return child;
   }
 
@@ -297,8 +330,7 @@ export class MediaHub {
     return hubSettings(config, {
       ...{ httpSocket, recordingsFolder, untold: [...recordings.unreported] },
       ...(elsewhere !== undefined && { relay: RELAY_LIMITS }),
-      rtspPort: this.#ports.rtsp,
-      rtmpPort: this.#ports.rtmp,
+      ports: this.#ports,
     });
   }
 
@@ -370,16 +402,24 @@ export class MediaHub {
 const HUB_RESERVE = 0.9;
 
 interface HubStart extends Pick<HubSettings, "httpSocket" | "recordingsFolder" | "untold" | "relay"> {
-  readonly rtspPort: number;
-  readonly rtmpPort: number;
+  readonly ports: Readonly<Record<"rtsp" | "rtmp" | "srt", number> & Record<"rtsps" | "rtmps", number | null>>;
 }
 
-function hubSettings(config: Config, { rtspPort, rtmpPort, ...start }: HubStart): HubSettings {
-  const { http, rtsp, rtmp, webrtc, media, recordings } = config;
+function hubSettings(config: Config, { ports, ...start }: HubStart): HubSettings {
+  const { http, rtsp, rtmp, srt, webrtc, media, recordings } = config;
   return {
     ...start,
-    rtsp: { host: rtsp.host ?? http.host, port: rtspPort },
-    rtmp: { host: rtmp.host ?? http.host, port: rtmpPort },
+    rtsp: { host: rtsp.host ?? http.host, port: ports.rtsp },
+    rtmp: { host: rtmp.host ?? http.host, port: ports.rtmp },
+    srt: { host: srt.host ?? http.host, port: ports.srt, latencyMs: srt.latency_ms, passphrase: srt.passphrase },
+    ...(http.tls_cert !== null && http.tls_key !== null && ports.rtsps !== null && ports.rtmps !== null
+      ? {
+          tls: {
+            ...{ cert: readFileSync(http.tls_cert, "utf8"), key: readFileSync(http.tls_key, "utf8") },
+            ...{ rtspPort: ports.rtsps, rtmpPort: ports.rtmps },
+          },
+        }
+      : {}),
     segmentSeconds: recordings.segment_seconds,
     reserveBytes: Math.floor(recordings.reserve_bytes * HUB_RESERVE),
     webrtc: { addresses: webrtc.addresses, portFirst: webrtc.port_first, portLast: webrtc.port_last },

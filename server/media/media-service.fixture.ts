@@ -94,7 +94,13 @@ export class MediaService {
 
   static async open(settings: Readonly<Record<string, string>> = {}, more: More = {}): Promise<MediaService> {
     const dataDir = await mkdtemp(join(tmpdir(), "windhover-media-"));
-    const defaults = { DATA_DIR: dataDir, RTSP_PORT: "0", RTMP_PORT: "0", RECORDINGS_RESERVE_BYTES: "0" };
+    const defaults = {
+      DATA_DIR: dataDir,
+      RTSP_PORT: "0",
+      RTMP_PORT: "0",
+      SRT_PORT: "0",
+      RECORDINGS_RESERVE_BYTES: "0",
+    };
     const config = makeConfig({ ...defaults, ...settings });
     const database = await testDatabase();
     const { sql } = database;

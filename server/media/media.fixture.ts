@@ -13,6 +13,10 @@ export const testHub = (): OutputHub => ({ rtspPort: 8554, signer: testSigner() 
 export class StillMedia implements Media {
   readonly rtspPort = 8554;
   readonly rtmpPort = 1935;
+  readonly srtPort = 8890;
+  readonly rtspsPort = null;
+  readonly rtmpsPort = null;
+  readonly streamNumbers = [];
   trouble: string | null = null;
   readonly live = new Set<string>();
   readonly tokens = new RunTokens();
@@ -22,7 +26,7 @@ export class StillMedia implements Media {
 
   find(path: string): StreamInfo | null {
     if (!this.live.has(path)) return null;
-    return { path, protocol: "rtsp", width: 640, height: 360, hasAudio: false };
+    return { path, protocol: "rtsp", codec: "h264", width: 640, height: 360, hasAudio: false };
   }
 
   get streamsVersion(): number {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
+import type { Authorization } from "../../schemas/hub.ts";
 import { Poller } from "../async/poller.ts";
 import { clipsFolder } from "../clips/work-folder.ts";
 import type { ClusterNode } from "../cluster/node.ts";
@@ -16,6 +17,7 @@ import { makeSocketFolder } from "../socket-folder.ts";
 import type { Sql } from "../store/client.ts";
 import { judgePaths } from "../store/hub-paths.ts";
 import { readSigningKey } from "../store/nodes.ts";
+import type { User } from "../user.ts";
 import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
 import { ClusterStreams } from "./cluster-streams.ts";
 import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
@@ -44,8 +46,10 @@ export interface MediaServer {
   readonly recordings: Recordings;
   /** Streams that other nodes publish. Absent: there are no other nodes. */
   readonly elsewhere?: ClusterStreams | undefined;
-  /** For HLS and WHEP. */
+  /** For HLS, WHEP and WHIP. */
   readonly ask: AskHub;
+  /** Whether a user may publish to this path by WHIP, and what is recorded. Rejects if the database is unavailable. */
+  readonly admitPublisher: (user: User, path: string) => Promise<Authorization>;
   readonly watched: WatchedPaths;
   /** A viewer of this path was authorized by a key or a signed URL. */
   readonly onKeyUsed: (path: string) => void;
@@ -117,7 +121,9 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   hub.allowRecording(recordings.trouble === null);
   recordings.connect(hub);
   const ask = askHubAt(httpSocket, ANSWER_MS);
-  return { hub, signer, recordings, elsewhere, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
+  const admitPublisher = (user: User, path: string) =>
+    authorizer.authorizeUser(user, { action: "publish", protocol: "webrtc", path });
+  return { hub, signer, recordings, elsewhere, ask, admitPublisher, watched: new WatchedPaths(sql), onKeyUsed, close };
 }
 
 interface RecheckDeps {

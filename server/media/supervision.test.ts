@@ -19,7 +19,7 @@ import { WRONG_KEY_MS } from "./open-media.ts";
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
 const HELLO = `process.send({ type: "hello", protocol: ${HUB_PROTOCOL}, pid: process.pid });`;
 const READY = `process.on("message", ({ type, id }) => {
-  if (type === "start") process.send({ type: "reply", id, error: null, result: { rtspPort: 5, rtmpPort: 6 } });
+  if (type === "start") process.send({ type: "reply", id, error: null, result: { rtspPort: 5, rtmpPort: 6, srtPort: 7, rtspsPort: null, rtmpsPort: null } });
 });`;
 
 let folder: string;
@@ -38,7 +38,7 @@ function open(entry: URL, limits: Partial<typeof LIMITS> = {}, settings: Readonl
   const reports: RecordingReport["type"][] = [];
   let losses = 0;
   const opening = MediaHub.open({
-    config: makeConfig({ RTSP_PORT: "0", RTMP_PORT: "0", RECORDINGS_RESERVE_BYTES: "0", ...settings }),
+    config: makeConfig({ RTSP_PORT: "0", RTMP_PORT: "0", SRT_PORT: "0", RECORDINGS_RESERVE_BYTES: "0", ...settings }),
     log: silentLog,
     ...{ entry, limits },
     httpSocket: join(folder, `${Math.random()}`.slice(2, 12)),

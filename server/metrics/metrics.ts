@@ -5,7 +5,7 @@ import type { AlertNumbers } from "../alerts/alerts.ts";
 import type { NodeNumbers } from "../cluster/numbers.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { DetectionNumbers } from "../detections/detection-writer.ts";
-import type { MediaNumbers } from "../media/live-streams.ts";
+import type { MediaNumbers, StreamNumbers } from "../media/live-streams.ts";
 import type { CrashCounts } from "../processes/processes.ts";
 import type { EndState, ProcessNumbers } from "../processes/view.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
@@ -47,13 +47,29 @@ const OF_TELEMETRY: readonly Row<TelemetryNumbers>[] = [
 const OF_MEDIA: readonly Row<MediaNumbers>[] = [
   ["streams", "Published streams", ({ streams }) => streams],
   ["readers", "Players, HLS, WebRTC and recordings of all streams", ({ readers }) => readers],
-  ["connections", "Connections to RTSP and RTMP", ({ connections }) => connections],
+  ["connections", "Connections to RTSP, RTMP and SRT", ({ connections }) => connections],
   ["hub_rss_bytes", "Memory of the media hub", ({ rssBytes }) => rssBytes],
   ["hub_restarts_total", "Restarts of the media hub after a crash", ({ restarts }) => restarts],
   ["pictures_total", "Frames published", ({ pictures }) => pictures],
   ["bytes_total", "Bytes published", ({ bytes }) => bytes],
   ["missed_pictures_total", "Frames dropped for slow readers", ({ missed }) => missed],
   ["refused_total", "Connections rejected", ({ refused }) => refused],
+];
+
+const OF_STREAMS: readonly Row<StreamNumbers>[] = [
+  ["jitter_seconds", "Irregularity of the arrival of frames", ({ jitterMs }) => jitterMs / 1000],
+  [
+    "round_trip_seconds",
+    "Round trip to the publisher (SRT)",
+    ({ link }) => (link === undefined || link.rttMs === null ? null : link.rttMs / 1000),
+  ],
+  [
+    "packets_received_total",
+    "Packets received from the publisher (SRT, RTP over UDP)",
+    ({ link }) => link?.received ?? null,
+  ],
+  ["packets_lost_total", "Packets found missing; SRT requests them again", ({ link }) => link?.lost ?? null],
+  ["packets_dropped_total", "Packets lost for good", ({ link }) => link?.dropped ?? null],
 ];
 
 const OF_ALERTS: readonly Row<AlertNumbers>[] = [
@@ -128,6 +144,8 @@ export class Metrics {
   readonly #processes = this.#read("windhover_process_", OF_PROCESSES, ["process"]);
   readonly #telemetry = this.#read("windhover_telemetry_", OF_TELEMETRY, ["process"]);
   readonly media = this.#read("windhover_media_", OF_MEDIA);
+  readonly #streams = this.#read("windhover_stream_", OF_STREAMS, ["path"]);
+  #streamPaths: readonly string[] = [];
   readonly alerts = this.#read("windhover_alert_", OF_ALERTS);
   readonly detections = this.#read("windhover_detections_", OF_DETECTIONS);
   readonly #delivery = this.#read("windhover_delivery_", OF_DELIVERY, ["kind"]);
@@ -180,6 +198,12 @@ export class Metrics {
   forgetProcess(uuid: string): void {
     this.#processes.forget({ process: uuid });
     this.#telemetry.forget({ process: uuid });
+  }
+
+  observeStreams(streams: readonly StreamNumbers[]): void {
+    for (const path of this.#streamPaths) this.#streams.forget({ path });
+    this.#streamPaths = streams.map(({ path }) => path);
+    for (const stream of streams) this.#streams.observe(stream, { path: stream.path });
   }
 
   observeDelivery(readings: readonly DeliveryReading[]): void {

@@ -174,3 +174,10 @@ export const listOwnAddresses = (): readonly string[] =>
   Object.values(networkInterfaces()).flatMap((entries = []) =>
     entries.map(({ address }) => address.split("%")[0] ?? ""),
   );
+
+/** `5000` or `5000-5010`: the first and the last port. Null unless it is one. */
+export function readPortRange(text: string): readonly [first: number, last: number] | null {
+  const [, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
+  const range = [Number(first ?? 0), Number(last ?? 0)] as const;
+  return range[0] >= 1 && range[0] <= range[1] && range[1] <= 65_535 ? range : null;
+}

@@ -1,9 +1,10 @@
 /** Outputs as clients see them. */
-import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { OutputRecord, TakSettings } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerMessage } from "../../schemas/runner.ts";
 import { type Signer, watchUrls } from "../keys/signed-urls.ts";
 import type { OutputRow } from "../store/outputs.ts";
+import { OUTPUT_TYPE } from "./output-types.ts";
 
 /** How an attached slot is doing in the current runner of its process. */
 export type AttachmentStatus = Pick<
@@ -45,11 +46,19 @@ export const describeOutput = (
   type: output.type,
   url: output.url === null ? null : maskCredentials(output.url),
   settings: output.settings,
+  codec: OUTPUT_TYPE[output.type].hasVideo ? output.codec : null,
+  ...(output.tak !== null && { tak: maskTak(output.tak) }),
   play_url: output.type === "rtsp" ? playUrl(output.url ?? "", username, publicUrl, rtspPort) : null,
   attached_to: output.attachedTo,
   ...describeState(stateOf(output, live)),
   created_at: output.createdAt,
   ...(output.type === "rtsp" && watchUrls(signer, publicUrl, "output", output.uuid)),
+});
+
+const maskTak = ({ key, video_url, ...tak }: TakSettings): TakSettings => ({
+  ...tak,
+  ...(video_url !== undefined && { video_url: maskCredentials(video_url) }),
+  ...(key !== undefined && { key: "***" }),
 });
 
 const playUrl = (url: string, username: string, publicUrl: string, rtspPort: number): string =>

@@ -2,11 +2,13 @@
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import { readCotTarget } from "../../schemas/cot-target.ts";
 import { readMqttTarget } from "../../schemas/mqtt-target.ts";
+import { readSrtAddress } from "../../schemas/srt-address.ts";
+import { readTransportTarget } from "../../schemas/transport-target.ts";
 
 export interface OutputType {
   /** Served by the media hub; sent to a host that the user names; or part of the messages of the process, without a slot. */
   readonly target: "hub" | "remote" | "messages";
-  /** Encoded video: `settings` is its resolution. */
+  /** Encoded video: `settings` is its resolution, and it has a codec. */
   readonly hasVideo: boolean;
   /** Its slot has a param for the uuid of the source. */
   readonly namesSource?: boolean;
@@ -17,16 +19,26 @@ export interface OutputType {
 export const OUTPUT_TYPE: Readonly<Record<(typeof OUTPUT_TYPES)[number], OutputType>> = {
   rtsp: { target: "hub", hasVideo: true },
   rtmp: { target: "remote", hasVideo: true },
+  srt: { target: "remote", hasVideo: true, checkUrl: checkSrt },
   detection_data: { target: "messages", hasVideo: false },
   drone_data: { target: "messages", hasVideo: false },
   cot: { target: "remote", hasVideo: false, checkUrl: (url) => faultOf(readCotTarget(url)) },
   mqtt: { target: "remote", hasVideo: false, namesSource: true, checkUrl: (url) => faultOf(readMqttTarget(url)) },
+  mpegts: { target: "remote", hasVideo: true, checkUrl: (url) => faultOf(readTransportTarget(url)) },
 };
 
 /** Named like their types. */
 export const OUTPUT_SLOTS: readonly string[] = Object.entries(OUTPUT_TYPE)
   .filter(([, { target }]) => target !== "messages")
   .map(([type]) => type);
+
+function checkSrt(url: string): string | null {
+  const address = readSrtAddress(url);
+  if (typeof address === "string") return `cannot be read: ${address}`;
+  if (address.mode === "listener") return "has mode=listener; this service calls the receiver: leave it out";
+  const isMasked = [address.streamId, address.passphrase].some((text) => text?.includes("***") === true);
+  return isMasked ? "has masked secrets (***); send the real ones" : null;
+}
 
 function faultOf(target: object | string): string | null {
   return typeof target === "string" ? target : null;

@@ -1,7 +1,7 @@
 /** Registration of outputs. */
-import { createHash } from "node:crypto";
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import type { NewOutput, OutputTarget } from "../../schemas/api/outputs.ts";
+import type { NewOutput, OutputTarget, TakSettings } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { lowerHost, readAuthority } from "../net/url.ts";
@@ -25,32 +25,75 @@ export async function registerNewOutput(
 ): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
   const { alias, type } = body;
   const { target, checkUrl } = OUTPUT_TYPE[type];
-  const { url, settings } = readTarget(body);
+  const { url, settings, codec, tak } = readTarget(body);
   if (target === "hub") expectPathOnly(url ?? "");
   if (target === "remote") expectReadable(url ?? "");
   const fault = checkUrl?.(url ?? "") ?? null;
   if (fault !== null) throw invalid(fault);
+  if (tak !== null) expectTak(tak);
   const path = target === "hub" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
-  const identity = identifyOutput(type, url, settings);
+  const identity = identifyOutput({ url, settings, codec, tak }, type);
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
   if (target === "remote") await guardTarget(url ?? "", config.network);
-  const output = { uuid: newUuid(), alias, type, url, settings, identity, hubPath: path };
+  const output = { uuid: newUuid(), alias, type, url, settings, codec, tak, identity, hubPath: path };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }
 
 /** Two outputs of a user with the same 32 bytes are the same. The alias does not count. */
-const identifyOutput = (type: string, url: string | null, settings: string | null): Buffer =>
-  createHash("sha256")
-    .update(canonicalJson(["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings]))
+function identifyOutput({ url, settings, codec, tak }: ReadTarget, type: string): Buffer {
+  const parts = ["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings];
+  // Those registered before there was a choice have none.
+  const more = [...(codec === "h264" ? [] : [codec]), ...(tak === null ? [] : [tak])];
+  return createHash("sha256")
+    .update(canonicalJson([...parts, ...more]))
     .digest();
+}
 
-/** A URL or resolution that the type does not have is ignored. */
-function readTarget(body: NewOutput): Pick<OutputRow, "url" | "settings"> {
+type ReadTarget = Pick<OutputRow, "url" | "settings" | "codec" | "tak">;
+
+/** A URL, resolution or codec that the type does not have is ignored. */
+function readTarget(body: NewOutput): ReadTarget {
   const { target, hasVideo } = OUTPUT_TYPE[body.type];
-  if (target === "messages") return { url: null, settings: null };
-  const { url, settings = null } = body as OutputTarget;
-  return { url, settings: hasVideo ? settings : null };
+  const { url, settings = null, codec = "h264", tak = null } = body as OutputTarget;
+  return {
+    url: target === "messages" ? null : url,
+    ...(hasVideo ? { settings, codec } : { settings: null, codec: "h264" }),
+    tak: body.type === "cot" ? tak : null,
+  };
+}
+
+/** The certificates can be read, and the key belongs to the certificate. */
+function expectTak({ authorities, certificate, key }: TakSettings): void {
+  const fail = (field: string, message: string): never => {
+    const path = `/tak/${field}`;
+    throw new ServiceError("invalid_input", { detail: `${path} ${message}.`, errors: [{ path, message }] });
+  };
+  const read = (field: "authorities" | "certificate", text: string): X509Certificate => {
+    try {
+      return new X509Certificate(text);
+    } catch {
+      return fail(field, "is not a certificate; expected PEM, which begins with -----BEGIN CERTIFICATE-----");
+    }
+  };
+  if (authorities !== undefined) read("authorities", authorities);
+  if (certificate === undefined && key === undefined) return;
+  const found = read("certificate", certificate ?? fail("certificate", "is missing: a key is given"));
+  const pair = readKey(key ?? fail("key", "is missing: a certificate is given"));
+  if (pair === null)
+    fail(
+      "key",
+      "is not a private key; expected PEM that is not encrypted: openssl pkcs12 -in client.p12 -nodes -nocerts",
+    );
+  else if (!found.checkPrivateKey(pair)) fail("key", "is not the private key of the certificate");
+}
+
+function readKey(text: string): KeyObject | null {
+  try {
+    return createPrivateKey(text);
+  } catch {
+    return null;
+  }
 }
 
 /** The hub of this server serves it: a host in the URL would be read as a part of the path. */

@@ -8,8 +8,12 @@ import { NoRoute, routeOutputs } from "./route-output.ts";
 
 const media = new StillMedia();
 const route = routeOutputs({ media, network: makeConfig({ NETWORK_DENY: "10.9.0.0/16" }).network });
-const output = (type: AttachedOutput["type"], url: string | null): AttachedOutput => ({
-  ...{ outputUuid: "a", type, url, settings: "720p", username: "ada" },
+const output = (
+  type: AttachedOutput["type"],
+  url: string | null,
+  codec: AttachedOutput["codec"] = "h264",
+): AttachedOutput => ({
+  ...{ outputUuid: "a", type, url, settings: "720p", codec, username: "ada" },
 });
 
 test("routes an rtsp output to the hub below its owner's name, with a token that is valid until release", async () => {
@@ -21,6 +25,17 @@ test("routes an rtsp output to the hub below its owner's name, with a token that
   assert.equal(await route(output("rtsp", "rtsp://north/cam-1"), found), found);
   found.release();
   assert.equal(allows(), false);
+});
+
+test("names the codec of the video where it is not H.264, which slots of users' graphs need not know", async () => {
+  for (const [type, url] of [
+    ["rtsp", "rtsp://north/cam-1"],
+    ["rtmp", "rtmp://127.0.0.1/live/a"],
+  ] as const) {
+    const [plain, other] = [await route(output(type, url), null), await route(output(type, url, "h265"), null)];
+    assert.deepEqual([plain?.params.codec, other?.params.codec], [undefined, "h265"]);
+    for (const found of [plain, other]) found?.release();
+  }
 });
 
 test("an rtmp output keeps its host name and connects to the address", async () => {

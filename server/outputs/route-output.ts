@@ -41,20 +41,30 @@ export const routeOutputs =
     return target === "remote" ? routeToTarget(network, output, failing, sourceUuid) : null;
   };
 
-function routeToHub(media: RouteDeps["media"], { url, username, settings }: AttachedOutput): OutputRoute {
+function routeToHub(media: RouteDeps["media"], output: AttachedOutput): OutputRoute {
+  const { url, username } = output;
   const path = hubPath(username, (url ?? "").slice("rtsp://".length));
   const token = media.issueToken("publish", path);
-  return { params: { url: token.url, resolution: settings }, release: () => token.revoke() };
+  return { params: { url: token.url, ...videoParams(output) }, release: () => token.revoke() };
 }
+
+/** Graphs of users may have slots without the param `codec`: H.264 is not named. */
+const videoParams = ({ settings, codec }: AttachedOutput): JsonRecord => ({
+  resolution: settings,
+  ...(codec !== "h264" && { codec }),
+});
+
+/** Of the element `cot`. */
+const MOST_CALLSIGN = 40;
 
 /** The name stays in the URL, for the receiver; the runner connects to the address. Several addresses are tried in turn. */
 async function routeToTarget(
   network: RouteDeps["network"],
-  { type, url, settings }: AttachedOutput,
+  output: AttachedOutput,
   failing: OutputRoute | null,
   sourceUuid: string | undefined,
 ): Promise<OutputRoute> {
-  const target = url ?? "";
+  const target = output.url ?? "";
   const addresses = await guardTarget(target, network);
   const tried = addresses.indexOf(String(failing?.params.address));
   const address = addresses[(tried + 1) % addresses.length];
@@ -63,9 +73,12 @@ async function routeToTarget(
     throw new NoRoute(`no host of the name ${typeof authority === "string" ? "" : authority.host} can be found`);
   }
   if (failing !== null && address === failing.params.address) return failing;
-  const { hasVideo, namesSource } = OUTPUT_TYPE[type];
+  const { hasVideo, namesSource } = OUTPUT_TYPE[output.type];
   const source = namesSource === true && sourceUuid !== undefined ? { source_uuid: sourceUuid } : {};
-  return { params: { url: target, address, ...(hasVideo && { resolution: settings }), ...source }, release() {} };
+  const { tak = null, alias = "" } = output;
+  const camera = tak === null ? {} : { camera: true, callsign: alias.slice(0, MOST_CALLSIGN) || "camera", ...tak };
+  const params = { url: target, address, ...(hasVideo && videoParams(output)), ...source, ...camera };
+  return { params, release() {} };
 }
 
 /** As `guardAddress`. Only datagrams may be sent to a multicast group. */

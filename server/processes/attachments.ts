@@ -12,6 +12,7 @@ import type { AttachedOutput, BranchRow } from "../store/outputs.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { graphLacks } from "./errors.ts";
 import type { StateMachine } from "./lifecycle.ts";
+import { ORIGINAL, OriginalStream, type OriginalStreamDeps } from "./original-stream.ts";
 import { ProcessBranches, ProcessOutputs } from "./outputs.ts";
 import type { Picture, PictureSlot, ProcessOffers } from "./processes.ts";
 import { Recorder, type RecordingPlace, type RecordingState } from "./recorder.ts";
@@ -24,6 +25,8 @@ export interface AttachmentsOptions extends Pick<ProcessOffers, "slots"> {
   readonly branches: readonly BranchRow[];
   /** Its key has process recording. */
   readonly hasRecording: boolean;
+  /** Of its input. */
+  readonly isPulled: boolean;
 }
 
 interface AttachmentsDeps {
@@ -34,6 +37,8 @@ interface AttachmentsDeps {
   readonly log: Logger;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
+  /** Null: there is none, and nothing is published to it. */
+  readonly hub: OriginalStreamDeps["hub"] | null;
 }
 
 export class Attachments {
@@ -43,6 +48,8 @@ export class Attachments {
   readonly supplied = new SuppliedProperties();
   readonly #options: AttachmentsOptions;
   readonly #deps: AttachmentsDeps;
+  /** Null: it does not pull its source. */
+  readonly original: OriginalStream | null;
   /** Null: its key has no recording, or its graph has no slot for it. */
   readonly #recorder: Recorder | null;
 
@@ -56,6 +63,10 @@ export class Attachments {
     );
     this.branches = new ProcessBranches(options.branches, slots);
     this.feed = new Feed(deps);
+    const { hub } = deps;
+    const isOffered = ORIGINAL in slots;
+    this.original =
+      options.isPulled && hub !== null ? new OriginalStream({ ...deps, hub, graph: row.graph, isOffered }) : null;
     this.#recorder = isRecorded ? new Recorder({ ...deps, processUuid: row.uuid }) : null;
   }
 
@@ -75,7 +86,10 @@ export class Attachments {
     const live = supplied.beginRun();
     const recordings = this.#recorder?.beginRun() ?? [];
     return {
-      attach: [...outputs.attachments, ...branches.attachments, ...recordings, ...feed.beginRun()],
+      attach: [
+        ...[...outputs.attachments, ...branches.attachments, ...recordings, ...feed.beginRun()],
+        ...(this.original?.beginRun() ?? []),
+      ],
       ...(Object.keys(live).length > 0 && { live }),
     };
   }
@@ -84,6 +98,7 @@ export class Attachments {
     this.outputs.handle(report);
     this.branches.handle(report);
     this.#recorder?.handle(report);
+    this.original?.handle(report);
   }
 
   /** Reroutes failing outputs, and records by the space there is. Rejects when the runner ends meanwhile. */
@@ -103,6 +118,7 @@ export class Attachments {
     this.outputs.endRun();
     this.branches.endRun();
     this.#recorder?.endRun();
+    this.original?.endRun();
   }
 
   /** Throws `graph_lacks`. */

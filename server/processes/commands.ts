@@ -21,6 +21,7 @@ import { newUuid } from "../uuid.ts";
 import type { Attachments } from "./attachments.ts";
 import { graphLacks, rateLimited, wrongState } from "./errors.ts";
 import type { StateMachine } from "./lifecycle.ts";
+import { ORIGINAL } from "./original-stream.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { BranchState, ProcessInput, ProcessOffers, ProcessState } from "./processes.ts";
 import type { RunnerLink } from "./runner.ts";
@@ -45,8 +46,8 @@ interface CommandsDeps {
   prepare(order: GraphOrder): Promise<unknown>;
 }
 
-/** Attached by the service: for outputs, for viewers, and as process recordings. */
-export const SERVICE_SLOTS: readonly string[] = ["feed", "view", RECORDING, ...OUTPUT_SLOTS];
+/** Attached by the service: for outputs, for viewers, as process recordings, and for recordings of cameras. */
+export const SERVICE_SLOTS: readonly string[] = ["feed", "view", RECORDING, ORIGINAL, ...OUTPUT_SLOTS];
 
 const MAX_WAITING = 32;
 

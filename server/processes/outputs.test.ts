@@ -172,7 +172,7 @@ test("records a resumed process if its key has recording, and runs it if recordi
 });
 
 const output = (outputUuid: string, type: AttachedOutput["type"] = "rtmp"): AttachedOutput => ({
-  ...{ outputUuid, type, url: "rtmp://there/live/a", settings: null, username: "ada" },
+  ...{ outputUuid, type, url: "rtmp://there/live/a", settings: null, codec: "h264", username: "ada" },
 });
 
 /** Routes as the test says: an error is thrown, a text is the URL, and the same text is the same route. */

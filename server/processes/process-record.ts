@@ -9,7 +9,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerMessage, RunnerStats } from "../../schemas/runner.ts";
-import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import { CALIBRATION_CHANNEL, TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { LatestWriter } from "../async/latest-writer.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
@@ -24,7 +24,9 @@ import {
   saveSnapshot,
 } from "../store/processes.ts";
 import type { ProcessProgress } from "../store/progress.ts";
+import { loadTelemetry } from "../store/source-telemetry.ts";
 import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
+import { StoredSamples } from "../telemetry/stored-samples.ts";
 import { type LifecycleState, type RunFault, storedState } from "./lifecycle.ts";
 import type { CrashCounts, ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import type { RunnerLink } from "./runner.ts";
@@ -32,7 +34,7 @@ import type { RunnerLink } from "./runner.ts";
 export interface ProcessRecordDeps {
   readonly sql: Sql;
   readonly log: Logger;
-  readonly config: Pick<Config, "telemetry" | "network">;
+  readonly config: Pick<Config, "telemetry" | "network" | "http">;
   readonly link: RunnerLink;
   readonly isFile: boolean;
   /** What a client is promised must be stored within this time. */
@@ -107,7 +109,7 @@ export class ProcessRecord {
       onLost,
       onRetry: (error) => log.warn({ err: error }, "process state could not be stored"),
     });
-    this.telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, row.graph);
+    this.telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, row);
   }
 
   get isActive(): boolean {
@@ -297,13 +299,21 @@ export class ProcessRecord {
     if (this.framesLost !== null) this.framesLost += count;
   }
 
-  #openTelemetry(setting: TelemetrySetting, graph: string): ProcessTelemetry {
-    const { config, link, log } = this.#deps;
+  #openTelemetry(setting: TelemetrySetting, { graph, userUuid, sourceUuid }: ProcessRow): ProcessTelemetry {
+    const { config, link, log, sql } = this.#deps;
     let known: TelemetryInfo["state"] | null = null;
     return new ProcessTelemetry({
-      ...{ setting, config, graph },
+      ...{ setting, config, graph, userUuid },
+      ...(setting.type === "file" && {
+        load: async () => {
+          const row = await loadTelemetry(sql, sourceUuid);
+          if (row === null) return null;
+          return { samples: await StoredSamples.open(row.content, row.offsetMs, row.offsetErrorMs), lack: row.lack };
+        },
+      }),
       // Not by `link.request`: a runner that is slow with telemetry must not be killed for it.
       deliver: async (message) => link.runner?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
+      calibrate: async (message) => link.runner?.request({ type: "deliver", channel: CALIBRATION_CHANNEL, message }),
       publish: (message) => this.notify({ type: "message", channel: DRONE_DATA, message }),
       announce: (info) => {
         const { state, detail } = info;

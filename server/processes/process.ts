@@ -6,11 +6,13 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { type RequestLimit, sleep, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import type { AlertNode, GraphOrder } from "../graphs/library.ts";
+import type { MediaHub } from "../media/media-hub.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
 import { SourceLocator } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
@@ -44,6 +46,8 @@ export interface ProcessDeps {
   readonly listeners?: readonly ProcessListener[] | undefined;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
+  /** Where cameras are published, to be recorded. */
+  readonly hub?: Pick<MediaHub, "issueToken">;
   /** Rejects with `graph_not_found`, or with `invalid_input` when the graph does not accept the values. */
   prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
   /**
@@ -60,7 +64,7 @@ export interface ProcessListener {
   flush(): Promise<void>;
 }
 
-export interface ProcessOptions extends ProcessOffers, AttachmentsOptions {
+export interface ProcessOptions extends ProcessOffers, Omit<AttachmentsOptions, "isPulled"> {
   readonly input: ProcessInput;
 }
 
@@ -96,7 +100,7 @@ export class Process {
 
   constructor(options: ProcessOptions, deps: ProcessDeps) {
     const { row, input } = options;
-    const { limits, sql, config, routeOutput, recordings } = deps;
+    const { limits, sql, config, routeOutput, recordings, hub = null } = deps;
     const log = deps.log.child({ process: row.uuid });
     const machine = new StateMachine(row.startedAt === null ? "starting" : "restarting", (from, to) =>
       this.record.enter(from, to),
@@ -115,7 +119,10 @@ export class Process {
       ...{ sql, log, config, link, isFile: input.isFile, saveMs: limits.saveMs },
       onLost: () => this.lose(),
     });
-    this.attachments = new Attachments(options, { link, machine, queue, log, routeOutput, recordings });
+    this.attachments = new Attachments(
+      { ...options, isPulled: input.isPulled === true },
+      { link, machine, queue, log, routeOutput, recordings, hub },
+    );
     this.#policy = new RestartPolicy(limits.restart, limits.giveUpMs);
     this.#locator = new SourceLocator(input.locate, limits.lookupMs, () => this.#move());
     this.commands = new Commands(options, {
@@ -237,6 +244,11 @@ export class Process {
     return this.record.follow(listener);
   }
 
+  /** Asks an element of its runner; null: none answers on the channel. Rejects with `ServiceError` while it has no runner. */
+  ask(channel: string, message: JsonRecord): Promise<unknown> {
+    return this.#link.request({ type: "ask", channel, message });
+  }
+
   /** Publishes to all subscribers. */
   notify(notice: ProcessNotice): void {
     this.record.notify(notice);
@@ -282,7 +294,14 @@ export class Process {
     this.record.beginRun();
     let sourceUri: string;
     try {
-      const prepared = Promise.all([this.#locator.find(), this.attachments.prepare()]);
+      const prepared = Promise.all([
+        this.#locator.find(),
+        this.attachments.prepare(),
+        // Without its telemetry a video is processed all the same.
+        this.record.telemetry
+          ?.prepare()
+          .catch((error) => this.#log.warn({ err: error }, "telemetry could not be read")),
+      ]);
       [sourceUri] = await unlessAborted(prepared, signal);
     } catch (error) {
       const { message: detail } = error as Error;
@@ -315,17 +334,23 @@ export class Process {
     if (this.#input.isFile) this.#epoch ??= this.record.startedAt ?? new Date();
     const startedAt = this.record.startedAt ?? this.#epoch;
     const { validUntilMs } = this.#deps.node;
+    const { folder: terrainFolder } = this.#deps.config.terrain;
     const sourceAddresses = this.#input.addresses?.() ?? [];
+    const batch = startedAt === null ? null : this.record.telemetry?.beginRun(startedAt.getTime(), positionNs / 1e6);
     return {
       ...{ uuid, graph, graphText, params, sourceUri, sourceLabel: sourceUrl },
       ...(sourceAddresses.length > 0 && { sourceAddresses: [...sourceAddresses] }),
       ...(this.#input.loops === true && { sourceLoops: true }),
+      ...(this.row.telemetryCfg?.type === "embedded" && { sourceMetadata: true }),
+      ...(batch != null && { deliver: [{ channel: TELEMETRY_CHANNEL, message: batch }] }),
       positionNs: String(this.#input.isFile ? positionNs : 0),
-      ...(startedAt !== null && { epochMs: startedAt.getTime() }),
+      // The first frame is captured at the start.
+      ...(startedAt !== null && { epochMs: startedAt.getTime() - (this.#input.startMs ?? 0) }),
       firstTrackId: trackIds.next,
       ...this.attachments.beginRun(),
       ...(validUntilMs !== null && { leaseUntilMs: validUntilMs }),
       giveUpSeconds: this.#deps.limits.giveUpMs / 1000,
+      ...(terrainFolder !== null && { terrainFolder }),
     };
   }
 

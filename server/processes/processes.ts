@@ -108,12 +108,16 @@ export interface BranchList {
 
 /** The video that a process reads. */
 export interface ProcessInput {
+  /** PTS of the first frame of a file. Default: 0. */
+  readonly startMs?: number;
   /** With credentials. */
   readonly uri: string;
   /** Played once, from a position; a looped file is live. */
   readonly isFile: boolean;
   /** A file that starts again at its end. */
   readonly loops?: boolean;
+  /** Live, and not published to the media hub: a camera, or a looped file. */
+  readonly isPulled?: boolean;
   /** Resolves with its current address, checked against `network.deny`. Rejects when it cannot be resolved. */
   readonly locate: () => Promise<string>;
   /** What its host name resolved to in `locate`, where the address keeps the name. */

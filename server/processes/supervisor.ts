@@ -314,6 +314,14 @@ export class Supervisor implements Processes {
     return telemetry.expectReceiver();
   }
 
+  /** A process of this node that runs on this source and receives telemetry; null: there is none. */
+  findOnSource(user: User, sourceUuid: string): Process | null {
+    const running = this.#registry
+      .ofUser(user.uuid)
+      .filter(({ row, record, isLeaving }) => row.sourceUuid === sourceUuid && record.isActive && !isLeaving);
+    return running.find(({ record }) => record.telemetry !== null) ?? null;
+  }
+
   async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {
     return (await this.#expectActive(user, uuid)).follow(listener);
   }

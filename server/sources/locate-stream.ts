@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { readListeningPort } from "../../schemas/srt-address.ts";
 import { guardAddress, pinAddress } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
@@ -11,6 +12,8 @@ export type Locate = () => Promise<string>;
 
 /** With TLS the name stays in the URL: the certificate is for it. */
 const PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtmp: 1935 };
+/** Over UDP: whether an address answers is not known before the handshake. */
+const DATAGRAMS: readonly string[] = ["srt"];
 const MAX_TRIED = 8;
 const CONNECT_MS = 1_000;
 
@@ -23,6 +26,8 @@ export function locateStream(url: string, network: Config["network"], known: rea
   let last: string | null = null;
   let found: readonly string[] = [];
   const locate = async (): Promise<string> => {
+    // It waits for a sender: there is no host to connect to.
+    if (readListeningPort(url) !== null) return url;
     const addresses = fresh ?? (await guardAddress(url, network, "source_uuid"));
     fresh = null;
     found = addresses;
@@ -30,6 +35,10 @@ export function locateStream(url: string, network: Config["network"], known: rea
     const authority = readAuthority(url);
     const { host = "", scheme = "", port = null } = typeof authority === "string" ? {} : authority;
     if (first === undefined) throw notLive(url, `no host of the name ${host} can be found`);
+    if (DATAGRAMS.includes(scheme)) {
+      last = nextOf(addresses, last);
+      return pinAddress(url, last);
+    }
     const usualPort = PORTS[scheme];
     if (usualPort === undefined) return url;
     const reached = await findReachable(addresses.slice(0, MAX_TRIED), port ?? usualPort);
@@ -40,6 +49,10 @@ export function locateStream(url: string, network: Config["network"], known: rea
   };
   return { locate, addresses: (): readonly string[] => found };
 }
+
+/** Of several addresses, each attempt uses the next one. */
+const nextOf = (addresses: readonly string[], last: string | null): string =>
+  addresses[(last === null ? 0 : addresses.indexOf(last) + 1) % addresses.length] ?? "";
 
 /** Every address refused the connection. */
 const REFUSED = Symbol("refused");

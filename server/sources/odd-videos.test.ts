@@ -52,8 +52,10 @@ function edit(change: (bytes: Buffer) => Buffer | undefined): () => Promise<Buff
 }
 type Bytes = () => Promise<Buffer>;
 
+const X265 = ["-preset", "ultrafast", "-x265-params", "log-level=error:pools=1:frame-threads=1"];
+
 /** Unusual, and played all the same. */
-const PLAYED: Readonly<Record<string, readonly [Bytes, size: string, durationMs: number]>> = {
+const PLAYED: Readonly<Record<string, readonly [Bytes, size: string, durationMs: number | null]>> = {
   "an mp4 in fragments": [() => encode("f.mp4", ["-movflags", "frag_keyframe+empty_moov"]), "64x48", 2000],
   "an mp4 with its index at the end": [() => encode("f.mp4", []), "64x48", 2000],
   "a single frame": [() => encode("f.mp4", ["-frames:v", "1"]), "64x48", 100],
@@ -69,6 +71,16 @@ const PLAYED: Readonly<Record<string, readonly [Bytes, size: string, durationMs:
   "1000 fps": [() => encode("f.mp4", [], "testsrc=size=64x48:rate=1000:duration=0.1"), "64x48", 100],
   "a frame every 100 s": [() => encode("f.mp4", [], "testsrc=size=64x48:rate=1/100:duration=300"), "64x48", 300_000],
   "an avi with MJPEG": [() => encode("f.avi", ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p"]), "64x48", 2000],
+  "H.265": [() => encode("f.mp4", ["-c:v", "libx265", "-tag:v", "hvc1", ...X265]), "64x48", 2000],
+  "H.265 with parameter sets in its frames": [
+    () => encode("f.mov", ["-c:v", "libx265", "-tag:v", "hev1", ...X265]),
+    "64x48",
+    2000,
+  ],
+  "H.265 of 10 bits": [() => encode("f.mp4", ["-c:v", "libx265", "-pix_fmt", "yuv420p10le", ...X265]), "64x48", 2000],
+  VP9: [() => encode("f.mp4", ["-c:v", "libvpx-vp9", "-deadline", "realtime"]), "64x48", 2000],
+  AV1: [() => encode("f.mp4", ["-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8"]), "64x48", 2000],
+  "Motion JPEG in QuickTime": [() => encode("f.mov", ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p"]), "64x48", 2000],
   "an avi with raw video": [() => encode("f.avi", ["-c:v", "rawvideo"]), "64x48", 2000],
   "two video streams": [() => encode("f.mp4", ["-map", "0:v", "-map", "0:v"]), "64x48", 2000],
   "frames that last no time": [edit((bytes) => void bytes.writeUInt32BE(0, at(bytes, "stts") + 16)), "64x48", 2000],
@@ -78,10 +90,12 @@ const PLAYED: Readonly<Record<string, readonly [Bytes, size: string, durationMs:
     2000,
   ],
   "junk behind it": [edit((bytes) => Buffer.concat([bytes, Buffer.alloc(4096, 0x41)])), "64x48", 2000],
+  // Its demuxer does not know its length.
+  "an MPEG transport stream": [() => encode("f.ts", []), "64x48", null],
   "another film behind it": [edit((bytes) => Buffer.concat([bytes, bytes])), "64x48", 2000],
 };
 
-const NO_CONTAINER = /mp4, mov or avi, judging by its first bytes/;
+const NO_CONTAINER = /mp4, mov, avi or ts, judging by its first bytes/;
 const NOT_WHOLE = /damaged or incomplete/;
 const NOT_DECODED = /no frame can be decoded/;
 const REFUSED: Readonly<Record<string, readonly [Bytes, reason: RegExp]>> = {
@@ -110,7 +124,15 @@ const REFUSED: Readonly<Record<string, readonly [Bytes, reason: RegExp]>> = {
   "an encrypted video": [edit((bytes) => void bytes.write("encv", at(bytes, "stsd") + 16)), /./],
   "junk before it": [edit((bytes) => Buffer.concat([Buffer.alloc(4096, 0x41), bytes])), /text file/],
   "a Matroska file": [() => encode("f.mkv", []), NO_CONTAINER],
-  "an MPEG transport stream": [() => encode("f.ts", []), NO_CONTAINER],
+  "the first packets of an MPEG transport stream": [
+    async () => (await encode("f.ts", [])).subarray(0, 188 * 4),
+    NOT_WHOLE,
+  ],
+  "a transport stream of random bytes": [
+    async () =>
+      (await encode("f.ts", [])).map((byte, index) => (index % 188 < 4 ? byte : (index * 7919) & 255)) as Buffer,
+    /./,
+  ],
   "a GIF": [() => encode("f.gif", ["-pix_fmt", "rgb8"]), NO_CONTAINER],
   "a PNG": [() => encode("f.png", ["-frames:v", "1", "-pix_fmt", "rgb24"]), NO_CONTAINER],
   "a bare H.264 stream": [() => encode("f.h264", []), NO_CONTAINER],

@@ -112,6 +112,6 @@ const aborted = (): ServiceError =>
 
 const invalid = (reason: string): ServiceError =>
   new ServiceError("video_invalid", {
-    detail: `the file ${reason}; expected an mp4, mov or avi with a video in it`,
+    detail: `the file ${reason}; expected an mp4, mov, avi or ts with a video in it`,
     errors: [{ path: "file", message: reason }],
   });

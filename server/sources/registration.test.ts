@@ -5,7 +5,14 @@ import { makeConfig } from "../api/app.fixture.ts";
 import { isOwnHost, listOwnHosts } from "../net/addresses.ts";
 import { findHubPath } from "./registration.ts";
 
-const hub = { rtspPort: 8554, rtmpPort: 1935, isOwnHost: (host: string) => host === "hub.example" };
+const hub = {
+  rtspPort: 8554,
+  rtmpPort: 1935,
+  srtPort: 8890,
+  rtspsPort: 8322,
+  rtmpsPort: null,
+  isOwnHost: (host: string) => host === "hub.example",
+};
 const find = (url: string) => findHubPath(url, "ada", hub);
 
 const OURS: readonly (readonly [url: string, path: string])[] = [
@@ -15,6 +22,10 @@ const OURS: readonly (readonly [url: string, path: string])[] = [
   ["rtmp://hub.example/ada/north/cam-1.front/", "ada/north/cam-1.front"],
   ["rtsp://ada:secret@hub.example:8554/ada/yard?api_key=x", "ada/yard"],
   ["rtsp://hub.example:8554/ada/%79ard", "ada/yard"],
+  ["rtsps://hub.example:8322/ada/yard", "ada/yard"],
+  ["srt://hub.example:8890/ada/yard", "ada/yard"],
+  ["srt://hub.example:8890?streamid=#!::r=ada/yard,m=publish,u=x", "ada/yard"],
+  ["srt://hub.example:8890?streamid=%23!::u=x,r=ada/yard", "ada/yard"],
 ];
 for (const [url, path] of OURS) test(`${url} is on the media hub`, () => assert.equal(find(url), path));
 
@@ -25,6 +36,8 @@ const ELSEWHERE = [
   "rtsp://camera.example:8554/ada/yard",
   "rtsps://hub.example:8554/ada/yard",
   "rtmps://hub.example:1935/ada/yard",
+  "srt://hub.example:8891/ada/yard",
+  "srt://camera.example:8890/ada/yard",
 ];
 for (const url of ELSEWHERE) test(`${url} is on another host`, () => assert.equal(find(url), null));
 
@@ -41,11 +54,17 @@ const REFUSED = [
   "rtsp://hub.example:8554/ada/a%2fb",
   "rtsp://hub.example:8554/ada/.hidden",
   "rtsp://hub.example:8554/ada/%zz",
+  "srt://hub.example:8890",
+  "srt://hub.example:8890?streamid=yard",
+  "srt://hub.example:8890?streamid=#!::r=eve/yard",
   `rtsp://hub.example:8554/ada/${"x".repeat(252)}`,
 ];
 for (const url of REFUSED)
   test(`${url.slice(0, 60)} is rejected with the expected form`, () =>
-    assert.throws(() => find(url), { code: "invalid_input", message: /expected rt[sm]p:\/\/hub\.example:\d+\/ada\// }));
+    assert.throws(() => find(url), {
+      code: "invalid_input",
+      message: /expected (rt[sm]p|srt):\/\/hub\.example:\d+\/ada\//,
+    }));
 
 test("hosts of other nodes are on the media hub, at the port of this node or their RTSP port", () => {
   const others = [

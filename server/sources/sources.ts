@@ -1,8 +1,9 @@
 /** Sources: uploaded videos, streams that are pulled, and streams that are published to the media hub. */
 import type { Logger } from "pino";
-import type { NewStream, SourceChange, SourceRecord } from "../../schemas/api/sources.ts";
+import type { NewStream, SourceChange, SourceRecord, SourceTelemetry } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { readListeningPort } from "../../schemas/srt-address.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
@@ -14,18 +15,19 @@ import type { Media, RunToken } from "../media/media-hub.ts";
 import type { SegmentFile } from "../media/recordings/recordings.ts";
 import { isOwnHost } from "../net/addresses.ts";
 import { guardAddress } from "../net/guard.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import type { FileRow } from "../store/files.ts";
 import { isSourcePath } from "../store/hub-paths.ts";
 import { readOwnerVersion } from "../store/owner-versions.ts";
+import { deleteTelemetry, findTelemetry, saveTelemetry, type TelemetryRow } from "../store/source-telemetry.ts";
 import { deleteSource, findSource, type Registered, type SourceRow, type TelemetrySetting } from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { type Locate, locateStream } from "./locate-stream.ts";
 import { VideoProbe } from "./probe.ts";
 import { changeSource, registerStream } from "./registration.ts";
 import { maskTelemetry } from "./telemetry-cfg.ts";
-import { type UploadCall, type UploadLimits, Uploads, type VideoCopy } from "./uploads.ts";
+import { importFor, LOOPED, type UploadCall, type UploadLimits, Uploads, type VideoCopy } from "./uploads.ts";
 import { Settling, VideoFolder } from "./video-files.ts";
 
 interface SourcesDeps {
@@ -54,6 +56,10 @@ interface SourceInput {
   readonly isFile: boolean;
   /** A file that starts again at its end. */
   readonly loops?: boolean;
+  /** PTS of the first frame of a file. Default: 0. */
+  readonly startMs?: number;
+  /** Live, and not published to the media hub. */
+  readonly isPulled?: boolean;
   /** Shown to clients: without secrets. */
   readonly label: string;
   readonly telemetry: TelemetrySetting | null;
@@ -105,10 +111,11 @@ export class Sources {
   /** @param publicUrl base URL of this server as the client sees it: its host is one of this service */
   async register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
     const { sql, config, media, elsewhere } = this.#deps;
-    const { rtspPort, rtmpPort } = media;
+    const { rtspPort, rtmpPort, srtPort, rtspsPort, rtmpsPort } = media;
     const others = (await elsewhere?.listHosts()) ?? [];
     const isOwn = (host: string) => isOwnHost(host, config, publicUrl);
-    return registerStream({ sql, config, hub: { rtspPort, rtmpPort, isOwnHost: isOwn, others } }, user, body);
+    const ports = { rtspPort, rtmpPort, srtPort, rtspsPort, rtmpsPort };
+    return registerStream({ sql, config, hub: { ...ports, isOwnHost: isOwn, others } }, user, body);
   }
 
   /** Before `describe`: reads what other nodes publish. */
@@ -126,7 +133,7 @@ export class Sources {
       type,
       stream_type: streamType,
       input_url: type === "file" ? inputUrl : maskCredentials(inputUrl),
-      telemetry_cfg: maskTelemetry(telemetryCfg),
+      telemetry_cfg: maskTelemetry(telemetryCfg) as SourceRecord["telemetry_cfg"],
       loop,
       status: this.#statusOf(source),
       created_at: createdAt,
@@ -140,6 +147,37 @@ export class Sources {
     const [stored] = await Promise.all([readOwnerVersion(sql, uuid), this.refresh()]);
     const streams = elsewhere === undefined ? media.streamsVersion : `${media.streamsVersion}+${elsewhere.version}`;
     return `${stored} ${streams} ${signer.period()}`;
+  }
+
+  /** Recorded telemetry of a video, which replaces what it had. Rejects with `invalid_input`, `source_not_found`. */
+  async uploadTelemetry(call: UploadCall, uuid: string): Promise<SourceTelemetry> {
+    const { sql } = this.#deps;
+    const source = await findSource(sql, call.user.uuid, uuid);
+    if (source.type !== "file" || source.loop)
+      throw invalidInput([{ path: "file", message: source.type === "file" ? LOOPED : NOT_A_FILE }]);
+    const given = await this.#uploads.receiveTelemetry(call);
+    const telemetry = await importFor(source, given, call.signal);
+    await sql.begin(async (transaction) => {
+      // It may have been deleted meanwhile.
+      await findSource(transaction, call.user.uuid, uuid);
+      await saveTelemetry(transaction, uuid, telemetry);
+    });
+    return this.readTelemetry(call.user, uuid);
+  }
+
+  /** Rejects with `telemetry_not_found`. */
+  async readTelemetry(user: User, uuid: string): Promise<SourceTelemetry> {
+    const { sql } = this.#deps;
+    await findSource(sql, user.uuid, uuid);
+    const row = await findTelemetry(sql, uuid);
+    if (row === null) throw noTelemetry(uuid);
+    return describeTelemetry(uuid, row);
+  }
+
+  async removeTelemetry(user: User, uuid: string): Promise<void> {
+    const { sql } = this.#deps;
+    await findSource(sql, user.uuid, uuid);
+    if (!(await deleteTelemetry(sql, uuid))) throw noTelemetry(uuid);
   }
 
   change(user: User, uuid: string, body: SourceChange): Promise<SourceRow> {
@@ -174,20 +212,31 @@ export class Sources {
   async resolveInput(userUuid: string, uuid: string, { isResumed = false } = {}): Promise<SourceInput> {
     const { sql, config, files } = this.#deps;
     const source = await findSource(sql, userUuid, uuid);
-    const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry, loop: loops } = source;
+    const { type, inputUrl, fileName, hubPath, startMs, loop: loops } = source;
+    const telemetry = source.telemetryCfg ?? (await this.#findRecorded(source));
     if (hubPath !== null) return { ...pullFromHub(this.#deps, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
-      const addresses = isResumed ? null : await guardAddress(inputUrl, config.network, "source_uuid");
+      const isPulled = readListeningPort(inputUrl) === null;
+      const addresses = isResumed || !isPulled ? null : await guardAddress(inputUrl, config.network, "source_uuid");
       const located = locateStream(inputUrl, config.network, addresses);
-      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), telemetry, ...located };
+      return { uri: inputUrl, isFile: false, isPulled: true, label: maskCredentials(inputUrl), telemetry, ...located };
     }
     if (fileName !== null && (await this.#folder.has(fileName))) {
       const uri = this.#folder.keptPath(fileName);
-      return { uri, isFile: !loops, loops, label: inputUrl, telemetry, locate: async () => uri };
+      return {
+        uri,
+        isFile: !loops,
+        loops,
+        isPulled: loops,
+        startMs,
+        label: inputUrl,
+        telemetry,
+        locate: async () => uri,
+      };
     }
     const stored = (await files?.find("video", uuid)) ?? null;
     if (files != null && stored !== null) {
-      const input = { isFile: !loops, loops, label: inputUrl, telemetry };
+      const input = { isFile: !loops, loops, isPulled: loops, startMs, label: inputUrl, telemetry };
       return { ...input, ...(await readThrough(files, stored, isResumed ? null : config.runners.start_seconds)) };
     }
     throw fileMissing(uuid);
@@ -204,6 +253,13 @@ export class Sources {
     return { ...known, path: "", sizeBytes: stored.sizeBytes, read: (range) => files.read(stored.key, range) };
   }
 
+  /** Recorded telemetry is used unless the source has settings of its own. */
+  async #findRecorded({ uuid, type, loop }: SourceRow): Promise<TelemetrySetting | null> {
+    if (type !== "file" || loop) return null;
+    const row = await findTelemetry(this.#deps.sql, uuid);
+    return row === null ? null : { type: "file", format: row.format, parameters: {} };
+  }
+
   #statusOf({ isProcessing, hubPath }: SourceRow): SourceRecord["status"] {
     if (isProcessing) return "processing";
     if (hubPath === null) return "unknown";
@@ -211,6 +267,29 @@ export class Sources {
     return media.find(hubPath) !== null || elsewhere?.has(hubPath) === true ? "streaming" : "offline";
   }
 }
+
+const NOT_A_FILE =
+  "is for uploaded videos; the telemetry of a stream is set with telemetry_cfg (PATCH /source/{source_id})";
+
+const noTelemetry = (uuid: string): ServiceError =>
+  new ServiceError("telemetry_not_found", {
+    detail: `the source ${uuid} has no recorded telemetry; upload it with POST /source/{source_id}/telemetry`,
+  });
+
+const toSeconds = (ms: number): number => Math.round(ms) / 1000;
+
+const describeTelemetry = (uuid: string, row: TelemetryRow): SourceTelemetry => ({
+  source_uuid: uuid,
+  format: row.format,
+  file_name: row.fileName,
+  samples: row.samples,
+  from_seconds: toSeconds(row.firstMs + row.offsetMs),
+  to_seconds: toSeconds(row.lastMs + row.offsetMs),
+  offset_method: row.offsetMethod as SourceTelemetry["offset_method"],
+  offset_error_seconds: toSeconds(row.offsetErrorMs),
+  detail: row.lack,
+  created_at: row.createdAt,
+});
 
 const fileMissing = (uuid: string): ServiceError =>
   new ServiceError("source_file_missing", {

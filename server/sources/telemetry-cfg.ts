@@ -1,6 +1,13 @@
 /** Telemetry settings of a source, as stored and as shown. Their schema has been checked. */
 import type { Static, TObject } from "typebox";
-import { MqttParameters, StaticParameters, type TelemetryCfg, WebsocketParameters } from "../../schemas/api/sources.ts";
+import {
+  EmbeddedParameters,
+  MqttParameters,
+  StaticParameters,
+  type TelemetryCfg,
+  UdpParameters,
+  WebsocketParameters,
+} from "../../schemas/api/sources.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { TelemetrySetting } from "../store/sources.ts";
 
@@ -8,16 +15,29 @@ export type { TelemetrySetting };
 
 const MASK = "***";
 
-const PARAMETERS: Readonly<Record<TelemetrySetting["type"], TObject>> = {
+type ChannelName = Exclude<TelemetrySetting["type"], "file">;
+
+const FORMATS: Readonly<Record<ChannelName, string>> = {
+  mqtt: "native",
+  websocket: "native",
+  static: "native",
+  udp: "mavlink",
+  embedded: "misb_0601",
+};
+
+const PARAMETERS: Readonly<Record<ChannelName, TObject>> = {
   mqtt: MqttParameters,
   websocket: WebsocketParameters,
   static: StaticParameters,
+  udp: UdpParameters,
+  embedded: EmbeddedParameters,
 };
 
 /** With defaults, without unknown fields, keys in a fixed order: equal settings are equal texts. */
 export function readTelemetry(given: Static<typeof TelemetryCfg> | null | undefined): TelemetrySetting | null {
   if (given === null || given === undefined) return null;
-  const { type, format = "native" } = given;
+  const { type } = given;
+  const { format = FORMATS[type] } = given;
   const parameters = (given.parameters ?? {}) as JsonRecord;
   const known = Object.keys(PARAMETERS[type].properties).filter((name) => parameters[name] !== undefined);
   return { type, format, parameters: Object.fromEntries(known.map((name) => [name, parameters[name] ?? null])) };

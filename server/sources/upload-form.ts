@@ -1,4 +1,4 @@
-/** A multipart form with one file, whatever the name of its part, read as it arrives. */
+/** Multipart forms with a video or a telemetry file, read as they arrive. */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
@@ -9,8 +9,10 @@ export const FORM_BYTES = 2 ** 18;
 /** More than is buffered between the client and the disk. */
 const BUFFERED_BYTES = 2 ** 20;
 const FIELD_BYTES = 4096;
-/** The documented name of the file's part. A part with this name is a file even without a file name. */
-const FILE_FIELD = "file";
+/** The documented names of parts that are files. A part with such a name is a file even without a file name. */
+export const FILE_FIELD = "file";
+export const TELEMETRY_FIELD = "telemetry";
+const FILE_FIELDS = [FILE_FIELD, TELEMETRY_FIELD];
 
 interface FormOptions {
   /** At least `leastBytes` must arrive within this time. */
@@ -18,7 +20,9 @@ interface FormOptions {
   readonly leastBytes: number;
   /** Saves the file. While it does not read, nothing is read from the client. */
   save(file: Readable, name: string | undefined): Promise<void>;
-  /** Bytes of the file saved so far. */
+  /** The same for a part named `telemetry`, where the form may have one. */
+  saveTelemetry?(file: Readable, name: string | undefined): Promise<void>;
+  /** Bytes of the files saved so far. */
   savedBytes(): number;
 }
 
@@ -27,6 +31,8 @@ export type FormParser = BusboyInstance;
 interface FormFields {
   readonly alias: string | null;
   readonly loop: boolean;
+  /** The other fields that are texts. */
+  readonly texts: ReadonlyMap<string, string>;
 }
 
 /** Rejects with the first fault; after that nothing is read from the client and `save` is not called. */
@@ -34,7 +40,8 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
   return new Promise((resolve, reject) => {
     let alias: string | null = null;
     let loop = false;
-    let file: Readable | null = null;
+    const texts = new Map<string, string>();
+    const files = new Map<string, Readable>();
     let saving: Promise<void> = Promise.resolve();
     let received = 0;
     let isOver = false;
@@ -44,9 +51,9 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       clearTimeout(timer);
       raw.unpipe(parser);
       raw.off("data", count).off("close", onClose);
-      if (error === null) return resolve({ alias, loop });
+      if (error === null) return resolve({ alias, loop, texts });
       raw.pause();
-      file?.destroy(error);
+      for (const file of files.values()) file.destroy(error);
       parser.destroy();
       // Only after `save` has closed the file: the caller removes it.
       saving.catch(() => {}).finally(() => reject(error));
@@ -68,18 +75,25 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       // `save` gets it, too; a stream without a listener would end the server.
       stream.on("error", () => {});
       if (isOver) return void stream.resume();
-      if (file !== null) {
-        const message = "is a second file in the form; expected one video";
+      const isTelemetry = field === TELEMETRY_FIELD && options.saveTelemetry !== undefined;
+      const kind = isTelemetry ? TELEMETRY_FIELD : FILE_FIELD;
+      if (files.has(kind)) {
+        const message = `is a second file in the form; expected one ${isTelemetry ? "telemetry file" : "video"}`;
         return finish(invalid(field || FILE_FIELD, message));
       }
-      file = stream;
-      saving = options.save(stream, name);
+      files.set(kind, stream);
+      const saved = isTelemetry ? options.saveTelemetry?.(stream, name) : options.save(stream, name);
+      saving = Promise.all([saving, saved]).then(() => {});
       saving.catch(finish);
     });
     parser.on("field", (field, value, _, isCut) => {
       if (field === "alias") {
         if (isCut) finish(invalid("alias", "is longer than 255 characters"));
         else alias = value;
+      }
+      if (field !== "alias" && field !== "loop") {
+        if (isCut) finish(invalid(field, `is longer than ${FIELD_BYTES} bytes`));
+        else texts.set(field, value);
       }
       if (field !== "loop") return;
       if (value === "true" || value === "false") loop = value === "true";
@@ -110,7 +124,7 @@ export function createParser({ headers }: IncomingMessage): FormParser {
     return new Busboy({
       headers: { ...headers, "content-type": type },
       isPartAFile: (field, mediaType, name) =>
-        field === FILE_FIELD || name !== undefined || mediaType === "application/octet-stream",
+        FILE_FIELDS.includes(field ?? "") || name !== undefined || mediaType === "application/octet-stream",
       limits: { fieldSize: FIELD_BYTES, fields: 50, files: 10, parts: 60, headerPairs: 50, headerSize: 16_384 },
     });
   } catch (error) {
@@ -129,7 +143,7 @@ const tooSlow = ({ idleMs, leastBytes }: FormOptions): ServiceError =>
     detail: `less than ${leastBytes} bytes arrived within ${idleMs / 1000} s; send the video again`,
   });
 
-const EXTENSIONS = ["mp4", "mov", "avi"] as const;
+const EXTENSIONS = ["mp4", "mov", "avi", "ts"] as const;
 const MAX_NAME_CHARACTERS = 255;
 
 /** The file name given by the client: shown, and used for its extension; never a path. */
@@ -147,9 +161,12 @@ export function readVideoName(given: string | undefined): VideoName {
   if (extension !== undefined) return { shown, extension };
   throw invalid(
     "file",
-    `is named ${JSON.stringify(shown.slice(0, 100))}; expected a name that ends in .mp4, .mov or .avi`,
+    `is named ${JSON.stringify(shown.slice(0, 100))}; expected a name that ends in .mp4, .mov, .avi or .ts`,
   );
 }
+
+/** The name of a telemetry file: only shown. */
+export const readFileName = (given: string | undefined): string => cleanName(given ?? "") || TELEMETRY_FIELD;
 
 /** The last part of a path of any system, without invisible characters. A long name loses its beginning. */
 function cleanName(given: string): string {

@@ -11,6 +11,8 @@ import { type SharedFiles, videoKey } from "../files/open-files.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { confirmFile } from "../store/files.ts";
+import type { NewTelemetry } from "../store/source-telemetry.ts";
+import { saveTelemetry } from "../store/source-telemetry.ts";
 import {
   findIdentical,
   findLargestVideo,
@@ -18,11 +20,14 @@ import {
   registerSource,
   releaseRoom,
   reserveRoom,
+  type SourceRow,
 } from "../store/sources.ts";
+import { importTelemetry } from "../telemetry/import-file.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import type { VideoProbe } from "./probe.ts";
+import { ReceivedTelemetry, readTelemetryForm, receiveTelemetry, type TelemetryGiven } from "./telemetry-form.ts";
 import {
   createParser,
   FORM_BYTES,
@@ -30,9 +35,11 @@ import {
   invalid,
   readForm,
   readVideoName,
+  TELEMETRY_FIELD,
   type VideoName,
 } from "./upload-form.ts";
 import { diskFull, type Settling, type VideoFolder } from "./video-files.ts";
+import { readRecordedAt, readTransportStream } from "./video-metadata.ts";
 
 /** An operator sets the others (`limits`). */
 const LIMITS = {
@@ -85,6 +92,8 @@ interface ReceivedVideo {
   readonly name: VideoName;
   readonly bytes: number;
   readonly digest: Buffer;
+  /** Null: the form has none. */
+  readonly telemetry: TelemetryGiven | null;
 }
 
 const checkAlias = checkBy(Alias);
@@ -102,8 +111,17 @@ export class Uploads {
     this.#limits = { ...LIMITS, ...deps.limits };
   }
 
-  async receive(call: UploadCall): Promise<Registered> {
-    const { user } = call;
+  receive(call: UploadCall): Promise<Registered> {
+    return this.#limit(call.user, () => this.#receive(call));
+  }
+
+  /** A form with a telemetry file, which is not stored yet. */
+  receiveTelemetry({ user, raw, letContinue }: UploadCall): Promise<TelemetryGiven> {
+    return this.#limit(user, () => receiveTelemetry(raw, this.#limits, letContinue));
+  }
+
+  /** Rejects with `rate_limited`. */
+  async #limit<T>(user: User, work: () => Promise<T>): Promise<T> {
     const active = this.#active.get(user.uuid) ?? 0;
     const max = this.#limits.atOnce;
     if (active >= max) {
@@ -112,7 +130,7 @@ export class Uploads {
     }
     this.#active.set(user.uuid, active + 1);
     try {
-      return await this.#receive(call);
+      return await work();
     } finally {
       const left = (this.#active.get(user.uuid) ?? 1) - 1;
       if (left === 0) this.#active.delete(user.uuid);
@@ -125,7 +143,7 @@ export class Uploads {
     const name = readVideoName(given);
     return this.#store({ user, signal }, null, async (uuid, file) => {
       await file.save(createReadStream(path), this.#deps.folder.partialPath(fileNameOf(uuid, name)));
-      return { alias, loop, name, bytes: file.bytes, digest: file.digest() };
+      return { alias, loop, name, bytes: file.bytes, digest: file.digest(), telemetry: null };
     });
   }
 
@@ -167,9 +185,11 @@ export class Uploads {
     const { folder } = this.#deps;
     const { idleMs, leastBytes } = this.#limits;
     const names: VideoName[] = [];
-    const { alias, loop } = await readForm(raw, parser, {
+    const received = new ReceivedTelemetry();
+    const { alias, loop, texts } = await readForm(raw, parser, {
       ...{ idleMs, leastBytes },
-      savedBytes: () => file.bytes,
+      savedBytes: () => file.bytes + received.bytes,
+      saveTelemetry: (stream, given) => received.save(stream, given, TELEMETRY_FIELD),
       save: async (stream, given) => {
         const name = readVideoName(given);
         names.push(name);
@@ -181,7 +201,9 @@ export class Uploads {
     const label = alias === null || alias.trim() === "" ? name.shown : alias;
     const [fault] = checkAlias(label);
     if (fault !== undefined) throw invalid("alias", fault.message);
-    return { alias: label, loop, name, bytes: file.bytes, digest: file.digest() };
+    const telemetry = readTelemetryForm(received, texts, `${TELEMETRY_FIELD}_`);
+    if (telemetry !== null && loop) throw invalid(TELEMETRY_FIELD, LOOPED);
+    return { alias: label, loop, name, bytes: file.bytes, digest: file.digest(), telemetry };
   }
 
   /**
@@ -191,17 +213,27 @@ export class Uploads {
   async #register(
     { user, signal }: Pick<UploadCall, "user" | "signal">,
     uuid: string,
-    { alias, loop, name, bytes, digest }: ReceivedVideo,
+    { alias, loop, name, bytes, digest, telemetry: given }: ReceivedVideo,
     reservation: Reservation,
   ): Promise<Registered> {
     const { sql, folder, files, nodeUuid } = this.#deps;
     // The same video is another source if it loops.
     const identity = loop ? createHash("sha256").update(digest).update("loop").digest() : digest;
     const identical = await findIdentical(sql, user.uuid, identity);
-    if (identical !== null) return { source: identical, isNew: false };
+    if (identical !== null) {
+      if (given !== null) await saveTelemetry(sql, identical.uuid, await importFor(identical, given, signal));
+      return { source: identical, isNew: false };
+    }
     if (!reservation.isGranted) throw storageFull(user.limits.storageBytes);
     const fileName = fileNameOf(uuid, name);
     const facts = await this.#deps.probe.examine(folder.partialPath(fileName), signal);
+    const recordedAt = await readRecordedAt(folder.partialPath(fileName), facts.container);
+    const isStream = facts.container === "ts";
+    const content = isStream ? await readTransportStream(folder.partialPath(fileName), signal) : null;
+    const times = { durationMs: facts.duration_ms ?? content?.durationMs ?? null, recordedAt };
+    // What is in a looped video is not stored: it belongs to one pass only.
+    const found = loop ? null : (content?.telemetry ?? null);
+    const telemetry = given === null ? found : await importFor(times, given, signal);
     const source = {
       uuid,
       alias,
@@ -213,13 +245,15 @@ export class Uploads {
       identity,
       fileName,
       fileBytes: bytes,
-      durationMs: facts.duration_ms,
+      ...times,
+      startMs: facts.start_ms,
       loop,
     } as const;
     const register = (isStored: boolean): Promise<Registered> =>
       sql.begin(async (transaction) => {
         const made = await registerSource(transaction, user.uuid, source, user.limits.sources);
         if (made.isNew && isStored) await confirmFile(transaction, { key, sizeBytes: bytes, sha256: digest });
+        if (made.isNew && telemetry !== null) await saveTelemetry(transaction, uuid, telemetry);
         await releaseRoom(transaction, [uuid]);
         return made;
       });
@@ -251,6 +285,15 @@ export class Uploads {
     for (const uuid of uuids) this.#unreleased.delete(uuid);
   }
 }
+
+export const LOOPED = "belongs to a video that is played once; upload the video without loop";
+
+/** Samples of a telemetry file, aligned to the video. */
+export const importFor = (
+  { durationMs, recordedAt }: Pick<SourceRow, "durationMs" | "recordedAt">,
+  given: TelemetryGiven,
+  signal: AbortSignal,
+): Promise<NewTelemetry> => importTelemetry(given, { durationMs, recordedMs: recordedAt?.getTime() ?? null }, signal);
 
 const fileNameOf = (uuid: string, { extension }: VideoName): string => `${uuid}.${extension}`;
 

@@ -1,4 +1,4 @@
-/** A migrated PostgreSQL of the test's own, below the folder for temporary files. It works as root and as any user. */
+/** A migrated database of the test's own, on a PostgreSQL below the folder for temporary files. It works as root and as any user. */
 import { rm } from "node:fs/promises";
 import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
@@ -27,17 +27,56 @@ export const PATIENT: DatabaseLimits = { stopSeconds: 20, waitMs: 20_000, restar
 
 export const silentLog: Logger = pino({ level: "silent" });
 
+/** For all databases of this process: starting a server takes several times as long as creating a database. */
+const shared = { users: 0, created: 0, server: null as Promise<SharedServer> | null };
+/** The databases of all files that run in one process. */
+const SHARED_CONNECTIONS = 500;
+
+interface SharedServer {
+  readonly admin: Sql;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+async function openShared(): Promise<SharedServer> {
+  const { url, close } = await testPostgres({ max_connections: String(SHARED_CONNECTIONS) });
+  // A database can be copied while nobody is connected to it.
+  const address = { ...readDatabaseUrl(url), database: "template1" };
+  const admin = connectClient(address, { ...DATABASE_LIMITS, connections: 1 }, silentLog, testKeyring);
+  return {
+    ...{ admin, url },
+    close: async () => {
+      await admin.end();
+      await close();
+    },
+  };
+}
+
+/** On a server that stops when all databases of this process are closed. */
 export async function testDatabase(): Promise<TestDatabase> {
-  const postgres = await testPostgres();
-  const address = readDatabaseUrl(postgres.url);
+  shared.users += 1;
+  shared.server ??= openShared();
+  const server = await shared.server;
+  const name = `test_${++shared.created}`;
+  await server.admin`create database ${server.admin(name)} template postgres`;
+  const url = server.url.replace("///postgres?", `///${name}?`);
+  const address = readDatabaseUrl(url);
   const clients = new Clients(() => connectClient(address, DATABASE_LIMITS, silentLog, testKeyring), 60_000);
   const { sql, settle } = guardSql(clients, { whenUp: () => null, waitMs: 0, limitMs: 60_000 });
-  const close = async () => {
+  const end = async () => {
     await settle(5000);
     await clients.end();
-    await postgres.close();
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    shared.server = null;
+    await server.close();
   };
-  return { sql, url: postgres.url, close };
+  let ended: Promise<void> | null = null;
+  const close = () => {
+    ended ??= end();
+    return ended;
+  };
+  return { sql, url, close };
 }
 
 /** Not connected to. */

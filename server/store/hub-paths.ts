@@ -2,16 +2,26 @@
  * Paths of the media hub, `<username>/<stream path>`: of media-server sources and of rtsp outputs. A path belongs to one
  * user.
  */
+import type { StreamInfo } from "../../schemas/hub.ts";
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries } from "./client.ts";
 import { hasValidKey } from "./users.ts";
 
 export const hubPath = (username: string, streamPath: string): string => `${username}/${streamPath}`;
 
+/** What a process publishes of a source that it pulls, to be recorded. No user can register such a path. */
+const PULLED = "~";
+/** Of the source and the user of a query. */
+export const pulledPathOf = (sql: Queries) => sql`users.username || ${`/${PULLED}`} || sources.uuid`;
+
+const PULLED_PATH = /^[^/]+\/~([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+/** The source of such a path; null: it is another one. */
+export const readPulledPath = (path: string): string | null => PULLED_PATH.exec(path)?.[1] ?? null;
+
 export interface NamingSource {
   readonly uuid: string;
   readonly alias: string;
-  readonly streamType: "rtsp" | "rtmp";
+  readonly streamType: string;
   /** From its start to its end. */
   readonly isRecorded: boolean;
 }
@@ -70,13 +80,6 @@ export async function findHubPathOf(sql: Queries, userUuid: string, sourceUuid: 
   return found?.hubPath ?? null;
 }
 
-/** It exists, and is not published to the hub. */
-export async function isUnpublishedSource(sql: Queries, userUuid: string, sourceUuid: string): Promise<boolean> {
-  const found = await sql`
-    select from sources where uuid = ${sourceUuid} and user_uuid = ${userUuid} and hub_path is null`;
-  return found.length > 0;
-}
-
 export const pathInUse = (path: string, owner: string): ServiceError =>
   new ServiceError("path_in_use", {
     detail: `${owner} of yours uses the path /${path}; streams and rtsp outputs share their paths: choose another`,
@@ -93,13 +96,13 @@ export interface PathSubject {
 /** The sources of these paths; of several with one path that of the protocol (null: unknown), else the newest. */
 export function findSubjects(
   sql: Queries,
-  published: readonly { readonly path: string; readonly protocol: "rtsp" | "rtmp" | null }[],
+  published: readonly { readonly path: string; readonly protocol: StreamInfo["protocol"] | null }[],
 ): Promise<readonly PathSubject[]> {
-  const paths = published.map(({ path, protocol }) => ({ path, protocol }));
+  const paths = published.map(({ path, protocol }) => ({ path, protocol, pulled: readPulledPath(path) }));
   return sql<PathSubject[]>`
     select distinct on (paths.path) sources.user_uuid, sources.uuid as source_uuid, sources.alias, paths.path
-    from jsonb_to_recordset(${sql.json(paths)}) as paths (path text, protocol text)
+    from jsonb_to_recordset(${sql.json(paths)}) as paths (path text, protocol text, pulled uuid)
       join users on users.username = split_part(paths.path, '/', 1)
-      join sources on sources.user_uuid = users.uuid and sources.hub_path = paths.path
+      join sources on sources.user_uuid = users.uuid and (sources.hub_path = paths.path or sources.uuid = paths.pulled)
     order by paths.path, (sources.stream_type = paths.protocol) desc nulls last, sources.created_at desc`;
 }

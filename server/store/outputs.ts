@@ -1,5 +1,5 @@
 /** Outputs of a user, and the outputs and branches attached to processes. */
-import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
+import type { OUTPUT_CODECS, OUTPUT_TYPES, TakSettings } from "../../schemas/api/outputs.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
@@ -15,13 +15,16 @@ export interface OutputRow {
   /** With credentials. */
   readonly url: string | null;
   readonly settings: "360p" | "720p" | "1080p" | null;
+  readonly codec: (typeof OUTPUT_CODECS)[number];
+  /** Of `cot`, with its private key. */
+  readonly tak: TakSettings | null;
   readonly createdAt: string;
   /** The process that it is attached to, and its state. */
   readonly attachedTo: string | null;
   readonly processState: string | null;
 }
 
-interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings"> {
+interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings" | "codec" | "tak"> {
   /** Equal for identical outputs of the user: 32 bytes. */
   readonly identity: Buffer;
   /** Of rtsp: `<username>/<path>` on the media hub. */
@@ -31,7 +34,7 @@ interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url"
 const FOREIGN_KEY_VIOLATION = "23503";
 
 const columns = (sql: Queries) => sql`
-  outputs.uuid, outputs.alias, outputs.type, outputs.url, outputs.settings,
+  outputs.uuid, outputs.alias, outputs.type, outputs.url, outputs.settings, outputs.codec, outputs.tak,
   ${isoTime(sql, "outputs.created_at")} as created_at,
   processes.uuid as attached_to, processes.state as process_state`;
 
@@ -80,12 +83,12 @@ export function registerOutput(
         detail: `output limit reached for this key (${most}); delete one first (DELETE /output/{output_uuid})`,
       });
     }
-    const { uuid, alias, type, url, settings, identity, hubPath } = output;
+    const { uuid, alias, type, url, settings, codec, tak, identity, hubPath } = output;
     if (hubPath !== null && (await isSourcePath(transaction, userUuid, hubPath))) throw pathInUse(hubPath, "a source");
     await transaction`
-      insert into outputs (uuid, user_uuid, alias, type, url, settings, identity, hub_path, created_at)
-      values (${uuid}, ${userUuid}, ${alias}, ${type}, ${transaction.typed.sealed(url)}, ${settings},
-        ${transaction.typed.sealed(identity.toString("hex"))}, ${hubPath}, clock_timestamp())`;
+      insert into outputs (uuid, user_uuid, alias, type, url, settings, codec, tak, identity, hub_path, created_at)
+      values (${uuid}, ${userUuid}, ${alias}, ${type}, ${transaction.typed.sealed(url)}, ${settings}, ${codec},
+        ${transaction.typed.sealed(tak)}, ${transaction.typed.sealed(identity.toString("hex"))}, ${hubPath}, clock_timestamp())`;
     return { output: await findOutput(transaction, userUuid, uuid), isNew: true };
   });
 }
@@ -116,7 +119,9 @@ export async function deleteOutput(sql: Sql, userUuid: string, uuid: string): Pr
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("output_not_found", { detail: `there is no output ${uuid}; GET /outputs lists yours` });
 
-export interface AttachedOutput extends Pick<OutputRow, "type" | "url" | "settings"> {
+export interface AttachedOutput extends Pick<OutputRow, "type" | "url" | "settings" | "codec"> {
+  readonly alias?: string;
+  readonly tak?: TakSettings | null;
   readonly outputUuid: string;
   /** Of its owner: rtsp outputs are served below it. */
   readonly username: string;
@@ -147,7 +152,7 @@ export async function attachOutput(
 }
 
 const selectAttached = (sql: Queries, processUuid: string) => sql`
-  select output_uuid, type, url, settings, username
+  select output_uuid, alias, type, url, settings, codec, tak, username
   from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
   where process_uuid = ${processUuid}`;
 
@@ -164,7 +169,7 @@ export const listAttached = (sql: Queries, processUuid: string): Promise<readonl
 
 async function findToAttach(sql: Queries, userUuid: string, outputUuid: string): Promise<AttachedOutput> {
   const [found] = await sql<AttachedOutput[]>`
-    select outputs.uuid as output_uuid, type, url, settings, username
+    select outputs.uuid as output_uuid, alias, type, url, settings, codec, tak, username
     from outputs join users on users.uuid = outputs.user_uuid
     where outputs.uuid = ${outputUuid} and user_uuid = ${userUuid} for key share of outputs`;
   if (found === undefined) throw notFound(outputUuid);

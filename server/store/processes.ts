@@ -182,6 +182,12 @@ export async function findProcessOwners(sql: Queries, uuids: readonly string[]):
  * A machine owns a process while it renews its lease. Every claim increments the fence; writes with an earlier fence are
  * rejected, so that a machine learns that it lost the process.
  */
+/** The node that runs a process, or ran it last; null: there is none. */
+export async function findLastNode(sql: Queries, uuid: string): Promise<string | null> {
+  const row = await firstOf(sql<{ nodeUuid: string | null }[]>`select node_uuid from processes where uuid = ${uuid}`);
+  return row?.nodeUuid ?? null;
+}
+
 export type Claim = Pick<ProcessRow, "uuid" | "fence">;
 
 /** What changes while it is running. */

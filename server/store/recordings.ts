@@ -99,11 +99,13 @@ export const findSegments = (sql: Queries, range: SegmentRange): Promise<readonl
   FoundSegment[]
 >`
   ${foundSegments(sql)}
+    -- Once for each recording, and not for each of its files.
+    left join lateral (
+      select max(later.index) as index from recording_segments as later
+      where later.recording_uuid = recordings.uuid) as newest on recordings.stopped_at is null
   where recordings.user_uuid = ${range.userUuid} and recordings.source_uuid = ${range.sourceUuid}
     and segments.started_at < ${range.to}
-    and (recordings.stopped_at is null and not exists (
-        select from recording_segments as later
-        where later.recording_uuid = recordings.uuid and later.index > segments.index)
+    and (segments.index = newest.index
       or segments.started_at + make_interval(secs => segments.duration_ms / 1000.0 + 2) > ${range.from})
   order by segments.started_at, recordings.started_at limit ${MAX_SEGMENTS}`;
 

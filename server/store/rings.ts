@@ -4,7 +4,7 @@
  */
 import type { RecordingMode } from "../../schemas/api/recording-setting.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
-import type { PathSubject } from "./hub-paths.ts";
+import { type PathSubject, pulledPathOf } from "./hub-paths.ts";
 import type { RemovedSegment } from "./recordings.ts";
 
 export interface RecordingSettingRow {
@@ -15,6 +15,9 @@ export interface RecordingSettingRow {
   readonly recordingUuid: string | null;
 }
 
+/** Of a source without a setting: what is published to the service is recorded, what it pulls only on request. */
+const usualMode = (sql: Queries) => sql`case when sources.hub_path is null then 'off' else 'always' end`;
+
 /** Of a source of this user; null: there is none. */
 export const findRecordingSetting = (
   sql: Queries,
@@ -22,7 +25,7 @@ export const findRecordingSetting = (
   sourceUuid: string,
 ): Promise<RecordingSettingRow | null> =>
   firstOf(sql<RecordingSettingRow[]>`
-    select coalesce(mode, 'always') as mode, coalesce(pre_roll_seconds, 0) as pre_roll_seconds, wanted_until,
+    select coalesce(mode, ${usualMode(sql)}) as mode, coalesce(pre_roll_seconds, 0) as pre_roll_seconds, wanted_until,
       (select recordings.uuid from recordings
        where source_uuid = sources.uuid and stopped_at is null and not is_ring
        order by started_at desc limit 1) as recording_uuid
@@ -37,7 +40,8 @@ export async function saveRecordingSetting(
 ): Promise<void> {
   await sql`
     insert into source_recordings (source_uuid, mode, pre_roll_seconds)
-    values (${sourceUuid}, ${mode ?? "always"}, ${preRollSeconds ?? 0})
+    select uuid, coalesce(${mode ?? null}::text, ${usualMode(sql)}), ${preRollSeconds ?? 0}
+    from sources where uuid = ${sourceUuid}
     on conflict (source_uuid) do update set
       mode = ${mode === undefined ? sql`source_recordings.mode` : mode},
       pre_roll_seconds = ${preRollSeconds === undefined ? sql`source_recordings.pre_roll_seconds` : preRollSeconds},
@@ -95,22 +99,35 @@ export interface WantedRecording extends PathSubject {
   readonly isAlerted: boolean;
   /** An alert with a clip runs on it, or a clip is not complete. */
   readonly hasEvidence: boolean;
+  /** A process pulls it, and publishes it when it is needed. */
+  readonly isPulled: boolean;
 }
 
-/** Of these live paths; of several sources with one path that of the protocol, else the newest. */
+/**
+ * Of these live paths; of several sources with one path that of the protocol, else the newest. And of these sources, which
+ * processes pull.
+ */
 export function findWanted(
   sql: Queries,
-  published: readonly { readonly path: string; readonly protocol: "rtsp" | "rtmp" | null }[],
+  published: readonly { readonly path: string; readonly protocol: string | null }[],
+  pulled: readonly string[] = [],
 ): Promise<readonly WantedRecording[]> {
   const paths = published.map(({ path, protocol }) => ({ path, protocol }));
   return sql<WantedRecording[]>`
     with found as (
-      select distinct on (paths.path) sources.user_uuid, sources.uuid as source_uuid, sources.alias, paths.path
+      (select distinct on (paths.path) sources.user_uuid, sources.uuid as source_uuid, sources.alias, paths.path,
+        ${usualMode(sql)} as usual_mode, false as is_pulled
       from jsonb_to_recordset(${sql.json(paths)}) as paths (path text, protocol text)
         join users on users.username = split_part(paths.path, '/', 1)
         join sources on sources.user_uuid = users.uuid and sources.hub_path = paths.path
       order by paths.path, (sources.stream_type = paths.protocol) desc nulls last, sources.created_at desc)
-    select found.*, coalesce(mode, 'always') as mode, coalesce(pre_roll_seconds, 0) as pre_roll_seconds,
+      union all
+      select sources.user_uuid, sources.uuid, sources.alias, ${pulledPathOf(sql)}, ${usualMode(sql)}, true
+      from sources join users on users.uuid = sources.user_uuid
+      where hub_path is null
+        and sources.uuid in (select value::uuid from jsonb_array_elements_text(${sql.json([...pulled])})))
+    select found.user_uuid, source_uuid, alias, path, is_pulled, coalesce(mode, usual_mode) as mode,
+      coalesce(pre_roll_seconds, 0) as pre_roll_seconds,
       coalesce(wanted_until > now(), false) as is_alerted,
       exists (
         select from processes join process_alerts on process_alerts.process_uuid = processes.uuid

@@ -1,6 +1,7 @@
 /** Sources of a user, and the storage of uploads. Limits are checked under the user's lock. */
+import type { STREAM_TYPES } from "../../schemas/api/sources.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
 import { isOutputPath, pathInUse } from "./hub-paths.ts";
 import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
@@ -8,8 +9,10 @@ import { lockUser } from "./users.ts";
 
 /** How telemetry of a source is received. */
 export interface TelemetrySetting {
-  readonly type: "mqtt" | "websocket" | "static";
-  readonly format: "native" | "vendor_a";
+  /** `file`: recorded telemetry, which is not part of the settings of a source. */
+  readonly type: "mqtt" | "websocket" | "static" | "udp" | "embedded" | "file";
+  /** Of `file`: that of its file. */
+  readonly format: string;
   readonly parameters: JsonRecord;
 }
 
@@ -17,7 +20,7 @@ export interface SourceRow {
   readonly uuid: string;
   readonly alias: string;
   readonly type: "file" | "stream";
-  readonly streamType: "rtsp" | "rtmp" | null;
+  readonly streamType: (typeof STREAM_TYPES)[number] | null;
   /** With credentials. Of files: the name at upload. */
   readonly inputUrl: string;
   readonly telemetryCfg: TelemetrySetting | null;
@@ -27,6 +30,10 @@ export interface SourceRow {
   readonly fileName: string | null;
   readonly fileBytes: number | null;
   readonly durationMs: number | null;
+  /** When a video was recorded, as its container states. */
+  readonly recordedAt: Date | null;
+  /** PTS of the first frame of a video. */
+  readonly startMs: number;
   /** A file that is played as a live source: it starts again at its end. */
   readonly loop: boolean;
   readonly createdAt: string;
@@ -48,7 +55,7 @@ export interface Registered {
 }
 
 const columns = (sql: Queries) => sql`
-  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, loop,
+  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, recorded_at, start_ms, loop,
   ${isoTime(sql, "created_at")} as created_at,
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
@@ -92,16 +99,17 @@ export async function registerSource(
     });
   }
   const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, identity } = source;
-  const { fileName, fileBytes, durationMs, loop } = source;
+  const { fileName, fileBytes, durationMs, recordedAt, startMs, loop } = source;
+  await expectPort(sql, userUuid, portOf(telemetryCfg));
   if (hubPath !== null && (await isOutputPath(sql, userUuid, hubPath))) throw pathInUse(hubPath, "an rtsp output");
   const row = await writtenRow(sql<SourceRow[]>`
     insert into sources
       (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms,
-       loop, created_at)
+       recorded_at, start_ms, telemetry_port, loop, created_at)
     values
       (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${sql.typed.sealed(inputUrl)},
        ${sql.typed.sealed(telemetryCfg)}, ${hubPath}, ${sealIdentity(sql, identity)}, ${fileName}, ${fileBytes}, ${durationMs},
-       ${loop}, clock_timestamp())
+       ${recordedAt}, ${startMs}, ${portOf(telemetryCfg)}, ${loop}, clock_timestamp())
     returning ${columns(sql)}`);
   return { source: row, isNew: true };
 }
@@ -123,14 +131,42 @@ export function updateSource(
         detail: `with this telemetry it would be the same as the source ${twin.uuid}; use that one`,
       });
     }
+    await expectPort(transaction, userUuid, portOf(telemetryCfg));
     const [row] = await transaction<SourceRow[]>`
       update sources set
         alias = ${alias},
+        telemetry_port = ${portOf(telemetryCfg)},
         telemetry_cfg = ${transaction.typed.sealed(telemetryCfg)},
         identity = coalesce(${identity === null ? null : sealIdentity(transaction, identity)}, identity)
       where uuid = ${uuid} returning ${columns(transaction)}`;
     return row ?? before;
   });
+}
+
+/** The UDP port that telemetry is sent to; null: none. */
+export const portOf = (setting: TelemetrySetting | null): number | null =>
+  setting?.type === "udp" ? Number(setting.parameters.port) : null;
+
+/** Any number, the same for all nodes. */
+const PORT_LOCK = 7_027_001;
+/** Of one key: others need some, too. */
+const MAX_PORTS = 4;
+
+/** A port belongs to one user: another one who could listen there would read the telemetry of that user's drones. */
+async function expectPort(sql: TransactionSql, userUuid: string, port: number | null): Promise<void> {
+  if (port === null) return;
+  await sql`select pg_advisory_xact_lock(${PORT_LOCK})`;
+  const rows = await sql<{ userUuid: string; port: number }[]>`
+    select distinct user_uuid, telemetry_port as port from sources
+    where telemetry_port is not null and (telemetry_port = ${port} or user_uuid = ${userUuid})`;
+  const path = "/telemetry_cfg/parameters/port";
+  if (rows.some((row) => row.port === port && row.userUuid !== userUuid))
+    throw invalidInput([{ path, message: `is ${port}, which another key uses; choose another one` }]);
+  const own = new Set(rows.filter((row) => row.userUuid === userUuid).map((row) => row.port));
+  if (own.size >= MAX_PORTS && !own.has(port))
+    throw invalidInput([
+      { path, message: `is the port number ${MAX_PORTS + 1} of this key; expected up to ${MAX_PORTS}` },
+    ]);
 }
 
 /** Resolves with the deleted source. Rejects with `source_in_use` while a process uses it. */

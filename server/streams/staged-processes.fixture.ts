@@ -82,12 +82,13 @@ export class StagedProcess {
 
   #openTelemetry(setting: TelemetrySetting, config: Config, limits: Partial<TelemetryLimits>): ProcessTelemetry {
     const telemetry = new ProcessTelemetry({
-      ...{ setting, config, limits, graph: "staged" },
-      deliver: async (sample) => {
-        this.delivered.push(sample);
+      ...{ setting, config, limits, graph: "staged", userUuid: "00000000-0000-7000-8000-000000000001" },
+      deliver: async (message) => {
+        this.delivered.push(...("samples" in message ? message.samples : [message]));
         await this.gate();
         return 1;
       },
+      calibrate: async () => 1,
       publish: (message) => this.emit({ type: "message", channel: "drone_data", message }),
       announce: (info) => this.emit({ type: "telemetry", telemetry: info }),
     });

@@ -7,6 +7,7 @@ import type { Json } from "../../schemas/json.ts";
 import { backoff, sleep } from "../async/timing.ts";
 import { BrokerConnector } from "../mqtt/broker.ts";
 import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import { UdpPorts } from "./udp-ports.ts";
 
 export interface IncomingMessage {
   readonly payload: Uint8Array | string;
@@ -22,6 +23,8 @@ export interface IncomingMessage {
 export const LIMITS = {
   /** Maximum number of messages per second and process; the newest are used. */
   messagesPerSecond: 50,
+  /** The same for datagrams, which contain less each. */
+  datagramsPerSecond: 200,
   /** Maximum size of a telemetry message from a broker. */
   messageBytes: 65_536,
   /** Timeout of connecting to a broker. */
@@ -35,7 +38,9 @@ export type TelemetryLimits = Readonly<typeof LIMITS>;
 
 export interface ChannelOptions {
   readonly setting: TelemetrySetting;
-  readonly config: Pick<Config, "network">;
+  /** Of the process. */
+  readonly userUuid: string;
+  readonly config: Pick<Config, "network" | "telemetry" | "http">;
   readonly limits: TelemetryLimits;
   /** Never throws, and buffers a bounded amount, however fast messages arrive. */
   onMessage(message: IncomingMessage): void;
@@ -61,6 +66,9 @@ const CHANNELS: Readonly<Record<TelemetrySetting["type"], (options: ChannelOptio
   mqtt: openMqtt,
   websocket: openWebsocket,
   static: openStatic,
+  udp: openUdp,
+  embedded: openEmbedded,
+  file: openRecorded,
 };
 
 /** The parameters of the source are the only message. */
@@ -68,6 +76,43 @@ function openStatic({ setting, onMessage }: ChannelOptions): TelemetryChannel {
   const payload = JSON.stringify({ ...setting.parameters, timestamp: Date.now() / 1000 });
   onMessage({ payload, isLasting: true });
   return { advice: "the parameters of the source are used", close() {} };
+}
+
+const ports = new UdpPorts();
+
+/** A port of this server that the drone sends to. */
+function openUdp({
+  setting,
+  userUuid,
+  config,
+  limits,
+  onMessage,
+  onDropped,
+  onTrouble,
+}: ChannelOptions): TelemetryChannel {
+  const { messageBytes: maxBytes, retry } = limits;
+  const [port, sender] = [Number(setting.parameters.port), String(setting.parameters.sender)];
+  const close = ports.listen({
+    ...{ host: config.telemetry.udp_host ?? config.http.host, port, sender, userUuid, retry, onTrouble },
+    onMessage: (payload) =>
+      payload.length > maxBytes
+        ? onDropped(`it has ${payload.length} bytes; the limit is ${maxBytes}`)
+        : onMessage({ payload }),
+  });
+  return {
+    advice: `listening on UDP port ${port}, no telemetry from ${sender} yet; check that the drone sends there, and that its address is ${sender}`,
+    close,
+  };
+}
+
+/** The runner finds it in the stream. */
+function openEmbedded(): TelemetryChannel {
+  const advice = "no metadata has arrived yet; check that the sender adds KLV (MISB ST 0601) to the stream";
+  return { advice, close() {} };
+}
+
+function openRecorded(): TelemetryChannel {
+  return { advice: "the video has not reached its telemetry yet", close() {} };
 }
 
 /** Clients send messages to the socket `telemetry` of the process; server/streams accepts them. */

@@ -2,43 +2,63 @@
  * The telemetry of one process, from its channel to the subscribers of `drone_data` and to the runner. Nothing here can end
  * the process or block it.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
+import { DroneDataMessage } from "../../schemas/api/telemetry.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { TelemetrySample } from "../../schemas/telemetry.ts";
+import type { HeadingCalibration, TelemetryBatch, TelemetrySample } from "../../schemas/telemetry.ts";
 import { type Reading, TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
-import { createFormat } from "../../telemetry/formats.ts";
+import { createFormat, type FormatName } from "../../telemetry/formats.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import { checkBy } from "../validation.ts";
 import { type IncomingMessage, LIMITS, openChannel, type TelemetryChannel, type TelemetryLimits } from "./channels.ts";
+import { RecordedFeed } from "./recorded-feed.ts";
 import { RunnerQueue } from "./runner-queue.ts";
 import { type TelemetryNumbers, TelemetryStatus } from "./status.ts";
+import type { StoredSamples } from "./stored-samples.ts";
 import { Throttle } from "./throttle.ts";
 
 export interface ProcessTelemetryOptions {
   readonly setting: TelemetrySetting;
+  readonly userUuid: string;
   /** The name of the graph, for messages. */
   readonly graph: string;
-  readonly config: Pick<Config, "telemetry" | "network">;
+  readonly config: Pick<Config, "telemetry" | "network" | "http">;
   /** For tests. */
   readonly limits?: Partial<TelemetryLimits>;
   /** Sends a sample to the elements of the runner. Resolves with the number of elements that received it. */
-  deliver(sample: TelemetrySample): Promise<unknown>;
+  deliver(message: TelemetrySample | TelemetryBatch): Promise<unknown>;
+  /** Of recorded telemetry. Resolves with null if it was deleted. */
+  load?(): Promise<{ readonly samples: StoredSamples; readonly lack: string | null } | null>;
+  /** Sends the calibration of the heading to the elements of the runner. */
+  calibrate(calibration: HeadingCalibration): Promise<unknown>;
   /** Sends a message to the subscribers of `drone_data`. */
   publish(message: JsonRecord): void;
   announce(info: TelemetryInfo): void;
 }
+
+const UNCALIBRATED: HeadingCalibration = { offset: 0, error: null };
+const checkMessage = checkBy(DroneDataMessage);
+/** The format of what a runner reads itself does not matter here. */
+const isReadByRunner = ({ type }: TelemetrySetting): boolean => type === "file" || type === "embedded";
 
 export class ProcessTelemetry {
   /** The message that new subscribers of `drone_data` have missed: it is published only once. */
   lasting: JsonRecord | null = null;
   readonly #options: ProcessTelemetryOptions;
   readonly #limits: TelemetryLimits;
-  readonly #format: TelemetryFormat;
+  /** Null: the runner reads it. */
+  readonly #format: TelemetryFormat | null;
+  #feed: RecordedFeed | null = null;
+  #lack: string | null = null;
   readonly #channel: TelemetryChannel;
   readonly #throttle: Throttle<IncomingMessage>;
   readonly #queue: RunnerQueue;
   readonly #status: TelemetryStatus;
+  #calibration: HeadingCalibration = UNCALIBRATED;
+  #hasRunner = false;
   #isClosed = false;
 
   /** Opens the channel, which connects in the background. */
@@ -48,7 +68,7 @@ export class ProcessTelemetry {
     const staleMs = config.telemetry.stale_seconds * 1000;
     this.#options = options;
     this.#limits = limits;
-    this.#format = createFormat(setting.format, setting.parameters);
+    this.#format = isReadByRunner(setting) ? null : createFormat(setting.format as FormatName, setting.parameters);
     const status = new TelemetryStatus({
       ...{ isStatic: setting.type === "static", staleMs, graph },
       announce: (info) => options.announce(info),
@@ -62,12 +82,12 @@ export class ProcessTelemetry {
       },
     });
     this.#throttle = new Throttle({
-      perSecond: limits.messagesPerSecond,
+      perSecond: setting.type === "udp" ? limits.datagramsPerSecond : limits.messagesPerSecond,
       pass: (message) => this.#use(message),
       drop: (message) => this.#drop(message),
     });
     this.#channel = openChannel({
-      ...{ setting, config, limits },
+      ...{ setting, userUuid: options.userUuid, config, limits },
       onMessage: (message) => this.#receive(message),
       onDropped: (reason) => {
         if (this.#isClosed) return;
@@ -95,15 +115,53 @@ export class ProcessTelemetry {
     return receive;
   }
 
+  /** Before a runner starts. Loads recorded telemetry, once. */
+  async prepare(): Promise<void> {
+    if (this.#feed !== null || this.#options.load === undefined) return;
+    const recorded = await this.#options.load();
+    if (recorded === null) return;
+    this.#feed = new RecordedFeed(recorded.samples);
+    this.#lack = recorded.lack;
+  }
+
+  /** Recorded samples that a new runner has before its first frame; null: none. The others follow. */
+  beginRun(epochMs: number, positionMs: number): TelemetryBatch | null {
+    return this.#feed?.begin(epochMs, positionMs) ?? null;
+  }
+
   /** A new runner receives the last samples again. */
   noteRunner(state: "running" | "paused" | "gone"): void {
+    const isNew = !this.#hasRunner && state !== "gone";
+    this.#hasRunner = state !== "gone";
+    // Before the first sample.
+    if (isNew && this.#calibration !== UNCALIBRATED) this.#sendCalibration();
     this.#queue.setRunner(state);
+    // A runner that ends meanwhile gets nothing; the next one begins again.
+    if (state === "running") this.#feed?.send((batch) => this.#options.deliver(batch)).catch(() => {});
     if (state === "gone") this.#update(() => this.#status.forgetRunner());
+  }
+
+  /** Null: the heading is used as it is reported. Takes effect with the next frame. */
+  calibrate(calibration: HeadingCalibration | null): void {
+    const next = calibration ?? UNCALIBRATED;
+    if (isDeepStrictEqual(next, this.#calibration)) return;
+    this.#calibration = next;
+    if (this.#hasRunner) this.#sendCalibration();
   }
 
   /** An event of an element in the runner. */
   handleEvent(event: JsonRecord): void {
-    this.#update(() => this.#status.handleEvent(event));
+    if (event.type === "telemetry") this.#handleMessage(event.message as JsonRecord);
+    else this.#update(() => this.#status.handleEvent(event));
+  }
+
+  /** What the runner has read from the stream or a file, at its time. */
+  #handleMessage(message: JsonRecord): void {
+    if (this.#isClosed || this.#format !== null || checkMessage(message).length > 0) return;
+    this.#status.received += 1;
+    this.#status.noteUse(this.#lack);
+    this.#options.publish(message);
+    this.#status.check();
   }
 
   close(): void {
@@ -113,8 +171,13 @@ export class ProcessTelemetry {
     this.#status.close();
   }
 
+  #sendCalibration(): void {
+    // A runner that is gone is replaced by one that gets it, too.
+    void this.#options.calibrate(this.#calibration).catch(() => {});
+  }
+
   #receive(message: IncomingMessage): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#format?.isRelevant?.(message.payload) === false) return;
     this.#status.received += 1;
     this.#throttle.put(message);
   }
@@ -134,13 +197,13 @@ export class ProcessTelemetry {
     this.#status.check();
   }
 
-  /** Null when it cannot be parsed: every error of a format is caused by the message. */
+  /** Null when it cannot be parsed, or says nothing: every error of a format is caused by the message. */
   #read(message: IncomingMessage): Reading | null {
     const { format, parameters } = this.#options.setting;
     // A retained message must not complete those that follow.
-    const reader = message.isRetained === true ? createFormat(format, parameters) : this.#format;
+    const reader = message.isRetained === true ? createFormat(format as FormatName, parameters) : this.#format;
     try {
-      return reader.read(message.payload, Date.now());
+      return reader === null ? null : reader.read(message.payload, Date.now());
     } catch (error) {
       this.#status.refused += 1;
       this.#status.rejection = describeFault(error);

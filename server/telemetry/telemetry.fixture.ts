@@ -38,16 +38,19 @@ export function recordTelemetry(
   setting: TelemetrySetting,
   settings: Readonly<Record<string, string>> = {},
   limits: Partial<TelemetryLimits> = {},
+  userUuid = "00000000-0000-7000-8000-000000000001",
 ): RecordedTelemetry {
   const delivered: TelemetrySample[] = [];
   const published: JsonRecord[] = [];
   const announced: TelemetryInfo[] = [];
   const telemetry = new ProcessTelemetry({
     ...{ setting, config: makeConfig(settings), limits: { ...LIMITS, ...limits }, graph: "detect" },
-    deliver: async (sample) => {
-      delivered.push(sample);
+    userUuid,
+    deliver: async (message) => {
+      delivered.push(...("samples" in message ? message.samples : [message]));
       return recorded.gate();
     },
+    calibrate: async () => 1,
     publish: (message) => published.push(message),
     announce: (info) => announced.push(info),
   });

@@ -25,6 +25,15 @@ async function play(video, live, signal) {
   await Promise.race([end, look(video, live, signal)]);
 }
 
+/** The playlist names a codec that this browser does not decode. */
+const UNDECODABLE = ["manifestIncompatibleCodecsError", "bufferAddCodecError", "bufferIncompatibleCodecsError"];
+
+function undecodable() {
+  const words =
+    "Most browsers do not decode H.265. Play the stream over RTSP, encode it as H.264, or watch the processed video, which is H.264.";
+  return new Unavailable("This browser cannot decode the stream", words, { isFinal: true });
+}
+
 let player = null;
 
 /** Settles when it cannot continue. */
@@ -43,9 +52,10 @@ async function attach(video, signal) {
     player = null;
   });
   let hasRecovered = false;
-  const failed = new Promise((resolve) => {
-    hls.on(Hls.Events.ERROR, (_event, { fatal, type }) => {
+  const failed = new Promise((resolve, reject) => {
+    hls.on(Hls.Events.ERROR, (_event, { fatal, type, details }) => {
       if (!fatal) return;
+      if (UNDECODABLE.includes(details)) return reject(undecodable());
       if (type !== Hls.ErrorTypes.MEDIA_ERROR || hasRecovered) return resolve();
       hasRecovered = true;
       hls.recoverMediaError();
@@ -71,6 +81,7 @@ async function attachNative(video, signal) {
   });
   start();
   await Promise.race([once(video, "error", signal), once(video, "ended", signal)]);
+  if (video.error?.code === MediaError.MEDIA_ERR_SRC_NOT_SUPPORTED) throw undecodable();
 }
 
 /** Returns when the video stalls. */

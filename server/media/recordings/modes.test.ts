@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { recordOnAlert } from "../../store/rings.ts";
+import { findSubjects } from "../../store/hub-paths.ts";
+import { findWanted, recordOnAlert } from "../../store/rings.ts";
 import { addSource, MediaService, until } from "../media-service.fixture.ts";
 
 let service: MediaService;
@@ -111,6 +112,25 @@ test("limits the bytes of rings by key, oldest first, and removes their files", 
   publisher.kill("SIGKILL");
 });
 
+test("a stream that is pulled is recorded on request only", async () => {
+  const source = await addSource(service.sql, "ada", "ada/pulled");
+  await service.sql`update sources set hub_path = null where uuid = ${source}`;
+  assert.equal((await service.call(ada, "GET", `/source/${source}/recording`)).body.mode, "off");
+  assert.deepEqual(await setMode(source, { pre_roll_seconds: 5 }), {
+    ...{ source_uuid: source, mode: "off", pre_roll_seconds: 5, recording_uuid: null, wanted_until: null },
+  });
+  const path = `ada/~${source}`;
+  const find = async () =>
+    (await findWanted(service.sql, [], [source])).map(({ mode, path, isPulled }) => [mode, path, isPulled]);
+  assert.deepEqual(await find(), [["off", path, true]]);
+  assert.equal((await setMode(source, { mode: "on_alert" })).mode, "on_alert");
+  assert.deepEqual(await find(), [["on_alert", path, true]]);
+  // Files of a recording without a row are found by their path.
+  const [subject] = await findSubjects(service.sql, [{ path, protocol: null }]);
+  assert.deepEqual([subject?.sourceUuid, subject?.path], [source, path]);
+  assert.equal((await findSubjects(service.sql, [{ path: `bob/~${source}`, protocol: null }])).length, 0);
+});
+
 test("rejects settings that are out of range, of files, and of others", async () => {
   const source = await addSource(service.sql, "ada", "ada/mine");
   const patch = (key: string, uuid: string, body: object) =>
@@ -121,7 +141,7 @@ test("rejects settings that are out of range, of files, and of others", async ()
   const bob = await service.addUser("bob");
   assert.equal((await patch(bob, source, { mode: "off" })).status, 404);
   assert.equal((await service.call(bob, "GET", `/source/${source}/recording`)).status, 404);
-  await service.sql`update sources set hub_path = null where uuid = ${source}`;
+  await service.sql`update sources set hub_path = null, type = 'file', stream_type = null where uuid = ${source}`;
   const { status, body } = await patch(ada, source, { mode: "off" });
   assert.deepEqual([status, body.code], [409, "not_recordable"]);
 });

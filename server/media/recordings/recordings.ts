@@ -10,7 +10,6 @@ import type { SharedFiles } from "../../files/open-files.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
 import { endLostRecordings, removeAboveQuota, removeOldProcessFiles } from "../../store/files.ts";
-import { isUnpublishedSource } from "../../store/hub-paths.ts";
 import type { Page } from "../../store/page.ts";
 import {
   claimRecordings,
@@ -71,6 +70,15 @@ export class ElsewhereError extends ServiceError {
   }
 }
 
+/** Sources that processes of this node pull, and publish to the hub when they are to be recorded. */
+export interface Pulled {
+  readonly uuids: readonly string[];
+  /** The path of each source that is to be published now. */
+  sync(paths: ReadonlyMap<string, string>): void;
+  /** Why there is no video of a source; null: there is, or it is not known. */
+  whyNot(sourceUuid: string): string | null;
+}
+
 type Recorder = Pick<MediaHub, "livePaths" | "isOwn" | "find" | "record" | "lengthenSegments" | "endRecording">;
 
 const DAY_MS = 86_400_000;
@@ -97,6 +105,7 @@ export class Recordings {
   /** A change of the settings is not applied by two at once. */
   readonly #applying = new SerialQueue();
   #recorder: Recorder | null = null;
+  #pulled: Pulled | null = null;
   #trimmedMs = Number.NEGATIVE_INFINITY;
   /** To record live streams, by path. */
   #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
@@ -153,6 +162,16 @@ export class Recordings {
   /** From now on live streams that are not recorded (the disk was full, or their recording failed) are. */
   connect(recorder: Recorder): void {
     this.#recorder = recorder;
+  }
+
+  /** From now on sources that processes pull are recorded, too. */
+  connectPulled(pulled: Pulled): void {
+    this.#pulled = pulled;
+  }
+
+  /** Why a source that a process of this node pulls cannot be recorded; null: it can, or none does. */
+  whyNot(sourceUuid: string): string | null {
+    return this.#pulled?.whyNot(sourceUuid) ?? null;
   }
 
   /** Null: it is not recorded. */
@@ -212,14 +231,6 @@ export class Recordings {
       else if (!isPartial && segment.nodeUuid !== this.#deps.nodeUuid) throw new ElsewhereError(segment.nodeUuid);
     }
     return files;
-  }
-
-  /** Why this source cannot be recorded; null: it can, or does not exist any longer. */
-  async whyNever(userUuid: string, sourceUuid: string): Promise<string | null> {
-    const isUnpublished = await isUnpublishedSource(this.#deps.sql, userUuid, sourceUuid);
-    return isUnpublished
-      ? "only files that are not looped and streams that are published to this service are kept"
-      : null;
   }
 
   /** Null: it is neither here nor in the bucket. */
@@ -296,12 +307,23 @@ export class Recordings {
   /** Starts and ends recordings of live streams: also of one that failed, and when the disk has space again. */
   async #recordLive(recorder: Recorder | null): Promise<void> {
     if (recorder === null) return;
-    // What a process of this server publishes is not recorded.
-    const paths = new Set(recorder.livePaths.filter((path) => !recorder.isOwn(path)));
-    for (const path of this.#attempts.keys()) if (!paths.has(path)) this.#attempts.delete(path);
-    if (paths.size === 0) return;
-    const streams = [...paths].map((path) => ({ path, protocol: recorder.find(path)?.protocol ?? null }));
-    for (const wanted of await findWanted(this.#deps.sql, streams)) await this.#adjust(recorder, wanted);
+    const live = new Set(recorder.livePaths);
+    for (const path of this.#attempts.keys()) if (!live.has(path)) this.#attempts.delete(path);
+    // Of what processes of this server publish, only what they pull is recorded.
+    const paths = [...live].filter((path) => !recorder.isOwn(path));
+    const pulled = this.#pulled?.uuids ?? [];
+    if (paths.length + pulled.length === 0) return;
+    const streams = paths.map((path) => ({ path, protocol: recorder.find(path)?.protocol ?? null }));
+    const found = await findWanted(this.#deps.sql, streams, pulled);
+    const needed = found.filter((subject) => subject.isPulled && this.#isNeeded(subject));
+    this.#pulled?.sync(new Map(needed.map(({ sourceUuid, path }) => [sourceUuid, path])));
+    for (const wanted of found) await this.#adjust(recorder, wanted);
+  }
+
+  /** With `on_alert` it is there when the alert comes: to begin with its next keyframe would be late. */
+  #isNeeded(subject: WantedRecording): boolean {
+    const { enabled } = this.#deps.config.recordings;
+    return chooseKind(subject, enabled) !== null || (enabled && subject.mode === "on_alert");
   }
 
   async #adjust(recorder: Recorder, subject: WantedRecording): Promise<void> {

@@ -10,7 +10,7 @@ import { type LoadedKeyring, prefixOf, readKeyId } from "./keyring.ts";
 /** All columns of type varchar: see `client.ts`. A test compares them with the schema. */
 export const SEALED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   sources: ["input_url", "telemetry_cfg", "identity"],
-  outputs: ["url", "identity"],
+  outputs: ["url", "identity", "tak"],
   processes: ["telemetry_cfg"],
   alerts: ["output"],
   process_alerts: ["output"],
