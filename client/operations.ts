@@ -135,6 +135,31 @@ export type AlertOutput = {
   readonly config: MqttAlertOutput | WebhookAlertOutput | EmailAlertOutput;
 };
 
+export type AlertPreview = {
+  /** In the order of `output`. */
+  readonly previews: readonly {
+    readonly type: "mqtt" | "webhook" | "email";
+    /** Of the body. */
+    readonly content_type: string;
+    /** Of a mail; null for other types. */
+    readonly subject: string | null;
+    /** The MQTT payload, the body of the request, or the text of the mail. */
+    readonly body: string;
+  }[];
+};
+
+/** Fields of an alert. With `evidence`, the sample has `clip_url` and `snapshot_url` as far as it asks for them. */
+export type AlertPreviewRequest = {
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
+  readonly alias?: string;
+  /** Alert type of the sample. */
+  readonly type?: string;
+  /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
+  readonly output: readonly AlertOutput[];
+  /** Null: none. */
+  readonly evidence?: Evidence | null;
+};
+
 export type Allocated = {
   readonly username: string;
   readonly minutes: number;
@@ -169,6 +194,19 @@ export type Branch = {
   readonly frames_sent: number;
   /** Frames that arrived faster than they could be encoded or sent. */
   readonly frames_dropped: number;
+};
+
+export type Calibration = {
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** Degrees that are added to the reported heading, clockwise. */
+  readonly heading_offset_deg: number;
+  /** Its error in degrees, one standard deviation. */
+  readonly heading_error_deg: number;
+  /** Number of landmarks that it was found with. */
+  readonly landmarks: number;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly calibrated_at: string;
 };
 
 export type ChildSubscription = {
@@ -480,6 +518,21 @@ export type GraphValidation = {
   readonly faults: readonly GraphFault[];
 };
 
+export type Landmark = {
+  /** Where it is in the picture, as a fraction of its width, from the left. */
+  readonly x: number;
+  /** Where it is in the picture, as a fraction of its height, from the top. */
+  readonly y: number;
+  /** Time of the frame, as in detection messages, within the last minute. Default: the last frame. ISO 8601: `2026-05-17T08:30:00Z`, or a day. */
+  readonly timestamp?: string;
+  /** Degrees, WGS-84. */
+  readonly latitude: number;
+  /** Degrees, WGS-84. */
+  readonly longitude: number;
+  /** Metres above mean sea level. Default: on the ground. */
+  readonly altitude?: number;
+};
+
 export type Login = {
   readonly valid: true;
   readonly username: string;
@@ -599,6 +652,10 @@ export type NewBranch = {
   readonly params?: Readonly<Record<string, unknown>>;
 };
 
+export type NewCalibration = {
+  readonly landmarks: readonly Landmark[];
+};
+
 export type NewClip = {
   /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
@@ -615,19 +672,23 @@ export type NewClip = {
 export type NewOutput = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
-  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot" | "mqtt";
-  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), and for `cot`, with `udp` or `mqtt`. Ignored for other types. */
+  readonly type: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
+  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp`. Ignored for other types. */
   readonly url?: string;
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings?: "360p" | "720p" | "1080p" | null;
+  /** Extension: the codec of the video. H.265 needs a lower bit rate than H.264 and, without a hardware encoder, about three times the processor time; most browsers do not play it. Ignored for outputs without video. Default: `h264`. */
+  readonly codec?: "h264" | "h265";
+  /** For `cot`: `TakSettings`. Ignored for other types. */
+  readonly tak?: TakSettings;
 };
 
 export type NewStream = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
-  /** A URL that begins with rtsp:// or rtsps:// or rtmp:// or rtmps:// and a host, of at most 2048 characters. */
+  /** A URL that begins with rtsp:// or rtsps:// or rtmp:// or rtmps:// or srt:// or udp:// and a host, of at most 2048 characters. */
   readonly input_url: string;
-  readonly stream_type: "rtsp" | "rtmp";
+  readonly stream_type: "rtsp" | "rtmp" | "srt" | "udp";
   /** Null: no telemetry. */
   readonly telemetry_cfg?: TelemetryCfg | null;
   /** `always`: from the start of the stream to its end. `on_alert`: some seconds from each notice of an alert on. `off`: not at all. */
@@ -650,6 +711,16 @@ export type NewSubscription = {
   readonly notification_format?: "simple" | "full";
 };
 
+export type NewTelemetryFile = {
+  readonly file: string;
+  /** Default: recognised by the first bytes of the file. */
+  readonly format?: "native" | "vendor_a" | "dji_srt" | "flight_csv" | "mavlink";
+  /** Where in the video the first sample of the file belongs, in seconds; negative if the file began before the video. Default: estimated. */
+  readonly offset_seconds?: number;
+  /** Values that the file does not contain, as JSON: see TelemetryFileParameters. */
+  readonly parameters?: string;
+};
+
 export type NewTracksNotification = {
   /** Extension: identical in every copy of a notification, and equal to `webhook-id`: use it to detect duplicates. */
   readonly id?: string;
@@ -668,12 +739,18 @@ export type NewTracksNotification = {
 };
 
 export type NewVideo = {
-  /** An MP4, MOV or AVI file with the matching extension. */
+  /** An MP4, MOV, AVI or MPEG-TS file with the matching extension. */
   readonly file: string;
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
   /** Play the file as a live source: in real time, starting again at its end, like a camera. */
   readonly loop?: boolean;
+  /** The telemetry of the flight, as in `POST /source/{source_id}/telemetry`. */
+  readonly telemetry?: string;
+  readonly telemetry_format?: "native" | "vendor_a" | "dji_srt" | "flight_csv" | "mavlink";
+  readonly telemetry_offset_seconds?: number;
+  /** JSON. */
+  readonly telemetry_parameters?: string;
 };
 
 export type Node = {
@@ -770,11 +847,14 @@ export type Output = {
   /** Lower case; upper case is accepted. */
   readonly output_uuid: string;
   readonly alias: string;
-  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot" | "mqtt";
+  readonly type: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
   /** Credentials are shown as `***`. */
   readonly url: string | null;
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings: "360p" | "720p" | "1080p" | null;
+  /** Extension. Null for outputs without video. */
+  readonly codec: "h264" | "h265" | null;
+  readonly tak?: TakSettings;
   /** For `rtsp`: the URL for playback. */
   readonly play_url: string | null;
   /** The process that it is attached to. */
@@ -881,7 +961,7 @@ export type Process = {
   readonly output_states: readonly {
     /** Lower case; upper case is accepted. */
     readonly output_uuid: string;
-    readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot" | "mqtt";
+    readonly type: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
     readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
     /** Why it is not live or receives no data, if known. */
     readonly status_detail: string | null;
@@ -914,7 +994,7 @@ export type Process = {
     readonly state: "connecting" | "waiting" | "receiving" | "stale" | "static";
     /** Time since the last message was received. */
     readonly age_ms: number | null;
-    /** Why there is no usable telemetry: what is missing, and what to do. */
+    /** Why there is no usable telemetry, or level ground is assumed although there is terrain data: what is missing, and what to do. */
     readonly detail: string | null;
     /** `reduced`: angles and estimated distances, no coordinates. */
     readonly geolocation: "full" | "reduced" | "none";
@@ -1037,6 +1117,8 @@ export type RecordingSetting = {
   readonly recording_uuid: string | null;
   /** Of `on_alert`: when the recording ends, without further notices. */
   readonly wanted_until: string | null;
+  /** Why the video of a camera that a process pulls cannot be recorded. */
+  readonly detail?: string;
 };
 
 export type ReportTrack = {
@@ -1112,7 +1194,7 @@ export type Source = {
   readonly alias: string;
   readonly type: "file" | "stream";
   /** Null: a file. */
-  readonly stream_type: "rtsp" | "rtmp" | null;
+  readonly stream_type: "rtsp" | "rtmp" | "srt" | "udp" | null;
   /** Credentials are shown as `***`. For a file, the name of the upload. */
   readonly input_url: string;
   readonly telemetry_cfg: TelemetryCfg | null;
@@ -1133,6 +1215,28 @@ export type SourceChange = {
   readonly alias?: string;
   /** Null: no telemetry. */
   readonly telemetry_cfg?: TelemetryCfg | null;
+};
+
+export type SourceTelemetry = {
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  /** `misb_0601`: found in the video itself. */
+  readonly format: string;
+  /** Null: it was found in the video. */
+  readonly file_name: string | null;
+  readonly samples: number;
+  /** Where in the video its first sample belongs. */
+  readonly from_seconds: number;
+  /** Where in the video its last sample belongs. */
+  readonly to_seconds: number;
+  /** How the times of the file were aligned to the video: `given` by you; `video_time`: the file states times in the video; `recording_flag`: it states when the camera recorded; `creation_time` of the video; `same_start`: both are taken to start together. */
+  readonly offset_method: "given" | "video_time" | "recording_flag" | "creation_time" | "same_start";
+  /** Standard deviation of that alignment. Above 0.05, a process refines it by comparing the motion of the image with the telemetry. */
+  readonly offset_error_seconds: number;
+  /** What the file lacks for geolocation, and what to do. */
+  readonly detail: string | null;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
 };
 
 export type StartProcess = {
@@ -1220,6 +1324,32 @@ export type StoppedProcesses = {
   readonly stopped: readonly string[];
 };
 
+export type StreamStats = {
+  /** By which it is published. */
+  readonly protocol: "rtsp" | "rtmp" | "srt" | "webrtc";
+  readonly width: number;
+  readonly height: number;
+  readonly has_audio: boolean;
+  /** Players, HLS, WebRTC, recordings and processes. */
+  readonly readers: number;
+  /** Frames received. */
+  readonly frames: number;
+  readonly bytes: number;
+  /** Frames dropped for readers that are too slow. */
+  readonly frames_missed: number;
+  /** How irregularly frames arrive, compared with their timestamps (the estimate of RFC 3550). */
+  readonly jitter_ms: number;
+  /** The connection to the publisher. Null: its protocol does not measure it (TCP). */
+  readonly link: {
+    readonly round_trip_ms: number | null;
+    readonly packets_received: number;
+    /** Found missing. SRT requests them again. */
+    readonly packets_lost: number;
+    /** Lost for good: not received in time. */
+    readonly packets_dropped: number;
+  } | null;
+};
+
 export type Subscription = {
   /** Remaining minutes. 1000000000 if the key has no limit. */
   readonly remaining_minutes: number;
@@ -1236,6 +1366,23 @@ export type SubscriptionChoice = {
   readonly notification_url?: string;
   /** `new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0. */
   readonly event_type?: "new-tracks" | "target-count";
+};
+
+export type TakSettings = {
+  /** Name of the camera on maps. Default: the alias of the output. */
+  readonly callsign?: string;
+  /** Send the position of the camera, its field of view, and the point that it looks at. */
+  readonly camera?: boolean;
+  /** Address of the video that TAK clients open for the camera: `play_url` of an rtsp output. */
+  readonly video_url?: string;
+  /** For `tls`: certificates of the authorities that the server is trusted by; default: the public ones (PEM). */
+  readonly authorities?: string;
+  /** For `tls`: the name in the certificate of the server, if it is not the host of the URL. */
+  readonly server_name?: string;
+  /** For `tls`: the certificate of this client, with its chain (PEM). */
+  readonly certificate?: string;
+  /** For `tls`: its private key, not encrypted. Shown as `***` (PEM). */
+  readonly key?: string;
 };
 
 export type TargetCountNotification = {
@@ -1255,12 +1402,12 @@ export type TargetCountNotification = {
   readonly active_tracks?: readonly TrackEntry[];
 };
 
-/** `mqtt` (3.1.1 or 5, without TLS) requires the parameters `ip`, `port` and `topic`; `websocket` requires none; the parameters of `static` are the telemetry itself, in the format `native`. */
+/** `mqtt` (3.1.1 or 5, without TLS) requires the parameters `ip`, `port` and `topic`; `websocket` requires none; the parameters of `static` are the telemetry itself, in the format `native`; `udp` requires the parameters `port` and `sender`, and has the format `mavlink`; `embedded` is metadata in the stream itself (KLV, `misb_0601`). */
 export type TelemetryCfg = {
   /** The channel by which telemetry is received. */
-  readonly type: "mqtt" | "websocket" | "static";
-  /** Format of the messages. */
-  readonly format?: "native";
+  readonly type: "mqtt" | "websocket" | "static" | "udp" | "embedded";
+  /** Format of the messages. Default: `mavlink` for `udp`, `misb_0601` for `embedded`, else `native`. */
+  readonly format?: "native" | "mavlink" | "misb_0601" | "native" | "vendor_a";
   readonly parameters?:
     | {
         /** Address or host name of the broker, without a port. */
@@ -1276,8 +1423,8 @@ export type TelemetryCfg = {
         readonly sensor_hfov?: number;
         /** Degrees, vertical field of view. */
         readonly sensor_vfov?: number;
-        /** Height of the geoid above the ellipsoid in metres. */
-        readonly geoid_separation_m?: number;
+        /** Height of mean sea level above the WGS-84 ellipsoid in metres, which is subtracted from the height above the ellipsoid that the drone reports. `auto`: by EGM96 at its position. Default: 0 for `vendor_a`, `auto` for `misb_0601`. */
+        readonly geoid_separation_m?: number | "auto";
         /** Reference of the gimbal's yaw: true north, or the nose of the drone. */
         readonly gimbal_yaw_frame?: "north" | "body";
       }
@@ -1286,8 +1433,8 @@ export type TelemetryCfg = {
         readonly sensor_hfov?: number;
         /** Degrees, vertical field of view. */
         readonly sensor_vfov?: number;
-        /** Height of the geoid above the ellipsoid in metres. */
-        readonly geoid_separation_m?: number;
+        /** Height of mean sea level above the WGS-84 ellipsoid in metres, which is subtracted from the height above the ellipsoid that the drone reports. `auto`: by EGM96 at its position. Default: 0 for `vendor_a`, `auto` for `misb_0601`. */
+        readonly geoid_separation_m?: number | "auto";
         /** Reference of the gimbal's yaw: true north, or the nose of the drone. */
         readonly gimbal_yaw_frame?: "north" | "body";
       }
@@ -1319,7 +1466,26 @@ export type TelemetryCfg = {
         readonly drone_yaw?: number;
         /** Degrees. */
         readonly drone_roll?: number;
-      };
+      }
+    | {
+        /** The port that the drone sends to: one of those that the operator offers (`telemetry.udp_port_first` to `udp_port_last`), and not that of another key. */
+        readonly port: number;
+        /** IP address that the messages come from. Messages of other senders are ignored. */
+        readonly sender: string;
+        /** The vehicle whose messages are used. Default: the first one that sends its position. */
+        readonly system_id?: number;
+        /** Passphrase of signed messages (MAVLink 2), 1 to 255 characters: others are ignored. Shown as `***`; send `***` to keep the stored one. */
+        readonly password?: string;
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov?: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov?: number;
+      }
+    | {
+        /** Height of mean sea level above the WGS-84 ellipsoid in metres, which is subtracted from the height above the ellipsoid that the drone reports. `auto`: by EGM96 at its position. Default: 0 for `vendor_a`, `auto` for `misb_0601`. */
+        readonly geoid_separation_m?: number | "auto";
+      }
+    | null;
 };
 
 export type TelemetryEvent = {
@@ -1332,7 +1498,7 @@ export type TelemetryEvent = {
     readonly state: "connecting" | "waiting" | "receiving" | "stale" | "static";
     /** Time since the last message was received. */
     readonly age_ms: number | null;
-    /** Why there is no usable telemetry: what is missing, and what to do. */
+    /** Why there is no usable telemetry, or level ground is assumed although there is terrain data: what is missing, and what to do. */
     readonly detail: string | null;
     /** `reduced`: angles and estimated distances, no coordinates. */
     readonly geolocation: "full" | "reduced" | "none";
@@ -1642,7 +1808,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/subscription/allocate", bodyType: "application/json" }, input, call);
   }
 
-  /** Upload a video file. A form with the file (mp4, mov or avi) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored. */
+  /** Upload a video file. A form with the file (mp4, mov, avi or ts) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored. */
   uploadVideo(input: { body: FormData }, call?: Call): Promise<Source> {
     return this.#send({ method: "POST", path: "/video", bodyType: "multipart/form-data" }, input, call);
   }
@@ -1686,7 +1852,59 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/source/{source_id}" }, input, call);
   }
 
-  /** List the recordings of your media-server sources. A recording starts when a stream is published and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted. */
+  /** Upload the telemetry of a video. A form with a telemetry file in the part `file`: subtitles of a DJI drone (`dji_srt`), a flight log as CSV (`flight_csv`), a MAVLink `.tlog` (`mavlink`), or one message per line (`native`, `vendor_a`). It replaces what the source had, and is used by processes that start afterwards, unless the source has a `telemetry_cfg`. Its times are aligned to the video as `offset_method` of the answer says. */
+  uploadTelemetry(input: { source_id: string; body: FormData }, call?: Call): Promise<SourceTelemetry> {
+    return this.#send(
+      { method: "POST", path: "/source/{source_id}/telemetry", bodyType: "multipart/form-data" },
+      input,
+      call,
+    );
+  }
+
+  /** Get the recorded telemetry of a video. */
+  readTelemetry(input: { source_id: string }, call?: Call): Promise<SourceTelemetry> {
+    return this.#send({ method: "GET", path: "/source/{source_id}/telemetry" }, input, call);
+  }
+
+  /** Delete the recorded telemetry of a video. */
+  deleteTelemetry(
+    input: { source_id: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/source/{source_id}/telemetry" }, input, call);
+  }
+
+  /** Calibrate the heading of a source with landmarks. A process must run on the source, with telemetry that has position and attitude. A landmark is a point of the picture whose coordinates you know; one is enough, and several in different frames reduce the error. Choose landmarks that are far away: 1 m is 0.6 degrees at 100 m. The offset between the bearing of the landmarks and that of their picture is stored with the source, replaces the one before, and is added to the heading of all its processes from now on. Positions that were computed before do not change. */
+  calibrateSource(input: { source_uuid: string; body: NewCalibration }, call?: Call): Promise<Calibration> {
+    return this.#send(
+      { method: "POST", path: "/source/{source_uuid}/calibration", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Get the calibration of the heading of a source. */
+  readCalibration(input: { source_uuid: string }, call?: Call): Promise<Calibration> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/calibration" }, input, call);
+  }
+
+  /** Use the heading of a source as its telemetry reports it. */
+  deleteCalibration(
+    input: { source_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/source/{source_uuid}/calibration" }, input, call);
+  }
+
+  /** List the recordings of your media-server sources. A recording starts when a stream is published, or a process pulls a camera that is to be recorded, and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted. */
   listRecordings(
     input: { limit?: number; cursor?: string; source_uuid?: string; since?: string; until?: string } = {},
     call?: Call,
@@ -1707,7 +1925,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/recording" }, input, call);
   }
 
-  /** Change how a source is recorded: start or stop recording now. For media-server sources. `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second. */
+  /** Change how a source is recorded: start or stop recording now. For streams that are published to the service, and for cameras while a process pulls them (default: `off`). `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second. */
   changeRecordingSetting(
     input: { source_uuid: string; body: RecordingChange },
     call?: Call,
@@ -1719,7 +1937,7 @@ export class Operations {
     );
   }
 
-  /** Download a clip of a recorded stream or of a file: MP4. Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. A video that is not H.264 in MP4 or QuickTime has to be encoded: use `POST /clips`. With `boxes=true` the clip is rendered and kept as one of `GET /clips`; the same request sends it again. */
+  /** Download a clip of a recorded stream or of a file: MP4. Cut out of the recordings of a media-server source, or out of an uploaded video, without encoding again. The first frame is the one on display at `from`, the last one the last before `to`. Of a recording, one second of the clip is one second of real time: where it has a gap, the last frame before it stays. `Windhover-Clip` is the time range of the frames, `Windhover-Gaps` lists the parts of the requested range without video, both as `from/to`. The clip has the codec of the video. With `boxes=true`, and of a video that is not H.264 or H.265 in MP4 or QuickTime, the clip is rendered, up to 10 seconds of it, and kept as one of `GET /clips`; the same request sends it again. `POST /clips` renders longer ones. */
   downloadClip(
     input: { source_uuid: string; from: string; to: string; boxes?: boolean; process_uuid?: string },
     call?: Call,
@@ -1921,7 +2139,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/drone_data" }, input, call);
   }
 
-  /** Register an output. If you already have an output with the same type, URL and settings, that output is returned. */
+  /** Register an output. If you already have an output with the same type, URL, settings and codec, that output is returned. */
   registerOutput(input: { body: NewOutput }, call?: Call): Promise<Output> {
     return this.#send({ method: "POST", path: "/output", bodyType: "application/json" }, input, call);
   }
@@ -1960,6 +2178,11 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/telemetry" }, input, call);
   }
 
+  /** Statistics of the live stream of a media-server source. Frames, readers, and the quality of the connection to the publisher. Measured once per second. */
+  readSourceStats(input: { source_uuid: string }, call?: Call): Promise<StreamStats> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/stream" }, input, call);
+  }
+
   /** Play a media-server source by low-latency HLS. Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token. */
   readSourceHls(
     input: { source_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
@@ -1987,6 +2210,11 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/source/{source_uuid}/whep/{session}" }, input, call);
   }
 
+  /** Statistics of the live stream of an rtsp output. Frames, readers, and the quality of the connection to the publisher. Measured once per second. */
+  readOutputStats(input: { output_uuid: string }, call?: Call): Promise<StreamStats> {
+    return this.#send({ method: "GET", path: "/output/{output_uuid}/stream" }, input, call);
+  }
+
   /** Play an rtsp output by low-latency HLS. Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token. */
   readOutputHls(
     input: { output_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
@@ -2012,6 +2240,21 @@ export class Operations {
     readonly deleted: true;
   }> {
     return this.#send({ method: "DELETE", path: "/output/{output_uuid}/whep/{session}" }, input, call);
+  }
+
+  /** Publish a media-server source by WebRTC (WHIP). The body is the publisher's SDP offer with H.264 video, the answer is the media server's SDP answer. Audio is not published. DELETE the URL in `Location` to end the stream. Send the key as `Authorization: Bearer`, as WHIP clients do, or in the header `api_key`. */
+  publishSource(input: { source_uuid: string; body: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "POST", path: "/source/{source_uuid}/whip", bodyType: "application/sdp" }, input, call);
+  }
+
+  /** End a stream that was started with POST /source/{source_uuid}/whip. */
+  unpublishSource(
+    input: { source_uuid: string; session: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+  }> {
+    return this.#send({ method: "DELETE", path: "/source/{source_uuid}/whip/{session}" }, input, call);
   }
 
   /** Download one segment of a recording: fragmented MP4. The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. */
@@ -2140,6 +2383,11 @@ export class Operations {
   /** Describe an alert type and its parameters. Types: `grid-density`, `flow-control`, `follow-track`, `filter-search`. */
   describeAlertType(input: { name?: string; type?: string } = {}, call?: Call): Promise<AlertDescription> {
     return this.#send({ method: "GET", path: "/alert_description", query: ["name", "type"] }, input, call);
+  }
+
+  /** Show what the outputs of an alert would send. Renders a sample notification with the templates of these outputs, and rejects templates, headers and addresses that an alert would be rejected for. Nothing is sent or stored, and host names are not resolved; any valid URL or address will do. */
+  previewAlert(input: { body: AlertPreviewRequest }, call?: Call): Promise<AlertPreview> {
+    return this.#send({ method: "POST", path: "/alert_preview", bodyType: "application/json" }, input, call);
   }
 
   /** Register an alert for all processes. Applies at once to every active process whose graph can evaluate it, and to every process started later. A host name that does not resolve is rejected. A host that is offline is accepted: notifications are queued for it. */
@@ -2397,7 +2645,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/branches" }, input, call);
   }
 
-  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, `rtsp`, `rtmp`, `cot`, `mqtt`) are rejected, as are params that name a resource on the server. */
+  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, `original`, `rtsp`, `rtmp`, `srt`, `cot`, `mqtt`, `mpegts`) are rejected, as are params that name a resource on the server. */
   attachBranch(input: { process_uuid: string; body: NewBranch }, call?: Call): Promise<Branch> {
     return this.#send(
       { method: "POST", path: "/process/{process_uuid}/branches", bodyType: "application/json" },
@@ -2570,7 +2818,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/readyz" }, {}, call);
   }
 
-  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
+  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; jitter, round trip and loss of every published stream; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
   readMetrics(call?: Call): Promise<string> {
     return this.#send({ method: "GET", path: "/metrics" }, {}, call);
   }

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { html, type Markup } from "../html.ts";
 import { focusContent, route } from "../router.ts";
-import type { useSubmit } from "./form.ts";
+import { Faults, type useSubmit } from "./form.ts";
 import { Failed } from "./states.ts";
 import { Copyable } from "./toasts.ts";
 
@@ -42,7 +42,7 @@ interface FormDialogProps extends DialogProps, Omit<ReturnType<typeof useSubmit>
 export const FormDialog = ({ title, action, children, error, isBusy, submit, onClose }: FormDialogProps) => html`
   <${Dialog} title=${title} onClose=${onClose}>
     <form onSubmit=${submit}>
-      <div class="body">${children}${error !== null && html`<${Failed} error=${error} />`}</div>
+      <div class="body"><${Faults.Provider} value=${error?.errors ?? []}>${children}</${Faults.Provider}>${error !== null && html`<${Failed} error=${error} />`}</div>
       <footer><button type="button" onClick=${onClose}>Cancel</button><button class="primary" disabled=${isBusy}>${action}</button></footer>
     </form>
   </${Dialog}>

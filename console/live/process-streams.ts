@@ -38,8 +38,18 @@ export function openFeed(
   };
 }
 
-/** Resolves with an object URL, which the caller revokes. Rejects with an error whose message is shown to the user. */
-export async function fetchFrame(processUuid: string, signal: AbortSignal): Promise<string> {
+/** One frame as an object URL, which the caller revokes. Rejects with an error whose message is shown to the user. */
+export const fetchFrame = async (processUuid: string, signal: AbortSignal): Promise<string> =>
+  (await fetchStill(processUuid, signal)).url;
+
+export interface Still {
+  readonly url: string;
+  /** As in detection messages. */
+  readonly timestamp: string;
+}
+
+/** The same, with the time of the frame. */
+export async function fetchStill(processUuid: string, signal: AbortSignal): Promise<Still> {
   const closing = new AbortController();
   const close = () => closing.abort();
   const timer = setTimeout(close, FRAME_TIMEOUT_MS);
@@ -50,7 +60,9 @@ export async function fetchFrame(processUuid: string, signal: AbortSignal): Prom
     const reader = body?.getReader();
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
       const [frame] = parser.push(read.value);
-      if (frame !== undefined) return URL.createObjectURL(new Blob([frame.jpeg as BlobPart], { type: "image/jpeg" }));
+      if (frame === undefined) continue;
+      const url = URL.createObjectURL(new Blob([frame.jpeg as BlobPart], { type: "image/jpeg" }));
+      return { url, timestamp: frame.timestamp };
     }
     throw new Error("the process ended before its first frame");
   } catch (error) {

@@ -1,7 +1,6 @@
-/** Trigger, parameters, filter and destination of an alert: their fields, and the values of a submitted form. */
-import { useState } from "preact/hooks";
-import type { AlertDescription, AlertOutput } from "../../../client/client.ts";
-import { type FieldSchema, readFields, SchemaField, Select } from "../../components/form.ts";
+/** Trigger, parameters and filter of an alert: their fields, and the values of a submitted form. */
+import type { AlertDescription } from "../../../client/client.ts";
+import { type FieldSchema, readFields, SchemaField } from "../../components/form.ts";
 import { html } from "../../html.ts";
 
 const SECTIONS = { trigger: "Trigger", parameters: "Parameters", filter: "Filter" } as const;
@@ -31,7 +30,7 @@ export const Conditions = ({ description, current }: { description: AlertDescrip
     const fields = Object.entries(fieldsOf(description, section));
     if (fields.length === 0) return null;
     return html`<details key=${section} open=${section === "trigger"}><summary>${SECTIONS[section]}</summary><div class="stack">
-      ${fields.map(([field, schema]) => html`<${SchemaField} key=${field} name=${`${section}.${field}`} label=${labelOf(field)} schema=${schema} value=${current[section]?.[field]} />`)}
+      ${fields.map(([field, schema]) => html`<${SchemaField} key=${field} name=${`${section}.${field}`} path=${`/${section}/${field}`} label=${labelOf(field)} schema=${schema} value=${current[section]?.[field]} />`)}
     </div></details>`;
   })}`;
 
@@ -66,36 +65,3 @@ export const findChanges = (
 
 /** An empty list means the same as none. */
 const normalize = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? null : (value ?? null));
-
-export function Destination() {
-  const [type, setType] = useState("console");
-  const options = [
-    ["console", "Show in the console only"],
-    ["mqtt", "MQTT broker"],
-    ["webhook", "Webhook"],
-    ["email", "Mail"],
-  ];
-  return html`
-    <${Select} label="Destination" name="output" value=${type} onChange=${setType} options=${options} />
-    ${type === "console" && html`<p class="hint">Notices appear on the pages Alerts and Review. They are kept for review in any case.</p>`}
-    ${type === "mqtt" && html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`}
-    ${type === "webhook" && html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`}
-    ${type === "email" && html`<label>Addresses <input name="to" type="email" multiple required placeholder="guard@example.com" /></label>`}
-  `;
-}
-
-/** Empty: its notices are shown in the console only. */
-export function readDestinations(form: FormData): AlertOutput[] {
-  const text = (field: string) => String(form.get(field) ?? "").trim();
-  if (text("output") === "console") return [];
-  const configs: Readonly<Record<string, object>> = {
-    mqtt: { host: text("host"), topic: text("topic") },
-    webhook: { url: text("url") },
-    email: {
-      to: text("to")
-        .split(",")
-        .map((address) => address.trim()),
-    },
-  };
-  return [{ type: text("output"), config: configs[text("output")] } as AlertOutput];
-}

@@ -9,6 +9,10 @@ import { windhover } from "../../session.ts";
 
 const POLL_MS = 3_000;
 const RESOLUTIONS = ["360p", "720p", "1080p"] as const;
+const CODECS = [
+  ["h264", "H.264 (plays in browsers)"],
+  ["h265", "H.265 (lower bit rate; most browsers do not play it)"],
+] as const;
 
 export function Outputs({ process, onChange }: { process: Process; onChange: () => void }) {
   const query = useQuery((signal) => windhover.listOutputs({}, { signal }), [process.uuid], POLL_MS);
@@ -49,6 +53,7 @@ const Attached = ({ process, outputs, onChange }: OutputsProps) => {
         <${Copyable} label=${`address of ${output.alias}`} text=${output.play_url ?? output.url ?? output.type} />
         ${output.status_detail !== null && html`<p class="hint">${output.status_detail}</p>`}
         <div class="row">
+          ${output.codec === "h265" && html`<span class="hint">H.265</span>`}
           ${output.webrtc_url !== undefined && html`<a class="button" target="_blank" href=${output.webrtc_url}>Watch</a>`}
           <button type="button" class="plain" aria-label=${`Detach ${output.alias}`} onClick=${() => void detach(output)}>Detach</button>
         </div>
@@ -87,20 +92,24 @@ function Attach({ process, outputs, onChange }: OutputsProps) {
 }
 
 const NewOutput = () => html`
-  <label>Stream path or RTMP address
+  <label>Stream path, RTMP or SRT address
     <input name="path" required placeholder="gate/processed" spellcheck="false" aria-describedby="path-help" />
   </label>
-  <p id="path-help" class="hint">A path is served here over RTSP and WebRTC; to an address such as <code>rtmp://server/live/key</code>, the stream is sent.</p>
+  <p id="path-help" class="hint">A path is served here over RTSP and WebRTC; to an address such as <code>rtmp://server/live/key</code> or <code>srt://server:9000</code>, the stream is sent.</p>
   <${Select} label="Resolution" name="settings" options=${[["", "Same as the input"], ...RESOLUTIONS.map((one) => [one, one])]} />
+  <${Select} label="Codec" name="codec" options=${CODECS} />
 `;
 
 async function register(form: FormData): Promise<string> {
   const path = String(form.get("path")).trim();
-  const isRtmp = /^rtmps?:\/\//.test(path);
-  const url = isRtmp || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
+  const remote = (["rtmp", "srt"] as const).find(
+    (type) => path.startsWith(`${type}://`) || path.startsWith(`${type}s://`),
+  );
+  const url = remote !== undefined || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
   const settings = RESOLUTIONS.find((one) => one === form.get("settings")) ?? null;
+  const codec = form.get("codec") === "h265" ? "h265" : "h264";
   const output = await windhover.registerOutput({
-    body: { alias: path, type: isRtmp ? "rtmp" : "rtsp", url, settings },
+    body: { alias: path, type: remote ?? "rtsp", url, settings, codec },
   });
   return output.uuid;
 }

@@ -10,6 +10,7 @@ import { focusContent, linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { Notification } from "../alerts/notifications.ts";
 import { RunningPipeline } from "../graphs/pipeline.ts";
+import { Heading } from "./calibrate.ts";
 import { Outputs } from "./outputs.ts";
 import { isActive, noteOf, StateMark } from "./state-mark.ts";
 
@@ -87,6 +88,7 @@ function Running({ process, onChange }: ProcessProps) {
       <aside class="stack" aria-label="Details">
         <${Facts} process=${process} stats=${stats} />
         <${Outputs} process=${process} onChange=${onChange} />
+        ${process.telemetry !== null && html`<${Heading} process=${process} />`}
         ${
           events.length > 0 &&
           html`<section aria-label="Notifications" aria-live="polite"><h2>Notifications</h2>

@@ -58,7 +58,7 @@ export const EmptyHint = ({ history, source }: { history: History; source: Sourc
   if (history.recorded.length > 0 && history.processes.length > 0) return null;
   const start = html`<a href=${`${linkTo("processes", "new")}?source=${source.uuid}`}>Start a process</a>`;
   if (history.recorded.length === 0 && source.hls_url === undefined && source.type === "stream")
-    return html`<p class="hint">Streams that this service pulls from a camera are not recorded. Publish the stream to the media server to record it; tracks and notices of its processes are shown without video.</p>`;
+    return html`<p class="hint">Nothing was recorded on this day. A camera that this service pulls is recorded on request, while a process runs on it; tracks and notices of its processes are shown without video.</p>`;
   return history.recorded.length === 0
     ? html`<p class="hint">Nothing was recorded on this day. Choose another day above, or publish the stream.</p>`
     : html`<p class="hint">No process analysed this video, so there are no tracks. ${start} on this source.</p>`;

@@ -3,7 +3,7 @@ import { ApiError, type DetectionMessage } from "../../../client/client.ts";
 import { request, windhover } from "../../session.ts";
 import { isIn, type Span } from "./axis.ts";
 import { readMoment, writeMoment } from "./clock.ts";
-import { LineParser, StoredBoxes } from "./stored-boxes.ts";
+import { StoredBoxes } from "./stored-boxes.ts";
 
 /** Long enough that the next one is there in time, short enough that playback begins at once. */
 const WINDOW_MS = 20_000;
@@ -63,12 +63,13 @@ export class Footage {
     this.#asked.add(path);
     try {
       const zeroMs = await this.#startOf(processUuid);
-      const { body } = await request(path, this.#closing.signal);
-      const parser = new LineParser<DetectionMessage>();
-      const reader = body?.getReader();
-      for (let read = await reader?.read(); read?.done === false; read = await reader?.read())
-        this.boxes.add(parser.push(read.value), zeroMs);
-      this.boxes.add(parser.push(new TextEncoder().encode("\n")), zeroMs);
+      const response = await request(path, this.#closing.signal);
+      // Some seconds are small. Read as a stream, Chromium would report an answer that must not be cached as aborted.
+      const lines = (await response.text()).split("\n").filter((line) => line !== "");
+      this.boxes.add(
+        lines.map((line) => JSON.parse(line) as DetectionMessage),
+        zeroMs,
+      );
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) this.#asked.delete(path);
     }

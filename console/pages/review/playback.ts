@@ -221,6 +221,8 @@ export class Playback {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const EVENT_MS = 20_000;
+const CANNOT_DECODE =
+  "this browser cannot decode the video, as most browsers do not decode H.265; export a clip with boxes or a link to it, which is H.264, or download the recording";
 
 /** Rejects when the browser cannot decode the video, and after some time. */
 function occurs(video: HTMLVideoElement, name: "loadeddata" | "seeked"): Promise<void> {
@@ -232,7 +234,7 @@ function occurs(video: HTMLVideoElement, name: "loadeddata" | "seeked"): Promise
       settle();
     };
     const onEvent = (): void => finish(resolve);
-    const fail = (): void => reject(new Error("this browser cannot play the video; export it as a clip instead"));
+    const fail = (): void => reject(new Error(CANNOT_DECODE));
     const onError = (): void => finish(fail);
     const timer = setTimeout(onError, EVENT_MS);
     video.addEventListener(name, onEvent);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DetectionMessage, TrackEntry } from "../../../client/client.ts";
-import { LineParser, StoredBoxes } from "./stored-boxes.ts";
+import { StoredBoxes } from "./stored-boxes.ts";
 
 const track = (track_id: number, x: number): TrackEntry => ({
   ...{
@@ -56,12 +56,4 @@ test("times of a file begin with its process", () => {
   const boxes = new StoredBoxes();
   boxes.add([message(1_700_000_002_000, track(1, 0.1))], 1_700_000_000_000);
   assert.deepEqual(xs(boxes, 2000), [[1, 0.1]]);
-});
-
-test("parses lines that arrive in any pieces", () => {
-  const bytes = new TextEncoder().encode('{"a":"ü"}\n\n{"a":2}\n{"a":3}');
-  const parser = new LineParser<{ a: unknown }>();
-  const items = [...bytes].flatMap((byte) => parser.push(Uint8Array.of(byte)));
-  assert.deepEqual(items, [{ a: "ü" }, { a: 2 }]);
-  assert.deepEqual(parser.push(new TextEncoder().encode("\n")), [{ a: 3 }]);
 });

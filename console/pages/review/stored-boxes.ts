@@ -1,6 +1,5 @@
 /** Stored detections of a process, found by the time of a frame. Pure. */
 import type { DetectionMessage } from "../../../client/client.ts";
-import type { Parser } from "../../live/parsers.ts";
 
 type Tracks = Pick<DetectionMessage, "active_tracks">;
 
@@ -78,20 +77,3 @@ function blend(before: Timed, next: Timed, ms: number): Tracks {
 }
 
 const mix = (first = 0, last = 0, share = 0): number => first + share * (last - first);
-
-const MAX_LINE_CHARACTERS = 16 * 2 ** 20;
-
-/** `application/x-ndjson` */
-export class LineParser<T> implements Parser<T> {
-  readonly #decoder = new TextDecoder();
-  #pending = "";
-
-  push(chunk: Uint8Array): readonly T[] {
-    this.#pending += this.#decoder.decode(chunk, { stream: true });
-    const lines = this.#pending.split("\n");
-    this.#pending = lines.pop() ?? "";
-    if (this.#pending.length > MAX_LINE_CHARACTERS)
-      throw new Error(`expected a line of up to ${MAX_LINE_CHARACTERS} characters`);
-    return lines.flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as T]));
-  }
-}

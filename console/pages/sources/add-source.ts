@@ -33,11 +33,15 @@ export function UploadVideo({ onClose, onDone }: AddProps) {
   return html`
     <${FormDialog} title="Upload a video" action="Upload" ...${form} isBusy=${isBusy || file === null} onClose=${close}>
       <label>File
-        <input type="file" required accept=".mp4,.mov,.avi,video/mp4,video/quicktime,video/x-msvideo" disabled=${isBusy}
+        <input type="file" required accept=".mp4,.mov,.avi,.ts,video/mp4,video/quicktime,video/x-msvideo,video/mp2t" disabled=${isBusy}
           onChange=${(event: Event) => setFile((event.currentTarget as HTMLInputElement).files?.[0] ?? null)} />
       </label>
-      <p class="hint">mp4, mov or avi${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
+      <p class="hint">mp4, mov, avi or ts${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
       <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
+      <label>Telemetry of the flight (optional)
+        <input type="file" name="telemetry" accept=".srt,.csv,.tlog,.ndjson,.jsonl,.json,.txt" disabled=${isBusy} aria-describedby="telemetry-help" />
+      </label>
+      <p id="telemetry-help" class="hint">DJI subtitles, a flight log as CSV, a MAVLink .tlog, or one JSON message per line</p>
       <label class="check"><input name="loop" type="checkbox" disabled=${isBusy} /> Play in a loop, as a live source</label>
       ${isBusy && html`<${Progress} value=${progress} />`}
     </${FormDialog}>
@@ -65,6 +69,8 @@ function startUpload(file: File, given: FormData, onProgress: (fraction: number)
   const alias = String(given.get("alias")).trim();
   if (alias !== "") form.set("alias", alias);
   if (given.has("loop")) form.set("loop", "true");
+  const telemetry = given.get("telemetry");
+  if (telemetry instanceof File && telemetry.size > 0) form.set("telemetry", telemetry);
   form.set("file", file);
   const done = new Promise<Source>((resolve, reject) => {
     const fail = (detail: string) => reject(new ApiError(0, { code: "no_answer", detail }));
@@ -88,6 +94,8 @@ const TELEMETRY = [
   ["none", "None"],
   ["websocket", "WebSocket, sent by a client"],
   ["mqtt", "MQTT, from a broker"],
+  ["udp", "MAVLink over UDP, sent by the drone"],
+  ["embedded", "In the stream, as KLV (MISB ST 0601)"],
 ];
 const FORMATS = [
   ["native", "Native"],
@@ -105,13 +113,14 @@ export function AddStream({ onClose, onDone }: AddProps) {
     <${FormDialog} title="Add a stream" action="Add" ...${form} onClose=${onClose}>
       <label>Name <input name="alias" required maxlength="255" autofocus placeholder="Gate camera" /></label>
       <label>Address
-        <input name="input_url" required maxlength="2048" type="url" pattern="rtsps?://.+|rtmps?://.+" spellcheck="false"
+        <input name="input_url" required maxlength="2048" type="url" pattern="(rtsps?|rtmps?|srt|udp)://.+" spellcheck="false"
           placeholder="rtsp://user:password@camera.example/stream" aria-describedby="address-help" />
       </label>
       <p id="address-help" class="hint">A camera to pull from, or an address of this service that a drone publishes to.</p>
       <${Select} label="Telemetry" name="telemetry" value=${telemetry} onChange=${setTelemetry} options=${TELEMETRY} />
-      ${telemetry !== "none" && html`<${Select} label="Message format" name="format" options=${FORMATS} />`}
+      ${["mqtt", "websocket"].includes(telemetry) && html`<${Select} label="Message format" name="format" options=${FORMATS} />`}
       ${telemetry === "mqtt" && html`<${Broker} />`}
+      ${telemetry === "udp" && html`<${UdpPort} />`}
     </${FormDialog}>
   `;
 }
@@ -122,16 +131,27 @@ const Broker = () => html`
   <label>Topic <input name="topic" required placeholder="drone/telemetry" /></label>
 `;
 
+const UdpPort = () => html`
+  <label>Port <input name="port" type="number" min="1" max="65535" value="14550" required aria-describedby="udp-help" /></label>
+  <label>Address of the drone <input name="sender" required placeholder="192.0.2.10" spellcheck="false" /></label>
+  <p id="udp-help" class="hint">The drone sends MAVLink to this port of the service; other senders are ignored.</p>
+`;
+
 function readStream(form: FormData): NewStream {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const type = text("telemetry");
-  const parameters = { ip: text("ip"), port: Number(text("port")), topic: text("topic") };
-  const telemetry_cfg =
-    type === "none" ? null : { type, format: text("format"), ...(type === "mqtt" && { parameters }) };
+  const port = Number(text("port"));
+  const telemetry_cfg = {
+    none: null,
+    websocket: { type, format: text("format") },
+    mqtt: { type, format: text("format"), parameters: { ip: text("ip"), port, topic: text("topic") } },
+    udp: { type, parameters: { port, sender: text("sender") } },
+    embedded: { type },
+  }[type];
   return {
     alias: text("alias"),
     input_url: text("input_url"),
-    stream_type: text("input_url").startsWith("rtmp") ? "rtmp" : "rtsp",
+    stream_type: (["rtmp", "srt", "udp"] as const).find((type) => text("input_url").startsWith(type)) ?? "rtsp",
     telemetry_cfg: telemetry_cfg as NonNullable<NewStream["telemetry_cfg"]> | null,
   };
 }

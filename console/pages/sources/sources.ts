@@ -12,12 +12,14 @@ import { html } from "../../html.ts";
 import { focusContent, linkTo } from "../../router.ts";
 import { base, windhover } from "../../session.ts";
 import { AddStream, UploadVideo } from "./add-source.ts";
+import { RecordingMode } from "./recording-mode.ts";
 
 const POLL_MS = 2_000;
 
 export function Sources() {
   const { query, showMore } = useList((page, signal) => windhover.listSources(page, { signal }), [], POLL_MS);
   const [open, setOpen] = useState<"upload" | "stream" | Source | null>(null);
+  const [recorded, setRecorded] = useState<Source | null>(null);
   const close = () => setOpen(null);
   const finish = () => {
     close();
@@ -38,6 +40,7 @@ export function Sources() {
         : source.status === "processing" &&
           html`<a class="button" aria-label=${`Watch ${source.alias}`} href=${`${linkTo("live")}?source=${source.uuid}`}>Watch</a>`
     }
+    ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Recording of ${source.alias}`} onClick=${() => setRecorded(source)}>Recording</button>`}
     <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => void remove(source)}>Delete</button>
   </div>`;
   return html`
@@ -52,6 +55,7 @@ export function Sources() {
     )}
     ${open === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
     ${open === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}
+    ${recorded !== null && html`<${RecordingMode} source=${recorded} onClose=${() => setRecorded(null)} />`}
     ${open !== null && typeof open === "object" && html`<${Player} source=${open} onClose=${close} />`}
   `;
 }
