@@ -59,12 +59,18 @@ export function expectFile(path: string): void {
  * The text of a file, without a byte order mark. Throws `CommandFailure` for a file that cannot be read or is too large.
  * @param expected what the file should be: `expected a file with alerts`
  */
-export function readTextFile(file: string, expected: string, maxBytes: number): string {
+export const readTextFile = (file: string, expected: string, maxBytes: number): string =>
+  readBytes(file, expected, maxBytes)
+    .toString("utf8")
+    .replace(/^\uFEFF/, "");
+
+/** The same for any file. */
+export function readBytes(file: string, expected: string, maxBytes: number): Buffer {
   const { size } = statFile(file, expected);
   if (size > maxBytes)
     throw new CommandFailure(`${file} has ${(size / 1e6).toFixed(1)} MB; ${expected} of at most ${maxBytes / 1e6} MB`);
   try {
-    return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
+    return readFileSync(file);
   } catch (cause) {
     throw new CommandFailure(explainUnreadable(file, cause), { cause });
   }

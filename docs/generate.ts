@@ -24,6 +24,7 @@ async function fetchDocument(): Promise<unknown> {
       WINDHOVER_HTTP_PORT: "0",
       WINDHOVER_RTSP_PORT: "0",
       WINDHOVER_RTMP_PORT: "0",
+      WINDHOVER_SRT_PORT: "0",
       WINDHOVER_LOG_LEVEL: "error",
     },
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,6 +1,6 @@
 /**
- * Builds build/windhover.node, build/dtls.node, build/confine and build/camera with plain g++: Node-API needs two header
- * packages and no node-gyp. Names of object files contain a hash of their inputs, so only changed sources are compiled.
+ * Builds build/windhover.node, build/dtls.node, build/srt.node, build/confine and build/camera with plain g++: Node-API needs
+ * two header packages and no node-gyp. Names of object files contain a hash of their inputs, so only changed sources are compiled.
  *
  *   node setup/build-addon.mjs              build what is out of date
  *   node setup/build-addon.mjs --sanitize   build/asan/*.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
@@ -12,13 +12,14 @@ import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { withLock } from "./lock.mjs";
-import { HEADERS, LIBRARIES } from "./packages.mjs";
+import { HEADERS, LIBRARIES, SRT_LIBRARIES } from "./packages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = join(ROOT, "native/src");
 const CAMERA = join(ROOT, "native/camera/camera.cc");
 const CONFINE = join(ROOT, "native/confine");
 const DTLS = join(ROOT, "native/dtls/dtls.cc");
+const SRT = join(ROOT, "native/srt/srt.cc");
 
 const CAMERA_PACKAGES = ["gstreamer-1.0", "gstreamer-rtsp-server-1.0"];
 
@@ -85,6 +86,7 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const addon = await readFlags(LIBRARIES);
   const camera = await readFlags(CAMERA_PACKAGES);
   const dtls = await readFlags(HEADERS);
+  const srt = await readFlags(SRT_LIBRARIES);
 
   const headers = listSources(".h").map((name) => readFileSync(join(SOURCES, name)));
   const addonObjects = listSources(".cc").map((name) => {
@@ -97,12 +99,13 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const dtlsObjects = existsSync(DTLS)
     ? [planObject(folder, DTLS, [...ADDON_FLAGS, ...extra, ...dtls.compile], [])]
     : [];
+  const srtObjects = existsSync(SRT) ? [planObject(folder, SRT, [...ADDON_FLAGS, ...extra, ...srt.compile], [])] : [];
   const confineHeaders = listSources(".h", CONFINE).map((name) => readFileSync(join(CONFINE, name)));
   const confineObjects = sanitize
     ? []
     : listSources(".cc", CONFINE).map((name) => planObject(folder, join(CONFINE, name), FLAGS, confineHeaders));
 
-  const objects = [...addonObjects, ...cameraObjects, ...dtlsObjects, ...confineObjects];
+  const objects = [...addonObjects, ...cameraObjects, ...dtlsObjects, ...srtObjects, ...confineObjects];
   const dueCount = objects.filter(({ object }) => !existsSync(object)).length;
   let done = 0;
   const compile = async ({ source, object, flags }) => {
@@ -126,6 +129,10 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
       await compile(object);
       await link(join(folder, "dtls.node"), [object], ["-shared", ...KEEP_LOADED, ...BIND_AT_LOAD, ...extra]);
     }),
+    ...srtObjects.map((object) => async () => {
+      await compile(object);
+      await link(join(folder, "srt.node"), [object], ["-shared", ...KEEP_LOADED, ...extra, ...srt.link]);
+    }),
     ...[...addonObjects, ...confineObjects].map((object) => () => compile(object)),
   ]);
   if (confineObjects.length > 0) await link(join(folder, "confine"), confineObjects, []);
@@ -148,6 +155,7 @@ function layout(sanitize) {
   const targets = [];
   if (listSources(".cc").length > 0) targets.push(join(folder, "windhover.node"));
   if (existsSync(DTLS)) targets.push(join(folder, "dtls.node"));
+  if (existsSync(SRT)) targets.push(join(folder, "srt.node"));
   if (!sanitize && existsSync(CAMERA)) targets.push(join(folder, "camera"));
   if (!sanitize && listSources(".cc", CONFINE).length > 0) targets.push(join(folder, "confine"));
   return { folder, targets, stamp: join(folder, "addon.stamp") };
@@ -157,7 +165,7 @@ function layout(sanitize) {
 function fingerprint() {
   const files = [...listSources(".cc"), ...listSources(".h")].sort().map((name) => join(SOURCES, name));
   const confine = [...listSources(".cc", CONFINE), ...listSources(".h", CONFINE)].map((name) => join(CONFINE, name));
-  files.push(CAMERA, DTLS, ...confine, fileURLToPath(import.meta.url));
+  files.push(CAMERA, DTLS, SRT, ...confine, fileURLToPath(import.meta.url));
   for (const name of ["node-addon-api", "node-api-headers"]) {
     files.push(join(ROOT, "node_modules", name, "package.json"));
   }

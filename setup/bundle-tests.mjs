@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { basename, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
-import { findChildren, orderTests, SHARED_PROCESSES } from "./find-tests.mjs";
+import { findChildren, shareProcesses } from "./find-tests.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** One subfolder for each run: tests of the set-up run tests, too. */
@@ -90,14 +90,9 @@ export async function bundleTests(files) {
     return path;
   };
   const { single, groups } = groupTests(files, metafile.inputs);
-  const sharing = SHARED_PROCESSES.map((folder) => single.filter((file) => file.startsWith(join(ROOT, folder, sep))));
-  const alone = single.filter((file) => !sharing.some((group) => group.includes(file)));
+  const shared = () => [...shareProcesses(single, ROOT), ...groups];
   // Node runs files in the order of their names.
-  const ordered = [
-    ...sharing.filter((group) => group.length > 0),
-    ...orderTests(alone, ROOT).map((file) => [file]),
-    ...groups,
-  ];
+  const ordered = process.env.WINDHOVER_TEST_APART === "1" ? files.map((file) => [file]) : shared();
   const runs = new Map(ordered.map((group, i) => [writeRun(String(i).padStart(4, "0"), group), group]));
   const writeAlone = (file) => writeRun(`alone-${files.indexOf(file)}`, [file]);
   return { runs, writeAlone, children: join(OUT, "children") };

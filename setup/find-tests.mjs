@@ -13,17 +13,65 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
  * test/cluster kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
  * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses. `cluster`:
  * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
+ * `telemetry-formats`: telemetry/, whose tests it repeats.
  */
-const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz", "cluster", "faults"].map((name) =>
-  join("test/soak", name + SOAK_ENDING),
+const ONLY_IN_FULL = ["media", "notices", "flight", "fuzz", "cluster", "faults", "links", "telemetry-formats"].map(
+  (name) => join("test/soak", name + SOAK_ENDING),
 );
 
 /**
- * The tests of each of these folders run in one process, in the order of their names: starting a process and loading its
- * modules would cost them a quarter of their processor time, or they share services that a fixture there exports. They
- * start first. Not for tests that check the state of their whole process.
+ * The tests of each of these lists of folders run in one process, in the order of their names: starting a process and
+ * loading its modules would cost them a quarter of their processor time, or they share services that a fixture there
+ * exports. They start first. What a file opens at its top level stays open until all of them have run: not for tests that
+ * keep a media hub or a whole service.
  */
-export const SHARED_PROCESSES = ["test/cluster/two-nodes", "hub", "server/api", "elements", "native", "server/store"];
+const SHARED_PROCESSES = [
+  ["test/cluster/two-nodes/"],
+  ["hub/"],
+  ["server/api/"],
+  ["elements/"],
+  ["native/"],
+  ["server/store/"],
+  ["server/processes/"],
+  ["server/delivery/", "server/webhooks/", "server/alerts/", "server/tracks/", "server/cluster/"],
+  ["server/"],
+  ["graphs/runtime/"],
+  ["cli/run/", "cli/replay/"],
+  ["cli/", "tools/"],
+  ["media/"],
+];
+
+/** Not with others in one process: they examine or change the state of their whole process, or keep a media hub. */
+const ALONE = [
+  ...["commands/golden", "commands/models", "commands/serve", "run/interrupt", "serve/registry"].map(
+    (name) => `cli/${name}.test.ts`,
+  ),
+  ...["runner/bundle", "runner/orphan"].map((name) => `graphs/runtime/${name}.test.ts`),
+  ...["rtmp/chunks", "rtmp/publisher"].map((name) => `media/${name}.test.ts`),
+  ...["confinement/confinement", "enhancement/enhancements", "evidence/evidence", "files/open-files", "log/log"].map(
+    (name) => `server/${name}.test.ts`,
+  ),
+  ...["media-hub", "supervision", "recordings/modes", "recordings/real-hub", "recordings/recording-uploads"].map(
+    (name) => `server/media/${name}.test.ts`,
+  ),
+  ...["commands", "runner", "start"].map((name) => `server/processes/${name}.test.ts`),
+  ...["streams/running-process", "telemetry/real-runner", "telemetry/throttle", "tracks/export-tracks"].map(
+    (name) => `server/${name}.test.ts`,
+  ),
+];
+
+/** @returns {string[][]} the files of each shared process, and the others each in a list of its own */
+export function shareProcesses(files, root) {
+  const nameOf = (file) => relative(root, file).split(sep).join("/");
+  const findPlace = (name) =>
+    ALONE.includes(name)
+      ? -1
+      : SHARED_PROCESSES.findIndex((folders) => folders.some((folder) => name.startsWith(folder)));
+  const placed = files.map((file) => ({ file, place: findPlace(nameOf(file)) }));
+  const filesAt = (at) => placed.filter(({ place }) => place === at).map(({ file }) => file);
+  const shared = SHARED_PROCESSES.map((_, at) => filesAt(at)).filter((group) => group.length > 0);
+  return [...shared, ...orderTests(filesAt(-1), root).map((file) => [file])];
+}
 
 /**
  * The slowest files start first, so that the run does not end with a wait for one of them. A run of all tests prints the
@@ -92,7 +140,7 @@ export function findSoaks(root, names) {
 }
 
 /** The slowest first, then tests of the whole service, then tests beside the code. */
-export function orderTests(files, root) {
+function orderTests(files, root) {
   const rankOf = (file) => {
     const name = relative(root, file).split(sep).join("/");
     const rank = SLOWEST.indexOf(name);

@@ -13,6 +13,7 @@ export const RUN_PACKAGES = {
   "gstreamer1.0-libav": "software decoders for nearly every codec",
   "gstreamer1.0-rtsp": "rtspclientsink: publishing to an RTSP server",
   "libgstrtspserver-1.0-0": "the RTSP server library",
+  "libsrt1.5-gnutls": "SRT, the same library that GStreamer's plugin uses",
   "libpangocairo-1.0-0": "text on frames",
   "fonts-dejavu-core": "the font of that text",
   "postgresql-15": "the database, which the server starts itself",
@@ -28,6 +29,7 @@ export const BUILD_PACKAGES = {
   "libcairo2-dev": "headers for drawing glyphs",
   "libpango1.0-dev": "headers for laying out text",
   "libssl-dev": "headers of OpenSSL 3; the library is the one in Node",
+  "libsrt-gnutls-dev": "headers of SRT",
 };
 
 export const PACKAGES = { ...RUN_PACKAGES, ...BUILD_PACKAGES };
@@ -41,6 +43,7 @@ export const TEST_PACKAGES = {
   mosquitto: "MQTT broker for telemetry and alerts",
   pgbouncer: "connection pooler in front of the database",
   python3: "parses exported map files independently",
+  "srt-tools": "srt-live-transmit: publishes and plays by SRT",
 };
 
 const NO_CLUSTER = "/etc/postgresql-common/createcluster.d/windhover.conf";
@@ -49,7 +52,16 @@ const POLICY = "/usr/sbin/policy-rc.d";
 
 /** Programs to check for on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
-const TEST_PROGRAMS = ["ffmpeg", "chromium", "curl", "haproxy", "mosquitto", "pgbouncer", "python3"];
+const TEST_PROGRAMS = [
+  "ffmpeg",
+  "chromium",
+  "curl",
+  "haproxy",
+  "mosquitto",
+  "pgbouncer",
+  "python3",
+  "srt-live-transmit",
+];
 /** Packages that start a service when they are installed. */
 const STARTING = ["haproxy", "mosquitto", "pgbouncer"];
 /** Libraries that the addon is compiled and linked with, by their pkg-config names. */
@@ -64,6 +76,8 @@ export const LIBRARIES = [
   "cairo",
   "pangocairo",
 ];
+/** Of the addon for SRT. */
+export const SRT_LIBRARIES = ["srt"];
 /** Libraries of which only the headers are used. */
 export const HEADERS = ["libssl"];
 
@@ -94,7 +108,7 @@ function inspectForeignSystem(forTests) {
   if (programs.includes("pkg-config")) return programs;
   return [
     ...programs,
-    ...[...LIBRARIES, ...HEADERS].filter((library) => !succeeds("pkg-config", ["--exists", library])),
+    ...[...LIBRARIES, ...SRT_LIBRARIES, ...HEADERS].filter((library) => !succeeds("pkg-config", ["--exists", library])),
   ];
 }
 
@@ -104,7 +118,7 @@ export async function installPackages(missing, { onProgress, isHasty = false }) 
     throw new Error(
       `This system has no apt-get, and these are missing: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
-        `cairo, pango, headers of OpenSSL 3, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium, haproxy, mosquitto and pgbouncer, too)\n` +
+        `cairo, pango, libsrt 1.5 and their headers, headers of OpenSSL 3, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium, haproxy, mosquitto and pgbouncer, too)\n` +
         `with your system's package manager, then run this again.`,
     );
   }

@@ -6,7 +6,8 @@
  *   node setup/test.mjs --soak [NAME…]   the soak tests of test/soak/ with full counts, all or some
  *   node setup/test.mjs --once …         no retry of failed files; the same as WINDHOVER_TEST_ONCE=1
  *
- * WINDHOVER_TEST_PATIENCE multiplies the time limits, for emulated processors.
+ * WINDHOVER_TEST_PATIENCE multiplies the time limits, for emulated processors. WINDHOVER_TEST_APART=1 runs every file in a
+ * process of its own, which shows its processor time.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -66,7 +67,7 @@ async function runTests(files, limits, environment, isOnce) {
   const env = { ...environment, ORT_DISABLE_TELEMETRY: "1", TEST_CHILDREN: children };
   const beganMs = performance.now();
   const first = await runFiles(runs, limits, env);
-  if (files.length > SHOWN_FILES) showSlowest(first.slowest, performance.now() - beganMs);
+  if (runs.size > 1) showSlowest(first.slowest, performance.now() - beganMs);
   const { failed } = first;
   if (isOnce || !first.mayRetry || failed.length === 0 || failed.length > MAX_RETRIED_FILES) return first.faults;
   console.log(`\nretrying alone: ${failed.map(({ file }) => relative(ROOT, file)).join(", ")}`);

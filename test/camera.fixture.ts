@@ -13,10 +13,16 @@ export interface Camera {
   thaw(): void;
 }
 
+interface CameraOptions {
+  readonly port?: number;
+  readonly file?: string;
+  readonly codec?: "h264" | "h265";
+}
+
 /** Streams a test picture, or a file. */
-export async function startCamera({ port = 0, file }: { port?: number; file?: string } = {}): Promise<Camera> {
-  const input = file === undefined ? ["--port", String(port), "--width", "320", "--height", "180"] : ["--file", file];
-  const child = spawn(PROGRAM, input, { stdio: ["ignore", "pipe", "inherit"] });
+export async function startCamera({ port = 0, file, codec = "h264" }: CameraOptions = {}): Promise<Camera> {
+  const input = file === undefined ? ["--width", "320", "--height", "180", "--codec", codec] : ["--file", file];
+  const child = spawn(PROGRAM, ["--port", String(port), ...input], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(child.stdout, "data");
   return {
     url: (JSON.parse(String(line)) as { url: string }).url,

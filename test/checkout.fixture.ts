@@ -21,13 +21,17 @@ const COPIED = [
   "server",
   "setup",
   "telemetry",
+  "terrain",
   "tracks",
   "vision",
   "package-lock.json",
   "package.json",
   "tsconfig.json",
 ];
-const LINKED = ["node_modules", "build/windhover.node", "build/dtls.node", "build/addon.stamp", "build/confine"];
+const LINKED = [
+  "node_modules",
+  ...["windhover.node", "dtls.node", "srt.node", "addon.stamp", "confine"].map((name) => `build/${name}`),
+];
 
 /** Copies into an empty folder. */
 export async function copyCheckout(folder: string): Promise<void> {

@@ -18,6 +18,7 @@ import { loadElements } from "../elements/index.ts";
 import { compile } from "../graphs/compiler/compile.ts";
 import { loadRegistry } from "../graphs/runtime/registry.ts";
 import { AlertChange } from "../schemas/api/alerts.ts";
+import { Calibration } from "../schemas/api/calibration.ts";
 import { AlertNotice } from "../schemas/api/events.ts";
 import { EvidenceFields } from "../schemas/api/evidence.ts";
 import { NewTracksNotification } from "../schemas/api/webhooks.ts";
@@ -122,6 +123,7 @@ describe("JSON fits its schema", () => {
     schedule: AlertChange,
     notification: NewTracksNotification,
     message: DetectionMessage,
+    calibration: Calibration,
     enhanced: EnhancedData,
     "alert change": AlertChange,
     "evidence of a notice": Type.Object(EvidenceFields),

@@ -24,7 +24,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
 ];
 const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));
 /** What all of `server/` may import; files directly in `server/` are below every layer, except for `main.ts`. */
-const SERVER_BASE = ["server/*.ts", "schemas", "graphs/compiler", "telemetry", "tracks", "ipc"];
+const SERVER_BASE = ["server/*.ts", "schemas", "graphs/compiler", "telemetry", "terrain", "tracks", "ipc"];
 const SERVER_ROWS: readonly Row[] = [
   { part: "server/main.ts", may: [...SERVER_BASE, ...SERVER_FOLDERS.flat()] },
   ...SERVER_FOLDERS.flatMap((folders, layer) =>
@@ -33,6 +33,11 @@ const SERVER_ROWS: readonly Row[] = [
   // Reads the files that the hub has recorded.
   {
     part: "server/media/recordings",
+    may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(1).flat(), "media"],
+  },
+  // Reads telemetry and times of recording in uploaded files.
+  {
+    part: "server/sources/video-metadata.ts",
     may: [...SERVER_BASE, ...SERVER_FOLDERS.slice(1).flat(), "media"],
   },
   // Checksums of gzip.
@@ -53,9 +58,12 @@ export const TABLE: readonly Row[] = [
   { part: "elements/source-lines.ts", may: [] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
-  { part: "elements/cot", may: ["schemas", "elements/element.ts", "elements/output-reports.ts"] },
+  { part: "elements/cot", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "terrain"] },
   { part: "elements/publish", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "media"] },
+  // Reads telemetry in live streams.
+  { part: "elements/source", may: ["schemas", "elements/element.ts", "telemetry"] },
   { part: "elements/track", may: ["schemas", "elements/element.ts", "vision"] },
+  { part: "elements/geolocate", may: ["schemas", "elements/element.ts", "terrain"] },
   { part: "elements/telemetry", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/report", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/alerts", may: ["schemas", "elements/element.ts", "vision"] },
@@ -63,6 +71,14 @@ export const TABLE: readonly Row[] = [
   {
     part: "elements/mqtt",
     may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "elements/cot", "elements/detections"],
+  },
+  // Sends the access units of `publish` over the connections of `cot`, with telemetry as KLV.
+  {
+    part: "elements/mpegts",
+    may: [
+      ...["schemas", "elements/element.ts", "elements/output-reports.ts", "elements/cot", "elements/publish"],
+      ...["media", "telemetry"],
+    ],
   },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
@@ -75,8 +91,10 @@ export const TABLE: readonly Row[] = [
   { part: "media", may: [] },
   // Image analysis without a model: camera motion. Its loops over pixels are kernels of the addon.
   { part: "vision", may: ["schemas", "native"] },
+  // Heights of the ground from files, and the geoid.
+  { part: "terrain", may: [] },
   // Telemetry formats: from messages to samples. Pure functions.
-  { part: "telemetry", may: ["schemas"] },
+  { part: "telemetry", may: ["schemas", "terrain"] },
   // Export formats: from tracks to files. Pure functions.
   { part: "tracks", may: ["schemas"] },
   // Messages between processes; starting, watching and ending child processes.
@@ -96,7 +114,7 @@ export const TABLE: readonly Row[] = [
     part: "tools",
     may: [
       ...["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
-      ...["vision", "enhance", "cli"],
+      ...["vision", "enhance", "cli", "clips"],
     ],
   },
   // Published on its own: generated from the OpenAPI document, independent of the rest.

@@ -15,6 +15,7 @@ export const BENCHES: Readonly<Record<string, readonly [usage: string, about: st
   glass: ["[ROUNDS]", "glass-to-glass latency: RTSP, WebRTC, LL-HLS and processed video"],
   media: ["[ROUNDS]", "the media hub as a relay, compared with nginx-rtmp"],
   report: ["[ROUNDS]", "the track report of a process with 100,000 tracks"],
+  review: ["[ROUNDS] [CLIP]", "a day of one stream: size of stored detections, time to draw its time line"],
   start: ["[ROUNDS]", "time from POST /start to the first detection message"],
 };
 

@@ -30,7 +30,7 @@ export function readGoldenWords(positionals: readonly string[], files: 0 | 1): G
     throw new UsageFault(
       `unexpected argument "${tooMuch}"; expected GRAPH CLIP${files === 0 ? "" : " [FILE]"}, and parameters as name=value`,
     );
-  if (/^(rtsps?|rtmps?|test):/i.test(clip))
+  if (/^(rtsps?|rtmps?|srt|udp|test):/i.test(clip))
     throw new UsageFault(`CLIP is "${clip}"; expected a file: only a file always gives the same frames`);
   const { params } = readGraphWords([graph, ...positionals.filter(isParam)]);
   return { graph, clip, file: file ?? null, params };

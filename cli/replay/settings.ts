@@ -88,7 +88,7 @@ function readSource(given: Given): ReplaySettings["source"] {
   const file = given.text("from");
   if (file === undefined) {
     if (clip === null) throw new UsageFault("missing: the CLIP, or --from FILE with recorded messages");
-    if (/^(rtsps?|rtmps?|test):/i.test(clip))
+    if (/^(rtsps?|rtmps?|srt|udp|test):/i.test(clip))
       throw new UsageFault(`CLIP is "${clip}"; expected a file: only recordings can be replayed`);
     const telemetry = readTelemetryOrder(given);
     return { kind: "clip", clip, graph, params, startMs: readStart(given.text("start-at")), telemetry };

@@ -104,6 +104,7 @@ export class ForegroundRun {
         attach,
         deliver: flight?.samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message })) ?? [],
         signal: this.#cut.signal,
+        terrainFolder: this.#settings.terrain,
         onEvent: (event) => this.#onEvent(event),
         print: (line) => this.#print(line),
         send: (_node, channel, message) => this.#onMessage(channel, message),

@@ -1,4 +1,5 @@
 /** The options of `run` and `launch`. */
+import { statSync } from "node:fs";
 import { readPictureType } from "../../elements/snapshot/picture-file.ts";
 import { type Given, type Options, UsageFault } from "../command.ts";
 import { readSlotWords } from "../compile-graph.ts";
@@ -48,13 +49,19 @@ export const RUN_OPTIONS = {
   telemetry: {
     type: "string",
     value: "FILE",
-    about: "Recorded telemetry, one message per line. The first message belongs to the first frame.",
+    about:
+      "Recorded telemetry. The first message belongs to the first frame, unless the file states times in the video.",
   },
   "telemetry-format": {
     type: "string",
     value: "NAME[:name=value,…]",
     about:
-      "Format of the messages: native (the default) or vendor_a, with settings such as vendor_a:sensor_hfov=71,sensor_vfov=44.",
+      "Format of the file: native (the default) or vendor_a, one message per line; dji_srt, flight_csv or mavlink (.tlog). With settings such as vendor_a:sensor_hfov=71,sensor_vfov=44.",
+  },
+  terrain: {
+    type: "string",
+    value: "FOLDER",
+    about: "Heights of the ground for geolocation: SRTM (.hgt), DTED and GeoTIFF files. Default: level ground.",
   },
   log: {
     type: "string",
@@ -92,6 +99,7 @@ export interface RunSettings {
   readonly video: string | null;
   readonly tracks: TracksOrder | null;
   readonly telemetry: TelemetryOrder | null;
+  readonly terrain: string | null;
   readonly log: string | null;
   readonly watch: boolean;
   readonly svg: string | null;
@@ -112,6 +120,7 @@ export function readSettings(given: Given): RunSettings {
     video: given.text("video") ?? null,
     tracks: readTracksFile(given.text("tracks")),
     telemetry: readTelemetryOrder(given),
+    terrain: readTerrainFolder(given.text("terrain")),
     log: readLevels(given.text("log")),
     watch: given.flag("watch"),
     svg: given.text("svg") ?? null,
@@ -139,6 +148,12 @@ function readTime(text: string): number | null {
   const [whole, minutes, number, unit] = TIME.exec(text.trim()) ?? [];
   if (whole === undefined || (minutes !== undefined && unit === "ms")) return null;
   return Number(minutes ?? 0) * 60 + Number(number) * (unit === "ms" ? 0.001 : 1);
+}
+
+function readTerrainFolder(folder: string | undefined): string | null {
+  if (folder === undefined) return null;
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  throw new UsageFault(`--terrain is "${folder}"; expected a folder with .hgt, .dt0 to .dt2 or .tif files`);
 }
 
 const LEVEL = /^(?:[^:,\s]+:)?(?:\d|none|error|warning|fixme|info|debug|log|trace|memdump)$/i;

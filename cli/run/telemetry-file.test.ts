@@ -86,7 +86,7 @@ test("a format and its settings are read", () => {
 
 for (const [given, expected] of [
   [{ "telemetry-format": "native" }, /needs --telemetry FILE/],
-  [{ telemetry: "f", "telemetry-format": "vendor-a" }, /expected native or vendor_a.*did you mean/],
+  [{ telemetry: "f", "telemetry-format": "vendor-a" }, /expected native or vendor_a or dji_srt.*did you mean/],
   [{ telemetry: "f", "telemetry-format": "vendor_a:hfov=7" }, /no setting "hfov"/],
   [{ telemetry: "f", "telemetry-format": "vendor_a:sensor_hfov=wide" }, /expected degrees/],
   [{ telemetry: "f", "telemetry-format": "vendor_a:gimbal_yaw_frame=south" }, /expected north or body/],

@@ -1,23 +1,30 @@
-/** `--telemetry FILE`: the recorded telemetry of a flight, one message per line. */
+/** `--telemetry FILE`: the recorded telemetry of a flight, one message per line or in another format of files. */
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import { TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
-import { createFormat, FORMAT_NAMES, type FormatName } from "../../telemetry/formats.ts";
+import {
+  createFormat,
+  FILE_FORMAT_NAMES,
+  type FileFormatName,
+  type FormatName,
+  readTelemetryFile,
+} from "../../telemetry/formats.ts";
 import { CommandFailure, type Given, UsageFault } from "../command.ts";
 import { readSlotWords } from "../compile-graph.ts";
-import { readTextFile } from "../files.ts";
+import { readBytes, readTextFile } from "../files.ts";
 
 const ELEMENT = "telemetry";
 /** A day at two messages per second; the limit of the element. */
 const MOST_MESSAGES = 200_000;
 const MOST_BYTES = 500_000_000;
-const NUMBERS = ["sensor_hfov", "sensor_vfov", "geoid_separation_m"];
+const LINES: readonly FileFormatName[] = ["native", "vendor_a"];
+const NUMBERS = ["sensor_hfov", "sensor_vfov", "geoid_separation_m", "takeoff_altitude_m"];
 const SETTINGS = [...NUMBERS, "gimbal_yaw_frame"];
 
 export interface TelemetryOrder {
   readonly file: string;
-  readonly format: FormatName;
+  readonly format: FileFormatName;
   readonly parameters: Readonly<Record<string, string | number>>;
 }
 
@@ -37,10 +44,10 @@ export function readTelemetryOrder(given: Given): TelemetryOrder | null {
     return null;
   }
   const { slot: name, params } = readSlotWords(text ?? "native");
-  const format = FORMAT_NAMES.find((known) => known === name);
+  const format = FILE_FORMAT_NAMES.find((known) => known === name);
   if (format === undefined)
     throw new UsageFault(
-      `--telemetry-format is "${name}"; expected ${FORMAT_NAMES.join(" or ")}${didYouMean(name, FORMAT_NAMES)}`,
+      `--telemetry-format is "${name}"; expected ${FILE_FORMAT_NAMES.join(" or ")}${didYouMean(name, FILE_FORMAT_NAMES)}`,
     );
   return { file, format, parameters: readParameters(params) };
 }
@@ -61,9 +68,10 @@ function readParameters(given: Readonly<Record<string, string>>): TelemetryOrder
 
 function readNumber(name: string, text: string): number {
   const value = text.trim() === "" ? Number.NaN : Number(text);
-  const fits = name === "geoid_separation_m" ? Math.abs(value) <= 200 : value > 0 && value < 180;
+  const most = { geoid_separation_m: 200, takeoff_altitude_m: 10_000 }[name];
+  const fits = most === undefined ? value > 0 && value < 180 : Math.abs(value) <= most;
   if (fits) return value;
-  const wanted = name === "geoid_separation_m" ? "metres from -200 to 200" : "degrees above 0 and below 180";
+  const wanted = most === undefined ? "degrees above 0 and below 180" : `metres from -${most} to ${most}`;
   throw new UsageFault(`--telemetry-format has ${name}=${text}; expected ${wanted}`);
 }
 
@@ -76,8 +84,10 @@ export function expectTelemetry({ graph, main, branches }: GraphPlan): void {
 }
 
 /** Throws `CommandFailure` for an unreadable file or, with its line number, an invalid message. */
-export function readFlight({ file, format: name, parameters }: TelemetryOrder): Flight {
-  const format = createFormat(name, parameters);
+export function readFlight(order: TelemetryOrder): Flight {
+  const { file, format: name, parameters } = order;
+  if (!LINES.includes(name)) return readOther(order);
+  const format = createFormat(name as FormatName, parameters);
   const samples: TelemetrySample[] = [];
   let lack: string | null = null;
   let cut: string | null = null;
@@ -93,11 +103,32 @@ export function readFlight({ file, format: name, parameters }: TelemetryOrder): 
       break;
     }
     const reading = readLine(format, line, `${file}:${number}`);
+    if (reading === null) continue;
     samples.push(reading.sample);
     lack = reading.lack;
   }
   if (samples.length === 0) throw new CommandFailure(`${file} has no messages; expected one per line`);
   return { samples: samples.sort((a, b) => (a.timeMs ?? 0) - (b.timeMs ?? 0)), lack, cut };
+}
+
+/** Its first sample belongs to the first frame, unless it states times in the video. */
+function readOther({ file, format, parameters }: TelemetryOrder): Flight {
+  const samples: TelemetrySample[] = [];
+  let lack: string | null = null;
+  const bytes = readBytes(file, "expected a telemetry file", MOST_BYTES);
+  try {
+    for (const reading of readTelemetryFile(format, bytes, parameters)) {
+      if (reading === null || samples.length === MOST_MESSAGES) continue;
+      const { sample, videoMs } = reading;
+      samples.push({ ...sample, timeMs: videoMs ?? sample.timeMs });
+      lack = reading.lack;
+    }
+  } catch (error) {
+    if (!(error instanceof TelemetryFault)) throw error;
+    throw new CommandFailure(`${file}: ${error.message}`, { cause: error });
+  }
+  if (samples.length === 0) throw new CommandFailure(`${file} has no telemetry in the format ${format}`);
+  return { samples: samples.sort((a, b) => (a.timeMs ?? 0) - (b.timeMs ?? 0)), lack, cut: null };
 }
 
 function isJson(line: string): boolean {

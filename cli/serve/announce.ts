@@ -21,13 +21,14 @@ export async function announceKey(key: string, terminal: Terminal): Promise<void
 }
 
 export async function announceReady(server: RunningServer, terminal: Terminal): Promise<void> {
-  const { url, listen, rtsp, rtmp } = server;
+  const { url, listen, rtsp, rtmp, srt } = server;
   const addresses = {
     console: `${url}/console`,
     url,
     listen,
     rtsp,
     rtmp,
+    srt,
     docs: `${url}/docs`,
     openapi: `${url}/openapi.json`,
     metrics: `${url}/metrics`,
@@ -40,7 +41,7 @@ export async function announceReady(server: RunningServer, terminal: Terminal): 
   const lines = [
     `${terminal.paintOut("green", "ready")}  Console  ${terminal.paintOut("bold", addresses.console)}`,
     `       API      ${url}${behind}  (docs ${addresses.docs}, metrics ${addresses.metrics})`,
-    `       Media    ${rtsp}  ${rtmp}`,
+    `       Media    ${rtsp}  ${rtmp}  ${srt}`,
   ];
   await terminal.print(lines.join("\n"));
 }

@@ -37,6 +37,7 @@ export class Serving {
         WINDHOVER_HTTP_PORT: "0",
         WINDHOVER_RTSP_PORT: "0",
         WINDHOVER_RTMP_PORT: "0",
+        WINDHOVER_SRT_PORT: "0",
         // However little room the machine has.
         WINDHOVER_RECORDINGS_RESERVE_BYTES: "0",
         WINDHOVER_DATA_DIR: join(dataDir, "data"),

@@ -141,10 +141,11 @@ async function runKeys(service: TestService, ...args: readonly string[]): Promis
 export async function uploadVideo(
   service: TestService,
   file: string,
-  { alias, key }: { readonly alias?: string; readonly key?: string } = {},
+  { alias, key, loop }: { readonly alias?: string; readonly key?: string; readonly loop?: boolean } = {},
 ): Promise<SourceRecord> {
   const form = new FormData();
   if (alias !== undefined) form.set("alias", alias);
+  if (loop !== undefined) form.set("loop", String(loop));
   form.set("file", await openAsBlob(file), basename(file));
   const answer = await service.call<SourceRecord>("POST", "/video", { body: form, ...(key !== undefined && { key }) });
   assert.ok(answer.status === 201 || answer.status === 200, answer.text);

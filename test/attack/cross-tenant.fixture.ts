@@ -29,6 +29,7 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "PATCH /process/{process_uuid}/graph": () => ({ params: { confidence: 0.9 } }),
   "PATCH /notice/{notice_uuid}": () => ({ reviewed: true }),
   "PATCH /source/{source_uuid}/recording": () => ({ mode: "off" }),
+  "POST /source/{source_uuid}/calibration": () => ({ landmarks: [{ x: 0.5, y: 0.5, latitude: 52, longitude: 5 }] }),
   "PATCH /process/{process_uuid}/recording": () => ({ mode: "off" }),
   "POST /clips": ({ source }) => ({ source_uuid: source, from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:01:00Z" }),
   "POST /graphs/try": ({ source }) => ({

@@ -111,7 +111,8 @@ test(
     const frame = page.getByRole("group", { name: "Zone" });
     for (const point of ZONE.slice(0, 2)) await click(page, frame, point);
     await page.getByLabel("Name", { exact: true }).fill("Person in the zone");
-    await page.getByRole("combobox", { name: "Destination" }).selectOption({ label: "MQTT broker" });
+    await page.getByRole("button", { name: "Add a destination" }).click();
+    await page.getByRole("combobox", { name: "Send by" }).selectOption({ label: "MQTT broker" });
     await page.getByRole("textbox", { name: "Broker" }).fill(`127.0.0.1:${broker.port}`);
     await page.getByLabel("Topic").fill("alerts/console");
     await page.getByRole("button", { name: "Create" }).click();
@@ -171,7 +172,8 @@ test(
     await page
       .getByRole("combobox", { name: "Applies to" })
       .selectOption({ label: "All processes, current and future" });
-    await page.getByRole("combobox", { name: "Destination" }).selectOption({ label: "Webhook" });
+    await page.getByRole("button", { name: "Add a destination" }).click();
+    await page.getByRole("combobox", { name: "Send by" }).selectOption({ label: "Webhook" });
     await page.getByLabel("URL", { exact: true }).fill(receiver.url);
     await page.getByLabel("Count", { exact: true }).fill("2");
     await page.getByRole("combobox", { name: "Direction" }).selectOption({ label: "forward" });
@@ -188,7 +190,7 @@ test(
     assert.deepEqual([made?.trigger.count, made?.trigger.direction], [2, "forward"]);
     assert.ok(!JSON.stringify(made).includes("whsec_"), "the secret is shown only once");
 
-    // What the form does not show stays as it is.
+    // What the user does not change stays as it is.
     const schedule = { time_zone: "Europe/Berlin", windows: [{ from: "00:00", to: "24:00" }] };
     const template = { body: "{{ event }}", content_type: "text/plain", headers: { Authorization: "Bearer x" } };
     const output = [
@@ -233,6 +235,109 @@ test(
     await page.close();
   }),
 );
+
+test("notifies people at certain times, with evidence: faults are shown at their fields, texts before they are sent", async () => {
+  const page = await signIn(browser, service.url, { page: "alerts/new" });
+  const group = (name: string) => page.getByRole("group", { name, exact: true });
+  const save = (name: string) => page.getByRole("button", { name, exact: true }).click();
+  /** What the service says about a field, which is the one in focus. */
+  const faultOf = async (field: Locator, text: RegExp): Promise<void> => {
+    await field.and(page.locator("[aria-invalid=true]:focus")).waitFor();
+    const ids = ((await field.getAttribute("aria-describedby")) ?? "").split(" ");
+    assert.match(await page.locator(`[id="${ids[0]}"]`).innerText(), text);
+  };
+  await page.getByLabel("Name", { exact: true }).fill("Night watch");
+  await page.getByLabel("Keep a snapshot of the frame").check();
+  await page.getByLabel("Keep a clip").check();
+  await page.getByLabel("Before (s)").fill("20");
+  await page.getByLabel("Draw the boxes").check();
+  await page.getByRole("combobox", { name: "Active" }).selectOption({ label: "At certain times" });
+  for (const day of ["Saturday", "Sunday"]) await group("Times 1").getByLabel(day).uncheck();
+  await group("Times 1").getByText("Ends on the next day.").waitFor();
+  await page.getByRole("button", { name: "Add times" }).click();
+  for (const day of ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"])
+    await group("Times 2").getByLabel(day).uncheck();
+  for (const end of ["From", "To"]) await group("Times 2").getByLabel(end, { exact: true }).fill("00:00");
+  await group("Times 2").getByText("The whole day.").waitFor();
+  const zone = page.getByLabel("Time zone");
+  assert.notEqual(await zone.inputValue(), "", "that of the browser");
+  await zone.fill("Berlin");
+
+  const add = page.getByRole("button", { name: "Add a destination" });
+  await add.click();
+  await group("Destination 1").getByLabel("Addresses").fill("guard@example.org, night-shift@example.org");
+  await group("Destination 1").getByLabel("Subject").fill("{{ alert.alias }}: {{ tracks.length }} tracks");
+  await group("Destination 1").getByText("Night watch: 1 tracks", { exact: true }).waitFor();
+  await group("Destination 1").getByText("Picture: https://").waitFor();
+  await add.click();
+  const hook = group("Destination 2");
+  await hook.getByRole("combobox", { name: "Send by" }).selectOption({ label: "Webhook" });
+  await hook.getByLabel("URL", { exact: true }).fill("http://127.0.0.1:9/chat");
+  for (const [preset, text] of [
+    ["Slack", /^\{"text": "\*Night watch\*: triggered at /],
+    ["Microsoft Teams", /"text": "Night watch"/],
+    ["ntfy", /^Night watch: person \(triggered, /],
+    ["Telegram", /"text": "Night watch: triggered\\nhttps:/],
+  ] as const) {
+    await hook.getByRole("combobox", { name: "Message" }).selectOption({ label: preset });
+    await hook.locator("pre").filter({ hasText: text }).waitFor();
+  }
+  await photograph(page, "alert-new-people");
+  await save("Create");
+  await faultOf(zone, /^"Berlin" is not an IANA time zone.*did you mean "Europe\/Berlin"\?$/);
+  await photograph(page, "alert-new-faults");
+  await zone.fill("Europe/Berlin");
+  await save("Create");
+  await faultOf(
+    group("Destination 1").getByRole("combobox", { name: "Send by" }),
+    /^Send by cannot be email: .*smtp\.url/,
+  );
+  await page.getByRole("button", { name: "Remove destination 1" }).click();
+  await save("Create");
+  await page.getByRole("dialog").getByLabel("secret", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
+
+  const find = async () =>
+    (await readAlerts()).find(({ alias }) => alias === "Night watch") ?? assert.fail("it is there");
+  const made = await find();
+  const schedule = {
+    time_zone: "Europe/Berlin",
+    windows: [
+      { days: ["mon", "tue", "wed", "thu", "fri"], from: "22:00", to: "06:00" },
+      { days: ["sat", "sun"], from: "00:00", to: "24:00" },
+    ],
+  };
+  const evidence = { clip: { before_seconds: 20, after_seconds: 5, boxes: true }, snapshot: true };
+  assert.deepEqual([made.schedule, made.evidence], [schedule, evidence]);
+  const configOf = ({ output: [first] }: AlertRecord) =>
+    (first?.config ?? {}) as { url?: string; template?: { body: string; content_type: string } };
+  const { template, url } = configOf(made);
+  assert.deepEqual(
+    [made.output.length, url, template?.content_type],
+    [1, "http://127.0.0.1:9/chat", "application/json"],
+  );
+  assert.match(template?.body ?? "", /^\{"chat_id": /);
+
+  await page.getByRole("link", { name: "Edit Night watch" }).click();
+  const body = group("Destination 1").getByLabel("Body");
+  assert.equal(await group("Destination 1").getByRole("combobox", { name: "Message" }).inputValue(), "telegram");
+  assert.equal(await page.getByLabel("Before (s)").inputValue(), "20");
+  await body.fill('{"text": "{{ alert.alis }}"}');
+  await group("Destination 1").getByRole("status").getByText('did you mean "alert.alias"?').waitFor();
+  await save("Save");
+  await faultOf(body, /^Line 1, column 11: "alert\.alis" is not a value of notifications/);
+  await body.fill('{"text": "{{ alert.alias }}"}');
+  await page.getByLabel("Keep a clip").uncheck();
+  await page.getByRole("combobox", { name: "Active" }).selectOption({ label: "Always" });
+  await photograph(page, "alert-edit-people");
+  await save("Save");
+  await page.getByRole("table", { name: "Alerts" }).waitFor();
+  const changed = await find();
+  assert.deepEqual([changed.schedule, changed.evidence], [null, { snapshot: true }]);
+  assert.equal(configOf(changed).template?.body, '{"text": "{{ alert.alias }}"}');
+  await service.expect(200, "DELETE", `/alert/${made.uuid}`);
+  await page.close();
+});
 
 test(
   "subscribes a webhook, sends a sample, delivers events and removes it",

@@ -106,6 +106,36 @@ test("does not redraw the map while nothing changes", { skip }, async () => {
   await page.close();
 });
 
+test("calibrates the heading with a landmark in a frame, and removes the calibration", { skip }, async () => {
+  const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
+  const page = await signIn(browser, service.url, { page: `processes/${uuid}` });
+  const heading = page.getByRole("region", { name: "Heading" });
+  await heading.getByText("Used as the telemetry reports it.").waitFor();
+  await heading.getByRole("button", { name: "Calibrate" }).click();
+  const dialog = page.getByRole("dialog", { name: "Calibrate the heading" });
+  const frame = dialog.getByRole("group", { name: "Landmark" });
+  await dialog.getByRole("button", { name: "Calibrate" }).waitFor();
+  await dialog.getByLabel("Latitude").fill("-16.99993");
+  await dialog.getByLabel("Longitude").fill("-179.99996");
+  await frame.waitFor();
+  await dialog.getByRole("button", { name: "Calibrate" }).click();
+  await dialog.getByText("Mark the landmark in the picture first.").waitFor();
+  const { width, height } = (await frame.boundingBox()) ?? assert.fail();
+  await frame.click({ position: { x: width / 2 - 1, y: height / 2 } });
+  const mark = dialog.getByRole("img", { name: /^Landmark at 50 % from the left, 50 % from the top/ });
+  await mark.focus();
+  await page.keyboard.press("Shift+ArrowDown");
+  await dialog.getByRole("img", { name: /50 % from the left, 52 % from the top/ }).waitFor();
+  await photograph(page, "calibrate");
+  await dialog.getByRole("button", { name: "Calibrate" }).click();
+  // The picture says 60 degrees, the coordinates 63.
+  await heading.getByText(/^Corrected by \+[2-4]\.\d° ± \d\.\d°, with 1 landmark/).waitFor();
+  await heading.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await heading.getByText("Used as the telemetry reports it.").waitFor();
+  await page.close();
+});
+
 test("shows a live report with its time line; downloads, enhances and deletes it", { skip }, async () => {
   const page = await signIn(browser, service.url, { page: "reports" });
   await page.getByRole("link", { name: "Campus" }).first().waitFor();

@@ -201,6 +201,20 @@ step("adds a stream, plays it while it is published, and deletes a source", asyn
     await row(name).waitFor();
   };
   await add("Gate", address);
+  await page.getByRole("button", { name: "Recording of Gate" }).click();
+  assert.ok(await dialog().getByLabel("Always").isChecked());
+  await dialog().getByLabel("On alerts").check();
+  await dialog().getByLabel("Seconds before the start").fill("10");
+  await photograph(page, "sources-recording");
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await page.getByRole("status").getByText("Recording of Gate: on alerts").waitFor();
+  await page.getByRole("button", { name: "Recording of Gate" }).click();
+  await dialog().getByText("Not recorded at the moment.").waitFor();
+  assert.ok(await dialog().getByLabel("On alerts").isChecked());
+  assert.equal(await dialog().getByLabel("Seconds before the start").inputValue(), "10");
+  await dialog().getByLabel("Always").check();
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Add a stream" }).click();
   await dialog().getByLabel("Telemetry").selectOption("mqtt");
   await dialog().getByRole("textbox", { name: "Broker" }).fill("broker.example");
@@ -322,7 +336,7 @@ step(
   async () => {
     await page.getByText(/[1-9][\d.]* in · [\d.]+ processed/).waitFor();
     await page.getByText("Attach an output").click();
-    await page.getByLabel("Stream path or RTMP address").fill("campus/boxes");
+    await page.getByLabel("Stream path, RTMP or SRT address").fill("campus/boxes");
     await page.getByLabel("Resolution").selectOption("360p");
     await page.getByRole("button", { name: "Attach", exact: true }).click();
     const outputs = page.getByRole("region", { name: "Outputs" });

@@ -6,7 +6,9 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import type { ClipRecord } from "../../schemas/api/clips.ts";
-import type { SourceRecord } from "../../schemas/api/sources.ts";
+import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord, StreamStats } from "../../schemas/api/sources.ts";
 import {
   countSoundBytes,
   HeadlessBrowser,
@@ -16,12 +18,16 @@ import {
   watchFrames,
 } from "../../tools/bench/media/browser.ts";
 import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
+import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 
-const FRAMES = 60;
+const FRAMES = 30;
 const [WIDTH, HEIGHT] = [320, 180];
+/** Small and slow: encoders, players and the browser share the processor with other tests. */
+const PICTURE = { width: WIDTH, height: HEIGHT, framesPerSecond: 15 };
+const VIEW = { width: 480, height: 300 };
 
 const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
 const publishers: TimeCodePublisher[] = [];
@@ -41,7 +47,7 @@ async function register(name: string) {
     json: { alias: name, stream_type: "rtsp", input_url: address },
   });
   const publish = (options = {}): TimeCodePublisher => {
-    const publisher = publishTimeCode({ url: `${address}?api_key=${MASTER_KEY}`, width: 640, height: 360, ...options });
+    const publisher = publishTimeCode({ url: `${address}?api_key=${MASTER_KEY}`, ...PICTURE, ...options });
     publishers.push(publisher);
     return publisher;
   };
@@ -68,18 +74,21 @@ const facts = (page: Page) => page.locator("#facts").innerText();
 
 test("a browser plays a published stream by WebRTC and HLS, and again after an interruption", async (t) => {
   const camera = await register("camera");
-  const [webrtc, hls] = await Promise.all([browser.show(camera.page("webrtc")), browser.show(camera.page("hls"))]);
+  const [webrtc, hls] = await Promise.all([
+    browser.show(camera.page("webrtc"), VIEW),
+    browser.show(camera.page("hls"), VIEW),
+  ]);
   await Promise.all([webrtc, hls].map((page) => page.waitForSelector("text=Stream offline: retrying")));
   const publisher = camera.publish({ hasSound: true });
   await Promise.all([webrtc, hls].map((page) => untilState(page, "live")));
 
   const [byWebrtc, byHls] = [await watchFrames(webrtc, FRAMES), await watchFrames(hls, FRAMES)];
-  assertMoving(byWebrtc, 640);
-  assertMoving(byHls, 640);
+  assertMoving(byWebrtc, WIDTH);
+  assertMoving(byHls, WIDTH);
   t.diagnostic(`WebRTC: ${medianAgeMs(byWebrtc)} ms latency, HLS: ${medianAgeMs(byHls)} ms (medians)`);
-  await webrtc.waitForSelector("text=640×360");
-  assert.match(await facts(webrtc), /^640×360 · \d+ ms from the server · \d+ fps$/);
-  assert.match(await facts(hls), /^640×360 · [\d.]+ m?s behind$/);
+  await webrtc.waitForSelector("text=320×180");
+  assert.match(await facts(webrtc), /^320×180 · \d+ ms from the server · \d+ fps$/);
+  assert.match(await facts(hls), /^320×180 · [\d.]+ m?s behind$/);
   assert.ok(await hls.locator("#sound").isVisible(), "HLS has the sound");
   assert.ok(await webrtc.locator("#sound").isHidden());
   assert.ok((await countSoundBytes(hls)) > 0);
@@ -87,36 +96,88 @@ test("a browser plays a published stream by WebRTC and HLS, and again after an i
   await publisher.stop();
   await Promise.all([webrtc, hls].map((page) => untilState(page, "wait")));
   assert.match(await words(webrtc), /^Stream offline/);
-  camera.publish({ width: 320, height: 240 });
+  const second = camera.publish({ width: 160, height: 120 });
   await Promise.all([webrtc, hls].map((page) => untilState(page, "live")));
-  assertMoving(await watchFrames(webrtc, 20), 320);
-  assertMoving(await watchFrames(hls, 20), 320);
-  await Promise.all([webrtc.close(), hls.close()]);
+  assertMoving(await watchFrames(webrtc, 20), 160);
+  assertMoving(await watchFrames(hls, 20), 160);
+  await Promise.all([webrtc.close(), hls.close(), second.stop()]);
 });
 
 test("the WebRTC page explains that B-frames are not supported, and links to HLS", async () => {
   const film = await register("film");
-  film.publish({ bFrames: 2, keySeconds: 0.5 });
-  const page = await browser.show(film.page("webrtc"));
+  const publisher = film.publish({ bFrames: 2, keySeconds: 0.5 });
+  const page = await browser.show(film.page("webrtc"), VIEW);
   await untilState(page, "fault");
   assert.match(await words(page), /B-frames/);
   await page.click("text=Watch over HLS instead");
   await untilState(page, "live");
-  assertMoving(await watchFrames(page, FRAMES), 640);
+  assertMoving(await watchFrames(page, FRAMES), WIDTH);
+  await Promise.all([page.close(), publisher.stop()]);
+});
+
+test("H.265 is analysed; a browser without a decoder gets the reason, and the processed video as H.264", async () => {
+  const camera = await register("h265");
+  camera.publish({ codec: "h265", width: WIDTH, height: HEIGHT });
+  await poll("the source is live", async () => {
+    const { status } = await service.expect<SourceRecord>(200, "GET", `/source/${camera.uuid}`);
+    return status === "streaming";
+  });
+  for (const [kind, reason] of [
+    ["webrtc", /This stream is H\.265, which this browser does not offer to decode/],
+    ["hls", /This browser cannot decode the stream\s+Most browsers do not decode H\.265/],
+  ] as const) {
+    const page = await browser.show(camera.page(kind));
+    await untilState(page, "fault");
+    assert.match(await words(page), reason);
+    await page.close();
+  }
+  // Almost no inference, but a message for every frame.
+  const json = { params: { every: 1000, include_predicted: true } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${camera.uuid}`, { json });
+  const detections = await Detections.open(started.detection_data_url);
+  await detections.next(20);
+  detections.close();
+  const attach = async (codec?: "h265"): Promise<OutputRecord> => {
+    const body = { alias: "out", type: "rtsp", url: `rtsp://processed/${codec ?? "plain"}`, ...(codec && { codec }) };
+    const output = await service.expect<OutputRecord>(201, "POST", "/output", { json: body });
+    await service.expect(200, "POST", `/process/${started.process_uuid}/${output.uuid}`);
+    return poll("the output is live", async () => {
+      const shown = await service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
+      return shown.status === "live" && shown;
+    });
+  };
+  const [plain, small] = [await attach(), await attach("h265")];
+  assert.deepEqual([plain.codec, small.codec], ["h264", "h265"]);
+  const token = new URL(plain.webrtc_url ?? "").searchParams.get("token");
+  const page = await browser.show(`${service.url}/output/${plain.uuid}/webrtc?token=${token}`);
+  await untilState(page, "live");
+  assertMoving(await watchFrames(page, FRAMES), WIDTH);
   await page.close();
+  // Decoded, encoded as H.265 and decoded again, every frame has its number.
+  const path = join(temporaryFolder(), "output.mp4");
+  const input = ["-rtsp_transport", "tcp", "-i", `${small.play_url}?api_key=${MASTER_KEY}`];
+  await promisify(execFile)("ffmpeg", ["-v", "error", ...input, "-frames:v", String(FRAMES), "-c", "copy", path]);
+  const { stdout } = await promisify(execFile)("ffprobe", [
+    ...["-v", "error", "-show_entries", "stream=codec_name,width", "-of", "csv=p=0", path],
+  ]);
+  assert.equal(stdout.trim(), `hevc,${WIDTH}`);
+  const { codes } = await decodeCodes(await readFile(path));
+  for (const [i, code] of codes.entries()) assert.ok(i === 0 || code > (codes[i - 1] ?? 0), String(codes));
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
 });
 
 test("a page without a valid token shows an error", async () => {
   const camera = await register("private");
-  camera.publish();
+  const publisher = camera.publish();
   for (const rights of ["", "?token=wrong"]) {
     for (const kind of ["hls", "webrtc"] as const) {
-      const page = await browser.show(camera.page(kind, rights));
+      const page = await browser.show(camera.page(kind, rights), VIEW);
       await untilState(page, "fault");
       assert.match(await words(page), /Not allowed\s+This URL.*Request a new one/);
       await page.close();
     }
   }
+  await publisher.stop();
 });
 
 test("the pages only send requests to the service, and comply with their security policy", () => {
@@ -154,11 +215,15 @@ async function readEnds(page: Page, url: string): Promise<(number | null)[]> {
   return pictures.map((data) => readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 }));
 }
 
-for (const bFrames of [0, 3])
-  test(`a clip of a recording begins and ends with the requested frames, with ${bFrames} B-frames`, async (t) => {
-    const camera = await register(`recorded-${bFrames}`);
+for (const [codec, bFrames] of [
+  ["h264", 0],
+  ["h264", 3],
+  ["h265", 2],
+] as const)
+  test(`a clip of a recording begins and ends with the requested frames: ${codec}, ${bFrames} B-frames`, async (t) => {
+    const camera = await register(`recorded-${codec}-${bFrames}`);
     const beganMs = Date.now();
-    const publisher = camera.publish({ bFrames, hasSound: true, width: WIDTH, height: HEIGHT });
+    const publisher = camera.publish({ codec, bFrames, hasSound: true, width: WIDTH, height: HEIGHT });
     const at = (ms: number) => new Date(ms).toISOString();
     const urlOf = (fromMs: number, toMs: number) =>
       `${service.url}/source/${camera.uuid}/clip?from=${at(fromMs)}&to=${at(toMs)}&api_key=${MASTER_KEY}`;
@@ -179,7 +244,7 @@ for (const bFrames of [0, 3])
     const url = urlOf(fromMs, toMs);
     const response = await fetch(url);
     assert.equal(response.headers.get("windhover-gaps"), null);
-    assert.match(response.headers.get("content-disposition") ?? "", /recorded-\d 20.*\.mp4/);
+    assert.match(response.headers.get("content-disposition") ?? "", /recorded-h26\d-\d 20.*\.mp4/);
     const bytes = Buffer.from(await response.arrayBuffer());
     const clip = await decodeCodes(bytes);
     assert.deepEqual(clip.codes, codes.slice(first, end));
@@ -214,11 +279,97 @@ for (const bFrames of [0, 3])
     });
     const again = await decodeCodes(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer()));
     assert.deepEqual(again.codes, clip.codes);
-    const page = await browser.show(camera.page("hls"));
-    for (const played of [url, fileUrl])
-      assert.deepEqual(await readEnds(page, played), [clip.codes[0], clip.codes.at(-1)]);
-    await page.close();
+    if (codec === "h264") {
+      const page = await browser.show(camera.page("hls"), VIEW);
+      for (const played of [url, fileUrl])
+        assert.deepEqual(await readEnds(page, played), [clip.codes[0], clip.codes.at(-1)]);
+      await page.close();
+    }
     const part = await fetch(url, { headers: { range: "bytes=500-10499" } });
     assert.equal(part.status, 206);
     assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(500, 10_500));
   });
+
+/** Draws a time code on a canvas, as `drawTimeCode` does, and publishes it by WHIP. Runs in the page. */
+const PUBLISH = `async ({ url, key, width, height }) => {
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const context = canvas.getContext("2d");
+  const draw = () => {
+    const value = Date.now() % 2 ** 32;
+    const bytes = [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
+    bytes.push(bytes.reduce((sum, byte) => sum ^ byte, 0x5a));
+    context.fillStyle = "#808080";
+    context.fillRect(0, 0, width, height);
+    for (let i = 0; i < 40; i++) {
+      context.fillStyle = (bytes[i >> 3] >> (7 - (i & 7))) & 1 ? "#ffffff" : "#000000";
+      const x = i % 10, y = Math.floor(i / 10);
+      context.fillRect((x * width) / 10, (y * height) / 16, width / 10, height / 16);
+    }
+  };
+  draw();
+  window.drawing = setInterval(draw, 40);
+  const [track] = canvas.captureStream(25).getVideoTracks();
+  track.contentHint = "detail";
+  const peer = (window.peer = new RTCPeerConnection());
+  const transceiver = peer.addTransceiver(track, { direction: "sendonly" });
+  const { codecs } = RTCRtpSender.getCapabilities("video");
+  transceiver.setCodecPreferences(codecs.filter(({ mimeType }) => mimeType === "video/H264"));
+  await peer.setLocalDescription();
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { authorization: "Bearer " + key, "content-type": "application/sdp" },
+    body: peer.localDescription.sdp,
+  });
+  if (response.status === 201) await peer.setRemoteDescription({ type: "answer", sdp: await response.text() });
+  else peer.close();
+  return { status: response.status, location: response.headers.get("location") ?? "" };
+}`;
+
+test("a browser publishes by WHIP, and its frames are played and recorded until it ends the session", async (t) => {
+  const phone = await register("phone");
+  // A page of the service: other origins need CORS.
+  const page = await browser.show(phone.page("hls"));
+  const options = { url: `${service.url}/source/${phone.uuid}/whip`, key: MASTER_KEY, width: WIDTH, height: HEIGHT };
+  const read = () => service.expect<SourceRecord>(200, "GET", `/source/${phone.uuid}`);
+  let session = "";
+  // Like an encoder, it tries again: on a busy machine, a browser may take longer to connect than the hub waits.
+  await poll("the source is streaming", async () => {
+    if ((await read()).status === "streaming") return true;
+    const published = await page.evaluate<{ status: number; location: string }>(
+      `(${PUBLISH})(${JSON.stringify(options)})`,
+    );
+    assert.ok([201, 409].includes(published.status), String(published.status));
+    if (published.status === 201) session = new URL(published.location).pathname;
+    return false;
+  });
+  const again = await service.send("POST", `/source/${phone.uuid}/whip`, {
+    ...{ body: "v=0", headers: { "content-type": "application/sdp" } },
+  });
+  assert.ok([409, 422].includes(again.status), again.text);
+
+  const { stdout } = await promisify(execFile)(
+    "ffmpeg",
+    [
+      ...["-v", "error", "-rtsp_transport", "tcp", "-i", `${rtsp}/${username}/phone?api_key=${MASTER_KEY}`],
+      ...["-frames:v", "50", "-vf", `scale=${WIDTH}:${HEIGHT}`, "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+    ],
+    { encoding: "buffer", maxBuffer: 2 ** 26, timeout: 120_000 },
+  );
+  const codes = Array.from({ length: stdout.length / (WIDTH * HEIGHT) }, (_, i) => {
+    const data = stdout.subarray(i * WIDTH * HEIGHT, (i + 1) * WIDTH * HEIGHT);
+    return readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 });
+  });
+  const readable = codes.flatMap((code) => code ?? []);
+  assert.equal(codes.length, 50);
+  assert.ok(readable.length >= 45, `${readable.length} of 50 frames are readable`);
+  for (const [i, code] of readable.entries()) if (i > 0) assert.ok(code >= (readable[i - 1] ?? 0), String(readable));
+  const stats = await service.expect<StreamStats>(200, "GET", `/source/${phone.uuid}/stream`);
+  assert.deepEqual([stats.protocol, stats.has_audio], ["webrtc", false]);
+  t.diagnostic(
+    `${stats.frames} frames, ${stats.link?.packets_lost} packets lost, jitter ${stats.jitter_ms.toFixed(1)} ms`,
+  );
+
+  await service.expect(200, "DELETE", session, { key: null, headers: { authorization: `Bearer ${MASTER_KEY}` } });
+  await poll("the source is offline", async () => (await read()).status === "offline");
+  assert.equal((await service.call("DELETE", session)).status, 404);
+});

@@ -89,8 +89,13 @@ test("variables are settings of the service, and their folders are created by th
 });
 
 test("exposes the default ports of the service", () => {
-  const ports = ["http.port", "rtsp.port", "rtmp.port"].map((name) => CONFIG_KEYS.find((key) => key.name === name));
-  assert.equal(textOf(last, "EXPOSE"), ports.map((key) => key?.schema.default).join(" "));
+  const ports = ["http.port", "rtsp.port", "rtmp.port", "srt.port"].map((name) =>
+    CONFIG_KEYS.find((key) => key.name === name),
+  );
+  assert.equal(
+    textOf(last, "EXPOSE"),
+    ports.map((key) => `${key?.schema.default}${key?.name === "srt.port" ? "/udp" : ""}`).join(" "),
+  );
 });
 
 test("keeps passwords, history and build outputs out of the image", () => {

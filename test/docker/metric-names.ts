@@ -15,6 +15,12 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
     ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1 },
     ...{ pictures: 1, bytes: 1, missed: 1, refused: 1 },
   });
+  metrics.observeStreams([
+    {
+      ...{ path: "ann/drone", pictures: 1, bytes: 1, readers: 1, missed: 1, jitterMs: 1 },
+      link: { rttMs: 1, received: 1, lost: 1, dropped: 1 },
+    },
+  ]);
   metrics.alerts.observe({ written: 1, lost: 1, waiting: 1 });
   metrics.observeDelivery([
     {

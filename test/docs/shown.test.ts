@@ -34,7 +34,13 @@ test("the README shows what a first start with the demo prints", async () => {
   const [key = ""] = /wh_\S+/.exec(shown) ?? assert.fail();
   const [, process_uuid = ""] = /processes\/(\S+)/.exec(shown) ?? assert.fail();
   const url = "http://127.0.0.1:8080";
-  const server = { url, listen: url, rtsp: "rtsp://127.0.0.1:8554", rtmp: "rtmp://127.0.0.1:1935" } as RunningServer;
+  const server = {
+    url,
+    listen: url,
+    rtsp: "rtsp://127.0.0.1:8554",
+    rtmp: "rtmp://127.0.0.1:1935",
+    srt: "srt://127.0.0.1:8890",
+  } as RunningServer;
   const screen = new Screen();
   const terminal = new Terminal(screen, new Screen(), { NO_COLOR: "1" });
   await announceKey(key, terminal);

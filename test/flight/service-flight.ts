@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Calibration } from "../../schemas/api/calibration.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
@@ -9,7 +10,7 @@ import { createKey, type TestService, uploadVideo } from "../api/service.fixture
 import { evaluate, type Finding, findStart, takeSpans } from "./evaluate.ts";
 import type { Shot } from "./render.ts";
 import { simulateTelemetry, type TelemetryFaults, USUAL } from "./telemetry.ts";
-import { describeTruth, type Truth } from "./truth.ts";
+import { describeTruth, isWhole, type Truth } from "./truth.ts";
 import { Random } from "./world.ts";
 
 /** Transmission delay of telemetry. */
@@ -106,6 +107,29 @@ export class ServiceFlight {
   async set(node: string, properties: object): Promise<void> {
     const path = `/process/${this.started.process_uuid}/graph`;
     await this.#service.expect(200, "PATCH", path, { key: this.#key, json: { [node]: properties } });
+  }
+
+  /** A car in a frame of some seconds ago, whose position is known. */
+  landmark(secondsAgo: number): { x: number; y: number; timestamp: string; latitude: number; longitude: number } {
+    const { fps, lens, frames } = this.#truth;
+    const until = Math.floor(((Date.now() - this.startMs) / 1000 - secondsAgo) * fps);
+    for (let index = until; index > until - 5 * fps; index--) {
+      const target = frames[index]?.targets.find(({ box }) => isWhole(box, lens));
+      if (target === undefined) continue;
+      const { latitude, longitude, box } = target;
+      const [left, top, width, height] = box;
+      const [x, y] = [(left + width / 2) / lens.width, (top + height) / lens.height];
+      const timestamp = new Date(this.startMs + (index * 1000) / fps).toISOString();
+      return { x, y, timestamp, latitude, longitude };
+    }
+    return assert.fail("no car was in the picture");
+  }
+
+  /** With landmarks. */
+  async calibrate(landmarks: readonly object[]): Promise<Calibration> {
+    const { source_uuid } = await this.info();
+    const path = `/source/${source_uuid}/calibration`;
+    return this.#service.expect<Calibration>(200, "POST", path, { key: this.#key, json: { landmarks } });
   }
 
   /** Stops the process. */

@@ -9,6 +9,8 @@ export interface TelemetryFaults {
   readonly clockAheadMs: number;
   /** Factor of the usual noise; 0 for none. */
   readonly noise: number;
+  /** Degrees by which the compass is off. Default 0. */
+  readonly headingBias?: number;
 }
 
 export const USUAL: TelemetryFaults = { hz: 2, clockAheadMs: 50, noise: 1 };
@@ -35,7 +37,7 @@ export function simulateTelemetry(
   faults: TelemetryFaults,
   epochMs: number,
 ): readonly Sample[] {
-  const { hz, clockAheadMs, noise } = faults;
+  const { hz, clockAheadMs, noise, headingBias = 0 } = faults;
   const random = new Random(11);
   // Constant errors are exactly one standard deviation.
   const wander = [1, -1, 1];
@@ -61,7 +63,7 @@ export function simulateTelemetry(
         longitude: roundTo(at.longitude, 1e-8),
         altitude: ORIGIN.altitude + above,
         rel_altitude: above,
-        camera_yaw: (turned(0, pose.yaw) + 360) % 360,
+        camera_yaw: (turned(0, pose.yaw + headingBias) + 360) % 360,
         camera_pitch: turned(1, pose.pitch),
         camera_roll: turned(2, pose.roll),
         sensor_hfov: lens.hfov,

@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { after, test } from "node:test";
+import { after, afterEach, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { ForkedHub } from "../../hub/hub.fixture.ts";
@@ -55,8 +55,8 @@ const source = await nodeAt(0).expect<SourceRecord>(201, "POST", "/stream", {
   json: { alias: "yard", stream_type: "rtsp", input_url: camera.url },
 });
 
-const start = (service: TestService, graph = "preview") =>
-  service.call<StartedProcess>("POST", `/start?source_uuid=${source.uuid}&graph=${graph}`);
+const start = (service: TestService, graph = "preview", params = {}) =>
+  service.call<StartedProcess>("POST", `/start?source_uuid=${source.uuid}&graph=${graph}`, { json: { params } });
 const stopAll = (service: TestService) => service.expect(200, "DELETE", "/processes");
 const counts = async () => Promise.all(cluster.nodes.map(async (node) => (await ownRecord(node)).reserved.processes));
 
@@ -96,6 +96,15 @@ async function untilRunning(uuids: readonly string[], limitMs: number, via: Test
   }, limitMs);
 }
 
+/** What a failed test left: the next would fail for it. */
+afterEach(async () => {
+  for (const node of cluster.nodes) {
+    const { exitCode, signalCode } = node.serving.child;
+    if (exitCode !== null || signalCode !== null) await node.startAgain();
+  }
+  await stopAll(nodeAt(0));
+});
+
 test("parallel starts on one node fill all nodes to their capacity, and never exceed it", async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => start(nodeAt(1))));
   const statuses = answers.map(({ status }) => status);
@@ -107,10 +116,11 @@ test("parallel starts on one node fill all nodes to their capacity, and never ex
 });
 
 test("every operation of a process gives the same answer on all three nodes", { timeout: 300_000 }, async () => {
-  const uuids: string[] = [];
-  for (let i = 0; i < NODES; i += 1) uuids.push((await start(nodeAt(0), "detect")).body.process_uuid);
-  assert.deepEqual(await counts(), [1, 1, 1]);
-  await compareAnswers(cluster.nodes, uuids);
+  // The less loaded of two nodes at random: the third process may be a second one of its node.
+  while ((await counts()).includes(0)) assert.equal((await start(nodeAt(0), "detect")).status, 201);
+  const owned = new Map((await listOwned()).map(({ uuid, nodeUuid }) => [nodeUuid, uuid]));
+  assert.equal(owned.size, NODES);
+  await compareAnswers(cluster.nodes, [...owned.values()]);
   await stopAll(nodeAt(1));
 });
 
@@ -424,7 +434,9 @@ test("a drained node moves its processes one by one; each misses a few seconds",
   const stopping = new AbortController();
   const gaps: Promise<Watched>[] = [];
   const started: string[] = [];
-  for (let i = 0; i < 2 * NODES; i += 1) started.push((await start(nodeAt(0), "detect")).body.process_uuid);
+  // Three machines are two cores here: detection of every frame would keep them busy, and starts would wait for it.
+  for (let i = 0; i < 2 * NODES; i += 1)
+    started.push((await start(nodeAt(0), "detect", { every: 5 })).body.process_uuid);
   for (const { uuid, nodeUuid } of await listOwned())
     if (nodeUuid === drained) gaps.push(watchGaps(uuid, nodeAt(1), stopping.signal));
     else await nodeAt(0).expect(200, "DELETE", `/process/${uuid}`);

@@ -15,6 +15,8 @@ import type { AccessRequest } from "../../hub/server-channel.ts";
 import { Streams } from "../../hub/streams.ts";
 import { Whep } from "../../hub/webrtc/whep.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
+import { makeClip } from "../../media/mp4/clip.fixture.ts";
+import { publishRtmp } from "../../media/rtmp/publisher.ts";
 
 /** Keys of the same length. */
 export const KEY = "wh_right_0123456789abcdef";
@@ -24,6 +26,11 @@ export const SECRET = Buffer.from("only-for-its-owner-4711");
 export const SECRET_PATH = "owner/secret";
 const PLAYED_PACKETS = "10";
 const REPORT_MS = 20;
+
+const X265 =
+  "-f lavfi -i testsrc=size=64x64:rate=12 -frames:v 12 -pix_fmt yuv420p -c:v libx265 -preset ultrafast -x265-params keyint=6:pools=1:log-level=error".split(
+    " ",
+  );
 
 const LIMITS = {
   ...{ publishers: 8, readersPerStream: 64, connections: 100, connectionsPerAddress: 100 },
@@ -86,7 +93,13 @@ export class MediaPorts {
   /** WebRTC playback of the private stream. */
   openWhep(): Whep {
     const webrtc = { addresses: [], portFirst: 0, portLast: 0 };
-    const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20, readersPerStream: 64 };
+    const limits = {
+      connectMs: 20_000,
+      stalledMs: 20_000,
+      readerBytes: 2 ** 20,
+      readersPerStream: 64,
+      unitBytes: 2 ** 22,
+    };
     return new Whep({ settings: { webrtc, limits }, streams: this.streams, log: this.#log });
   }
 
@@ -131,6 +144,17 @@ export class MediaPorts {
       await this.#recordClient("rtsp publishing", this.#ports.rtsp, (port) =>
         ffmpeg(...copy, "-f", "rtsp", "-rtsp_transport", "tcp", url("rtsp", port, "d")),
       ),
+      await this.#recordClient("rtsp publishing H.265", this.#ports.rtsp, (port) =>
+        ffmpeg(...X265, "-f", "rtsp", "-rtsp_transport", "tcp", url("rtsp", port, "e")),
+      ),
+      await this.#recordClient("rtmp publishing H.265", this.#ports.rtmp, async (port) => {
+        // No other program here sends enhanced RTMP.
+        const { tracks, units } = makeClip({ codec: "h265", seconds: 1, fps: 12, gop: 6, size: "64x64" });
+        const publisher = await publishRtmp(rtmp(port, "f"), tracks);
+        for (const unit of units) publisher.send(unit);
+        await publisher.close();
+        return { code: 0, output: "" };
+      }),
       await this.#recordClient("rtsp playing", this.#ports.rtsp, (port) => {
         const input = ["-rtsp_transport", "tcp", "-i", url("rtsp", port, "secret")];
         return ffmpeg(...input, "-c", "copy", "-frames:v", PLAYED_PACKETS, "-f", "null", "-");
@@ -166,7 +190,10 @@ export class MediaPorts {
     const find = (type: number) => nals.find((nal) => nalType(nal) === type) ?? assert.fail();
     const [sps, pps, idr] = [find(NAL.sps), find(NAL.pps), find(NAL.idr)];
     const publication = this.streams.publish(SECRET_PATH, "rtsp", null);
-    publication.setTracks({ video: { codec: "h264", sps, pps, width: 64, height: 64, reorders: false }, audio: null });
+    publication.setTracks({
+      video: { codec: "h264", sets: [sps, pps], width: 64, height: 64, reorders: false },
+      audio: null,
+    });
     const parts = [sps, pps, Buffer.concat([Buffer.of(NAL.sei), SECRET]), idr];
     let dtsUs = 0;
     const write = () => {

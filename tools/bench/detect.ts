@@ -72,14 +72,17 @@ export default async function detect(args: readonly string[], terminal: Terminal
   return results.every(({ holds }) => holds) ? 0 : 1;
 }
 
-export function readWords(args: readonly string[]): { readonly rounds: number; readonly clip?: string } {
+export function readWords(
+  args: readonly string[],
+  name = "detect",
+): { readonly rounds: number; readonly clip?: string } {
   const [first = "", ...rest] = args;
   const isCount = /^\d+$/.test(first);
   const [clip, extra] = isCount || first === "" ? rest : args;
   if (extra !== undefined)
-    throw new UsageFault(`unexpected argument "${extra}"; expected bench detect [ROUNDS] [CLIP]`);
+    throw new UsageFault(`unexpected argument "${extra}"; expected bench ${name} [ROUNDS] [CLIP]`);
   if (clip !== undefined && !existsSync(clip))
-    throw new UsageFault(`there is no clip ${clip}; expected bench detect [ROUNDS] [CLIP]`);
+    throw new UsageFault(`there is no clip ${clip}; expected bench ${name} [ROUNDS] [CLIP]`);
   return { rounds: isCount ? readRounds([first]) : ROUNDS, ...(clip !== undefined && { clip: resolve(clip) }) };
 }
 

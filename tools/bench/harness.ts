@@ -82,6 +82,7 @@ export const startService = (folder: string, key: string, env: NodeJS.ProcessEnv
     WINDHOVER_HTTP_PORT: "0",
     WINDHOVER_RTSP_PORT: "0",
     WINDHOVER_RTMP_PORT: "0",
+    WINDHOVER_SRT_PORT: "0",
     ...env,
   });
 

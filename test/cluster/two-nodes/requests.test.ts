@@ -1,11 +1,47 @@
 /** Any node answers any request. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AlertNotice } from "../../../schemas/api/events.ts";
 import type { ProcessRecord } from "../../../schemas/api/processes.ts";
+import { toEvidence } from "../../../server/alerts/alert-evidence.ts";
+import { connectClient } from "../../../server/store/client.ts";
+import { DATABASE_LIMITS, silentLog } from "../../../server/store/database.fixture.ts";
+import { readDatabaseUrl } from "../../../server/store/database.ts";
+import { insertEvidence } from "../../../server/store/evidence.ts";
+import { insertNotices } from "../../../server/store/notices.ts";
+import { testKeyring } from "../../../server/store/sealing/test-key.fixture.ts";
+import { newUuid } from "../../../server/uuid.ts";
 import { Detections, readFeed } from "../../api/process-client.fixture.ts";
 import { MASTER_KEY, type TestService } from "../../api/service.fixture.ts";
 import { compareAnswers, listNodes, ownRecord, read, start, until } from "../cluster.fixture.ts";
-import { first, second, yard } from "./two-nodes.fixture.ts";
+import { databaseUrl, first, second, yard } from "./two-nodes.fixture.ts";
+
+/** Server-sent events, as text. */
+class EventReader {
+  readonly #abort = new AbortController();
+  readonly #response: Promise<Response>;
+  #pieces: AsyncIterator<Uint8Array> | null = null;
+  #text = "";
+
+  constructor(url: string) {
+    this.#response = fetch(url, { headers: { api_key: MASTER_KEY }, signal: this.#abort.signal });
+  }
+
+  async until(part: string): Promise<string> {
+    const { body } = await this.#response;
+    this.#pieces ??= (body ?? assert.fail("no body"))[Symbol.asyncIterator]();
+    while (!this.#text.includes(part)) {
+      const { value, done } = await this.#pieces.next();
+      assert.ok(done !== true, `it ended before ${part}: ${this.#text.slice(-1000)}`);
+      this.#text += Buffer.from(value).toString();
+    }
+    return this.#text;
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+}
 
 const reserved = async (service: TestService) => (await ownRecord(service)).reserved.processes;
 
@@ -93,6 +129,41 @@ test("starts on one node are placed on both, up to the capacity; every node answ
     assert.equal(await watching(uuid), 2);
     await second.expect(200, "DELETE", `/alert/${uuid}`);
     assert.equal(await watching(uuid), 0);
+  });
+
+  await t.test("clients of a process are notified of evidence that another node completes", async (t) => {
+    const sql = connectClient(readDatabaseUrl(databaseUrl), DATABASE_LIMITS, silentLog, testKeyring);
+    t.after(() => sql.end());
+    const [user] = await sql<{ uuid: string }[]>`select uuid from users limit 1`;
+    const userUuid = user?.uuid ?? assert.fail("no user");
+    const nodes = await Promise.all([first, second].map(async (service) => (await ownRecord(service)).uuid));
+    for (const [i, uuid] of (isOnFirst ? uuids : uuids.toReversed()).entries()) {
+      const streams = [first, second].map((service) => new EventReader(`${service.url}/process/${uuid}/events`));
+      await Promise.all(streams.map((stream) => stream.until('"state":"running"')));
+      const noticeUuid = newUuid();
+      // The node that does not run it has no video of it either.
+      const nodeUuid = nodes[1 - i] ?? "";
+      const event = { alert: "a", type: "flow-control", timeMs: Date.now() - 60_000, tracks: [], data: {} };
+      const notice: AlertNotice = {
+        ...{ id: noticeUuid, alert_uuid: newUuid(), alias: "gate", type: "flow-control", process_uuid: uuid },
+        ...{ source_uuid: yard.uuid, timestamp: new Date(event.timeMs).toISOString(), event: "triggered" },
+        ...{ tracks: [], data: {} },
+      };
+      const setting = { clip: { before_seconds: 1, after_seconds: 0, boxes: false }, snapshot: false };
+      const place = { noticeUuid, userUuid, sourceUuid: yard.uuid, processUuid: uuid, nodeUuid };
+      await sql.begin(async (transaction) => {
+        await insertNotices(transaction, [{ userUuid, notice }]);
+        const evidence = toEvidence({ ...event, event: "triggered" }, setting, {
+          ...{ ...place, destinations: [], isFile: false },
+        });
+        await insertEvidence(transaction, [evidence], { pending: 10, bytes: 2 ** 30 });
+      });
+      for (const stream of streams) {
+        const text = await stream.until("evidence-ready");
+        assert.ok(text.includes(noticeUuid));
+        stream.close();
+      }
+    }
   });
 
   await t.test("a drained node hands its process over when there is room, and takes no more", async () => {

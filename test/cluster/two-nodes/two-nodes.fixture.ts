@@ -12,6 +12,7 @@ const cluster = await TestCluster.start(0, {
 });
 after(() => cluster.close());
 
+export const { databaseUrl } = cluster;
 export const first = await cluster.add({ WINDHOVER_MEDIA_HOSTS: "cams-a.example" });
 export const second = await cluster.add({ WINDHOVER_CLUSTER_LABELS: "site=b" });
 export const yard = await registerCamera(first, camera.url);

@@ -25,6 +25,8 @@ export class HeadlessBrowser {
   readonly complaints: string[] = [];
   /** All requested URLs. */
   readonly requested: string[] = [];
+  /** Those without a complete response. */
+  readonly failed: string[] = [];
 
   private constructor(browser: Browser) {
     this.#browser = browser;
@@ -51,6 +53,7 @@ export class HeadlessBrowser {
       this.complaints.push(`${page.url()}: ${message.text()} (${url}:${lineNumber}:${columnNumber})`);
     });
     page.on("request", (request) => this.requested.push(request.url()));
+    page.on("requestfailed", (request) => this.failed.push(request.url()));
     await page.addInitScript({ path: IN_PAGE });
     await page.goto(url);
     return page;

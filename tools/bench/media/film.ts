@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { CommandFailure } from "../../../cli/command.ts";
 import type { Tracks } from "../../../media/access-unit.ts";
+import { CODECS, describeTrack, findSets } from "../../../media/codecs.ts";
 import { NAL, nalType, splitStartCodes } from "../../../media/h264/nal.ts";
-import { readSps } from "../../../media/h264/sps.ts";
 import { publishRtmp } from "../../../media/rtmp/publisher.ts";
 import { publishRtsp } from "../../../media/rtsp/publisher.ts";
 
@@ -25,11 +25,9 @@ export async function makeFilm(): Promise<Film> {
     if (nalType(nal) === NAL.delimiter) pictures.push([]);
     else pictures.at(-1)?.push(nal);
   }
-  const find = (type: number) => nals.find((nal) => nalType(nal) === type);
-  const [sps, pps] = [find(NAL.sps), find(NAL.pps)];
-  if (sps === undefined || pps === undefined) throw new CommandFailure("ffmpeg encoded a film without parameter sets");
-  const { width, height } = readSps(sps);
-  return { tracks: { video: { codec: "h264", sps, pps, width, height, reorders: false }, audio: null }, pictures };
+  const sets = findSets(CODECS.h264, nals);
+  if (sets === null) throw new CommandFailure("ffmpeg encoded a film without parameter sets");
+  return { tracks: { video: describeTrack(CODECS.h264, sets, false), audio: null }, pictures };
 }
 
 async function encode(): Promise<Buffer> {

@@ -2,13 +2,14 @@
 
 import { connect } from "node:net";
 import { CommandFailure } from "../../../cli/command.ts";
+import { CODECS } from "../../../media/codecs.ts";
 import { splitLengths } from "../../../media/h264/nal.ts";
 import { ChunkReader, INITIAL_CHUNK_SIZE, writeChunks } from "../../../media/rtmp/chunks.ts";
 import { readRtmpAddress } from "../../../media/rtmp/client.ts";
 import { readVideo } from "../../../media/rtmp/flv.ts";
 import { Handshake } from "../../../media/rtmp/handshake.ts";
 import { MESSAGE, type Message, makeCommand, readCommand } from "../../../media/rtmp/message.ts";
-import { H264Depayloader } from "../../../media/rtp/h264.ts";
+import { NalDepayloader } from "../../../media/rtp/nal-units.ts";
 import { readRtp } from "../../../media/rtp/packet.ts";
 import { RtspClient, readRtspAddress, trackUrl } from "../../../media/rtsp/client.ts";
 
@@ -17,7 +18,7 @@ const MOST_BYTES = 2 ** 23;
 
 export async function playRtsp(url: string, onPicture: (nals: readonly Uint8Array[]) => void): Promise<() => void> {
   const address = readRtspAddress(url);
-  const pictures = new H264Depayloader(MOST_BYTES, ({ nals }) => onPicture(nals));
+  const pictures = new NalDepayloader(CODECS.h264, MOST_BYTES, ({ nals }) => onPicture(nals));
   let expected: number | null = null;
   const client = await RtspClient.open(address, {
     stepMs: RTSP_STEP_MS,

@@ -60,6 +60,7 @@ export async function startHub(folder: string): Promise<(protocol: "rtsp" | "rtm
 const makeSettings = (folder: string): HubSettings => ({
   rtsp: { host: "127.0.0.1", port: 0 },
   rtmp: { host: "127.0.0.1", port: 0 },
+  srt: { host: "127.0.0.1", port: 0, latencyMs: 120, passphrase: null },
   httpSocket: join(folder, "hub.sock"),
   recordingsFolder: join(folder, "recordings"),
   untold: [],

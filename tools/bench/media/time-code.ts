@@ -83,6 +83,7 @@ export interface TimeCodeOptions {
   readonly keySeconds?: number;
   readonly bFrames?: number;
   readonly hasSound?: boolean;
+  readonly codec?: "h264" | "h265";
 }
 
 export interface TimeCodePublisher {
@@ -155,6 +156,12 @@ function follow(encoder: ChildProcess): Promise<string> {
 
 function listArguments(options: TimeCodeOptions & { width: number; height: number; framesPerSecond: number }) {
   const { url, width, height, framesPerSecond, keySeconds = 1, bFrames = 0, hasSound = false } = options;
+  const keyFrames = Math.round(framesPerSecond * keySeconds);
+  const x265 = `keyint=${keyFrames}:bframes=${bFrames}:pools=1:frame-threads=1:log-level=error`;
+  const coder =
+    options.codec === "h265"
+      ? ["-c:v", "libx265", "-x265-params", x265]
+      : ["-x264-params", `fps=${framesPerSecond}`, "-c:v", "libx264", "-bf", String(bFrames), "-g", String(keyFrames)];
   const target = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", format(url)];
   const sound = ["-f", "lavfi", "-re", "-i", "sine=frequency=440:sample_rate=48000"];
   return [
@@ -165,9 +172,8 @@ function listArguments(options: TimeCodeOptions & { width: number; height: numbe
     ...["-framerate", "1000", "-i", "pipe:0", ...(hasSound ? sound : [])],
     // Frames that ffmpeg was late to read have the same time: B-frames among them would have no order.
     ...["-vf", `setpts=if(isnan(PREV_OUTPTS)\\,PTS\\,max(PTS\\,PREV_OUTPTS+${LEAST_SECONDS}/TB))`],
-    ...["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-x264-params", `fps=${framesPerSecond}`],
-    ...["-c:v", "libx264", "-preset", "ultrafast", ...(bFrames === 0 ? ["-tune", "zerolatency"] : [])],
-    ...["-bf", String(bFrames), "-g", String(Math.round(framesPerSecond * keySeconds)), "-flush_packets", "1"],
+    ...["-fps_mode", "passthrough", "-enc_time_base", "1:90000", ...coder, "-preset", "ultrafast"],
+    ...[...(bFrames === 0 ? ["-tune", "zerolatency"] : []), "-flush_packets", "1"],
     ...(hasSound ? ["-c:a", "aac", "-b:a", "64k"] : []),
     ...[...target, url],
   ];

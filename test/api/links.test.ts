@@ -1,0 +1,158 @@
+/** Links with real peers: a stream is published, processed, recorded and played, and frame counters are read back. */
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { freeUdpPort } from "../../hub/srt/srt.fixture.ts";
+import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord, StreamStats } from "../../schemas/api/sources.ts";
+import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
+import { poll } from "../watch.fixture.ts";
+import { Detections } from "./process-client.fixture.ts";
+import { MASTER_KEY, TestService } from "./service.fixture.ts";
+
+const run = promisify(execFile);
+const [WIDTH, HEIGHT] = [320, 180];
+const PASSPHRASE = "ten-or-more-letters";
+const port = await freeUdpPort();
+const service = await TestService.start({
+  env: { WINDHOVER_MEDIA_SOURCE_PORTS: String(port), WINDHOVER_NETWORK_ALLOW: "127.0.0.0/8" },
+});
+const publishers: TimeCodePublisher[] = [];
+after(async () => {
+  for (const publisher of publishers) await publisher.stop();
+  await service.close();
+});
+const { srt = "" } = await service.serving.event("ready");
+
+const register = (json: object) => service.expect<SourceRecord>(201, "POST", "/stream", { json });
+const publish = (url: string) => {
+  const publisher = publishTimeCode({ url, width: WIDTH, height: HEIGHT, framesPerSecond: 25 });
+  publishers.push(publisher);
+  return publisher;
+};
+
+/** Time codes of decoded frames: every one must be readable. */
+async function readCodes(...input: readonly string[]): Promise<number[]> {
+  const { stdout } = await run(
+    "ffmpeg",
+    ["-v", "error", "-nostdin", ...input, "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+    { encoding: "buffer", maxBuffer: 2 ** 28, timeout: 120_000 },
+  );
+  const bytes = WIDTH * HEIGHT;
+  return Array.from({ length: Math.floor(stdout.length / bytes) }, (_, i) => {
+    const data = stdout.subarray(i * bytes, (i + 1) * bytes);
+    return readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 }) ?? assert.fail(`frame ${i} is not readable`);
+  });
+}
+
+function assertRising(codes: readonly number[], least: number): void {
+  assert.ok(codes.length >= least, `${codes.length} frames`);
+  for (let i = 1; i < codes.length; i++)
+    assert.ok((codes[i] as number) >= (codes[i - 1] as number), `frame ${i}: ${codes}`);
+}
+
+test("SRT: published, processed, recorded, played, and sent on by an output", { timeout: 300_000 }, async () => {
+  const source = await register({ alias: "drone", stream_type: "srt", input_url: `${srt}/master/drone` });
+  const id = `#!::r=master/drone,u=${MASTER_KEY}`;
+  const publisher = publish(`${srt}?streamid=${id},m=publish`);
+  await poll("the source is streaming", async () => {
+    const { status } = await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`);
+    return status === "streaming";
+  });
+  const json = { params: { every: 1000, include_predicted: true } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
+  const detections = await Detections.open(started.detection_data_url);
+  await detections.next(3);
+
+  assertRising(await readCodes("-i", `${srt}?streamid=${id}`, "-frames:v", "40"), 40);
+
+  const stats = await poll("the link is measured", async () => {
+    const found = await service.expect<StreamStats>(200, "GET", `/source/${source.uuid}/stream`);
+    return found.link !== null && found.frames > 50 && found;
+  });
+  assert.deepEqual([stats.protocol, stats.width, stats.height], ["srt", WIDTH, HEIGHT]);
+  assert.ok((stats.link?.round_trip_ms ?? 0) > 0 && (stats.link?.packets_received ?? 0) > 50, JSON.stringify(stats));
+  assert.equal(stats.link?.packets_dropped, 0);
+  const metrics = await service.send("GET", "/metrics", {});
+  assert.match(metrics.text, /windhover_stream_round_trip_seconds\{path="master\/drone"\} 0\.\d+/);
+
+  const [listener, file] = [await freeUdpPort(), join(service.folder.path, "out.ts")];
+  const receiver = spawn(
+    "srt-live-transmit",
+    ["-q", `srt://:${listener}?mode=listener&passphrase=${PASSPHRASE}`, "file://con"],
+    { stdio: ["ignore", "pipe", "ignore"] },
+  );
+  const received: Buffer[] = [];
+  receiver.stdout.on("data", (bytes: Buffer) => received.push(bytes));
+  const url = `srt://127.0.0.1:${listener}?passphrase=${PASSPHRASE}&streamid=control`;
+  const output = await service.expect<OutputRecord>(201, "POST", "/output", {
+    json: { alias: "out", type: "srt", url },
+  });
+  assert.equal(output.url, `srt://127.0.0.1:${listener}?passphrase=***&streamid=***`);
+  await service.expect(200, "POST", `/process/${started.process_uuid}/${output.uuid}`);
+  await poll("the output sends", async () => {
+    const { status, frames_sent } = await service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
+    return status === "live" && frames_sent > 30;
+  });
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}/${output.uuid}`);
+  receiver.kill("SIGINT");
+  await once(receiver, "close");
+  await writeFile(file, Buffer.concat(received));
+  const { stdout } = await run("ffprobe", [
+    ...["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames,codec_name"],
+    ...["-of", "csv=p=0", file],
+  ]);
+  const [codec, frames] = stdout.trim().split(/[,\s]/);
+  assert.equal(codec, "h264");
+  assert.ok(Number(frames) >= 20, stdout);
+
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+  await publisher.stop("SIGINT");
+  const recording = await poll("the recording has ended", async () => {
+    const path = `/sources/recordings?source_uuid=${source.uuid}`;
+    const { recordings } = await service.expect<{
+      recordings: { stopped_at: string | null; segments: { download_url: string }[] }[];
+    }>(200, "GET", path);
+    const [first] = recordings;
+    return first !== undefined && first.stopped_at !== null && first;
+  });
+  const { download_url } = recording.segments[0] ?? assert.fail();
+  const video = join(service.folder.path, "recording.mp4");
+  await writeFile(video, Buffer.from(await (await fetch(download_url)).arrayBuffer()));
+  assertRising(await readCodes("-i", video), 100);
+  assert.ok(!service.serving.stderr.includes(MASTER_KEY) && !service.serving.stderr.includes(PASSPHRASE));
+});
+
+test("sources listen only on allowed ports, and SRT listeners only with a passphrase", async () => {
+  for (const [stream_type, input_url, expected] of [
+    ["udp", "udp://0.0.0.0:9", /port 9, which sources may not use; expected one of/],
+    ["srt", "srt://0.0.0.0:9?mode=listener", /port 9, which sources may not use/],
+    ["srt", `srt://0.0.0.0:${port}?mode=listener`, /without a passphrase/],
+    ["srt", "srt://192.168.1.1:9000?pkt_size=1316", /no setting .{2}pkt_size/],
+    ["srt", "srt://192.168.1.1", /expected srt/],
+    ["udp", "srt://192.168.1.1:9000", /udp:\/\//],
+  ] as const) {
+    const { status, text } = await service.call("POST", "/stream", { json: { alias: "x", stream_type, input_url } });
+    assert.equal(status, 422, text);
+    assert.match(text, expected);
+  }
+  const refused = await service.call<{ code: string }>("POST", "/stream", {
+    json: { alias: "x", stream_type: "srt", input_url: "srt://169.254.169.254:9000" },
+  });
+  assert.deepEqual([refused.status, refused.body.code], [422, "address_refused"]);
+});
+
+test("UDP: a process runs on MPEG-TS that arrives at an allowed port", { timeout: 300_000 }, async () => {
+  const source = await register({ alias: "multicast", stream_type: "udp", input_url: `udp://0.0.0.0:${port}` });
+  publish(`udp://127.0.0.1:${port}?pkt_size=1316`);
+  const json = { params: { every: 1000, include_predicted: true } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
+  const detections = await Detections.open(started.detection_data_url);
+  await detections.next(5);
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+});
