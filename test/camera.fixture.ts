@@ -16,7 +16,7 @@ export interface Camera {
 interface CameraOptions {
   readonly port?: number;
   readonly file?: string;
-  readonly codec?: "h264" | "h265";
+  readonly codec?: "h264" | "h265" | "jpeg";
 }
 
 /** Streams a test picture, or a file. */

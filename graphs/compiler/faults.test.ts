@@ -370,7 +370,7 @@ const CASES: readonly Case[] = [
     text: chain("source", "print"),
     input: { source: null },
     code: "missing_source",
-    says: "a.yaml:4:7: the graph has no source (expected a file, an rtsp or rtmp URL or test:PATTERN to start it on, or `source: { uri: … }`)",
+    says: "a.yaml:4:7: the graph has no source (expected a file, an rtsp, rtmp, srt or udp URL or test:PATTERN to start it on, or `source: { uri: … }`)",
   },
   {
     what: "an unknown graph to extend",

@@ -75,8 +75,8 @@ Options read_options(int argc, char** argv) {
       options.path.find_first_not_of(path_letters) != std::string::npos) {
     fail("--path is a slash and then letters, digits, / - _ and . only, not \"" + options.path + "\"");
   }
-  if (options.codec != "h264" && options.codec != "h265")
-    fail("--codec is h264 or h265, not \"" + options.codec + "\"");
+  if (options.codec != "h264" && options.codec != "h265" && options.codec != "jpeg")
+    fail("--codec is h264, h265 or jpeg, not \"" + options.codec + "\"");
   if (options.user.empty() != options.password.empty()) fail("--user and --password come together");
   for (const char letter : options.pattern) {
     if (!g_ascii_isalnum(letter) && letter != '-') fail("--pattern is the name of a videotestsrc pattern");
@@ -151,6 +151,7 @@ std::string describe_encoder(const Options& options) {
            " ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au"
            " ! rtph264pay name=pay0 pt=96 config-interval=0";
   }
+  if (options.codec == "jpeg") return "jpegenc ! rtpjpegpay name=pay0 pt=26";
   return "x265enc tune=zerolatency speed-preset=ultrafast key-int-max=" + fps +
          " option-string=pools=1:frame-threads=1:log-level=none"
          " ! h265parse config-interval=-1 ! video/x-h265,stream-format=byte-stream,alignment=au"

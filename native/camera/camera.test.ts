@@ -35,7 +35,7 @@ async function play(url: string): Promise<{ frames: number; said: string }> {
   return { frames, said };
 }
 
-for (const codec of ["h264", "h265"]) {
+for (const codec of ["h264", "h265", "jpeg"]) {
   test(`serves ${codec} to two players at once`, async (t) => {
     const { url } = await startCamera(t, "--codec", codec, "--path", "/yard/east");
     assert.match(url, /^rtsp:\/\/127\.0\.0\.1:\d+\/yard\/east$/);
@@ -99,7 +99,7 @@ const rejections: readonly (readonly [args: readonly string[], reason: RegExp])[
   [["--port"], /--port needs a value/],
   [["--port", "many"], /whole number from 0 to 65535, not "many"/],
   [["--width", "321"], /even number, not 321/],
-  [["--codec", "av1"], /h264 or h265, not "av1"/],
+  [["--codec", "av1"], /h264, h265 or jpeg, not "av1"/],
   [["--path", "/a b"], /not "\/a b"/],
   [["--user", "eve"], /come together/],
 ];

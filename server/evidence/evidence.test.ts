@@ -377,7 +377,7 @@ test("a snapshot is kept where there can be no clip", async (t) => {
   const source = await addSource(service.sql, "ada", "ada/camera");
   await service.sql`update sources set hub_path = null where uuid = ${source}`;
   await evidence.close();
-  const reason = "the video of this source cannot be kept, only H.264 can";
+  const reason = "the video of this source cannot be kept, only H.264 and H.265 can";
   const noFile = () => assert.fail("none of these is a file");
   evidence = await openEvidence(service, { cut: cutEvidence(service.server.recordings, noFile, () => reason) });
   t.after(async () => {

@@ -147,7 +147,7 @@ export class OriginalStream {
     this.#failures += 1;
     const waitMs = backoff(this.#failures, RETRY);
     this.#notBeforeMs = this.#now() + waitMs;
-    this.#trouble = `the video of this source cannot be kept, only H.264 can: ${maskCredentials(reason)}`;
+    this.#trouble = `the video of this source cannot be kept, only H.264 and H.265 can: ${maskCredentials(reason)}`;
     this.#deps.log.warn({ reason: this.#trouble, waitMs: Math.round(waitMs) }, "video of the source not published");
   }
 }

@@ -260,17 +260,26 @@ test("a looped file is kept for evidence, too, and a file is not recorded", { sk
   await service.expect(409, "PATCH", `/source/${video.uuid}/recording`, { json: { mode: "always" } });
 });
 
-test("a camera of another codec is analysed, and says why it is not recorded", { skip }, async (t) => {
+test("a camera with H.265 is recorded, too", { skip }, async (t) => {
   const modern = await startCamera({ codec: "h265" });
   t.after(() => modern.kill());
   source = await register(modern.url, { recording: "always" });
+  processUuid = await start(source.uuid);
+  await untilRecorded(Date.now());
+  await service.expect(200, "DELETE", `/process/${processUuid}`);
+});
+
+test("a camera of another codec is analysed, and says why it is not recorded", { skip }, async (t) => {
+  const old = await startCamera({ codec: "jpeg" });
+  t.after(() => old.kill());
+  source = await register(old.url, { recording: "always" });
   assert.equal((await readSetting()).mode, "always");
   processUuid = await start(source.uuid);
   const { detail } = await poll("there is a reason", async () => {
     const setting = await readSetting();
     return setting.detail !== undefined && setting;
   });
-  assert.match(detail ?? "", /only H\.264 can: .*video\/x-h265/);
+  assert.match(detail ?? "", /only H\.264 and H\.265 can: .*image\/jpeg/);
   const { state } = await service.expect<{ state: string }>(200, "GET", `/process/${processUuid}`);
   assert.equal(state, "running");
   const { timeMs } = await readLivePicture();
