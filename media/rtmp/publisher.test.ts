@@ -290,7 +290,7 @@ test("drops pictures up to the next keyframe when the server is too slow, and li
 test("closes when the server accepts no data", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/stalled").replace(String(ingest.port), String(relay.port));
-  const publisher = await publishRtmp(url, plain.tracks, { queueBytes: 1_000_000, stalledMs: 200, stepMs: 300 });
+  const publisher = await publishRtmp(url, plain.tracks, { queueBytes: 1_000_000, stalledMs: 200 });
   relay.hold();
   let reason: string | null = null;
   void publisher.closed.then((text) => {

@@ -12,6 +12,11 @@ let opened: Promise<Confinement> | null = null;
 export function testConfinement(): Promise<Confinement> {
   if (opened !== null) return opened;
   opened = Confinement.open({ config: makeConfig(), log: silentLog, reads: [cacheFolder(), tmpdir()] });
-  after(async () => (await opened)?.close());
-  return opened;
+  const confinement = opened;
+  after(async () => {
+    // Files that share a process each have their own.
+    opened = null;
+    (await confinement).close();
+  });
+  return confinement;
 }
