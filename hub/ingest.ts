@@ -3,7 +3,15 @@
  * the first keyframe, drops NAL units that no reader needs, and fixes timestamps. Invalid media throws a `MediaError`, and
  * the publisher must be disconnected.
  */
-import { type AudioTrack, MediaError, type VideoCodec, type VideoTrack } from "../media/access-unit.ts";
+import {
+  type AudioTrack,
+  type KlvCarriage,
+  MediaError,
+  type TimedKlv,
+  type Tracks,
+  type VideoCodec,
+  type VideoTrack,
+} from "../media/access-unit.ts";
 import type { Codec, ParameterSet, SetKind } from "../media/codec.ts";
 import { CODECS, describeTrack, isParameterSet, isSetKind } from "../media/codecs.ts";
 import { pushNal } from "../media/h264/nal.ts";
@@ -20,6 +28,19 @@ export interface VideoInput {
   readonly nals: readonly Uint8Array[];
 }
 
+export interface KlvInput {
+  /** By the clock of the pictures. Null: with the next picture. */
+  readonly ptsUs: number | null;
+  readonly data: Uint8Array;
+}
+
+/** A unit fits into one PES packet and one cell of MPEG-TS; larger ones are damaged. */
+const MAX_KLV_BYTES = 65_000;
+/** Metadata that waits for the next picture: several units with every picture are unusual. */
+const MAX_KLV_WAITING = 32;
+/** Metadata with a time further from its picture has another clock. */
+const MAX_KLV_US = 5_000_000;
+
 /** A publisher clock that is further off is ignored. */
 const MAX_CLOCK_ERROR_MS = 3_600_000;
 
@@ -30,6 +51,8 @@ export class Ingest {
   readonly #timeline = new Timeline();
   #sets = new ParameterSets(CODECS.h264);
   #audio: AudioTrack | null = null;
+  #klv: KlvCarriage | null = null;
+  #waitingKlv: KlvInput[] = [];
   /** As published. */
   #video: VideoTrack | null = null;
 
@@ -58,7 +81,22 @@ export class Ingest {
     if (this.#audio !== null && track !== null && Buffer.compare(this.#audio.config, track.config) === 0) return;
     if (this.#audio === null && track === null) return;
     this.#audio = track;
-    if (this.#video !== null) this.#publication.setTracks({ video: this.#video, audio: track });
+    if (this.#video !== null) this.#publication.setTracks(this.#tracksWith(this.#video));
+  }
+
+  /** Null: the stream has no KLV metadata. Readers know it from the next keyframe on. */
+  setKlv(carriage: KlvCarriage | null): void {
+    if (carriage === this.#klv) return;
+    this.#klv = carriage;
+    this.#waitingKlv = [];
+    if (this.#video !== null) this.#publication.setTracks(this.#tracksWith(this.#video));
+  }
+
+  /** Passed on with the next picture. */
+  pushKlv(unit: KlvInput): void {
+    if (this.#klv === null || unit.data.length === 0 || unit.data.length > MAX_KLV_BYTES) return;
+    this.#waitingKlv.push(unit);
+    if (this.#waitingKlv.length > MAX_KLV_WAITING) this.#waitingKlv.shift();
   }
 
   /** Throws a `MediaError`. */
@@ -79,6 +117,8 @@ export class Ingest {
       pushNal(parts, nal);
     }
     if (firstSlice === null) return;
+    const waitingKlv = this.#waitingKlv;
+    this.#waitingKlv = [];
     this.#publication.touch();
     if (isKey) this.#sets.activate(firstSlice);
     // Pictures of a new SPS cannot be decoded before its keyframe.
@@ -94,6 +134,7 @@ export class Ingest {
       captureMs: checkClock(captureMs),
       isKey,
       parts: isKey ? this.#sets.prepend(parts) : parts,
+      ...(waitingKlv.length > 0 && { klv: waitingKlv.map((unit) => placeKlv(unit, ptsUs, times.ptsUs)) }),
     });
   }
 
@@ -110,8 +151,18 @@ export class Ingest {
     const reorders = this.#timeline.depth > 0;
     if (this.#video !== null && !this.#sets.isChanged && this.#video.reorders === reorders) return;
     this.#video = this.#sets.publish(reorders);
-    this.#publication.setTracks({ video: this.#video, audio: this.#audio });
+    this.#publication.setTracks(this.#tracksWith(this.#video));
   }
+
+  #tracksWith(video: VideoTrack): Tracks {
+    return { video, audio: this.#audio, ...(this.#klv !== null && { klv: this.#klv }) };
+  }
+}
+
+/** As far from its picture as the publisher says. */
+function placeKlv({ ptsUs, data }: KlvInput, pictureUs: number | null, placedUs: number): TimedKlv {
+  const apartUs = ptsUs === null || pictureUs === null ? 0 : ptsUs - pictureUs;
+  return { ptsUs: placedUs + (Math.abs(apartUs) < MAX_KLV_US ? apartUs : 0), data };
 }
 
 function checkClock(captureMs: number | null): number {

@@ -1,6 +1,6 @@
 /**
  * Coded video and audio inside Windhover, independent of the protocol that carries it: one access unit is one
- * picture of H.264 or H.265, or one AAC frame.
+ * picture of H.264 or H.265 with the KLV metadata that came with it, or one AAC frame.
  */
 
 /** Received bytes do not follow their format. The message may be sent to the peer. */
@@ -30,9 +30,21 @@ export interface AudioTrack {
   readonly channels: number;
 }
 
+/** How metadata is sent in MPEG-TS: in cells with the PTS of its picture, or as plain KLV with a PTS, which more programs read. */
+export type KlvCarriage = "synchronous" | "asynchronous";
+
 export interface Tracks {
   readonly video: VideoTrack;
   readonly audio: AudioTrack | null;
+  /** Absent: the stream has no KLV metadata. */
+  readonly klv?: KlvCarriage;
+}
+
+/** One unit of KLV metadata (SMPTE 336M), such as a packet of MISB ST 0601. */
+export interface TimedKlv {
+  /** On the timeline of the access units. */
+  readonly ptsUs: number;
+  readonly data: Uint8Array;
 }
 
 export interface AccessUnit {
@@ -49,10 +61,13 @@ export interface AccessUnit {
   readonly isKey: boolean;
   /** Video: NAL units without start codes and delimiters, parameter sets first in a keyframe. AAC: one raw frame. */
   readonly parts: readonly Uint8Array[];
+  /** Of video: the metadata that arrived before the picture, after that of the picture before. */
+  readonly klv?: readonly TimedKlv[];
 }
 
-export function byteLength({ parts }: AccessUnit): number {
+export function byteLength({ parts, klv }: AccessUnit): number {
   let bytes = 0;
   for (const part of parts) bytes += part.length;
+  if (klv !== undefined) for (const { data } of klv) bytes += data.length;
   return bytes;
 }

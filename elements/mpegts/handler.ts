@@ -1,5 +1,5 @@
-import type { Tracks } from "../../media/access-unit.ts";
-import { type KlvCarriage, TsMuxer } from "../../media/mpegts/muxer.ts";
+import type { KlvCarriage, Tracks } from "../../media/access-unit.ts";
+import { TsMuxer } from "../../media/mpegts/muxer.ts";
 import { TS_BYTES } from "../../media/mpegts/packet.ts";
 import { readTransportTarget } from "../../schemas/transport-target.ts";
 import { openUdp } from "../cot/links.ts";
@@ -58,7 +58,8 @@ export class MpegtsHandler implements Pick<Handler, "format" | "process" | "flus
       const { width, height } = made.tracks.video;
       const klv =
         this.#properties.metadata === "none" ? null : describeFrame(frame.captureNs, frame.meta, { width, height });
-      const packets = this.#muxerFor(made.tracks).write(made.unit, made.unit, klv);
+      const unit = klv === null ? made.unit : { ...made.unit, klv: [{ ptsUs: made.unit.ptsUs, data: klv }] };
+      const packets = this.#muxerFor(made.tracks).write(unit);
       for (let at = 0; at < packets.length; at += DATAGRAM_BYTES)
         this.#outlet.send({ topic: "", payload: packets.subarray(at, at + DATAGRAM_BYTES) });
       this.#framesSent++;
@@ -68,8 +69,9 @@ export class MpegtsHandler implements Pick<Handler, "format" | "process" | "flus
 
   #muxerFor(tracks: Tracks): TsMuxer {
     const { metadata } = this.#properties;
-    if (this.#muxer === null) this.#muxer = new TsMuxer(tracks, metadata === "none" ? null : metadata);
-    else if (tracks !== this.#tracks) this.#muxer.setTracks(tracks);
+    const sent = metadata === "none" ? tracks : { ...tracks, klv: metadata };
+    if (this.#muxer === null) this.#muxer = new TsMuxer(sent);
+    else if (tracks !== this.#tracks) this.#muxer.setTracks(sent);
     this.#tracks = tracks;
     return this.#muxer;
   }

@@ -82,8 +82,8 @@ for (const metadata of ["synchronous", "asynchronous"] as const)
     after(() => socket.close());
     const watch = new Watch();
     const found: Buffer[] = [];
-    const reader = new KlvUnits(({ data, pts, picture }) => {
-      assert.ok(pts !== null && (picture === null || pts > picture));
+    const reader = new KlvUnits(({ data, ptsUs, pictureUs }) => {
+      assert.ok(ptsUs !== null && (pictureUs === null || ptsUs > pictureUs));
       found.push(data);
     });
     let bytes = 0;
@@ -108,7 +108,7 @@ for (const metadata of ["synchronous", "asynchronous"] as const)
     await watch.until("metadata", () => found.length >= 20);
     assert.deepEqual(await graph.stop(), { state: "finished", error: null });
     for (const klv of found) expectCamera(klv);
-    assert.notEqual(reader.firstPicture, null);
+    assert.notEqual(reader.firstPictureUs, null);
     assert.ok(bytes > 5000);
     const reports = events.flatMap((event): readonly ElementEvent[] =>
       event.type === "element" && event.event.type === "output" ? [event.event] : [],

@@ -92,8 +92,9 @@ export class SegmentFile {
     }
   }
 
-  #rememberWritten({ data, ...times }: Fragment): void {
-    this.#remember({ ...times, offset: this.bytes - data.length, bytes: data.length });
+  #rememberWritten({ data, eventBytes, ...times }: Fragment): void {
+    const bytes = data.length - eventBytes;
+    this.#remember({ ...times, offset: this.bytes - bytes, bytes });
   }
 
   #remember(fragment: IntactFragment): void {

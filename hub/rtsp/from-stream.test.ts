@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { squeeze } from "../live-stream.ts";
-import { AUDIO, Player, VIDEO } from "./from-stream.ts";
+import { Player, VIDEO } from "./from-stream.ts";
 import type { Delivery } from "./transport.ts";
 
 const TRACKS: Tracks = {
@@ -131,7 +131,7 @@ test("an audio-only player gets audio, with or without cached pictures", () => {
   const audio = { codec: "aac", config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 } as const;
   const gate = new Gate();
   const player = new Player("a/b", { ...TRACKS, audio }, gate, LIMITS);
-  player.addTrack(AUDIO, "rtsp://h/a/b/trackID=1");
+  player.addTrack(1, "rtsp://h/a/b/trackID=1");
   player.join((reader) => {
     reader.setTracks({ ...TRACKS, audio });
     return () => {};

@@ -3,8 +3,10 @@
  * Units that it cannot take in time are queued up to a limit; beyond that, pictures are dropped up to the next keyframe.
  */
 import { type AccessUnit, type AudioTrack, byteLength, type Tracks } from "../../media/access-unit.ts";
+import { payloadKlv } from "../../media/rtp/klv.ts";
+import { PAYLOAD_BYTES, type RtpPayload } from "../../media/rtp/packet.ts";
 import { payloadsOf, RtpSender } from "../../media/rtp/sender.ts";
-import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
+import { AUDIO_TYPE, KLV_CLOCK, KLV_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { StatusError } from "../errors.ts";
 import { type Reader, squeeze, type TimedUnit } from "../live-stream.ts";
@@ -20,8 +22,17 @@ import {
   type Wire,
 } from "./transport.ts";
 
+/** Tracks are numbered as in the SDP: video, then audio and metadata, if there are any. */
 export const VIDEO = 0;
-export const AUDIO = 1;
+
+/** Payload type and clock rate of every track. */
+function listFormats({ audio, klv }: Tracks): readonly (readonly [type: number, clockRate: number])[] {
+  return [
+    [VIDEO_TYPE, VIDEO_CLOCK],
+    ...(audio === null ? [] : [[AUDIO_TYPE, audio.sampleRate] as const]),
+    ...(klv === undefined ? [] : [[KLV_TYPE, KLV_CLOCK] as const]),
+  ];
+}
 
 type PlayerLimits = Pick<HubSettings["limits"], "readerBytes" | "stalledMs">;
 
@@ -62,6 +73,9 @@ export class Player implements Reader {
   readonly #limits: PlayerLimits;
   readonly #isRelay: boolean;
   readonly #tracks = new Map<number, PlayerTrack>();
+  /** Null: the stream has none. */
+  readonly #audioTrack: number | null;
+  readonly #klvTrack: number | null;
   #audio: AudioTrack | null;
   #isOtherCodec = false;
   #joining: AccessUnit[] | null = null;
@@ -83,6 +97,8 @@ export class Player implements Reader {
     this.#isRelay = isRelay;
     this.tracks = tracks;
     this.#audio = tracks.audio;
+    this.#audioTrack = tracks.audio === null ? null : 1;
+    this.#klvTrack = tracks.klv === undefined ? null : (this.#audioTrack ?? VIDEO) + 1;
     this.delivery = delivery;
     this.#limits = limits;
   }
@@ -98,8 +114,7 @@ export class Player implements Reader {
       existing?.delivery ??
       (transport.kind === "tcp" ? new TcpDelivery(wire.socket) : new UdpDelivery(limits.readerBytes));
     const player = existing ?? new Player(path, tracks, delivery, limits, isRelay);
-    if (track !== VIDEO && (track !== AUDIO || player.tracks.audio === null))
-      throw new StatusError(404, "the stream has no such track");
+    if (listFormats(player.tracks)[track] === undefined) throw new StatusError(404, "the stream has no such track");
     let answer = "";
     if (transport.kind === "tcp" && delivery instanceof TcpDelivery) {
       const channels = transport.channels ?? defaultChannels(track);
@@ -126,8 +141,8 @@ export class Player implements Reader {
   }
 
   addTrack(track: number, url: string): number {
-    const clockRate = track === VIDEO ? VIDEO_CLOCK : (this.tracks.audio?.sampleRate ?? 0);
-    const sender = new RtpSender(track === VIDEO ? VIDEO_TYPE : AUDIO_TYPE, clockRate);
+    const [type, clockRate] = listFormats(this.tracks)[track] ?? [VIDEO_TYPE, VIDEO_CLOCK];
+    const sender = new RtpSender(type, clockRate);
     this.#tracks.set(track, { sender, url, lastUs: 0 });
     return sender.ssrc;
   }
@@ -147,7 +162,7 @@ export class Player implements Reader {
       this.#leave = read(this);
       // A relay passes pictures on with the times that they have.
       this.#queue = this.#isRelay
-        ? this.#joining.filter(({ kind }) => this.#tracks.has(kind === "video" ? VIDEO : AUDIO)).map(keepTime)
+        ? this.#joining.filter((unit) => this.#isWanted(unit)).map(keepTime)
         : squeeze(this.#joining);
     } finally {
       this.#joining = null;
@@ -188,7 +203,7 @@ export class Player implements Reader {
       return;
     }
     if (!isVideo && this.#audio === null) return;
-    if (!this.#tracks.has(isVideo ? VIDEO : AUDIO)) return;
+    if (!this.#isWanted(unit)) return;
     if (this.#needsKey) {
       if (!isVideo || !unit.isKey) {
         if (isVideo) this.missed++;
@@ -251,13 +266,33 @@ export class Player implements Reader {
     this.delivery.close();
   }
 
+  /** One of its tracks is set up. */
+  #isWanted(unit: AccessUnit): boolean {
+    return this.#find(unit.kind === "video" ? VIDEO : this.#audioTrack) !== null || this.#hasKlv(unit);
+  }
+
+  #hasKlv({ klv }: AccessUnit): boolean {
+    return klv !== undefined && this.#find(this.#klvTrack) !== null;
+  }
+
+  #find(index: number | null): PlayerTrack | null {
+    return index === null ? null : (this.#tracks.get(index) ?? null);
+  }
+
   #send(unit: AccessUnit, timeUs: number): void {
-    const index = unit.kind === "video" ? VIDEO : AUDIO;
-    const track = this.#tracks.get(index);
-    if (track === undefined) return;
-    track.lastUs = timeUs;
     if (this.#isRelay && this.#reportedAtMs === 0) this.#reportFirst(timeUs);
-    const payloads = payloadsOf(unit, this.tracks);
+    if (this.#hasKlv(unit)) {
+      for (const { data, ptsUs } of unit.klv ?? [])
+        this.#write(this.#klvTrack, payloadKlv(data, PAYLOAD_BYTES), ptsUs + timeUs - unit.ptsUs);
+    }
+    const index = unit.kind === "video" ? VIDEO : this.#audioTrack;
+    if (this.#find(index) !== null) this.#write(index, payloadsOf(unit, this.tracks), timeUs);
+  }
+
+  #write(index: number | null, payloads: readonly RtpPayload[], timeUs: number): void {
+    const track = this.#find(index);
+    if (track === null || index === null) return;
+    track.lastUs = timeUs;
     this.delivery.send(index, track.sender.write(payloads, timeUs, this.delivery.channelOf(index)));
   }
 

@@ -94,8 +94,8 @@ export class Pull {
       onError: (error) => this.#client.fail(error instanceof Error ? error.message : String(error)),
     });
     this.#publisher = publisher;
-    const { media, video, audio } = announced;
-    for (const track of audio === null ? [video] : [video, audio.media]) {
+    const { media, video, audio, klv } = announced;
+    for (const track of [video, ...(audio === null ? [] : [audio.media]), ...(klv === null ? [] : [klv])]) {
       const index = media.indexOf(track);
       publisher.addChannels(index, await this.#setUp(index));
     }

@@ -6,13 +6,14 @@ import type { AudioTrack } from "../../media/access-unit.ts";
 import type { Codec } from "../../media/codec.ts";
 import { findByEncoding, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { AacDepayloader, type AacLayout } from "../../media/rtp/aac.ts";
+import { KlvDepayloader } from "../../media/rtp/klv.ts";
 import { NalDepayloader } from "../../media/rtp/nal-units.ts";
-import { readRtp } from "../../media/rtp/packet.ts";
+import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
 import { JitterBuffer, type JitterBufferLimits, ReceptionReporter } from "../../media/rtp/receiver.ts";
 import { readSenderReport } from "../../media/rtp/rtcp.ts";
 import { SenderClock, type TrackClock } from "../../media/rtp/sender-clock.ts";
 import type { Pair } from "../../media/rtsp/headers.ts";
-import { readAac, readParameterSets, readSdp, type SdpMedia, VIDEO_CLOCK } from "../../media/rtsp/sdp.ts";
+import { isKlvMedia, readAac, readParameterSets, readSdp, type SdpMedia, VIDEO_CLOCK } from "../../media/rtsp/sdp.ts";
 import { guardBy, StatusError } from "../errors.ts";
 import { Ingest } from "../ingest.ts";
 import type { Link, Publication } from "../live-stream.ts";
@@ -27,7 +28,7 @@ import {
   type Wire,
 } from "./transport.ts";
 
-/** What an SDP announces: one video, and optionally one AAC audio. */
+/** What an SDP announces: one video, and optionally one AAC audio and KLV metadata. */
 export interface Announced {
   /** All tracks, including ignored ones: the publisher sets them up too. */
   readonly media: readonly SdpMedia[];
@@ -36,6 +37,7 @@ export interface Announced {
   readonly audio: { readonly media: SdpMedia; readonly track: AudioTrack; readonly layout: AacLayout } | null;
   /** Why the announced audio is dropped. Null if it is not. */
   readonly audioDropped: string | null;
+  readonly klv: SdpMedia | null;
 }
 
 /** Throws a `StatusError`. */
@@ -46,7 +48,7 @@ export function readAnnounced(sdp: string): Announced {
   const other = audio === null ? media.find(({ kind }) => kind === "audio") : undefined;
   const audioDropped =
     other === undefined ? null : `expected AAC by RFC 3640 (mpeg4-generic), received ${nameOf(other)}`;
-  return { media, ...findVideo(media), audio, audioDropped };
+  return { media, ...findVideo(media), audio, audioDropped, klv: media.find(isKlvMedia) ?? null };
 }
 
 function findVideo(media: readonly SdpMedia[]): Pick<Announced, "video" | "codec"> {
@@ -182,11 +184,14 @@ export class Publisher {
   record(): void {
     if (this.isRecording) return;
     this.isRecording = true;
-    const { media, video, codec, audio } = this.#announced;
+    const { media, video, codec, audio, klv } = this.#announced;
     const sets = readParameterSets(codec, video);
     if (sets !== null) this.#ingest.setVideo(...sets);
     const isSetUp = audio !== null && this.#tracks.has(media.indexOf(audio.media));
     this.#ingest.setAudio(isSetUp ? audio.track : null);
+    // Its times are exact, but more players of MPEG-TS read metadata without cells.
+    const hasKlv = klv !== null && this.#tracks.has(media.indexOf(klv));
+    this.#ingest.setKlv(hasKlv ? "asynchronous" : null);
   }
 
   /** Ignores packets until it records again. */
@@ -252,23 +257,31 @@ export class Publisher {
     }
   });
 
-  /** Ignores tracks other than the announced video and audio. */
+  /** Ignores tracks other than the announced video, audio and metadata. */
   #addTrack(index: number, limits: JitterBufferLimits): void {
-    const { media: all, video, codec, audio } = this.#announced;
+    const { media: all, video, audio, klv } = this.#announced;
     const media = all[index] as SdpMedia;
     const isVideo = media === video;
-    if (!isVideo && media !== audio?.media) return;
-    const clock = this.#clock.addTrack(media.clockRate, isVideo);
-    const depayloader =
-      isVideo || audio === null
-        ? new NalDepayloader(codec, this.#options.unitBytes, ({ timestamp, nals }) =>
-            this.#ingest.pushVideo({ ...clock.convert(timestamp, Date.now()), dtsUs: null, nals }),
-          )
-        : new AacDepayloader(audio.layout, ({ timestamp, frame }) =>
-            this.#ingest.pushAudio({ ...clock.convert(timestamp, Date.now()), frame }),
-          );
+    if (!isVideo && media !== audio?.media && media !== klv) return;
+    const clock = this.#clock.addTrack(media.clockRate, isVideo, media === klv);
+    const depayloader = this.#openDepayloader(media, clock);
     const buffer = new JitterBuffer(limits, (packet, isAfterLoss) => depayloader.push(packet, isAfterLoss));
     const reporter = new ReceptionReporter(buffer, media.clockRate, this.#options.reportMs);
     this.#tracks.set(index, { isVideo, payloadType: media.payloadType, clock, buffer, reporter });
+  }
+
+  #openDepayloader(media: SdpMedia, clock: TrackClock): { push(packet: RtpPacket, isAfterLoss: boolean): void } {
+    const { codec, audio, klv } = this.#announced;
+    if (media === klv)
+      return new KlvDepayloader(({ timestamp, data }) =>
+        this.#ingest.pushKlv({ ptsUs: clock.convert(timestamp, Date.now()).ptsUs, data }),
+      );
+    if (media === audio?.media)
+      return new AacDepayloader(audio.layout, ({ timestamp, frame }) =>
+        this.#ingest.pushAudio({ ...clock.convert(timestamp, Date.now()), frame }),
+      );
+    return new NalDepayloader(codec, this.#options.unitBytes, ({ timestamp, nals }) =>
+      this.#ingest.pushVideo({ ...clock.convert(timestamp, Date.now()), dtsUs: null, nals }),
+    );
   }
 }

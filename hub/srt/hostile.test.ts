@@ -5,6 +5,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
 import { TsMuxer } from "../../media/mpegts/muxer.ts";
+import { sectionCrc } from "../../media/mpegts/packet.ts";
 import { type SrtConnection, SrtSockets } from "../../media/srt/socket.ts";
 import { TRACKS } from "../../media/tracks.fixture.ts";
 import { makeFlv } from "../rtmp/clips.fixture.ts";
@@ -131,15 +132,6 @@ function withCodec(type: number): Buffer {
   pmt[17] = type;
   // The CRC is that of the changed table.
   const end = 5 + 3 + (pmt.readUInt16BE(6) % 4096) - 4;
-  pmt.writeUInt32BE(crc(pmt.subarray(5, end)), end);
+  pmt.writeUInt32BE(sectionCrc(pmt.subarray(5, end)), end);
   return Buffer.concat(Array.from({ length: 20 }, () => bytes));
-}
-
-function crc(bytes: Uint8Array): number {
-  let value = -1;
-  for (const byte of bytes) {
-    value ^= byte << 24;
-    for (let bit = 0; bit < 8; bit++) value = value < 0 ? (value << 1) ^ 0x04c1_1db7 : value << 1;
-  }
-  return value >>> 0;
 }

@@ -6,6 +6,7 @@ import type { Codec } from "../../media/codec.ts";
 import { CODECS, isParameterSet, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { splitStartCodes } from "../../media/h264/nal.ts";
 import { type ElementaryStream, type PesPacket, TsDemuxer } from "../../media/mpegts/demuxer.ts";
+import { carriageOf, isKlv, splitCells } from "../../media/mpegts/klv-cells.ts";
 import { STREAM_TYPE } from "../../media/mpegts/packet.ts";
 import type { Ingest, VideoInput } from "../ingest.ts";
 
@@ -43,7 +44,8 @@ export class SrtToStream {
   #needsKey = false;
   #isAudioDropped = false;
   /** Null: the format of the audio is known, or not waited for any longer. */
-  #waiting: VideoInput[] | null = null;
+  #waiting: (() => void)[] | null = null;
+  #waitingPictures = 0;
   #waitingBytes = 0;
   readonly #maxWaitingBytes: number;
 
@@ -55,7 +57,11 @@ export class SrtToStream {
     this.#demuxer = new TsDemuxer({
       unitBytes: limits.unitBytes,
       onStreams: (streams) => this.#select(streams),
-      onPacket: (packet) => (VIDEO.has(packet.stream.type) ? this.#pushVideo(packet) : this.#pushAudio(packet)),
+      onPacket: (packet) => {
+        if (VIDEO.has(packet.stream.type)) this.#pushVideo(packet);
+        else if (isKlv(packet.stream)) this.#pushKlv(packet);
+        else this.#pushAudio(packet);
+      },
     });
   }
 
@@ -70,7 +76,7 @@ export class SrtToStream {
     this.#stopWaiting();
   }
 
-  /** The first video and the first AAC. */
+  /** The first video, the first AAC and the first KLV metadata. */
   #select(streams: readonly ElementaryStream[]): ElementaryStream[] {
     const video = streams.find(({ type }) => VIDEO.has(type));
     if (video === undefined) {
@@ -88,7 +94,9 @@ export class SrtToStream {
       if (other !== undefined) this.#dropAudio(`expected AAC in ADTS, received ${NAMES.get(other.type)}`);
     }
     if (audio !== undefined && this.#config === null) this.#waiting ??= [];
-    return audio === undefined ? [video] : [video, audio];
+    const klv = streams.find(isKlv);
+    this.#ingest.setKlv(klv === undefined ? null : carriageOf(klv));
+    return [video, audio, klv].filter((stream) => stream !== undefined);
   }
 
   #pushVideo({ ptsUs, dtsUs, arrivedMs, data, isAfterLoss }: PesPacket): void {
@@ -109,15 +117,27 @@ export class SrtToStream {
       this.#ingest.pushVideo(picture);
       return;
     }
-    this.#waiting.push(picture);
+    this.#waiting.push(() => this.#ingest.pushVideo(picture));
+    this.#waitingPictures += 1;
     this.#waitingBytes += picture.nals.reduce((sum, nal) => sum + nal.length, 0);
-    if (this.#waiting.length === MAX_WAITING || this.#waitingBytes > this.#maxWaitingBytes) this.#stopWaiting();
+    if (this.#waitingPictures === MAX_WAITING || this.#waitingBytes > this.#maxWaitingBytes) this.#stopWaiting();
   }
 
   #stopWaiting(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
-    for (const picture of waiting) this.#ingest.pushVideo(picture);
+    for (const push of waiting) push();
+  }
+
+  #pushKlv({ ptsUs, data }: PesPacket): void {
+    for (const unit of splitCells(data)) {
+      if (this.#waiting === null) this.#ingest.pushKlv({ ptsUs, data: unit });
+      else {
+        this.#waiting.push(() => this.#ingest.pushKlv({ ptsUs, data: unit }));
+        this.#waitingBytes += unit.length;
+        if (this.#waitingBytes > this.#maxWaitingBytes) this.#stopWaiting();
+      }
+    }
   }
 
   #pushAudio({ ptsUs, arrivedMs, data, isAfterLoss }: PesPacket): void {

@@ -399,7 +399,7 @@ function findShown(table: GrowingTable, from: number, to: number): Shown | null 
   return { start: one.pts, end, gaps };
 }
 
-async function readHead(file: ClipFile): Promise<Buffer> {
+export async function readHead(file: Pick<ClipFile, "read">): Promise<Buffer> {
   let view = await file.read(0, HEAD_BYTES);
   let at = 0;
   for (;;) {
@@ -417,6 +417,11 @@ async function* walk(file: ClipFile, begin: number): AsyncGenerator<Fragment> {
   let at = begin;
   while (at < file.bytes) {
     let view = await file.read(at, WINDOW_BYTES);
+    const skipped = countOtherBytes(view);
+    if (skipped > 0) {
+      at += skipped;
+      continue;
+    }
     const header = readBoxHeader(view.subarray(0, 16));
     if (header === null || header.type === "mfra") return;
     if (header.type === "moof") {
@@ -426,7 +431,17 @@ async function* walk(file: ClipFile, begin: number): AsyncGenerator<Fragment> {
       if (media === null || media.type !== "mdat" || at + header.bytes + media.bytes > file.bytes) return;
       yield { offset: at, runs: readRuns(view.subarray(header.headerBytes, header.bytes)) };
       at += header.bytes + media.bytes;
-    } else at += header.bytes;
+    }
+  }
+}
+
+/** Of boxes before the next fragment or the index: metadata, of which there may be many. */
+function countOtherBytes(view: Buffer): number {
+  let at = 0;
+  for (;;) {
+    const header = readBoxHeader(view.subarray(at, at + 16));
+    if (header === null || header.type === "moof" || header.type === "mfra") return at;
+    at += header.bytes;
   }
 }
 

@@ -2,7 +2,7 @@
  * One fragment (ISO/IEC 14496-12, 8.8.4): a `moof` that describes the samples and an `mdat` that holds them, of video,
  * audio or both. Offsets are relative to the `moof`, so a fragment is valid at any position in a file.
  */
-import { MediaError } from "../access-unit.ts";
+import { MediaError, type TimedKlv } from "../access-unit.ts";
 import { readBoxes } from "./box.ts";
 import { AUDIO_ID, KEY_SAMPLE, PREDICTED_SAMPLE, VIDEO_ID } from "./init-segment.ts";
 
@@ -16,6 +16,8 @@ export interface Sample {
   readonly isKey: boolean;
   /** NAL units without lengths, or one AAC frame. */
   readonly parts: readonly Uint8Array[];
+  /** Metadata of a picture, which is not a part of the fragment itself. */
+  readonly klv?: readonly TimedKlv[] | undefined;
 }
 
 const HEADER_BYTES = 8;

@@ -6,10 +6,13 @@ import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { codecOf, isParameterSet } from "../codecs.ts";
 import { type Sample, writeFragment } from "./fragment.ts";
 import { audioScale, toTicks, toUs, VIDEO_SCALE } from "./init-segment.ts";
+import { writeKlvEvent } from "./klv-event.ts";
 
 export interface Fragment {
-  /** `moof` and `mdat`. */
+  /** Metadata (`emsg`), `moof` and `mdat`. */
   readonly data: Buffer;
+  /** Bytes before the `moof`. */
+  readonly eventBytes: number;
   /** DTS of its first picture, from the start of the file; without a picture: of its first audio frame. */
   readonly startUs: number;
   readonly durationUs: number;
@@ -42,6 +45,7 @@ export class Fragmenter {
   readonly #audio: Lane | null;
   readonly #audioScale: number;
   #sequence = 1;
+  #events = 0;
   #bytes = 0;
 
   constructor(tracks: Tracks, { zeroUs = 0, maxSampleUs = Number.MAX_SAFE_INTEGER }: FragmenterOptions = {}) {
@@ -102,6 +106,7 @@ export class Fragmenter {
     if (lane === null) return;
     const parts = unit.kind === "audio" ? unit.parts : this.#removeKnownSets(unit.parts);
     for (const { length } of parts) this.#bytes += length;
+    for (const { data } of unit.klv ?? []) this.#bytes += data.length;
     lane.add(unit, parts, this.#zeroUs);
   }
 
@@ -111,12 +116,14 @@ export class Fragmenter {
     const audio = this.#audio?.take() ?? [];
     const first = video[0] ?? audio[0];
     if (first === undefined) return null;
-    const data = writeFragment(this.#sequence++, video, audio);
+    const events = this.#writeEvents(video);
+    const fragment = writeFragment(this.#sequence++, video, audio);
     const scale = video.length > 0 ? VIDEO_SCALE : this.#audioScale;
     const ticks = (video.length > 0 ? video : audio).reduce((sum, { duration }) => sum + duration, 0);
     this.#bytes -= countBytes(video) + countBytes(audio);
     return {
-      data,
+      data: events.length === 0 ? fragment : Buffer.concat([events, fragment]),
+      eventBytes: events.length,
       startUs: toUs(first.time, scale),
       durationUs: toUs(ticks, scale),
       endUs: Math.max(toUs(endOf(video), VIDEO_SCALE), toUs(endOf(audio), this.#audioScale)),
@@ -124,6 +131,16 @@ export class Fragmenter {
       hasKey: video.some(({ isKey }) => isKey),
       pictures: video.length,
     };
+  }
+
+  #writeEvents(video: readonly Sample[]): Buffer {
+    const { klv: carriage } = this.#tracks;
+    const units = carriage === undefined ? [] : video.flatMap(({ klv = [] }) => klv);
+    return Buffer.concat(
+      units.map(({ ptsUs, data }) =>
+        writeKlvEvent(this.#events++, { ptsUs: ptsUs - this.#zeroUs, data, carriage: carriage ?? "asynchronous" }),
+      ),
+    );
   }
 
   /** Returns everything before this picture, which belongs to the next file. Nothing may be added afterwards. */
@@ -151,7 +168,10 @@ export class Fragmenter {
 }
 
 const countBytes = (samples: readonly Sample[]): number =>
-  samples.reduce((sum, { parts }) => parts.reduce((bytes, { length }) => bytes + length, sum), 0);
+  samples.reduce((sum, { parts, klv = [] }) => {
+    const media = parts.reduce((bytes, { length }) => bytes + length, sum);
+    return klv.reduce((bytes, { data }) => bytes + data.length, media);
+  }, 0);
 
 const endOf = (samples: readonly Sample[]): number =>
   samples.reduce((end, { time, offset, duration }) => Math.max(end, time + offset + duration), 0);
@@ -212,7 +232,7 @@ class Lane {
     if (last !== null && time - last <= maxTicks) this.#step = time - last;
     this.settle();
     const offset = Math.max(toTicks(unit.ptsUs - zeroUs, scale) - stated, 0);
-    this.#pending = { time, offset, isKey: unit.isKey, parts };
+    this.#pending = { time, offset, isKey: unit.isKey, parts, klv: unit.klv };
     this.#lastTime = time;
   }
 

@@ -1,5 +1,6 @@
 /** Adds KLV metadata to a transport stream that has video only, as the programs of drones do. */
 import assert from "node:assert/strict";
+import { sectionCrc } from "./packet.ts";
 
 export interface TimedKlv {
   /** After the first picture. */
@@ -91,22 +92,13 @@ function writeMap(packet: Buffer, kind: KlvKind): Buffer {
   const body = Buffer.concat([section.subarray(0, end), entry, descriptor]);
   body.writeUInt16BE(0xb000 | (body.length + 4 - 3), 1);
   const crc = Buffer.alloc(4);
-  crc.writeUInt32BE(sumSection(body));
+  crc.writeUInt32BE(sectionCrc(body));
   const head = Buffer.concat([packet.subarray(0, 4), Buffer.from([0])]);
   // Without an adaptation field.
   head[3] = ((head[3] ?? 0) & 0x0f) | 0x10;
   const whole = Buffer.concat([head, body, crc]);
   assert.ok(whole.length <= PACKET, "the map does not fit into one packet");
   return Buffer.concat([whole, Buffer.alloc(PACKET - whole.length, 0xff)]);
-}
-
-function sumSection(bytes: Buffer): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) {
-    crc ^= byte << 24;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 0x80000000 ? (crc << 1) ^ 0x04c11db7 : crc << 1;
-  }
-  return crc >>> 0;
 }
 
 function writePes({ seconds, data }: TimedKlv, kind: KlvKind, firstPts: number): Buffer {

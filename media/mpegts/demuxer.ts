@@ -3,13 +3,14 @@
  * of its elementary streams, with timestamps that continue where their 33 bits wrap. Buffers are bounded, whatever arrives.
  */
 import { MediaError } from "../access-unit.ts";
+import { isKlv, MAX_KLV_BYTES } from "./klv-cells.ts";
 import { NULL_PID, PAT_PID, SYNC, sectionCrc, TS_BYTES, toUs, WRAP } from "./packet.ts";
 
 export interface ElementaryStream {
   readonly pid: number;
   /** `stream_type` of the PMT. */
   readonly type: number;
-  /** `format_identifier` of the registration descriptor: `HEVC`, `KLVA`. */
+  /** `format_identifier` of the registration descriptor, or of the metadata descriptor: `HEVC`, `KLVA`. */
   readonly format: string | null;
 }
 
@@ -26,10 +27,14 @@ export interface PesPacket {
 }
 
 export interface DemuxerOptions {
-  /** Maximum size of a PES packet; a larger one throws. */
+  /** Maximum size of a PES packet; a larger one throws, or is dropped if it is metadata. */
   readonly unitBytes: number;
+  /** An input that has no sync bytes for this long is not a transport stream, and throws. */
+  readonly junkBytes?: number;
   /** Streams of the program, before the first packet and after changes. Returns those to pass on. */
   onStreams(streams: readonly ElementaryStream[]): Iterable<ElementaryStream>;
+  /** A PES packet begins. False: it is not collected, and not passed on. */
+  onBegin?(stream: ElementaryStream, ptsUs: number | null): boolean;
   onPacket(packet: PesPacket): void;
   /** Default: Unix time. */
   now?(): number;
@@ -37,10 +42,10 @@ export interface DemuxerOptions {
 
 /** A section has at most 1024 bytes; it may begin after up to 255 others. */
 const SECTION_BYTES = 1024;
-/** An input that has no sync bytes for this long is not a transport stream. */
 const MAX_JUNK_BYTES = 64 * 1024;
 const MAX_STREAMS = 32;
 const REGISTRATION = 0x05;
+const METADATA = 0x26;
 const PAT_TABLE = 0;
 const PMT_TABLE = 2;
 /** PES header with both timestamps, at most. */
@@ -67,6 +72,7 @@ interface Section {
 export class TsDemuxer {
   readonly #options: DemuxerOptions;
   readonly #now: () => number;
+  readonly #maxJunkBytes: number;
   readonly #assemblies = new Map<number, Assembly>();
   readonly #sections = new Map<number, Section>([[PAT_PID, { parts: new Uint8Array(0), continuity: null }]]);
   #pmtPid: number | null = null;
@@ -82,6 +88,7 @@ export class TsDemuxer {
   constructor(options: DemuxerOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#maxJunkBytes = options.junkBytes ?? MAX_JUNK_BYTES;
   }
 
   /** Any part of the stream. Throws a `MediaError` if it is not a transport stream, or its packets are too large. */
@@ -92,7 +99,7 @@ export class TsDemuxer {
       const next = input[at + TS_BYTES];
       if (input[at] !== SYNC || (next !== undefined && next !== SYNC)) {
         at++;
-        if (++this.#junkBytes > MAX_JUNK_BYTES)
+        if (++this.#junkBytes > this.#maxJunkBytes)
           throw new MediaError("expected MPEG-TS, received something else: set the encoder to MPEG-TS");
         continue;
       }
@@ -150,13 +157,23 @@ export class TsDemuxer {
       assembly.isOpen = true;
       assembly.arrivedMs = this.#now();
       assembly.expectedBytes = readPesLength(payload);
+      if (!this.#begins(assembly.stream, payload)) this.#drop(assembly);
     }
     if (!assembly.isOpen) return;
     assembly.parts.push(payload);
     assembly.bytes += payload.length;
-    if (assembly.bytes > this.#options.unitBytes + PES_HEADER_BYTES)
-      throw new MediaError(`a PES packet has more than ${this.#options.unitBytes} bytes`);
+    const { unitBytes } = this.#options;
+    if (isKlv(assembly.stream) && assembly.bytes > MAX_KLV_BYTES) this.#drop(assembly);
+    else if (assembly.bytes > unitBytes + PES_HEADER_BYTES)
+      throw new MediaError(`a PES packet has more than ${unitBytes} bytes`);
     if (assembly.expectedBytes > 0 && assembly.bytes >= assembly.expectedBytes) this.#finish(assembly);
+  }
+
+  #begins(stream: ElementaryStream, payload: Uint8Array): boolean {
+    const { onBegin } = this.#options;
+    if (onBegin === undefined) return true;
+    const pts = readPesHeader(Buffer.from(payload.buffer, payload.byteOffset, payload.length))?.pts ?? null;
+    return onBegin(stream, pts === null ? null : this.#unwrap(pts));
   }
 
   #drop(assembly: Assembly): void {
@@ -259,13 +276,20 @@ export class TsDemuxer {
   }
 }
 
-function readFormat(descriptors: Uint8Array): string | null {
+function readFormat(descriptors: Buffer): string | null {
   for (let at = 0; at + 2 <= descriptors.length; at += 2 + (descriptors[at + 1] as number)) {
-    const isWhole = (descriptors[at + 1] as number) >= 4 && at + 6 <= descriptors.length;
-    if (descriptors[at] === REGISTRATION && isWhole)
-      return Buffer.from(descriptors.subarray(at + 2, at + 6)).toString("latin1");
+    const content = descriptors.subarray(at + 2, at + 2 + (descriptors[at + 1] as number));
+    const from =
+      descriptors[at] === REGISTRATION ? 0 : descriptors[at] === METADATA ? findMetadataFormat(content) : null;
+    if (from !== null && from + 4 <= content.length) return content.toString("latin1", from, from + 4);
   }
   return null;
+}
+
+/** Position of the `metadata_format_identifier` of a metadata descriptor; null: it has none. */
+function findMetadataFormat(content: Buffer): number | null {
+  const at = content.length >= 2 && content.readUInt16BE(0) === 0xffff ? 6 : 2;
+  return content[at] === 0xff ? at + 1 : null;
 }
 
 /** 0: unbounded, or the header is not in the first packet. */

@@ -15,6 +15,8 @@ const UNITS = Array.from({ length: 20 }, (_, index) => ({
   data: Buffer.concat([LABEL, Buffer.alloc(1 + index * 17, index)]),
 }));
 
+const TICK_US = 12;
+
 let film: Buffer;
 before(async () => {
   film = await withFolder(async (folder) => {
@@ -41,13 +43,14 @@ for (const kind of ["synchronous", "asynchronous", "untimed"] as const satisfies
         units.map(({ data }) => data.toString("hex")),
         UNITS.map(({ data }) => data.toString("hex")),
       );
-      const zero = reader.firstPicture ?? assert.fail();
-      for (const [index, { pts, picture }] of units.entries()) {
-        const at = index * 9000;
-        if (kind === "untimed") assert.equal(pts, null);
-        else assert.ok(Math.abs((pts ?? 0) - zero - at) <= 1, `${pts}`);
+      const zero = reader.firstPictureUs ?? assert.fail();
+      for (const [index, { ptsUs, pictureUs }] of units.entries()) {
+        const at = index * 100_000;
+        if (kind === "untimed") assert.equal(ptsUs, null);
+        else assert.ok(Math.abs((ptsUs ?? 0) - zero - at) <= TICK_US, `${ptsUs}`);
         // The picture before it is up to a frame of 1/30 s earlier, or later where it is the first.
-        assert.ok(index === 0 || Math.abs((picture ?? 0) - zero - at) <= 3001, `${(picture ?? 0) - zero - at}`);
+        const early = (pictureUs ?? 0) - zero - at;
+        assert.ok(index === 0 || Math.abs(early) <= 33_334 + TICK_US, `${early}`);
       }
     }
   });
@@ -55,19 +58,20 @@ for (const kind of ["synchronous", "asynchronous", "untimed"] as const satisfies
 test("a stream without metadata has none", () => {
   const { units, reader } = read(film);
   assert.deepEqual([units.length, reader.hasKlv], [0, false]);
-  assert.notEqual(reader.firstPicture, null);
+  assert.notEqual(reader.firstPictureUs, null);
 });
 
 test("times continue where the 33 bits of the clock wrap", () => {
   const ts = Buffer.from(addKlv(film, UNITS, "asynchronous"));
-  const zero = read(ts).reader.firstPicture ?? assert.fail();
+  const zero = Math.round(((read(ts).reader.firstPictureUs ?? assert.fail()) * 9) / 100);
   // All times are moved to just before the wrap.
   const shift = 2 ** 33 - zero - 45_000;
   for (let at = 0; at < ts.length; at += 188) shiftPts(ts.subarray(at, at + 188), shift);
   const { units, reader } = read(ts);
-  const first = reader.firstPicture ?? assert.fail();
-  assert.ok(Math.abs(first - (2 ** 33 - 45_000)) <= 1);
-  for (const [index, { pts }] of units.entries()) assert.ok(Math.abs((pts ?? 0) - first - index * 9000) <= 1, `${pts}`);
+  const first = reader.firstPictureUs ?? assert.fail();
+  assert.ok(Math.abs(first - ((2 ** 33 - 45_000) * 100) / 9) <= TICK_US);
+  for (const [index, { ptsUs }] of units.entries())
+    assert.ok(Math.abs((ptsUs ?? 0) - first - index * 100_000) <= TICK_US, `${ptsUs}`);
 });
 
 function shiftPts(packet: Buffer, by: number): void {

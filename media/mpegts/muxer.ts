@@ -3,7 +3,8 @@
  * metadata (MISB ST 1402).
  */
 import { writeAdtsHeader } from "../aac/adts.ts";
-import type { AccessUnit, Tracks, VideoTrack } from "../access-unit.ts";
+import type { AccessUnit, KlvCarriage, TimedKlv, Tracks, VideoTrack } from "../access-unit.ts";
+import { writeCellHeader } from "./klv-cells.ts";
 import { NULL_PID, PAT_PID, STREAM_TYPE, SYNC, sectionCrc, TS_BYTES, toTicks, WRAP } from "./packet.ts";
 
 const PMT_PID = 0x1000;
@@ -21,13 +22,17 @@ const START_TICKS = 90_000;
 const CLOCK_LEAD_TICKS = 9_000;
 const START_CODE = Buffer.from([0, 0, 0, 1]);
 
-/** How metadata is sent: in cells with the PTS of its picture, or as plain KLV with a PTS, which more programs read. */
-export type KlvCarriage = "synchronous" | "asynchronous";
-const KLV = {
+const KLV: Readonly<
+  Record<KlvCarriage, { readonly type: number; readonly streamId: number; readonly descriptors: string }>
+> = {
   // Metadata application format 0x0100, format KLVA, service 0; and the descriptor of the decoder's buffer.
-  synchronous: { type: 0x15, streamId: 0xfc, descriptors: "26090100ff4b4c5641000f2709c00000c00000c00000" },
+  synchronous: {
+    type: STREAM_TYPE.metadata,
+    streamId: 0xfc,
+    descriptors: "26090100ff4b4c5641000f2709c00000c00000c00000",
+  },
   asynchronous: { type: STREAM_TYPE.private, streamId: 0xbd, descriptors: "05044b4c5641" },
-} as const;
+};
 
 interface VideoFormat {
   readonly type: number;
@@ -41,7 +46,6 @@ const VIDEO: Readonly<Record<VideoTrack["codec"], VideoFormat>> = {
 };
 
 export class TsMuxer {
-  readonly #klv: KlvCarriage | null;
   readonly #continuity = new Map<number, number>();
   #tracks: Tracks;
   #version = 0;
@@ -49,9 +53,8 @@ export class TsMuxer {
   /** Of the cells of metadata. */
   #sequence = 0;
 
-  constructor(tracks: Tracks, klv: KlvCarriage | null = null) {
+  constructor(tracks: Tracks) {
     this.#tracks = tracks;
-    this.#klv = klv;
   }
 
   /** From the next unit on, which is a keyframe. */
@@ -61,8 +64,8 @@ export class TsMuxer {
     this.#tablesUs = null;
   }
 
-  /** Whole packets. `times`: instead of those of the unit. `klv`: metadata of the picture, which is before it. */
-  write(unit: AccessUnit, times: Pick<AccessUnit, "ptsUs" | "dtsUs"> = unit, klv: Buffer | null = null): Buffer {
+  /** Whole packets. `times`: instead of those of the unit. Metadata is before its picture. */
+  write(unit: AccessUnit, times: Pick<AccessUnit, "ptsUs" | "dtsUs"> = unit): Buffer {
     const { dtsUs, ptsUs } = times;
     const packets: Buffer[] = [];
     const isDue = this.#tablesUs === null || Math.abs(dtsUs - this.#tablesUs) >= TABLES_US;
@@ -72,7 +75,8 @@ export class TsMuxer {
     }
     const pts = START_TICKS + toTicks(ptsUs);
     const dts = START_TICKS + toTicks(dtsUs);
-    if (klv !== null && this.#klv !== null) packets.push(...this.#writeKlv(this.#klv, klv, pts));
+    if (this.#tracks.klv !== undefined)
+      for (const klv of unit.klv ?? []) packets.push(...this.#writeKlv(this.#tracks.klv, klv, ptsUs - unit.ptsUs));
     if (unit.kind === "video") {
       const { delimiter } = VIDEO[this.#tracks.video.codec];
       const data = [delimiter, ...unit.parts.flatMap((nal) => [START_CODE, nal])];
@@ -85,12 +89,12 @@ export class TsMuxer {
     return Buffer.concat(packets);
   }
 
-  #writeKlv(carriage: KlvCarriage, klv: Buffer, pts: number): Buffer[] {
-    const cell = Buffer.from([0, this.#sequence, 0xdf, 0, 0]);
-    cell.writeUInt16BE(klv.length, 3);
+  #writeKlv(carriage: KlvCarriage, { ptsUs, data }: TimedKlv, shiftUs: number): Buffer[] {
+    const pts = START_TICKS + toTicks(ptsUs + shiftUs);
+    const header = writeCellHeader(this.#sequence, data.length);
     this.#sequence = (this.#sequence + 1) & 0xff;
-    const data = carriage === "synchronous" ? [cell, klv] : [klv];
-    return this.#writePes(KLV_PID, KLV[carriage].streamId, pts, pts, data, false);
+    const parts = carriage === "synchronous" ? [header, data] : [data];
+    return this.#writePes(KLV_PID, KLV[carriage].streamId, pts, pts, parts, false);
   }
 
   #writePes(
@@ -159,7 +163,7 @@ export class TsMuxer {
   }
 
   #pmt(): Buffer {
-    const { video, audio } = this.#tracks;
+    const { video, audio, klv } = this.#tracks;
     const table = Buffer.from([2, 0, 0, 0, PROGRAM, 0xc1 | (this.#version << 1), 0, 0, 0, 0, 0xf0, 0]);
     table.writeUInt16BE(0xe000 | VIDEO_PID, 8);
     const entry = (type: number, pid: number, descriptors = ""): Buffer => {
@@ -171,7 +175,7 @@ export class TsMuxer {
       table,
       entry(VIDEO[video.codec].type, VIDEO_PID),
       ...(audio === null ? [] : [entry(STREAM_TYPE.adts, AUDIO_PID)]),
-      ...(this.#klv === null ? [] : [entry(KLV[this.#klv].type, KLV_PID, KLV[this.#klv].descriptors)]),
+      ...(klv === undefined ? [] : [entry(KLV[klv].type, KLV_PID, KLV[klv].descriptors)]),
     ]);
   }
 }

@@ -14,6 +14,7 @@ export const STREAM_TYPE = {
   private: 0x06,
   adts: 0x0f,
   latm: 0x11,
+  metadata: 0x15,
   h264: 0x1b,
   h265: 0x24,
   ac3: 0x81,

@@ -7,7 +7,7 @@ import type { SenderReport } from "./rtcp.ts";
 
 /** A publisher clock that is further off is ignored, and the local clock used. */
 const CLOCK_TOLERANCE_MS = 60_000;
-/** Smaller offsets are not corrected: a step in the audio is audible, the offset is not visible. */
+/** Smaller offsets of audio are not corrected: a step is audible, the offset is not visible. */
 const STEP_US = 20_000;
 
 export class SenderClock {
@@ -19,9 +19,9 @@ export class SenderClock {
     this.#beginMs = nowMs;
   }
 
-  /** The leading track keeps its position; the other is aligned to it. */
-  addTrack(clockRate: number, isLeading: boolean): TrackClock {
-    return new TrackClock(clockRate, {
+  /** The leading track keeps its position; the others are aligned to it. `isExact`: also by small steps. */
+  addTrack(clockRate: number, isLeading: boolean, isExact = false): TrackClock {
+    return new TrackClock(clockRate, isExact ? 0 : STEP_US, {
       begin: (nowMs) => (nowMs - this.#beginMs) * 1000,
       lead: (beginMs) => {
         if (isLeading) this.#reportedBeginMs = beginMs;
@@ -40,6 +40,7 @@ interface Timeline {
 
 export class TrackClock {
   readonly #clockRate: number;
+  readonly #stepUs: number;
   readonly #timeline: Timeline;
   #lastTimestamp: number | null = null;
   #ticks = 0;
@@ -48,8 +49,9 @@ export class TrackClock {
   /** Unix time of tick 0. */
   #unixMs: number | null = null;
 
-  constructor(clockRate: number, timeline: Timeline) {
+  constructor(clockRate: number, stepUs: number, timeline: Timeline) {
     this.#clockRate = clockRate;
+    this.#stepUs = stepUs;
     this.#timeline = timeline;
   }
 
@@ -76,7 +78,7 @@ export class TrackClock {
     const beginMs = this.#timeline.lead(this.#unixMs - this.#offsetUs / 1000);
     if (beginMs === null) return;
     const offsetUs = Math.round((this.#unixMs - beginMs) * 1000);
-    if (Math.abs(offsetUs - this.#offsetUs) > STEP_US) this.#offsetUs = offsetUs;
+    if (Math.abs(offsetUs - this.#offsetUs) > this.#stepUs) this.#offsetUs = offsetUs;
   }
 
   #ticksOf(timestamp: number): number {

@@ -1,11 +1,13 @@
 /** Publishes a stream to an RTSP server: ANNOUNCE and RECORD, with packets interleaved in the same connection. */
 import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { describeStall, KeyframeGate, PUBLISH_DEFAULTS, type Publisher, type PublishOptions } from "../publisher.ts";
+import { payloadKlv } from "../rtp/klv.ts";
+import { PAYLOAD_BYTES } from "../rtp/packet.ts";
 import { interleave, payloadsOf, RtpSender } from "../rtp/sender.ts";
 import { RtspClient, readRtspAddress, trackUrl } from "./client.ts";
 import { type Pair, readTransport } from "./headers.ts";
 import type { Headers } from "./message.ts";
-import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE, writeSdp } from "./sdp.ts";
+import { AUDIO_TYPE, KLV_CLOCK, KLV_TYPE, VIDEO_CLOCK, VIDEO_TYPE, writeSdp } from "./sdp.ts";
 
 const REPORT_MS = 5000;
 /** A capture time that is further from what the last report said is reported at once. */
@@ -29,6 +31,7 @@ interface Session {
   readonly tracks: Tracks;
   readonly video: SentTrack;
   readonly audio: SentTrack | null;
+  readonly klv: SentTrack | null;
 }
 
 /** Rejects with the reason if the server is unreachable, does not answer in time or rejects the stream. */
@@ -48,6 +51,7 @@ async function startSession(client: RtspClient, url: string, tracks: Tracks): Pr
   await client.request("ANNOUNCE", url, { "Content-Type": "application/sdp" }, writeSdp(tracks));
   const senders = [new RtpSender(VIDEO_TYPE, VIDEO_CLOCK)];
   if (tracks.audio !== null) senders.push(new RtpSender(AUDIO_TYPE, tracks.audio.sampleRate));
+  if (tracks.klv !== undefined) senders.push(new RtpSender(KLV_TYPE, KLV_CLOCK));
   const sent: SentTrack[] = [];
   let session: Pick<Session, "id" | "keepAliveMs"> | null = null;
   for (const [index, sender] of senders.entries()) {
@@ -61,10 +65,12 @@ async function startSession(client: RtspClient, url: string, tracks: Tracks): Pr
     if (transport?.kind !== "tcp") throw new Error("the server does not support interleaved packets (RTP/AVP/TCP)");
     sent.push({ sender, channels: transport.channels ?? proposed, reportedAtMs: Number.NEGATIVE_INFINITY, zeroMs: 0 });
   }
-  const [video, audio = null] = sent;
+  const [video, ...others] = sent;
+  const audio = tracks.audio === null ? null : (others.shift() ?? null);
+  const [klv = null] = others;
   if (session === null || video === undefined) throw new Error("the server sent no session id");
   await client.request("RECORD", url, { Session: session.id, Range: "npt=0.000-" });
-  return { url, ...session, tracks, video, audio };
+  return { url, ...session, tracks, video, audio, klv };
 }
 
 /** Throws without a session id. */
@@ -102,10 +108,16 @@ class RtspPublisher implements Publisher {
   send(unit: AccessUnit): boolean {
     const { socket, isClosed } = this.#client;
     if (isClosed || !this.#gate.accepts(unit, socket.writableLength)) return false;
-    const { tracks, video, audio } = this.#session;
+    const { tracks, video, audio, klv } = this.#session;
     const track = unit.kind === "video" ? video : audio;
     if (track === null) return true;
     socket.cork();
+    if (klv !== null && unit.klv !== undefined) {
+      this.#report(klv, unit);
+      for (const { data, ptsUs } of unit.klv)
+        for (const piece of klv.sender.write(payloadKlv(data, PAYLOAD_BYTES), ptsUs, klv.channels[0]))
+          socket.write(piece);
+    }
     this.#report(track, unit);
     const payloads = payloadsOf(unit, tracks);
     for (const piece of track.sender.write(payloads, unit.ptsUs, track.channels[0])) socket.write(piece);

@@ -26,6 +26,10 @@ const MAX_MEDIA = 16;
 export const VIDEO_CLOCK = 90_000;
 export const VIDEO_TYPE = 96;
 export const AUDIO_TYPE = 97;
+export const KLV_TYPE = 98;
+export const KLV_CLOCK = 90_000;
+/** RFC 6597. */
+const KLV_ENCODING = "SMPTE336M";
 const AAC_FRAME_SAMPLES = 1024;
 
 /** Null unless it is an SDP within the limits. */
@@ -98,8 +102,11 @@ export function readAac(media: SdpMedia): { track: AudioTrack; layout: AacLayout
   }
 }
 
-/** For players, and for servers to publish to. The tracks are `trackID=0` and, with audio, `trackID=1`. */
-export function writeSdp({ video, audio }: Tracks): string {
+export const isKlvMedia = ({ kind, encoding, clockRate }: SdpMedia): boolean =>
+  kind === "application" && encoding === KLV_ENCODING && clockRate > 0;
+
+/** For players, and for servers to publish to. The tracks are numbered: `trackID=0` is the video, then audio and metadata. */
+export function writeSdp({ video, audio, klv }: Tracks): string {
   const codec = codecOf(video);
   const lines = [
     "v=0",
@@ -121,6 +128,13 @@ export function writeSdp({ video, audio }: Tracks): string {
       `a=rtpmap:${AUDIO_TYPE} mpeg4-generic/${audio.sampleRate}/${audio.channels}`,
       `a=fmtp:${AUDIO_TYPE} streamtype=5;profile-level-id=1;mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config=${config}`,
       `a=control:${trackControl(1)}`,
+    );
+  }
+  if (klv !== undefined) {
+    lines.push(
+      `m=application 0 RTP/AVP ${KLV_TYPE}`,
+      `a=rtpmap:${KLV_TYPE} ${KLV_ENCODING}/${KLV_CLOCK}`,
+      `a=control:${trackControl(audio === null ? 1 : 2)}`,
     );
   }
   return `${lines.join("\r\n")}\r\n`;

@@ -1,7 +1,7 @@
 /** What a video file says about itself beside its pictures: when it was recorded, and telemetry as KLV. */
 import { open } from "node:fs/promises";
 import { findCreationTime } from "../../media/mp4/creation-time.ts";
-import { KlvUnits, TICKS_PER_SECOND } from "../../media/mpegts/klv-units.ts";
+import { KlvUnits } from "../../media/mpegts/klv-units.ts";
 import type { VideoFacts } from "../../schemas/probe.ts";
 import { type FileReading, type Reading, TelemetryFault } from "../../telemetry/format.ts";
 import { createFormat } from "../../telemetry/formats.ts";
@@ -46,11 +46,11 @@ export interface StreamContent {
 
 /** Reads a transport stream to its end: its demuxer knows neither. */
 export async function readTransportStream(path: string, signal: AbortSignal): Promise<StreamContent> {
-  const found: { readonly reading: Reading; readonly ticks: number | null; readonly isTimed: boolean }[] = [];
+  const found: { readonly reading: Reading; readonly us: number | null; readonly isTimed: boolean }[] = [];
   const format = createFormat(FORMAT);
-  const units = new KlvUnits(({ pts, picture, data }) => {
+  const units = new KlvUnits(({ ptsUs, pictureUs, data }) => {
     const reading = found.length < MAX_SAMPLES ? readUnit(() => format.read(data, NO_ARRIVAL)) : null;
-    if (reading !== null) found.push({ reading, ticks: pts ?? picture, isTimed: pts !== null });
+    if (reading !== null) found.push({ reading, us: ptsUs ?? pictureUs, isTimed: ptsUs !== null });
   });
   const file = await open(path);
   try {
@@ -65,14 +65,14 @@ export async function readTransportStream(path: string, signal: AbortSignal): Pr
   } finally {
     await file.close();
   }
-  const [zero, last] = [units.firstPicture, units.lastPicture];
+  const [zero, last] = [units.firstPictureUs, units.lastPictureUs];
   if (zero === null || last === null) return { durationMs: null, telemetry: null };
-  const durationMs = Math.round(((last - zero) * 1000) / TICKS_PER_SECOND);
+  const durationMs = Math.round((last - zero) / 1000);
   const readings = found.map(
-    ({ reading, ticks, isTimed }): FileReading => ({
+    ({ reading, us, isTimed }): FileReading => ({
       ...reading,
       // Without a PTS, and before the first picture: it belongs to that one.
-      videoMs: (((ticks ?? zero) - zero) * 1000) / TICKS_PER_SECOND,
+      videoMs: ((us ?? zero) - zero) / 1000,
       videoErrorMs: isTimed ? PTS_ERROR_MS : PICTURE_ERROR_MS,
     }),
   );

@@ -18,6 +18,7 @@ import type { DroneDataMessage } from "../../schemas/api/telemetry.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { writePacket } from "../../telemetry/misb-0601.ts";
+import { geoidHeightM } from "../../terrain/geoid.ts";
 import { TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
@@ -38,7 +39,8 @@ const MOST_M = 0.1;
 function writeUnit(seconds: number) {
   const pose = poseAt(FLIGHT, seconds);
   const { latitude, longitude } = toPlace(pose.at);
-  const height = ORIGIN.altitude + pose.at[2];
+  // Item 104 is above the ellipsoid, the elevation of the frame centre (item 25) above mean sea level.
+  const height = ORIGIN.altitude + pose.at[2] + geoidHeightM(latitude, longitude);
   const data = writePacket({
     ...{ timeStamp: BigInt(Math.round(1.79e15 + seconds * 1e6)), platformDesignation: "simulated", version: 19 },
     ...{ platformHeading: 90, platformPitchFull: 0, platformRollFull: 0 },
