@@ -34,6 +34,7 @@ const [first, second] = [await add("first"), await add("second")];
 /** Added when the first is gone. */
 let third: TestService;
 
+const FILM_FPS = 30;
 const film = join(temporaryFolder(), "film.mp4");
 await makeFilm(film, 90, false);
 const digest = createHash("sha256")
@@ -183,8 +184,13 @@ test("an upload on one node is played by the other, and by a third one when the 
   await until(() => isFinished(third, other));
   assert.deepEqual(await readDetections(third, uuid), detected);
   const { started_at: started } = await read(third, uuid);
-  assert.equal(detected[0]?.timestamp, started, "the first frame is second 0");
-  const fromMs = Date.parse(started ?? "") + 1000;
+  // A busy node may skip frames, the first one, too.
+  const zeroMs = Date.parse(started ?? "");
+  for (const { timestamp } of detected) {
+    const frame = ((Date.parse(timestamp) - zeroMs) * FILM_FPS) / 1000;
+    assert.ok(frame > -0.1 && frame < 90 && Math.abs(frame - Math.round(frame)) < 0.1, `${timestamp}: frame ${frame}`);
+  }
+  const fromMs = zeroMs + 1000;
   assert.deepEqual(
     await readDetections(third, uuid, "?from=1"),
     detected.filter(({ timestamp }) => Date.parse(timestamp) >= fromMs),
