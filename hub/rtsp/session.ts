@@ -406,10 +406,10 @@ class RtspSession {
     return tracks;
   }
 
-  /** `isRequired`: the request must name its session. */
+  /** `isRequired`: there must be a session. A request that names none is for that of its connection. */
   #expectSession(request: RtspRequest, isRequired: boolean): void {
     const given = request.headers.get("session")?.split(";")[0]?.trim();
-    if (given === undefined && !isRequired) return;
+    if (given === undefined && (this.#isSetUp || !isRequired)) return;
     if (!this.#isSetUp || given !== this.#id) throw new StatusError(454, "this connection has no such session");
   }
 

@@ -53,11 +53,16 @@ function findVideo(media: readonly SdpMedia[]): Pick<Announced, "video" | "codec
   const videos = media.filter(({ kind }) => kind === "video");
   for (const video of videos) {
     const codec = video.clockRate === VIDEO_CLOCK ? findByEncoding(video.encoding) : undefined;
-    if (codec !== undefined) return { video, codec };
+    if (codec === undefined) continue;
+    const reason = codec.findUnsupported(video.parameters);
+    if (reason !== null) throw new StatusError(415, reason);
+    return { video, codec };
   }
   const [first] = videos;
   if (first === undefined) throw new StatusError(415, `expected ${SUPPORTED_VIDEO}, the SDP has no video`);
   const name = nameOf(first);
+  if (findByEncoding(first.encoding) !== undefined)
+    throw new StatusError(415, `expected a clock of ${VIDEO_CLOCK} Hz, the SDP has ${name}/${first.clockRate}`);
   throw new StatusError(415, `expected ${SUPPORTED_VIDEO}, received ${name}: set the encoder to one of them`);
 }
 

@@ -27,8 +27,8 @@ export function expectTransport(
   const transport = readTransport(header);
   if (transport === null)
     throw new StatusError(461, "expected RTP/AVP/TCP, or RTP/AVP with client_port; multicast is not supported");
-  if (transport.isRecord !== isRecord)
-    throw new StatusError(455, isRecord ? "expected mode=record" : "mode=record requires ANNOUNCE");
+  // After ANNOUNCE it is clear what is set up, and some publishers do not state it.
+  if (transport.isRecord && !isRecord) throw new StatusError(455, "mode=record requires ANNOUNCE");
   if (isSecure && transport.kind === "udp")
     throw new StatusError(461, "RTSPS carries packets in its own connection: use TCP");
   if (kind !== null && transport.kind !== kind)

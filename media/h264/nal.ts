@@ -16,7 +16,7 @@ export const NAL = {
 
 /** A picture has a few; more are an attack. */
 const MAX_NALS = 4096;
-const START_CODE = Buffer.from([0, 0, 1]);
+export const START_CODE = Buffer.from([0, 0, 1]);
 const B_SLICE = 1;
 const RECOVERY_POINT = 6;
 /** The slice header's first two numbers fit; the SEI messages that matter are within the second limit. */

@@ -5,7 +5,7 @@
  */
 import { MediaError } from "../access-unit.ts";
 import type { Codec } from "../codec.ts";
-import { pushNal } from "../h264/nal.ts";
+import { pushNal, START_CODE, splitStartCodes } from "../h264/nal.ts";
 import { NO_HEAD, type RtpPacket, type RtpPayload } from "./packet.ts";
 
 export interface CodedPicture {
@@ -17,6 +17,8 @@ export interface CodedPicture {
 /** Flags in the byte after the payload's header of a fragment, whose other bits are the type of the NAL unit. */
 const START = 0x80;
 const END = 0x40;
+/** Parameter sets and SEI before a picture. */
+const MAX_AHEAD = 16;
 /** Initial size of the buffer that fragments are reassembled in. */
 const INITIAL_BYTES = 16_384;
 /** Larger NAL units are not worth the copy into an aggregate. */
@@ -78,6 +80,8 @@ export class NalDepayloader {
     while (at + 2 < payload.length) {
       const length = ((payload[at] as number) << 8) | (payload[at + 1] as number);
       const end = at + 2 + length;
+      // Padding, which some senders write here and not where RTP has it.
+      if (length === 0 && at > headerBytes) return;
       if (length === 0 || end > payload.length) {
         this.#isDamaged = true;
         return;
@@ -128,6 +132,15 @@ export class NalDepayloader {
 
   #keep(bytes: Uint8Array): void {
     const nal = Buffer.from(bytes);
+    // Some cameras send a byte stream: parameter sets and slices in one NAL unit, with start codes between them.
+    // Only those are searched: no NAL unit of this form starts with a slice.
+    const isSearched = (nal[0] === 0 && nal[1] === 0) || this.#codec.kindOf(nal) !== "slice";
+    const code = isSearched ? nal.indexOf(START_CODE) : -1;
+    if (code === -1) this.#keepOne(nal);
+    else for (const part of splitStartCodes(code < 2 ? nal : Buffer.concat([START_CODE, nal]))) this.#keepOne(part);
+  }
+
+  #keepOne(nal: Uint8Array): void {
     pushNal(this.#nals, nal);
     if (this.#codec.startsDecoding(nal)) this.#hasKey = true;
     if (this.#codec.kindOf(nal) !== "slice") return;
@@ -148,11 +161,13 @@ export class NalDepayloader {
     } else if (this.#hasSlice || this.#isDamaged) {
       this.#needsKey = true;
     }
-    this.#nals = [];
+    // Some cameras send parameter sets with the timestamp of the picture before.
+    const isAhead = !this.#hasSlice && isWhole && this.#nals.length <= MAX_AHEAD;
+    if (!isAhead) this.#nals = [];
     this.#fragmentBytes = 0;
-    this.#bytes = 0;
+    this.#bytes = this.#nals.reduce((sum, { length }) => sum + length, 0);
+    this.#hasKey &&= isAhead;
     this.#hasSlice = false;
-    this.#hasKey = false;
     this.#isUndecodable = false;
     this.#isDamaged = false;
     this.#timestamp = null;
