@@ -2,12 +2,12 @@
  * One RTSP publisher, or the hub of another node that relays a stream: reads its SDP, receives RTP over the connection or UDP,
  * and feeds the ingest of its stream.
  */
-import type { AudioTrack } from "../../media/access-unit.ts";
+import { type AudioTrack, MediaError } from "../../media/access-unit.ts";
 import type { Codec } from "../../media/codec.ts";
 import { findByEncoding, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { AacDepayloader, type AacLayout } from "../../media/rtp/aac.ts";
 import { NalDepayloader } from "../../media/rtp/nal-units.ts";
-import { readRtp } from "../../media/rtp/packet.ts";
+import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
 import { JitterBuffer, type JitterBufferLimits, ReceptionReporter } from "../../media/rtp/receiver.ts";
 import { readSenderReport } from "../../media/rtp/rtcp.ts";
 import { SenderClock, type TrackClock } from "../../media/rtp/sender-clock.ts";
@@ -95,6 +95,8 @@ export interface PublisherOptions {
 
 /** Packets overtake one another by little; later ones count as lost. */
 const UDP_LIMITS: JitterBufferLimits = { maxPackets: 256, waitMs: 40 };
+/** Some precede the video, such as those of a tunnel. */
+const MAX_OTHERS = 100;
 const TCP_LIMITS: JitterBufferLimits = { maxPackets: 1, waitMs: 0 };
 
 export class Publisher {
@@ -113,6 +115,8 @@ export class Publisher {
   readonly #guard = guardBy((error) => this.#options.onError(error));
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
+  /** Packets of the video's track with another payload type. */
+  #others = 0;
 
   constructor(announced: Announced, publication: Publication, options: PublisherOptions) {
     this.#announced = announced;
@@ -230,11 +234,23 @@ export class Publisher {
       return;
     }
     const packet = readRtp(bytes);
-    if (packet === null || packet.payloadType !== track.payloadType) return;
+    if (packet === null) return;
+    if (packet.payloadType !== track.payloadType) {
+      this.#countOther(track, packet);
+      return;
+    }
     if (track.isVideo) this.#publication.touch();
     track.reporter.handlePacket(packet);
     track.buffer.push(packet, performance.now());
     if (track.buffer.deadlineMs !== null) this.#awaitGap();
+  }
+
+  /** Throws a `MediaError` if all packets of the video have another type than announced. */
+  #countOther(track: ReceivedTrack, { payloadType }: RtpPacket): void {
+    if (!track.isVideo || track.buffer.received > 0 || ++this.#others < MAX_OTHERS) return;
+    throw new MediaError(
+      `expected RTP packets of payload type ${track.payloadType}, as announced, received ${payloadType}`,
+    );
   }
 
   /** Packets of RTP over UDP are not sent again. */
