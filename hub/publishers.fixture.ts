@@ -19,6 +19,9 @@ const OPTIONS = {
   h265: { codec: "h265", pixels: "yuv420p10le" },
 } as const satisfies Readonly<Record<string, ClipOptions>>;
 
+/** Of the clip with audio. */
+export const AAC_CONFIG_HEX = "1190";
+
 export type ClipName = keyof typeof OPTIONS;
 const made = new Map<ClipName, Clip>();
 
