@@ -6,68 +6,26 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { test } from "node:test";
-import type { AccessUnit } from "../../media/access-unit.ts";
-import { codecOf, isParameterSet } from "../../media/codecs.ts";
 import { type AmfObject, writeAmf } from "../../media/rtmp/amf0.ts";
 import { writeChunks } from "../../media/rtmp/chunks.ts";
-import { writeAudioConfig, writeAudioFrame, writePicture, writeVideoConfig } from "../../media/rtmp/flv.ts";
 import { CHUNK_STREAM, MESSAGE, makeCommand, makeControl, type OutgoingMessage } from "../../media/rtmp/message.ts";
 import { assertReceived, type ClipName, clip, type Expected } from "../publishers.fixture.ts";
 import { RawClient, type Tag } from "./raw-client.fixture.ts";
 import { KEY, openSocket, TestIngest } from "./rtmp.fixture.ts";
+import { audioTag, configTag, isVideo, shiftTags, tagsOf, toByteStream, undelayed, videoTag } from "./tags.fixture.ts";
 
 const ingest = await TestIngest.open();
 /** For publishers that are rejected because of what they do not send. */
 const hasty = await TestIngest.open({ helloMs: 400, frozenMs: 400, keylessMs: 900 });
 
-const video = (timestamp: number, body: Uint8Array): Tag => ({
-  type: MESSAGE.video,
-  timestamp,
-  body: Buffer.from(body),
-});
-const audio = (timestamp: number, body: Uint8Array): Tag => ({
-  type: MESSAGE.audio,
-  timestamp,
-  body: Buffer.from(body),
-});
-const config = (name: ClipName): Tag => {
-  const { tracks } = clip(name);
-  return video(0, writeVideoConfig(codecOf(tracks.video), tracks.video.sets));
-};
-const isVideo = ({ type }: Tag): boolean => type === MESSAGE.video;
+const tags = (name: ClipName, keepsSets = false): Tag[] => tagsOf(clip(name), keepsSets);
+const config = (name: ClipName): Tag => configTag(clip(name));
 
-/** As an encoder by the book sends it: a configuration, then pictures without parameter sets. */
-function tags(name: ClipName, keepsSets = false): Tag[] {
-  const { tracks, units } = clip(name);
-  const codec = codecOf(tracks.video);
-  const toTag = ({ kind, dtsUs, ptsUs, isKey, parts }: AccessUnit): Tag => {
-    const dtsMs = Math.round(dtsUs / 1000);
-    if (kind === "audio") return audio(dtsMs, writeAudioFrame(parts[0] ?? assert.fail()));
-    const nals = keepsSets ? parts : parts.filter((nal) => !isParameterSet(codec, nal));
-    return video(dtsMs, writePicture(codec, nals, isKey, Math.round(ptsUs / 1000) - dtsMs));
-  };
-  const sound = tracks.audio === null ? [] : [audio(0, writeAudioConfig(tracks.audio.config))];
-  return [config(name), ...sound, ...units.map(toTag)];
-}
-
-const shift = (all: readonly Tag[], ms: number): Tag[] =>
-  all.map((tag) => ({ ...tag, timestamp: (tag.timestamp + ms + 2 ** 32) % 2 ** 32 }));
 /** With another timestamp, by the number of the picture. */
 const retime = (all: readonly Tag[], timeOf: (i: number) => number): Tag[] => {
   let i = -1;
   return all.map((tag) => ({ ...tag, timestamp: timeOf(Math.max(isVideo(tag) && tag.body[1] !== 0 ? ++i : i, 0)) }));
 };
-
-/** The NAL units of a picture in the body of a tag, with something else than their lengths in front. */
-function toByteStream(tag: Tag): Tag {
-  const pieces: Buffer[] = [tag.body.subarray(0, 5)];
-  for (let at = 5; at < tag.body.length; ) {
-    const length = tag.body.readUInt32BE(at);
-    pieces.push(Buffer.of(0, 0, 0, 1), tag.body.subarray(at + 4, at + 4 + length));
-    at += 4 + length;
-  }
-  return tag.body[1] === 0 ? tag : { ...tag, body: Buffer.concat(pieces) };
-}
 
 /** One message with several tags, as Flash Media Live Encoder and Wirecast send them. */
 function aggregate(all: readonly Tag[]): Tag {
@@ -184,7 +142,7 @@ const CASES: readonly Case[] = [
   {
     name: "continuation chunks without the extended time (OBS 10097)",
     ...{ chunkSize: 128, toChunks: omitExtendedTime, expected: PLAYS },
-    tags: () => shift(tags("plain"), 2 ** 24 + 5),
+    tags: () => shiftTags(tags("plain"), 2 ** 24 + 5),
   },
   {
     name: "aggregate messages",
@@ -205,10 +163,10 @@ const CASES: readonly Case[] = [
   // Timestamps.
   {
     name: "timestamps that begin near 2^32 and wrap",
-    tags: () => shift(tags("audio"), NEAR_WRAP),
+    tags: () => shiftTags(tags("audio"), NEAR_WRAP),
     expected: { shows: ["audio"], hasAudio: true },
   },
-  { name: "timestamps that begin above 2^31", tags: () => shift(tags("plain"), 2 ** 31 + 9), expected: PLAYS },
+  { name: "timestamps that begin above 2^31", tags: () => shiftTags(tags("plain"), 2 ** 31 + 9), expected: PLAYS },
   { name: "no timestamps", tags: () => retime(tags("plain"), () => 0), expected: { ...PLAYS, stepMs: null } },
   {
     name: "timestamps in nanoseconds (OvenMediaEngine 516)",
@@ -225,7 +183,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: "pictures displayed before they are decoded (HaishinKit 793)",
-    tags: () => retime(tags("bFrames"), () => 0).map((tag, i) => fixComposition(tag, i)),
+    tags: () => undelayed(clip("bFrames"), 40),
     expected: { shows: ["bFrames"], stepMs: null },
   },
   { name: "B-frames", tags: () => tags("bFrames"), expected: { shows: ["bFrames"] } },
@@ -234,7 +192,7 @@ const CASES: readonly Case[] = [
     name: "audio only for the first seconds",
     tags: () => [
       ...tags("audio").filter((tag) => !isVideo(tag)),
-      ...shift(tags("audio"), 2000).filter((tag) => isVideo(tag) || tag.body[1] === 1),
+      ...shiftTags(tags("audio"), 2000).filter((tag) => isVideo(tag) || tag.body[1] === 1),
     ],
     expected: { shows: ["audio"], hasAudio: true },
   },
@@ -249,14 +207,14 @@ const CASES: readonly Case[] = [
   },
   {
     name: "audio of a private codec (2564, DJI Mini 4 Pro)",
-    ...{ tags: () => [audio(0, Buffer.of(0xff, 0, 1)), ...tags("plain")], expected: PLAYS },
+    ...{ tags: () => [audioTag(0, Buffer.of(0xff, 0, 1)), ...tags("plain")], expected: PLAYS },
   },
   {
     name: "empty messages and empty NAL units (2375, 3414, DJI)",
     tags: () => [
-      ...[audio(0, Buffer.of()), audio(0, Buffer.of(0xaf, 0)), video(0, Buffer.of())],
+      ...[audioTag(0, Buffer.of()), audioTag(0, Buffer.of(0xaf, 0)), videoTag(0, Buffer.of())],
       ...tags("plain").map((tag) => (tag.body[1] === 1 ? { ...tag, body: Buffer.concat([tag.body, emptyNal]) } : tag)),
-      video(960, Buffer.of(0x17, 2)),
+      videoTag(960, Buffer.of(0x17, 2)),
     ],
     expected: PLAYS,
   },
@@ -273,7 +231,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: "an empty configuration, and parameter sets in keyframes",
-    ...{ tags: () => [video(0, Buffer.of(0x17, 0, 0, 0, 0)), ...tags("plain", true).slice(1)], expected: PLAYS },
+    ...{ tags: () => [videoTag(0, Buffer.of(0x17, 0, 0, 0, 0)), ...tags("plain", true).slice(1)], expected: PLAYS },
   },
   { name: "start codes instead of lengths", tags: () => tags("plain").map(toByteStream), expected: PLAYS },
   {
@@ -284,11 +242,11 @@ const CASES: readonly Case[] = [
   // Changes, and forms of video.
   {
     name: "a change of the resolution",
-    ...{ tags: () => [...tags("plain"), ...shift(tags("large"), 1000)], expected: { shows: ["plain", "large"] } },
+    ...{ tags: () => [...tags("plain"), ...shiftTags(tags("large"), 1000)], expected: { shows: ["plain", "large"] } },
   },
   {
     name: "a telephone that is turned to portrait and back (nginx-rtmp 976)",
-    tags: () => [...tags("plain"), ...shift(tags("portrait"), 1000), ...shift(tags("plain"), 2000)],
+    tags: () => [...tags("plain"), ...shiftTags(tags("portrait"), 1000), ...shiftTags(tags("plain"), 2000)],
     expected: { shows: ["plain", "portrait", "plain"] },
   },
   { name: "H.264 with 10 bits", tags: () => tags("tenBits"), expected: { shows: ["tenBits"] } },
@@ -296,26 +254,15 @@ const CASES: readonly Case[] = [
   { name: "H.265 with 10 bits, by name", tags: () => tags("h265"), expected: { shows: ["h265"], stepMs: null } },
   {
     name: "Sorenson H.263 (1102)",
-    tags: () => [video(0, Buffer.of(0x12, 0, 0, 0, 0))],
+    tags: () => [videoTag(0, Buffer.of(0x12, 0, 0, 0, 0))],
     expected: /expected H.264 or H.265, received Sorenson H.263: set the encoder to one of them/,
   },
   {
     name: "AV1",
-    tags: () => [video(0, Buffer.concat([Buffer.of(0x90), Buffer.from("av01")]))],
+    tags: () => [videoTag(0, Buffer.concat([Buffer.of(0x90), Buffer.from("av01")]))],
     expected: /expected H.264 or H.265, received AV1/,
   },
 ];
-
-/** As encoders send it that do not delay pictures by their B-frames: decoding times are those of arrival. */
-function fixComposition(tag: Tag, i: number): Tag {
-  if (i === 0) return tag;
-  const { units } = clip("bFrames");
-  const dtsMs = (i - 1) * 40;
-  const body = Buffer.from(tag.body);
-  const [first] = units;
-  body.writeIntBE(Math.round(((units[i - 1]?.ptsUs ?? 0) - (first?.ptsUs ?? 0)) / 1000) - dtsMs, 2, 3);
-  return { ...tag, timestamp: dtsMs, body };
-}
 
 for (const [i, { name, tags: list, expected, isHasty = false, ...way }] of CASES.entries())
   test(`RTMP: ${name}`, async () => {
