@@ -3,7 +3,7 @@
  * Units that it cannot take in time are queued up to a limit; beyond that, pictures are dropped up to the next keyframe.
  */
 import { type AccessUnit, type AudioTrack, byteLength, type Tracks } from "../../media/access-unit.ts";
-import { payloadsOf, RtpSender } from "../../media/rtp/sender.ts";
+import { packetsOf, RtpSender } from "../../media/rtp/sender.ts";
 import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { StatusError } from "../errors.ts";
@@ -257,8 +257,8 @@ export class Player implements Reader {
     if (track === undefined) return;
     track.lastUs = timeUs;
     if (this.#isRelay && this.#reportedAtMs === 0) this.#reportFirst(timeUs);
-    const payloads = payloadsOf(unit, this.tracks);
-    this.delivery.send(index, track.sender.write(payloads, timeUs, this.delivery.channelOf(index)));
+    const packets = packetsOf(unit, this.tracks);
+    this.delivery.send(index, track.sender.write(packets, timeUs, this.delivery.channelOf(index)));
   }
 
   /** Over the limit: continues at the last queued keyframe, or at the next one. */

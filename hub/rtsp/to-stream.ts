@@ -115,6 +115,8 @@ export class Publisher {
   readonly #guard = guardBy((error) => this.#options.onError(error));
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
+  /** When the publication was touched last. */
+  #touchedMs = Number.NEGATIVE_INFINITY;
   /** Packets of the video's track with another payload type. */
   #others = 0;
 
@@ -172,7 +174,7 @@ export class Publisher {
       [pair.rtp, false, ports[0]],
       [pair.rtcp, true, ports[1]],
     ] as const) {
-      const handle = this.#guard((packet: Buffer) => this.#handlePacket(track, isRtcp, packet));
+      const handle = this.#guard((packet: Buffer) => this.#handlePacket(track, isRtcp, packet, performance.now()));
       let port: number | null = null;
       socket.on("message", (packet, from) => {
         if (from.address !== address) return;
@@ -203,10 +205,10 @@ export class Publisher {
     this.isRecording = false;
   }
 
-  /** Handles an interleaved packet. Throws a `MediaError` if the publisher must be disconnected. */
-  handleFrame(channel: number, packet: Uint8Array): void {
+  /** Handles an interleaved packet that arrived now. Throws a `MediaError` if the publisher must be disconnected. */
+  handleFrame(channel: number, packet: Uint8Array, nowMs: number): void {
     const target = this.#channels.get(channel);
-    if (target !== undefined) this.#handlePacket(target.track, target.isRtcp, packet);
+    if (target !== undefined) this.#handlePacket(target.track, target.isRtcp, packet, nowMs);
   }
 
   tick(nowMs: number): void {
@@ -223,7 +225,7 @@ export class Publisher {
     this.#pairs.clear();
   }
 
-  #handlePacket(index: number, isRtcp: boolean, bytes: Uint8Array): void {
+  #handlePacket(index: number, isRtcp: boolean, bytes: Uint8Array, nowMs: number): void {
     const track = this.#tracks.get(index);
     if (!this.isRecording || track === undefined) return;
     if (isRtcp) {
@@ -239,9 +241,12 @@ export class Publisher {
       this.#countOther(track, packet);
       return;
     }
-    if (track.isVideo) this.#publication.touch();
+    if (track.isVideo && nowMs !== this.#touchedMs) {
+      this.#touchedMs = nowMs;
+      this.#publication.touch();
+    }
     track.reporter.handlePacket(packet);
-    track.buffer.push(packet, performance.now());
+    track.buffer.push(packet, nowMs);
     if (track.buffer.deadlineMs !== null) this.#awaitGap();
   }
 

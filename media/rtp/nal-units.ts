@@ -38,9 +38,11 @@ export class NalDepayloader {
   /** The last keyframe followed a loss: pictures that refer to earlier ones are dropped. */
   #isJoined = false;
   #isUndecodable = false;
-  /** Reassembly buffer of a fragmented NAL unit, reused for the next one. */
+  /** Reassembly buffer of a fragmented NAL unit. */
   #fragments = Buffer.alloc(0);
   #fragmentBytes = 0;
+  /** Size of the next buffer, if there is none. */
+  #nextBytes = INITIAL_BYTES;
 
   constructor(codec: Codec, maxBytes: number, emit: (picture: CodedPicture) => void) {
     this.#codec = codec;
@@ -105,14 +107,23 @@ export class NalDepayloader {
     if (isStart) this.#append(this.#codec.rtp.readFragmentHeader(payload));
     this.#append(payload.subarray(begin));
     if ((flags & END) === 0) return;
-    this.#keep(this.#fragments.subarray(0, this.#fragmentBytes));
+    this.#keepFragments();
+  }
+
+  /** A large NAL unit keeps the buffer it was put together in; the next one gets another. */
+  #keepFragments(): void {
+    const nal = this.#fragments.subarray(0, this.#fragmentBytes);
+    const isLarge = 2 * nal.length >= this.#fragments.length;
+    if (isLarge) this.#fragments = Buffer.alloc(0);
+    this.#keep(isLarge ? nal : Buffer.from(nal));
+    this.#nextBytes = Math.max(nal.length + (nal.length >> 3), INITIAL_BYTES);
     this.#fragmentBytes = 0;
   }
 
   #append(bytes: Uint8Array): void {
     const end = this.#fragmentBytes + bytes.length;
     if (end > this.#fragments.length) {
-      const larger = Buffer.allocUnsafe(Math.max(2 * end, INITIAL_BYTES));
+      const larger = Buffer.allocUnsafe(this.#fragmentBytes === 0 ? Math.max(end, this.#nextBytes) : 2 * end);
       this.#fragments.copy(larger, 0, 0, this.#fragmentBytes);
       this.#fragments = larger;
     }
@@ -122,7 +133,7 @@ export class NalDepayloader {
 
   #add(nal: Uint8Array): void {
     this.#count(nal.length);
-    this.#keep(nal);
+    this.#keep(Buffer.from(nal));
   }
 
   #count(bytes: number): void {
@@ -130,8 +141,7 @@ export class NalDepayloader {
     if (this.#bytes > this.#maxBytes) throw new MediaError(`the picture has more than ${this.#maxBytes} bytes`);
   }
 
-  #keep(bytes: Uint8Array): void {
-    const nal = Buffer.from(bytes);
+  #keep(nal: Buffer): void {
     // Some cameras send a byte stream: parameter sets and slices in one NAL unit, with start codes between them.
     // Only those are searched: no NAL unit of this form starts with a slice.
     const isSearched = (nal[0] === 0 && nal[1] === 0) || this.#codec.kindOf(nal) !== "slice";

@@ -1,7 +1,7 @@
 /** Publishes a stream to an RTSP server: ANNOUNCE and RECORD, with packets interleaved in the same connection. */
 import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { describeStall, KeyframeGate, PUBLISH_DEFAULTS, type Publisher, type PublishOptions } from "../publisher.ts";
-import { interleave, payloadsOf, RtpSender } from "../rtp/sender.ts";
+import { interleave, packetsOf, RtpSender } from "../rtp/sender.ts";
 import { RtspClient, readRtspAddress, trackUrl } from "./client.ts";
 import { type Pair, readTransport } from "./headers.ts";
 import type { Headers } from "./message.ts";
@@ -107,8 +107,7 @@ class RtspPublisher implements Publisher {
     if (track === null) return true;
     socket.cork();
     this.#report(track, unit);
-    const payloads = payloadsOf(unit, tracks);
-    for (const piece of track.sender.write(payloads, unit.ptsUs, track.channels[0])) socket.write(piece);
+    socket.write(track.sender.write(packetsOf(unit, tracks), unit.ptsUs, track.channels[0]).bytes);
     socket.uncork();
     return true;
   }
