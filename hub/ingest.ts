@@ -141,6 +141,8 @@ export class Ingest {
   /** Throws a `MediaError`. */
   pushAudio({ ptsUs, captureMs, frame }: Pick<VideoInput, "ptsUs" | "captureMs"> & { frame: Uint8Array }): void {
     if (frame.length > this.#unitBytes) throw new MediaError(`the audio frame has more than ${this.#unitBytes} bytes`);
+    // Some publishers start with seconds of audio: the wait for a keyframe is limited in another way.
+    if (this.#video === null) this.#publication.touch();
     if (this.#video === null || this.#audio === null || frame.length === 0) return;
     const times = this.#timeline.placeAudio(ptsUs, this.#now() * 1000);
     if (times === null) return;

@@ -134,6 +134,22 @@ for (const [asked, track] of FOUND) {
   });
 }
 
+test("tracks without a name are found by their number, and addresses with a slash too many", () => {
+  for (const [asked, track] of [
+    ["/a/b/trackID=1", 1],
+    ["/a/b/streamid=0", 0],
+    ["/a/b//track1/", 1],
+    ["/a/b/trackID=2", -1],
+    ["/a/c/trackID=1", -1],
+    ["/a/b/other", -1],
+  ] as const)
+    assert.equal(findTrack(asked, "/a/b/?api_key=k", ["", ""]), track, asked);
+  assert.equal(findTrack("/a/b//streamid=1", "/a/b/", ["streamid=0", "streamid=1"]), 1);
+  assert.equal(findTrack("/a/b/track2", "/a/b", ["/track1", "/track2"]), 1);
+  assert.equal(findTrack("/a/b/v", "/a/b", ["rtsp://inside:554/a/b/v?api_key=k"]), 0);
+  assert.equal(findTrack("/a/b?t=2", "/a/b", ["rtsp://inside/a/b?t=1", "rtsp://inside/a/b?t=2"]), 1);
+});
+
 test("a single track can be set up without a name", () => {
   assert.equal(findTrack("/a/b", "/a/b?api_key=k", [""]), 0);
   assert.equal(findTrack("/a/b", "/a/b", ["", ""]), -1);

@@ -145,18 +145,33 @@ export function splitTrack(rest: string): { rest: string; track: number | null }
   return track === undefined ? { rest, track: null } : { rest: `${before}${query ?? ""}`, track: Number(track) };
 }
 
+/** Names of tracks that were announced without one. */
+const UNNAMED = /\/(?:trackID|streamid|track|stream)=?(\d)$/i;
+
 /** Finds the track of a publisher's SETUP, by the control names that it announced at `base`. -1 if there is none. */
 export function findTrack(rest: string, base: string, controls: readonly string[]): number {
-  const path = splitQuery(base).path.replace(/\/$/, "");
+  const path = tidy(splitQuery(base).path);
   const query = base.slice(splitQuery(base).path.length);
-  const requested = rest.replace(/\/$/, "");
-  const requestedPath = splitQuery(requested).path;
+  const requested = tidy(rest);
+  const requestedPath = tidy(splitQuery(requested).path);
   const named = controls.findIndex((control) => {
+    // Of absolute ones, the host does not count: behind a proxy it differs.
     const absolute = readRequestUrl(control)?.rest;
-    if (absolute !== undefined) return absolute.replace(/\/$/, "") === requested;
+    if (absolute !== undefined) return tidy(absolute) === requested;
     if (control === "" || control === "*") return false;
-    return requestedPath === `${path}/${control}` || requested === `${path}${query}/${control}`;
+    const name = control.replace(/^\//, "");
+    return requestedPath === `${path}/${name}` || requested === tidy(`${path}${query}/${name}`);
   });
   if (named !== -1) return named;
-  return controls.length === 1 && requestedPath === path ? 0 : -1;
+  // Of one track, the address may also be that of the stream, or lack the query, which has the key.
+  const isOnly = (control: string): boolean =>
+    tidy(splitQuery(readRequestUrl(control)?.rest ?? "").path) === requestedPath;
+  if (controls.length === 1 && (requestedPath === path || controls.some(isOnly))) return 0;
+  const [, number] = controls.every((control) => control === "") ? (UNNAMED.exec(requestedPath) ?? []) : [];
+  return number !== undefined && requestedPath.startsWith(`${path}/`) && Number(number) < controls.length
+    ? Number(number)
+    : -1;
 }
+
+/** Clients join addresses with one slash too many. */
+const tidy = (address: string): string => address.replace(/\/+/g, "/").replace(/\/$/, "");

@@ -30,6 +30,8 @@ export class Streams {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #live = new Map<string, LiveStream>();
+  /** By name. Counted, since every unit of a stream needs it. */
+  readonly #owners = new Map<string, { streams: number }>();
   readonly #watchdog: NodeJS.Timeout;
   readonly #checkMs: number;
   #checkedAtMs: number;
@@ -85,14 +87,19 @@ export class Streams {
   #add(options: Omit<LiveStreamOptions, "limits" | "log" | "now" | "cacheBytes">): LiveStream {
     const { path } = options;
     const { cacheBytes, keyBytes } = this.#limits;
+    const name = ownerOf(path);
+    const owner = this.#owners.get(name) ?? { streams: 0 };
     const stream = new LiveStream({
       ...{ ...options, limits: this.#limits, log: this.#log, now: this.#now },
-      cacheBytes: () => shareOf(path, this.#live.keys(), cacheBytes, keyBytes),
+      cacheBytes: () => Math.min(cacheBytes, keyBytes / owner.streams),
       onClosed: (closed, reason) => {
         this.#live.delete(path);
+        if (--owner.streams === 0) this.#owners.delete(name);
         options.onClosed(closed, reason);
       },
     });
+    owner.streams += 1;
+    this.#owners.set(name, owner);
     this.#live.set(path, stream);
     return stream;
   }

@@ -116,6 +116,29 @@ test("a clock that stands still is replaced by ours", () => {
   assert.ok((times.at(-1)?.dtsUs ?? 0) > 90 * 33_000);
 });
 
+test("pictures keep the pace of their arrival if the publisher's clock is of no use", () => {
+  for (const clock of [() => 77, (i: number) => i * 4_294_967_000, (i: number) => (i % 2) * DAY]) {
+    const times = run(
+      new Timeline(),
+      Array.from({ length: 50 }, (_, i) => ({ pts: clock(i), dts: clock(i), afterUs: 100_000 })),
+    );
+    assert.deepEqual(
+      times.map(({ ptsUs }) => ptsUs),
+      times.map((_, i) => i * 100_000),
+    );
+  }
+});
+
+test("ignores decoding times after those of display, and keeps the order of pictures", () => {
+  const sent = groups([0, 3, 1, 2], 10, DAY).map((one, i) => ({ ...one, dts: DAY + i * STEP }));
+  const times = run(new Timeline(), sent);
+  const shown = times.slice(4).map(({ ptsUs }) => ptsUs);
+  assert.deepEqual(
+    shown,
+    sent.slice(4).map(({ pts }) => (pts ?? 0) - DAY),
+  );
+});
+
 test("bridges clock jumps, forward and back, and keeps the order of pictures", () => {
   for (const jump of [DAY, -DAY, -2_000_000, 2 ** 32 * 1000, -(2 ** 32) * 1000]) {
     const line = new Timeline();

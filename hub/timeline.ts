@@ -30,6 +30,8 @@ export class Timeline {
   readonly #dts = new DtsEstimator();
   /** PTS of the last pictures, in arrival order. */
   #shown: number[] = [];
+  /** The publisher displays B pictures before it decodes them: its DTS are those of another order, and estimated instead. */
+  #ignoresDts = false;
 
   /** Sets the reorder depth that the stream states. */
   setDepth(depth: number): void {
@@ -43,8 +45,10 @@ export class Timeline {
 
   /** `isB`: it may be displayed before earlier pictures. Null: the publisher does not send this timestamp. */
   placePicture(pts: number | null, dts: number | null, isB: boolean, nowUs: number): Times {
-    const decodeUs = normalize(dts);
-    const showUs = normalize(pts) ?? decodeUs ?? Math.round(this.#video.guess(nowUs));
+    const stated = normalize(dts);
+    const showUs = normalize(pts) ?? stated ?? Math.round(this.#video.guess(nowUs));
+    if (isB && stated !== null && stated - showUs > 0 && stated - showUs < B_BACK_US) this.#ignoresDts = true;
+    const decodeUs = this.#ignoresDts ? null : stated;
     if (isB) this.#learnDepth(showUs);
     this.#shown.push(showUs);
     if (this.#shown.length > MAX_DEPTH) this.#shown.shift();
@@ -121,13 +125,12 @@ class TrackTimeline {
   place(timeUs: number, nowUs: number, peer: TrackTimeline, isJump = this.isJump(timeUs, nowUs)): number {
     const isFirst = this.offsetUs === null;
     if (this.offsetUs === null) this.offsetUs = this.#startAt(timeUs, peer);
-    else if (isJump) this.offsetUs = this.#bridge(timeUs, peer);
-    const passedUs = nowUs - this.#arrivedUs;
+    else if (isJump) this.offsetUs = this.#bridge(timeUs, peer, nowUs);
     const step = timeUs - this.#lastIn;
     let out = timeUs + this.offsetUs;
     if (!isFirst && out < this.lastOutUs + MIN_STEP_US) {
       // The local clock replaces a publisher clock that stands still.
-      const pace = step === 0 ? Math.min(passedUs, this.stepUs) : 0;
+      const pace = step === 0 ? this.#paceOf(nowUs) : 0;
       out = this.lastOutUs + Math.max(Math.round(pace), MIN_STEP_US);
     }
     if (!isFirst && !isJump && step > 0 && step < MAX_STEP_US)
@@ -143,8 +146,13 @@ class TrackTimeline {
     return isNear(timeUs + peer.offsetUs, peer.lastOutUs) ? peer.offsetUs : peer.lastOutUs - timeUs;
   }
 
-  #bridge(timeUs: number, peer: TrackTimeline): number {
-    const next = this.lastOutUs + Math.round(this.stepUs);
+  /** Duration of the last unit, if the publisher's clock does not tell: as learnt, otherwise by arrival. */
+  #paceOf(nowUs: number): number {
+    return Math.max(Math.min(nowUs - this.#arrivedUs, this.#step ?? MAX_STEP_US), MIN_STEP_US);
+  }
+
+  #bridge(timeUs: number, peer: TrackTimeline, nowUs: number): number {
+    const next = this.lastOutUs + Math.round(this.#step ?? this.#paceOf(nowUs));
     // If the other track has jumped already, its offset keeps both in sync.
     if (peer.offsetUs !== null && isNear(timeUs + peer.offsetUs, next)) return peer.offsetUs;
     return next - timeUs;

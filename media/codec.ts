@@ -87,4 +87,6 @@ export interface Codec {
   /** Parameter sets in the `fmtp` of an SDP, by lower-case names of its parameters; those that are not base64 are not valid. */
   readSprop(parameters: ReadonlyMap<string, string>): readonly Uint8Array[];
   writeFmtp(sets: readonly Uint8Array[]): string;
+  /** Why NAL units that are packed as this `fmtp` states cannot be unpacked. Null: they can. */
+  findUnsupported(parameters: ReadonlyMap<string, string>): string | null;
 }

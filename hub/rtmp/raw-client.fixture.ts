@@ -56,6 +56,11 @@ export class RawClient {
     return client;
   }
 
+  /** On a connection on which nothing was sent yet. */
+  static over(connection: Awaited<ReturnType<typeof openSocket>>): RawClient {
+    return new RawClient(connection);
+  }
+
   /** Everything up to `publish`. */
   static async publishing(ingest: TestIngest, path: string, key: string | null = KEY): Promise<RawClient> {
     const client = await RawClient.open(ingest);

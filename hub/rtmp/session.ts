@@ -99,7 +99,7 @@ class RtmpSession {
     const mediaBytes = unitBytes + TAG_BYTES;
     this.#reader = new ChunkReader({ chunkStreams: CHUNK_STREAMS, commandBytes: COMMAND_BYTES, mediaBytes });
     this.#handshake = new Handshake("server", (bytes) => socket.write(bytes));
-    this.#timer = setTimeout(() => this.#cut(`the client did not publish within ${helloMs / 1000} s`), helloMs);
+    this.#timer = setTimeout(() => this.#cut(this.#describeSilence(helloMs / 1000), "debug"), helloMs);
     const guard = guardBy((error) => this.#fail(error));
     socket.on(
       "data",
@@ -145,6 +145,7 @@ class RtmpSession {
     switch (message.type) {
       case MESSAGE.video:
       case MESSAGE.audio:
+      case MESSAGE.aggregate:
         this.#toStream?.push(message);
         return;
       case MESSAGE.command:
@@ -308,9 +309,16 @@ class RtmpSession {
     else this.#reject(this.#streamId, { level: "error", code: "NetStream.Publish.Rejected", description: reason });
   }
 
-  #cut(reason: string): void {
-    if (!this.#isClosing) this.#log("debug", `rtmp connection closed: ${reason}`, {});
+  /** Not authorized: the peer gets no reason, but operators need to know why a drone does not appear. */
+  #cut(reason: string, level: "info" | "debug" = "info"): void {
+    if (!this.#isClosing) this.#log(level, `rtmp connection closed: ${reason}`, {});
     this.close(reason);
+  }
+
+  #describeSilence(seconds: number): string {
+    const missing = this.#handshake?.missingBytes ?? 0;
+    if (missing === 0) return `the client did not publish within ${seconds} s`;
+    return `the handshake was not complete within ${seconds} s: ${missing} bytes are missing`;
   }
 
   /** From here on, input is ignored. */

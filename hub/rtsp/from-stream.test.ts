@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
+import type { PacketSet } from "../../media/rtp/sender.ts";
 import { squeeze } from "../live-stream.ts";
 import { Player, VIDEO } from "./from-stream.ts";
 import type { Delivery } from "./transport.ts";
@@ -10,6 +11,8 @@ const TRACKS: Tracks = {
   video: { codec: "h264", sets: [Uint8Array.of(0x67), Uint8Array.of(0x68)], width: 2, height: 2, reorders: false },
   audio: null,
 };
+/** Of the first packet, in the bytes of a connection. */
+const PAYLOAD_AT = 4 + 12;
 const LIMITS = { readerBytes: 100_000, stalledMs: 1000 };
 
 const picture = (i: number, bytes = 1000): AccessUnit => {
@@ -28,8 +31,8 @@ class Gate implements Delivery {
   readonly given: number[] = [];
   reports = 0;
   channelOf = () => 0;
-  send(_track: number, pieces: readonly Uint8Array[]): void {
-    this.given.push(pieces[1]?.[5] ?? -1);
+  send(_track: number, { bytes }: PacketSet): void {
+    this.given.push(bytes[PAYLOAD_AT + 5] ?? -1);
   }
   sendReport(): void {
     this.reports++;

@@ -4,8 +4,8 @@
  */
 import { type AccessUnit, type AudioTrack, byteLength, type Tracks } from "../../media/access-unit.ts";
 import { payloadKlv } from "../../media/rtp/klv.ts";
-import { PAYLOAD_BYTES, type RtpPayload } from "../../media/rtp/packet.ts";
-import { payloadsOf, RtpSender } from "../../media/rtp/sender.ts";
+import { PAYLOAD_BYTES } from "../../media/rtp/packet.ts";
+import { layOut, type PacketSet, packetsOf, RtpSender } from "../../media/rtp/sender.ts";
 import { AUDIO_TYPE, KLV_CLOCK, KLV_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { StatusError } from "../errors.ts";
@@ -283,17 +283,17 @@ export class Player implements Reader {
     if (this.#isRelay && this.#reportedAtMs === 0) this.#reportFirst(timeUs);
     if (this.#hasKlv(unit)) {
       for (const { data, ptsUs } of unit.klv ?? [])
-        this.#write(this.#klvTrack, payloadKlv(data, PAYLOAD_BYTES), ptsUs + timeUs - unit.ptsUs);
+        this.#write(this.#klvTrack, layOut(payloadKlv(data, PAYLOAD_BYTES)), ptsUs + timeUs - unit.ptsUs);
     }
     const index = unit.kind === "video" ? VIDEO : this.#audioTrack;
-    if (this.#find(index) !== null) this.#write(index, payloadsOf(unit, this.tracks), timeUs);
+    if (this.#find(index) !== null) this.#write(index, packetsOf(unit, this.tracks), timeUs);
   }
 
-  #write(index: number | null, payloads: readonly RtpPayload[], timeUs: number): void {
+  #write(index: number | null, packets: PacketSet, timeUs: number): void {
     const track = this.#find(index);
     if (track === null || index === null) return;
     track.lastUs = timeUs;
-    this.delivery.send(index, track.sender.write(payloads, timeUs, this.delivery.channelOf(index)));
+    this.delivery.send(index, track.sender.write(packets, timeUs, this.delivery.channelOf(index)));
   }
 
   /** Over the limit: continues at the last queued keyframe, or at the next one. */

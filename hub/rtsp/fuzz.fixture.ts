@@ -9,7 +9,7 @@ import { CODECS } from "../../media/codecs.ts";
 import { payloadAac } from "../../media/rtp/aac.ts";
 import { payloadNals } from "../../media/rtp/nal-units.ts";
 import { PAYLOAD_BYTES } from "../../media/rtp/packet.ts";
-import { interleave, RtpSender } from "../../media/rtp/sender.ts";
+import { interleave, layOut, RtpSender, splitPackets } from "../../media/rtp/sender.ts";
 
 /** By codec: parameter sets, and the headers of a keyframe's slice and of another. */
 const VIDEOS = {
@@ -38,13 +38,6 @@ export interface Datagram {
   readonly bytes: Buffer;
 }
 
-/** Every packet is whole in one piece. */
-function cut(pieces: readonly Uint8Array[]): Buffer[] {
-  const packets: Buffer[] = [];
-  for (let i = 0; i + 1 < pieces.length; i += 2) packets.push(Buffer.concat(pieces.slice(i, i + 2)));
-  return packets;
-}
-
 /** For both tracks: pictures in one and several packets, audio, and reports. */
 export function publisherDatagrams(codec: VideoCodec = "h264"): Datagram[] {
   const { sets, key, delta } = VIDEOS[codec];
@@ -53,11 +46,11 @@ export function publisherDatagrams(codec: VideoCodec = "h264"): Datagram[] {
     const slice = Buffer.alloc(3000, 0x11);
     slice.set(i === 0 ? key : delta);
     const nals = i === 0 ? [...sets, slice] : [slice];
-    return cut(video.write(payloadNals(CODECS[codec], nals, PAYLOAD_BYTES), i * 40_000, null));
+    return [...splitPackets(video.write(layOut(payloadNals(CODECS[codec], nals, PAYLOAD_BYTES)), i * 40_000))];
   });
-  const sounds = [300, 3000].flatMap((bytes, i) =>
-    cut(audio.write(payloadAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
-  );
+  const sounds = [300, 3000].flatMap((bytes, i) => [
+    ...splitPackets(audio.write(layOut(payloadAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES)), i * 20_000)),
+  ]);
   const reports = [video.report(Date.now(), 0), audio.bye(Date.now(), 0)];
   return [
     ...[...pictures, ...sounds].map((bytes) => ({ isRtcp: false, bytes })),

@@ -123,7 +123,7 @@ export class Pull {
     const isRtcp = channel % 2 === 1;
     const isBye = isRtcp && readFeedback(Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength)).isBye;
     if (isBye) this.close(ENDED);
-    else this.#publisher?.handleFrame(channel, packet);
+    else this.#publisher?.handleFrame(channel, packet, performance.now());
   }
 
   /** Keeps the session alive, and finds out when the other node is unreachable without having closed the connection. */

@@ -112,13 +112,13 @@ describe("requests", () => {
     const multicast = { Transport: "RTP/AVP;multicast;port=5000-5001;mode=record" };
     assert.match(await client.say("SETUP", track, multicast), /^461 .*multicast is not supported/);
     assert.match(await client.say("SETUP", track, { Transport: "RTP/SAVP;client_port=1-2" }), /^461 /);
-    assert.equal(await client.say("SETUP", track, PLAY_TCP), "455 expected mode=record");
     assert.equal(
       await client.say("SETUP", `${at("owner/multi")}/streamid=7`, RECORD_TCP),
       "404 no such track was announced",
     );
     assert.equal(await client.say("RECORD", at("owner/multi"), { Session: "x" }), NO_SUCH_SESSION);
-    assert.equal(await client.say("SETUP", track, RECORD_TCP), "200 OK");
+    // Not every publisher states the mode again.
+    assert.equal(await client.say("SETUP", track, PLAY_TCP), "200 OK");
     assert.equal(await client.say("SETUP", track, RECORD_TCP), "400 these channels are in use");
   });
 

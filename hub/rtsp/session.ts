@@ -99,6 +99,7 @@ class RtspSession {
     this.#wire = { socket, isSecure: socket instanceof TLSSocket, address, touch };
     socket.on("data", (chunk) => {
       if (this.#isClosing) return;
+      this.#activeAtMs = performance.now();
       this.#reader.push(chunk);
       this.#readItems();
     });
@@ -183,8 +184,8 @@ class RtspSession {
   });
 
   #handle(item: RtspItem): void {
-    this.#activeAtMs = performance.now();
-    if (item.kind === "frame") this.#publisher?.handleFrame(item.channel, item.packet);
+    // The time of the bytes that it arrived with: a picture has many packets.
+    if (item.kind === "frame") this.#publisher?.handleFrame(item.channel, item.packet, this.#activeAtMs);
     if (item.kind !== "request") return;
     this.#isBusy = true;
     this.#socket.pause();
@@ -406,10 +407,10 @@ class RtspSession {
     return tracks;
   }
 
-  /** `isRequired`: the request must name its session. */
+  /** `isRequired`: there must be a session. A request that names none is for that of its connection. */
   #expectSession(request: RtspRequest, isRequired: boolean): void {
     const given = request.headers.get("session")?.split(";")[0]?.trim();
-    if (given === undefined && !isRequired) return;
+    if (given === undefined && (this.#isSetUp || !isRequired)) return;
     if (!this.#isSetUp || given !== this.#id) throw new StatusError(454, "this connection has no such session");
   }
 

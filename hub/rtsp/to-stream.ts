@@ -2,7 +2,7 @@
  * One RTSP publisher, or the hub of another node that relays a stream: reads its SDP, receives RTP over the connection or UDP,
  * and feeds the ingest of its stream.
  */
-import type { AudioTrack } from "../../media/access-unit.ts";
+import { type AudioTrack, MediaError } from "../../media/access-unit.ts";
 import type { Codec } from "../../media/codec.ts";
 import { findByEncoding, SUPPORTED_VIDEO } from "../../media/codecs.ts";
 import { AacDepayloader, type AacLayout } from "../../media/rtp/aac.ts";
@@ -55,11 +55,16 @@ function findVideo(media: readonly SdpMedia[]): Pick<Announced, "video" | "codec
   const videos = media.filter(({ kind }) => kind === "video");
   for (const video of videos) {
     const codec = video.clockRate === VIDEO_CLOCK ? findByEncoding(video.encoding) : undefined;
-    if (codec !== undefined) return { video, codec };
+    if (codec === undefined) continue;
+    const reason = codec.findUnsupported(video.parameters);
+    if (reason !== null) throw new StatusError(415, reason);
+    return { video, codec };
   }
   const [first] = videos;
   if (first === undefined) throw new StatusError(415, `expected ${SUPPORTED_VIDEO}, the SDP has no video`);
   const name = nameOf(first);
+  if (findByEncoding(first.encoding) !== undefined)
+    throw new StatusError(415, `expected a clock of ${VIDEO_CLOCK} Hz, the SDP has ${name}/${first.clockRate}`);
   throw new StatusError(415, `expected ${SUPPORTED_VIDEO}, received ${name}: set the encoder to one of them`);
 }
 
@@ -92,6 +97,8 @@ export interface PublisherOptions {
 
 /** Packets overtake one another by little; later ones count as lost. */
 const UDP_LIMITS: JitterBufferLimits = { maxPackets: 256, waitMs: 40 };
+/** Some precede the video, such as those of a tunnel. */
+const MAX_OTHERS = 100;
 const TCP_LIMITS: JitterBufferLimits = { maxPackets: 1, waitMs: 0 };
 
 export class Publisher {
@@ -110,6 +117,10 @@ export class Publisher {
   readonly #guard = guardBy((error) => this.#options.onError(error));
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
+  /** When the publication was touched last. */
+  #touchedMs = Number.NEGATIVE_INFINITY;
+  /** Packets of the video's track with another payload type. */
+  #others = 0;
 
   constructor(announced: Announced, publication: Publication, options: PublisherOptions) {
     this.#announced = announced;
@@ -165,7 +176,7 @@ export class Publisher {
       [pair.rtp, false, ports[0]],
       [pair.rtcp, true, ports[1]],
     ] as const) {
-      const handle = this.#guard((packet: Buffer) => this.#handlePacket(track, isRtcp, packet));
+      const handle = this.#guard((packet: Buffer) => this.#handlePacket(track, isRtcp, packet, performance.now()));
       let port: number | null = null;
       socket.on("message", (packet, from) => {
         if (from.address !== address) return;
@@ -199,10 +210,10 @@ export class Publisher {
     this.isRecording = false;
   }
 
-  /** Handles an interleaved packet. Throws a `MediaError` if the publisher must be disconnected. */
-  handleFrame(channel: number, packet: Uint8Array): void {
+  /** Handles an interleaved packet that arrived now. Throws a `MediaError` if the publisher must be disconnected. */
+  handleFrame(channel: number, packet: Uint8Array, nowMs: number): void {
     const target = this.#channels.get(channel);
-    if (target !== undefined) this.#handlePacket(target.track, target.isRtcp, packet);
+    if (target !== undefined) this.#handlePacket(target.track, target.isRtcp, packet, nowMs);
   }
 
   tick(nowMs: number): void {
@@ -219,7 +230,7 @@ export class Publisher {
     this.#pairs.clear();
   }
 
-  #handlePacket(index: number, isRtcp: boolean, bytes: Uint8Array): void {
+  #handlePacket(index: number, isRtcp: boolean, bytes: Uint8Array, nowMs: number): void {
     const track = this.#tracks.get(index);
     if (!this.isRecording || track === undefined) return;
     if (isRtcp) {
@@ -230,11 +241,26 @@ export class Publisher {
       return;
     }
     const packet = readRtp(bytes);
-    if (packet === null || packet.payloadType !== track.payloadType) return;
-    if (track.isVideo) this.#publication.touch();
+    if (packet === null) return;
+    if (packet.payloadType !== track.payloadType) {
+      this.#countOther(track, packet);
+      return;
+    }
+    if (track.isVideo && nowMs !== this.#touchedMs) {
+      this.#touchedMs = nowMs;
+      this.#publication.touch();
+    }
     track.reporter.handlePacket(packet);
-    track.buffer.push(packet, performance.now());
+    track.buffer.push(packet, nowMs);
     if (track.buffer.deadlineMs !== null) this.#awaitGap();
+  }
+
+  /** Throws a `MediaError` if all packets of the video have another type than announced. */
+  #countOther(track: ReceivedTrack, { payloadType }: RtpPacket): void {
+    if (!track.isVideo || track.buffer.received > 0 || ++this.#others < MAX_OTHERS) return;
+    throw new MediaError(
+      `expected RTP packets of payload type ${track.payloadType}, as announced, received ${payloadType}`,
+    );
   }
 
   /** Packets of RTP over UDP are not sent again. */

@@ -2,7 +2,7 @@
 import type { Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { isIPv6, type Socket } from "node:net";
-import { interleave } from "../../media/rtp/sender.ts";
+import { interleave, type PacketSet, splitPackets } from "../../media/rtp/sender.ts";
 import { type Pair, readTransport, type Transport } from "../../media/rtsp/headers.ts";
 import { StatusError } from "../errors.ts";
 import { bindUdp } from "../udp.ts";
@@ -27,8 +27,8 @@ export function expectTransport(
   const transport = readTransport(header);
   if (transport === null)
     throw new StatusError(461, "expected RTP/AVP/TCP, or RTP/AVP with client_port; multicast is not supported");
-  if (transport.isRecord !== isRecord)
-    throw new StatusError(455, isRecord ? "expected mode=record" : "mode=record requires ANNOUNCE");
+  // After ANNOUNCE it is clear what is set up, and some publishers do not state it.
+  if (transport.isRecord && !isRecord) throw new StatusError(455, "mode=record requires ANNOUNCE");
   if (isSecure && transport.kind === "udp")
     throw new StatusError(461, "RTSPS carries packets in its own connection: use TCP");
   if (kind !== null && transport.kind !== kind)
@@ -57,10 +57,10 @@ export interface Delivery {
   readonly queuedBytes: number;
   /** Grows with every successful send. */
   readonly sentBytes: number;
-  /** The interleaved channel of a track's packets; null over UDP. */
-  channelOf(track: number): number | null;
-  /** Pairs of headers and body, all of one unit. */
-  send(track: number, pieces: readonly Uint8Array[]): void;
+  /** The interleaved channel of a track's packets; over UDP, any. */
+  channelOf(track: number): number;
+  /** All of one unit. */
+  send(track: number, packets: PacketSet): void;
   sendReport(track: number, report: Uint8Array): void;
   close(): void;
 }
@@ -99,14 +99,12 @@ export class TcpDelivery implements Delivery {
     return this.#socket.bytesWritten - this.#socket.writableLength;
   }
 
-  channelOf(track: number): number | null {
-    return this.#channels.get(track)?.[0] ?? null;
+  channelOf(track: number): number {
+    return this.#channels.get(track)?.[0] ?? 0;
   }
 
-  send(_track: number, pieces: readonly Uint8Array[]): void {
-    this.#socket.cork();
-    for (const piece of pieces) this.#socket.write(piece);
-    this.#socket.uncork();
+  send(_track: number, { bytes }: PacketSet): void {
+    this.#socket.write(bytes);
   }
 
   sendReport(track: number, report: Uint8Array): void {
@@ -144,19 +142,18 @@ export class UdpDelivery implements Delivery {
     return bytes;
   }
 
-  channelOf(): null {
-    return null;
+  channelOf(): number {
+    return 0;
   }
 
-  send(track: number, pieces: readonly Uint8Array[]): void {
+  readonly #onSent = (error: Error | null, bytes: number): void => {
+    if (error === null) this.sentBytes += bytes;
+  };
+
+  send(track: number, packets: PacketSet): void {
     const socket = this.#pairs.get(track)?.rtp;
     if (socket === undefined) return;
-    for (let i = 0; i + 1 < pieces.length; i += 2) {
-      const packet = [pieces[i] as Uint8Array, pieces[i + 1] as Uint8Array];
-      socket.send(packet, (error, bytes) => {
-        if (error === null) this.sentBytes += bytes;
-      });
-    }
+    for (const packet of splitPackets(packets)) socket.send(packet, this.#onSent);
   }
 
   sendReport(track: number, report: Uint8Array): void {

@@ -39,7 +39,11 @@ test("the payload type follows the profile of the stream", () => {
   assert.equal(choose(0x64), "64001f");
   const withoutMain = codecs.filter(({ profileLevelId }) => !profileLevelId.startsWith("4d"));
   assert.equal(choose(0x4d, withoutMain), "64001f", "one above it decodes it too");
-  assert.equal(choose(0xf4), "42001f", "an unknown one: the browser's first");
+  assert.equal(choose(0x58), "42001f", "an unknown one: the browser's first");
+  assert.throws(
+    () => choose(0x6e),
+    /^Error: This stream is H.264 with 10 bits \(High 10\), which this browser does not/,
+  );
 });
 
 test("H.265 is answered where the browser offers it, and rejected with what to do where it does not", () => {

@@ -174,6 +174,13 @@ const DESCRIBE: Readonly<Record<VideoCodec, (given: ReadonlyMap<string, string>)
 const notOffered = (title: string): string =>
   `This stream is ${title}, which this browser does not offer to decode. Play it by RTSP, or by HLS in a browser that decodes ${title}; encode the stream as H.264; or watch the processed video, which is H.264 (an output of type rtsp).`;
 
+/** Profiles of H.264 with more than 8 bits, or with more colour than 4:2:0: no browser shows them unless it offers them. */
+const DEEP: ReadonlyMap<number, string> = new Map([
+  [110, "H.264 with 10 bits (High 10)"],
+  [122, "H.264 with 10 bits (High 4:2:2)"],
+  [244, "H.264 with the profile High 4:4:4"],
+]);
+
 /**
  * The payload type for a stream. H.264: the same profile if offered, otherwise a higher one, which decodes it too, otherwise
  * the first: browsers read the SPS itself. Throws a `StatusError` if the codec is not offered.
@@ -183,6 +190,9 @@ export function chooseCodec(offered: readonly OfferedCodec[], track: Pick<VideoT
   const ranks = [0x42, 0x4d, 0x64];
   const profileOf = (codec: OfferedCodec) => Number.parseInt(codec.profileLevelId.slice(0, 2), 16);
   const profile = track.sets[0]?.[1] ?? 0x42;
+  const deep = track.codec === "h264" ? DEEP.get(profile) : undefined;
+  if (deep !== undefined && !codecs.some((codec) => profileOf(codec) === profile))
+    throw new StatusError(406, notOffered(deep));
   const above = codecs.filter((codec) => ranks.indexOf(profileOf(codec)) > ranks.indexOf(profile));
   const chosen = codecs.find((codec) => profileOf(codec) === profile) ?? above[0] ?? codecs[0];
   if (chosen === undefined) throw new StatusError(406, notOffered(codecOf(track).title));

@@ -49,6 +49,10 @@ export const H264: Codec = {
     const base64 = sets.map((nal) => Buffer.from(nal).toString("base64")).join(",");
     return `packetization-mode=1;profile-level-id=${profile};sprop-parameter-sets=${base64}`;
   },
+  findUnsupported: (parameters) =>
+    parameters.get("packetization-mode") === "2"
+      ? "packetization-mode=2 (interleaved) is not supported: set it to 1"
+      : null,
   rtp: {
     headerBytes: 1,
     aggregate: STAP_A,

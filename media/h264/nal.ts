@@ -16,7 +16,7 @@ export const NAL = {
 
 /** A picture has a few; more are an attack. */
 const MAX_NALS = 4096;
-const START_CODE = Buffer.from([0, 0, 1]);
+export const START_CODE = Buffer.from([0, 0, 1]);
 const B_SLICE = 1;
 const RECOVERY_POINT = 6;
 /** The slice header's first two numbers fit; the SEI messages that matter are within the second limit. */
@@ -98,9 +98,22 @@ export function readLeadingNumbers(nal: Uint8Array, count: number): number[] | n
 
 /** Whether this is a B slice, which refers to pictures before and after it. False if it is not readable. */
 export function isBidirectional(slice: Uint8Array): boolean {
-  const [, type = 0] = readLeadingNumbers(slice, 2) ?? [];
-  return type <= 9 && type % 5 === B_SLICE;
+  // Of the first slice of a picture, the number of its first macroblock is one bit, and the type is in the same byte.
+  const second = slice[1] ?? 0;
+  return second >= 0x80 && slice.length > 2 ? (FIRST_IS_B[second - 0x80] as boolean) : readType(slice) === B_SLICE;
 }
+
+/** -1 if it is not readable. */
+function readType(slice: Uint8Array): number {
+  const [, type = -1] = readLeadingNumbers(slice, 2) ?? [];
+  return type <= 9 ? type % 5 : -1;
+}
+
+/** By the byte after the header, without its first bit. */
+const FIRST_IS_B = Array.from(
+  { length: 128 },
+  (_, i) => readType(Uint8Array.of(NAL.slice, 0x80 | i, 0xff)) === B_SLICE,
+);
 
 /** Whether decoding can start here without an IDR picture: open GOP, gradual refresh (annex D). */
 export function hasRecoveryPoint(sei: Uint8Array): boolean {

@@ -39,6 +39,10 @@ export const H265: Codec = {
   readSprop: (parameters) =>
     SPROP.flatMap((name) => (parameters.get(name) ?? "").split(",").map((text) => Buffer.from(text, "base64"))),
   writeFmtp: (sets) => sets.map((nal, i) => `${SPROP[i]}=${Buffer.from(nal).toString("base64")}`).join(";"),
+  findUnsupported: (parameters) =>
+    Number(parameters.get("sprop-max-don-diff") ?? 0) > 0
+      ? "packets with decoding order numbers (sprop-max-don-diff) are not supported: set it to 0"
+      : null,
   rtp: {
     headerBytes: HEADER_BYTES,
     aggregate: AGGREGATE,

@@ -18,6 +18,12 @@ export interface ClipOptions {
   readonly size?: string;
   /** H.265 has open GOPs, as x265 makes them: pictures after a keyframe refer to some before it. */
   readonly codec?: VideoCodec;
+  /** Arguments of the input, instead of a test picture. */
+  readonly input?: readonly string[];
+  /** `yuv420p` by default. */
+  readonly pixels?: string;
+  /** More arguments of the encoder. */
+  readonly encoder?: readonly string[];
 }
 
 export interface Clip {
@@ -52,11 +58,13 @@ export function makeClip(options: ClipOptions = {}): Clip {
 
 function listArguments(options: ClipOptions) {
   const { seconds = 3, fps = 30, gop = 30, bFrames = 0, hasAudio, size = "320x180", codec = "h264" } = options;
+  const { pixels = "yuv420p", encoder = [] } = options;
+  const { input = ["-f", "lavfi", "-i", `testsrc2=size=${size}:rate=${fps}:duration=${seconds}`] } = options;
   const sound = ["-f", "lavfi", "-i", `sine=frequency=440:sample_rate=48000:duration=${seconds}`];
   return [
-    ...["-f", "lavfi", "-i", `testsrc2=size=${size}:rate=${fps}:duration=${seconds}`],
+    ...input,
     ...(hasAudio ? sound : []),
-    ...["-preset", "ultrafast", "-pix_fmt", "yuv420p", ...ENCODERS[codec](gop, bFrames)],
+    ...["-preset", "ultrafast", "-pix_fmt", pixels, ...ENCODERS[codec](gop, bFrames), ...encoder],
     ...(hasAudio ? ["-c:a", "aac", "-ac", "2"] : []),
     ...["-movflags", "+faststart", "-shortest"],
   ];

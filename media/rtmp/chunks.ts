@@ -152,7 +152,8 @@ export class ChunkReader {
   #maxBytes(type: number): number {
     if (type >= MESSAGE.setChunkSize && type <= MESSAGE.peerBandwidth) return CONTROL_BYTES;
     if (type === MESSAGE.command || type === MESSAGE.commandAmf3) return this.#limits.commandBytes;
-    if (type === MESSAGE.video || type === MESSAGE.audio) return this.readsMedia ? this.#limits.mediaBytes : 0;
+    if (type === MESSAGE.video || type === MESSAGE.audio || type === MESSAGE.aggregate)
+      return this.readsMedia ? this.#limits.mediaBytes : 0;
     return 0;
   }
 

@@ -1,6 +1,7 @@
 /** Bodies of RTMP's video and audio messages: FLV (Adobe, annex E.4) and enhanced RTMP, which names codecs by FourCC. */
 import { MediaError, type VideoCodec } from "../access-unit.ts";
 import type { Codec } from "../codec.ts";
+import type { Message } from "./message.ts";
 
 export type VideoBody =
   /** A decoder configuration record, sent first. */
@@ -67,6 +68,8 @@ export function readVideo(body: Buffer): VideoBody {
   if (first >> 4 === SEEK_MARK) return NOTHING;
   const codec = FLV_CODECS[first & 15];
   if (codec === undefined) return unsupported(VIDEO_CODECS[first & 15] ?? `codec ${first & 15}`);
+  // Some encoders end a sequence without the composition time, which means nothing there.
+  if (body[1] === PACKET.end) return NOTHING;
   if (body.length < 5) throw truncated();
   // The first two of FLV's three packet types are those of enhanced RTMP.
   return readCoded(codec, body, body.readUInt8(1), 2);
@@ -116,6 +119,32 @@ function readAac(packet: number | undefined, rest: Buffer): AudioBody {
   if (rest.length === 0) return NOTHING;
   if (packet === PACKET.begin) return { kind: "config", config: rest };
   return packet === PACKET.frames ? { kind: "frame", frame: rest } : NOTHING;
+}
+
+/** Header of an FLV tag, and the size of the tag before it. */
+const TAG_BYTES = 11;
+const BACK_BYTES = 4;
+
+/**
+ * The messages in an aggregate message: FLV tags. Their times are shifted so that the first has that of the aggregate. A
+ * truncated tag ends it.
+ */
+export function readAggregate({ timestamp, streamId, body }: Message): Message[] {
+  const messages: Message[] = [];
+  let first: number | null = null;
+  for (let at = 0; at + TAG_BYTES <= body.length; ) {
+    const begin = at + TAG_BYTES;
+    const end = begin + body.readUIntBE(at + 1, 3);
+    if (end > body.length) break;
+    const time = body.readUIntBE(at + 4, 3) + body.readUInt8(at + 7) * 2 ** 24;
+    first ??= time;
+    messages.push({
+      ...{ type: body.readUInt8(at), streamId, timestamp: (timestamp + time - first) >>> 0 },
+      body: body.subarray(begin, end),
+    });
+    at = end + BACK_BYTES;
+  }
+  return messages;
 }
 
 const unsupported = (codec: string) => ({ kind: "unsupported", codec }) as const;

@@ -34,6 +34,8 @@ export const MESSAGE = {
   commandAmf3: 17,
   data: 18,
   command: 20,
+  /** Several video, audio and data messages as FLV tags. */
+  aggregate: 22,
 } as const;
 
 /** Events of `userControl`. */

@@ -82,7 +82,9 @@ for (const units of ALL)
         fc.constantFrom(units.delta, units.key, units.sei, ...units.sets),
         fc.uint8Array({ minLength: least + 1, maxLength: 400 }),
       )
-      .map(([type, bytes]) => {
+      .map(([type, given]) => {
+        // No start code is in a NAL unit.
+        const bytes = given.map((byte) => byte || 3);
         bytes.set(units.header(type));
         return bytes;
       });
@@ -142,6 +144,39 @@ for (const units of ALL)
       const packets = toPackets([sets.slice(0, 1)]).concat(toPackets([[nal(units.key, 50)]]));
       const [picture] = depayload(codec, packets).pictures;
       assert.equal(picture?.nals.length, 2);
+    });
+
+    test("parameter sets with the timestamp of the picture before belong to the next one", () => {
+      const packets = toPackets([key(50), delta(50), sets, [nal(units.key, 50)], delta(50)]).map((packet) => ({
+        ...packet,
+        timestamp: packet.timestamp === 6000 ? 3000 : packet.timestamp,
+      }));
+      const { pictures } = depayload(codec, packets);
+      assert.deepEqual(
+        pictures.map(({ nals }) => nals.length),
+        [sets.length + 1, 1, sets.length + 1, 1],
+      );
+    });
+
+    test("splits a byte stream in packets, of one packet and of fragments", () => {
+      const code = Uint8Array.of(0, 0, 0, 1);
+      const stream = (nals: readonly Uint8Array[]) => Buffer.concat(nals.flatMap((one) => [code, one]));
+      for (const bytes of [stream(key(60)), stream(key(250)).subarray(4), stream(key(250)), stream(delta(60))]) {
+        const expected = bytes.length < 80 ? delta(60) : key(bytes.length < 200 ? 60 : 250);
+        const [picture] = depayload(codec, packetsOf(codec, [[bytes], delta(9)])).pictures;
+        assert.deepEqual(
+          picture?.nals.map((one) => Buffer.from(one).toString("hex")),
+          expected.map((one) => Buffer.from(one).toString("hex")),
+        );
+      }
+    });
+
+    test("an aggregate may end with padding", () => {
+      const packets = toPackets([[...sets, nal(units.key, 20)]]);
+      assert.equal(packets.length, 1);
+      const [packet] = packets as [RtpPacket];
+      const padded = { ...packet, payload: Buffer.concat([packet.payload, Buffer.alloc(9)]) };
+      assert.equal(depayload(codec, [padded]).pictures[0]?.nals.length, sets.length + 1);
     });
 
     test("rejects a picture above the limit", () => {

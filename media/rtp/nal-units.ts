@@ -5,7 +5,7 @@
  */
 import { MediaError } from "../access-unit.ts";
 import type { Codec } from "../codec.ts";
-import { pushNal } from "../h264/nal.ts";
+import { pushNal, START_CODE, splitStartCodes } from "../h264/nal.ts";
 import { NO_HEAD, type RtpPacket, type RtpPayload } from "./packet.ts";
 
 export interface CodedPicture {
@@ -17,6 +17,8 @@ export interface CodedPicture {
 /** Flags in the byte after the payload's header of a fragment, whose other bits are the type of the NAL unit. */
 const START = 0x80;
 const END = 0x40;
+/** Parameter sets and SEI before a picture. */
+const MAX_AHEAD = 16;
 /** Initial size of the buffer that fragments are reassembled in. */
 const INITIAL_BYTES = 16_384;
 /** Larger NAL units are not worth the copy into an aggregate. */
@@ -36,9 +38,11 @@ export class NalDepayloader {
   /** The last keyframe followed a loss: pictures that refer to earlier ones are dropped. */
   #isJoined = false;
   #isUndecodable = false;
-  /** Reassembly buffer of a fragmented NAL unit, reused for the next one. */
+  /** Reassembly buffer of a fragmented NAL unit. */
   #fragments = Buffer.alloc(0);
   #fragmentBytes = 0;
+  /** Size of the next buffer, if there is none. */
+  #nextBytes = INITIAL_BYTES;
 
   constructor(codec: Codec, maxBytes: number, emit: (picture: CodedPicture) => void) {
     this.#codec = codec;
@@ -78,6 +82,8 @@ export class NalDepayloader {
     while (at + 2 < payload.length) {
       const length = ((payload[at] as number) << 8) | (payload[at + 1] as number);
       const end = at + 2 + length;
+      // Padding, which some senders write here and not where RTP has it.
+      if (length === 0 && at > headerBytes) return;
       if (length === 0 || end > payload.length) {
         this.#isDamaged = true;
         return;
@@ -101,14 +107,23 @@ export class NalDepayloader {
     if (isStart) this.#append(this.#codec.rtp.readFragmentHeader(payload));
     this.#append(payload.subarray(begin));
     if ((flags & END) === 0) return;
-    this.#keep(this.#fragments.subarray(0, this.#fragmentBytes));
+    this.#keepFragments();
+  }
+
+  /** A large NAL unit keeps the buffer it was put together in; the next one gets another. */
+  #keepFragments(): void {
+    const nal = this.#fragments.subarray(0, this.#fragmentBytes);
+    const isLarge = 2 * nal.length >= this.#fragments.length;
+    if (isLarge) this.#fragments = Buffer.alloc(0);
+    this.#keep(isLarge ? nal : Buffer.from(nal));
+    this.#nextBytes = Math.max(nal.length + (nal.length >> 3), INITIAL_BYTES);
     this.#fragmentBytes = 0;
   }
 
   #append(bytes: Uint8Array): void {
     const end = this.#fragmentBytes + bytes.length;
     if (end > this.#fragments.length) {
-      const larger = Buffer.allocUnsafe(Math.max(2 * end, INITIAL_BYTES));
+      const larger = Buffer.allocUnsafe(this.#fragmentBytes === 0 ? Math.max(end, this.#nextBytes) : 2 * end);
       this.#fragments.copy(larger, 0, 0, this.#fragmentBytes);
       this.#fragments = larger;
     }
@@ -118,7 +133,7 @@ export class NalDepayloader {
 
   #add(nal: Uint8Array): void {
     this.#count(nal.length);
-    this.#keep(nal);
+    this.#keep(Buffer.from(nal));
   }
 
   #count(bytes: number): void {
@@ -126,8 +141,16 @@ export class NalDepayloader {
     if (this.#bytes > this.#maxBytes) throw new MediaError(`the picture has more than ${this.#maxBytes} bytes`);
   }
 
-  #keep(bytes: Uint8Array): void {
-    const nal = Buffer.from(bytes);
+  #keep(nal: Buffer): void {
+    // Some cameras send a byte stream: parameter sets and slices in one NAL unit, with start codes between them.
+    // Only those are searched: no NAL unit of this form starts with a slice.
+    const isSearched = (nal[0] === 0 && nal[1] === 0) || this.#codec.kindOf(nal) !== "slice";
+    const code = isSearched ? nal.indexOf(START_CODE) : -1;
+    if (code === -1) this.#keepOne(nal);
+    else for (const part of splitStartCodes(code < 2 ? nal : Buffer.concat([START_CODE, nal]))) this.#keepOne(part);
+  }
+
+  #keepOne(nal: Uint8Array): void {
     pushNal(this.#nals, nal);
     if (this.#codec.startsDecoding(nal)) this.#hasKey = true;
     if (this.#codec.kindOf(nal) !== "slice") return;
@@ -148,11 +171,13 @@ export class NalDepayloader {
     } else if (this.#hasSlice || this.#isDamaged) {
       this.#needsKey = true;
     }
-    this.#nals = [];
+    // Some cameras send parameter sets with the timestamp of the picture before.
+    const isAhead = !this.#hasSlice && isWhole && this.#nals.length <= MAX_AHEAD;
+    if (!isAhead) this.#nals = [];
     this.#fragmentBytes = 0;
-    this.#bytes = 0;
+    this.#bytes = this.#nals.reduce((sum, { length }) => sum + length, 0);
+    this.#hasKey &&= isAhead;
     this.#hasSlice = false;
-    this.#hasKey = false;
     this.#isUndecodable = false;
     this.#isDamaged = false;
     this.#timestamp = null;

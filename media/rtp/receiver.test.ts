@@ -71,3 +71,9 @@ test("follows a restarted sender immediately", () => {
   assert.deepEqual(out, ["1", "lost 30000", "30001", "lost 7"]);
   assert.equal(buffer.ssrc, 2);
 });
+
+test("over TCP, numbers that stand still or go back lose nothing", () => {
+  const { buffer, out } = collect({ maxPackets: 1, waitMs: 0 });
+  for (const sequence of [7, 7, 7, 5, 6, 9]) buffer.push(packet(sequence), 0);
+  assert.deepEqual(out, ["7", "7", "7", "5", "6", "lost 9"]);
+});

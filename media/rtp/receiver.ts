@@ -58,6 +58,9 @@ export class JitterBuffer {
       this.#queuedSinceMs = nowMs;
     } else if (step > 0) {
       this.#enqueue(packet, nowMs);
+    } else if (this.#limits.waitMs === 0) {
+      // Over TCP no packet is late or a duplicate: the sender does not count them.
+      this.#pass(packet, false);
     }
     // Other packets are duplicates, or so late that they already count as lost.
   }

@@ -13,18 +13,56 @@ const INTERLEAVED_BYTES = 4;
 const DOLLAR = 0x24;
 const WRAP = 2 ** 32;
 
-const payloadCache = new WeakMap<AccessUnit, readonly RtpPayload[]>();
+/**
+ * The packets of a unit in one buffer, for all receivers: each with the head of a packet in an RTSP connection, an RTP header
+ * and its payload. What differs between receivers is zero. One buffer and not a list of pieces: copying it for a receiver
+ * takes a tenth of the time that writing the pieces of twenty packets to a socket takes.
+ */
+export interface PacketSet {
+  readonly bytes: Buffer;
+  /** Of each packet, and the end. */
+  readonly starts: readonly number[];
+}
 
-/** The payloads of a unit, created once for all receivers. */
-export function payloadsOf(unit: AccessUnit, { video }: Pick<Tracks, "video">): readonly RtpPayload[] {
-  const cached = payloadCache.get(unit);
+const HEAD_BYTES = INTERLEAVED_BYTES + RTP_HEADER_BYTES;
+const packetCache = new WeakMap<AccessUnit, PacketSet>();
+
+/** Created once for all receivers. */
+export function packetsOf(unit: AccessUnit, { video }: Pick<Tracks, "video">): PacketSet {
+  const cached = packetCache.get(unit);
   if (cached !== undefined) return cached;
-  const payloads =
+  const packets = layOut(
     unit.kind === "video"
       ? payloadNals(codecOf(video), unit.parts, PAYLOAD_BYTES)
-      : unit.parts.flatMap((frame) => payloadAac(frame, PAYLOAD_BYTES));
-  payloadCache.set(unit, payloads);
-  return payloads;
+      : unit.parts.flatMap((frame) => payloadAac(frame, PAYLOAD_BYTES)),
+  );
+  packetCache.set(unit, packets);
+  return packets;
+}
+
+/** The last packet has the marker. */
+export function layOut(payloads: readonly RtpPayload[]): PacketSet {
+  let size = 0;
+  for (const payload of payloads) size += HEAD_BYTES + payloadLength(payload);
+  const bytes = Buffer.allocUnsafe(size);
+  const starts: number[] = [];
+  let at = 0;
+  for (const payload of payloads) {
+    starts.push(at);
+    writeFrameHead(bytes, at, 0, RTP_HEADER_BYTES + payloadLength(payload));
+    const marker = starts.length === payloads.length;
+    writeRtpHeader(bytes, at + INTERLEAVED_BYTES, { marker, payloadType: 0, sequence: 0, timestamp: 0, ssrc: 0 });
+    bytes.set(payload.head, at + HEAD_BYTES);
+    bytes.set(payload.body, at + HEAD_BYTES + payload.head.length);
+    at += HEAD_BYTES + payloadLength(payload);
+  }
+  return { bytes, starts: [...starts, at] };
+}
+
+/** The packets in such a buffer, without the head of an RTSP connection. */
+export function* splitPackets({ bytes, starts }: PacketSet): Generator<Buffer> {
+  for (let i = 0; i + 1 < starts.length; i++)
+    yield bytes.subarray((starts[i] as number) + INTERLEAVED_BYTES, starts[i + 1] as number);
 }
 
 export class RtpSender {
@@ -55,40 +93,29 @@ export class RtpSender {
     return ((ticks % WRAP) + WRAP) % WRAP;
   }
 
-  /**
-   * Returns two pieces per packet: its headers, and the body of its payload. With a `channel`, each packet is framed for an
-   * RTSP connection.
-   */
-  write(payloads: readonly RtpPayload[], timeUs: number, channel: number | null): Uint8Array[] {
+  /** A copy of the packets for this receiver, in a channel of its RTSP connection. Over UDP, the channel is of no use. */
+  write({ bytes, starts }: PacketSet, timeUs: number, channel = 0): PacketSet {
     const timestamp = this.timestampOf(timeUs);
-    const prefixBytes = channel === null ? 0 : INTERLEAVED_BYTES;
-    const fixedBytes = prefixBytes + RTP_HEADER_BYTES;
-    let headBytes = 0;
-    for (const { head } of payloads) headBytes += fixedBytes + head.length;
-    const heads = Buffer.allocUnsafe(headBytes);
-    const pieces: Uint8Array[] = [];
-    let at = 0;
-    for (const [i, payload] of payloads.entries()) {
-      const begin = at;
-      const length = payloadLength(payload);
-      if (channel !== null) writeFrameHead(heads, at, channel, RTP_HEADER_BYTES + length);
-      at += prefixBytes;
-      writeRtpHeader(heads, at, {
-        marker: i === payloads.length - 1,
-        payloadType: this.payloadType,
-        sequence: this.#sequence,
-        timestamp,
-        ssrc: this.ssrc,
-      });
-      at += RTP_HEADER_BYTES;
-      heads.set(payload.head, at);
-      at += payload.head.length;
-      pieces.push(heads.subarray(begin, at), payload.body);
-      this.#sequence = (this.#sequence + 1) & 0xffff;
-      this.#packets++;
-      this.#bytes += length;
+    const { ssrc, payloadType } = this;
+    const copy = Buffer.allocUnsafe(bytes.length);
+    bytes.copy(copy);
+    let sequence = this.#sequence;
+    const count = starts.length - 1;
+    for (let i = 0; i < count; i++) {
+      const at = starts[i] as number;
+      const header = at + INTERLEAVED_BYTES;
+      copy[at + 1] = channel;
+      copy[header + 1] = (copy[header + 1] as number) | payloadType;
+      copy[header + 2] = sequence >>> 8;
+      copy[header + 3] = sequence;
+      copy.writeUInt32BE(timestamp, header + 4);
+      copy.writeUInt32BE(ssrc, header + 8);
+      sequence = (sequence + 1) & 0xffff;
     }
-    return pieces;
+    this.#sequence = sequence;
+    this.#packets += count;
+    this.#bytes += bytes.length - count * HEAD_BYTES;
+    return { bytes: copy, starts };
   }
 
   /** `unixMs`: capture time of the unit at `timeUs`. */

@@ -29,7 +29,8 @@ export function readTransport(header: string): Transport | null {
 function readOne(text: string): Transport | null {
   const [protocol = "", ...rest] = text.split(";").map((part) => part.trim());
   const parameters = new Map(rest.map((part) => splitParameter(part)));
-  const isRecord = /^"?record"?$/i.test(parameters.get("mode") ?? "");
+  // Before RFC 2326 it was called "receive".
+  const isRecord = /^"?(?:record|receive)"?$/i.test(parameters.get("mode") ?? "");
   if (parameters.has("multicast")) return null;
   switch (protocol.toUpperCase()) {
     case "RTP/AVP/TCP": {

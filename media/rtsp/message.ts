@@ -94,40 +94,46 @@ const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):(.*)$/;
 
 export class MessageReader {
   #bytes: Buffer = Buffer.alloc(0);
+  /** Where the next item starts. Moved by packets, of which one chunk has many; messages cut the bytes. */
+  #at = 0;
   /** No empty line ends before this position. */
   #scanned = 0;
   /** Bytes that the next item needs at least. */
   #needed = 1;
 
   push(chunk: Buffer): void {
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    this.#bytes = this.#at === this.#bytes.length ? chunk : Buffer.concat([this.#bytes.subarray(this.#at), chunk]);
+    this.#at = 0;
   }
 
   /** The next item; null: more bytes are needed. After it has thrown an `RtspError`, the reader must not be used. */
   next(): RtspItem | null {
     this.#skipEmptyLines();
-    const bytes = this.#bytes;
-    if (bytes.length < this.#needed) return null;
-    return bytes[0] === DOLLAR ? this.#nextFrame() : this.#nextMessage();
+    if (this.#bytes.length - this.#at < this.#needed) return null;
+    return this.#bytes[this.#at] === DOLLAR ? this.#nextFrame() : this.#nextMessage();
   }
 
   #skipEmptyLines(): void {
-    let at = 0;
-    while (this.#bytes[at] === RETURN || this.#bytes[at] === LINE_FEED) at++;
-    if (at > 0) this.#consume(at);
+    let count = 0;
+    while (this.#bytes[this.#at + count] === RETURN || this.#bytes[this.#at + count] === LINE_FEED) count++;
+    if (count > 0) this.#consume(count);
   }
 
   #nextFrame(): RtspItem | null {
     const bytes = this.#bytes;
-    if (bytes.length < FRAME_HEAD_BYTES) return null;
-    const end = FRAME_HEAD_BYTES + bytes.readUInt16BE(2);
-    if (bytes.length < end) return this.#await(end);
-    const packet = bytes.subarray(FRAME_HEAD_BYTES, end);
-    this.#consume(end);
-    return { kind: "frame", channel: bytes[1] as number, packet };
+    const at = this.#at;
+    const left = bytes.length - at;
+    if (left < FRAME_HEAD_BYTES) return null;
+    const length = FRAME_HEAD_BYTES + bytes.readUInt16BE(at + 2);
+    if (left < length) return this.#await(length);
+    const packet = bytes.subarray(at + FRAME_HEAD_BYTES, at + length);
+    this.#consume(length);
+    return { kind: "frame", channel: bytes[at + 1] as number, packet };
   }
 
   #nextMessage(): RtspItem | null {
+    if (this.#at > 0) this.#bytes = this.#bytes.subarray(this.#at);
+    this.#at = 0;
     const headBytes = this.#findEnd();
     if (headBytes === null) return null;
     const [first = "", ...lines] = this.#bytes.toString("latin1", 0, headBytes).split(/\r?\n/);
@@ -164,7 +170,7 @@ export class MessageReader {
   }
 
   #consume(bytes: number): void {
-    this.#bytes = this.#bytes.subarray(bytes);
+    this.#at += bytes;
     this.#scanned = 0;
     this.#needed = 1;
   }

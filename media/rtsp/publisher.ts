@@ -3,7 +3,7 @@ import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { describeStall, KeyframeGate, PUBLISH_DEFAULTS, type Publisher, type PublishOptions } from "../publisher.ts";
 import { payloadKlv } from "../rtp/klv.ts";
 import { PAYLOAD_BYTES } from "../rtp/packet.ts";
-import { interleave, payloadsOf, RtpSender } from "../rtp/sender.ts";
+import { interleave, layOut, packetsOf, RtpSender } from "../rtp/sender.ts";
 import { RtspClient, readRtspAddress, trackUrl } from "./client.ts";
 import { type Pair, readTransport } from "./headers.ts";
 import type { Headers } from "./message.ts";
@@ -115,12 +115,10 @@ class RtspPublisher implements Publisher {
     if (klv !== null && unit.klv !== undefined) {
       this.#report(klv, unit);
       for (const { data, ptsUs } of unit.klv)
-        for (const piece of klv.sender.write(payloadKlv(data, PAYLOAD_BYTES), ptsUs, klv.channels[0]))
-          socket.write(piece);
+        socket.write(klv.sender.write(layOut(payloadKlv(data, PAYLOAD_BYTES)), ptsUs, klv.channels[0]).bytes);
     }
     this.#report(track, unit);
-    const payloads = payloadsOf(unit, tracks);
-    for (const piece of track.sender.write(payloads, unit.ptsUs, track.channels[0])) socket.write(piece);
+    socket.write(track.sender.write(packetsOf(unit, tracks), unit.ptsUs, track.channels[0]).bytes);
     socket.uncork();
     return true;
   }

@@ -19,8 +19,10 @@ export interface Relay {
 }
 
 const HUB = fileURLToPath(new URL("../../../hub/hub.mjs", import.meta.url));
-const NGINX = "/usr/sbin/nginx";
-const RTMP_MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so";
+/** Where the packages were extracted, if they are not installed (`dpkg -x`): installing them starts a web server. */
+const NGINX_ROOT = process.env.NGINX_ROOT ?? "";
+const NGINX = `${NGINX_ROOT}/usr/sbin/nginx`;
+const RTMP_MODULE = `${NGINX_ROOT}/usr/lib/nginx/modules/ngx_rtmp_module.so`;
 const START_LIMIT_MS = 60_000;
 
 interface Reply {
@@ -120,6 +122,7 @@ pid ${folder}/nginx.pid;
 error_log ${folder}/error.log error;
 events { worker_connections 200; }
 rtmp {
+  access_log off;
   server {
     listen 127.0.0.1:${port};
     chunk_size 60000;
