@@ -573,7 +573,7 @@ export type Login = {
   readonly expiration_date: string;
 };
 
-export type Map = {
+export type MapSettings = {
   /** The background (`map.tiles`). Null: none. */
   readonly tiles: {
     /** Template with `{z}`, `{x}` and `{y}`: an address of another host, in which `{s}` is a, b or c, or a path below this service, which needs the key. */
@@ -2691,7 +2691,7 @@ export class Operations {
   }
 
   /** Get the background and the terrain shading of maps. For the map of the console and your own: raster tiles of Web Mercator with 256 × 256 pixels. */
-  readMap(call?: Call): Promise<Map> {
+  readMap(call?: Call): Promise<MapSettings> {
     return this.#send({ method: "GET", path: "/map" }, {}, call);
   }
 

@@ -11,7 +11,7 @@ const zooms = {
   }),
 };
 
-export const MapRecord = Type.Object(
+export const MapSettings = Type.Object(
   {
     tiles: orNull(
       Type.Object({
@@ -28,9 +28,9 @@ export const MapRecord = Type.Object(
       description: "Shading of the operator's terrain (`terrain.folder`), to be laid over the background. Null: none.",
     }),
   },
-  { title: "Map" },
+  { title: "MapSettings" },
 );
-export type MapRecord = Static<typeof MapRecord>;
+export type MapSettings = Static<typeof MapSettings>;
 
 const number = (description: string) => Type.String({ pattern: "^(0|[1-9]\\d{0,7})$", description });
 

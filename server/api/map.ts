@@ -1,6 +1,6 @@
 /** The map of the console: its settings, and the tiles that the service itself has. */
 import type { Static } from "typebox";
-import { type MapRecord as MapAnswer, MapRecord, TileParams } from "../../schemas/api/map.ts";
+import { MapSettings, TileParams } from "../../schemas/api/map.ts";
 import type { MapTiles } from "../map/map-tiles.ts";
 import type { TerrainTiles } from "../map/terrain-tiles.ts";
 import { ServiceError } from "../service-error.ts";
@@ -25,7 +25,7 @@ export function mapEndpoints({ tiles, terrain }: MapDeps): readonly AnyEndpoint[
     define("GET", "/map", "readMap", {
       summary: "Get the background and the terrain shading of maps",
       description: "For the map of the console and your own: raster tiles of Web Mercator with 256 × 256 pixels.",
-      answers: { 200: { description: "The settings.", schema: MapRecord } },
+      answers: { 200: { description: "The settings.", schema: MapSettings } },
       handle: () => ok(describe({ tiles, terrain })),
     }),
     define("GET", TILES, "downloadMapTile", {
@@ -58,7 +58,7 @@ export function mapEndpoints({ tiles, terrain }: MapDeps): readonly AnyEndpoint[
   ];
 }
 
-const describe = ({ tiles, terrain }: MapDeps): MapAnswer => ({
+const describe = ({ tiles, terrain }: MapDeps): MapSettings => ({
   tiles: tiles && {
     ...{ url: tiles.url ?? TILES, min_zoom: tiles.minZoom, max_zoom: tiles.maxZoom, attribution: tiles.attribution },
   },

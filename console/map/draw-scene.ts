@@ -1,33 +1,43 @@
-/** Draws the map: a grid, cameras with their footprints, tracks with their trails, and a scale. North is up. */
-import { trackHue } from "../../components/format.ts";
-import { footprint, isPose, type Offset, type Position, roundLength, toOffset } from "./ground.ts";
+/** Draws a scene on a canvas above the map: cameras with their footprints, tracks with their trails, the chosen position. */
+import { trackHue } from "../components/format.ts";
+import { type Bounds, gridLines, type Position } from "./positions.ts";
 import type { Camera, MapTrack, Scene } from "./scene.ts";
-import { type Pixel, toPixel, type Viewport } from "./viewport.ts";
 
-export function drawMap(canvas: HTMLCanvasElement, scene: Scene, viewport: Viewport): void {
-  const surface = prepare(canvas, viewport);
-  if (surface === null) return;
-  drawGrid(surface);
-  for (const camera of scene.cameras.values()) drawCamera(surface, camera);
-  drawTracks(surface, [...scene.tracks.values()]);
-  drawScale(surface);
+/** From the upper left corner of the map. */
+export type Pixel = readonly [x: number, y: number];
+
+export interface Projection {
+  readonly bounds: Bounds;
+  readonly metresPerPixel: number;
+  toPixel(position: Position): Pixel;
 }
 
-interface Surface {
+export interface DrawOptions {
+  readonly projection: Projection;
+  /** Lines of latitude and longitude, where there is no background. */
+  readonly hasGrid: boolean;
+}
+
+export function drawScene(canvas: HTMLCanvasElement, scene: Scene, { projection, hasGrid }: DrawOptions): void {
+  const surface = prepare(canvas, projection);
+  if (surface === null) return;
+  if (hasGrid) drawGrid(surface);
+  for (const camera of scene.cameras.values()) drawCamera(surface, camera);
+  drawTracks(surface, [...scene.tracks.values()]);
+  if (scene.mark !== null) drawMark(surface, surface.toPixel(scene.mark));
+}
+
+interface Surface extends Projection {
   readonly context: CanvasRenderingContext2D;
   readonly width: number;
   readonly height: number;
-  readonly viewport: Viewport;
-  readonly colours: Readonly<Record<"line" | "text" | "accent" | "card", string>>;
+  readonly colours: Readonly<Record<"line" | "text" | "soft" | "accent" | "card" | "bad", string>>;
   /** Of track colours, in per cent: readable on the background. */
   readonly lightness: number;
   readonly textSize: number;
-  toPixel(offset: Offset): Pixel;
-  /** From the origin of the viewport. */
-  toOffset(position: Position): Offset;
 }
 
-function prepare(canvas: HTMLCanvasElement, viewport: Viewport): Surface | null {
+function prepare(canvas: HTMLCanvasElement, projection: Projection): Surface | null {
   const context = canvas.getContext("2d");
   if (context === null) return null;
   const scale = window.devicePixelRatio;
@@ -36,25 +46,26 @@ function prepare(canvas: HTMLCanvasElement, viewport: Viewport): Surface | null 
   canvas.height = Math.round(height * scale);
   context.scale(scale, scale);
   const style = getComputedStyle(canvas);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
   const textSize = Number.parseFloat(style.fontSize) * 0.82;
   context.font = `${textSize}px ${style.fontFamily}`;
   context.lineJoin = "round";
   return {
-    ...{ context, width, height, viewport, textSize },
-    colours: { line: colour("--line"), text: colour("--text"), accent: colour("--accent"), card: colour("--card") },
+    ...{ ...projection, context, width, height, textSize },
+    colours: {
+      ...{ line: colour("line"), text: colour("text"), soft: colour("soft"), accent: colour("accent") },
+      ...{ card: colour("card"), bad: colour("bad") },
+    },
     lightness: document.documentElement.dataset.theme === "dark" ? 65 : 38,
-    toPixel: (offset) => toPixel(viewport, { width, height }, offset),
-    toOffset: (position) => toOffset(viewport.origin, position),
   };
 }
 
 /** With an outline in the background colour: readable on lines and trails. */
-function drawText({ context, colours }: Surface, text: string, x: number, y: number): void {
+function drawText({ context, colours }: Surface, text: string, [x, y]: Pixel, colour = colours.text): void {
   context.lineWidth = 4;
   context.strokeStyle = colours.card;
   context.strokeText(text, x, y);
-  context.fillStyle = colours.text;
+  context.fillStyle = colour;
   context.fillText(text, x, y);
 }
 
@@ -63,52 +74,35 @@ function tracePath(context: CanvasRenderingContext2D, points: readonly Pixel[]):
   for (const [x, y] of points) context.lineTo(x, y);
 }
 
-const GRID_PIXELS = 120;
+const GRID_PIXELS = 140;
 
-function drawGrid({ context, width, height, viewport, colours, toPixel }: Surface): void {
-  const { centre, metresPerPixel } = viewport;
-  const step = roundLength(metresPerPixel * GRID_PIXELS);
-  const lines = (middle: number, half: number): readonly number[] => {
-    const first = Math.ceil((middle - half) / step);
-    return Array.from({ length: Math.floor((middle + half) / step) - first + 1 }, (_, i) => (first + i) * step);
-  };
+function drawGrid(surface: Surface): void {
+  const { context, width, height, bounds, colours, toPixel, textSize } = surface;
+  const { south, north, west, east } = bounds;
+  const meridians = gridLines(west, east, width / GRID_PIXELS).map((longitude) => ({
+    ...{ value: longitude, at: toPixel({ latitude: north, longitude })[0] },
+  }));
+  const parallels = gridLines(south, north, height / GRID_PIXELS).map((latitude) => ({
+    ...{ value: latitude, at: toPixel({ latitude, longitude: west })[1] },
+  }));
   context.strokeStyle = colours.line;
   context.lineWidth = 1;
   context.beginPath();
-  for (const east of lines(centre[0], (width / 2) * metresPerPixel)) {
-    const [x] = toPixel([east, 0]);
-    context.moveTo(x, 0);
-    context.lineTo(x, height);
+  for (const { at } of meridians) {
+    context.moveTo(at, 0);
+    context.lineTo(at, height);
   }
-  for (const north of lines(centre[1], (height / 2) * metresPerPixel)) {
-    const [, y] = toPixel([0, north]);
-    context.moveTo(0, y);
-    context.lineTo(width, y);
+  for (const { at } of parallels) {
+    context.moveTo(0, at);
+    context.lineTo(width, at);
   }
   context.stroke();
+  for (const { at, value } of meridians) drawText(surface, formatDegrees(value), [at + 3, textSize + 2], colours.soft);
+  for (const { at, value } of parallels) drawText(surface, formatDegrees(value), [4, at - 4], colours.soft);
 }
 
-function drawScale(surface: Surface): void {
-  const { context, width, height, viewport, colours, textSize } = surface;
-  const length = roundLength(viewport.metresPerPixel * Math.min(160, width / 4));
-  const right = 16 + length / viewport.metresPerPixel;
-  context.strokeStyle = colours.text;
-  context.lineWidth = 2;
-  tracePath(context, [
-    [16, height - 22],
-    [16, height - 16],
-    [right, height - 16],
-    [right, height - 22],
-  ]);
-  context.stroke();
-  drawText(surface, formatLength(length), 22, height - 24);
-  drawText(surface, "N ↑", width - textSize * 2.6, textSize + 8);
-}
-
-function formatLength(metres: number): string {
-  if (metres >= 1000) return `${metres / 1000} km`;
-  return metres >= 1 ? `${metres} m` : `${Math.round(metres * 100)} cm`;
-}
+/** Beyond the date line, the longitude of the other side. */
+const formatDegrees = (degrees: number): string => `${Number((degrees - 360 * Math.round(degrees / 360)).toFixed(6))}°`;
 
 const CAMERA_ARROW = [
   [0, -12],
@@ -119,15 +113,16 @@ const CAMERA_ARROW = [
 
 function drawCamera(surface: Surface, camera: Camera): void {
   const { context, colours, toPixel, textSize } = surface;
-  const [east, north] = surface.toOffset(camera);
-  const [x, y] = toPixel([east, north]);
+  const [x, y] = toPixel(camera);
   context.strokeStyle = colours.accent;
   context.fillStyle = colours.accent;
-  if (isPose(camera) && camera.rel_altitude > 0) {
-    const corners = footprint(camera).map(([e, n]) => toPixel([east + e, north + n]));
-    tracePath(context, corners);
+  if (camera.footprint !== undefined) {
+    tracePath(
+      context,
+      camera.footprint.map(([latitude, longitude]) => toPixel({ latitude, longitude })),
+    );
     context.closePath();
-    context.globalAlpha = 0.12;
+    context.globalAlpha = 0.15;
     context.fill();
     context.globalAlpha = 1;
     context.lineWidth = 1.5;
@@ -135,13 +130,34 @@ function drawCamera(surface: Surface, camera: Camera): void {
   }
   context.save();
   context.translate(x, y);
-  context.rotate(((camera.camera_yaw ?? 0) * Math.PI) / 180);
+  context.rotate(((camera.heading ?? 0) * Math.PI) / 180);
   tracePath(context, CAMERA_ARROW);
   context.closePath();
   context.fill();
+  context.lineWidth = 1.5;
+  context.strokeStyle = colours.card;
+  context.stroke();
   context.restore();
-  const altitude = camera.rel_altitude === undefined ? "" : `, altitude ${Math.round(camera.rel_altitude)} m`;
-  drawText(surface, `camera${altitude}`, x + 12, y + textSize);
+  const altitude = camera.altitude === undefined ? "" : `, altitude ${Math.round(camera.altitude)} m`;
+  drawText(surface, `camera${altitude}`, [x + 12, y + textSize]);
+}
+
+const MARK_PIXELS = 12;
+
+function drawMark({ context, colours }: Surface, [x, y]: Pixel): void {
+  for (const [colour, width] of [
+    [colours.card, 6],
+    [colours.bad, 2.5],
+  ] as const) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.beginPath();
+    context.moveTo(x - MARK_PIXELS, y);
+    context.lineTo(x + MARK_PIXELS, y);
+    context.moveTo(x, y - MARK_PIXELS);
+    context.lineTo(x, y + MARK_PIXELS);
+    context.stroke();
+  }
 }
 
 /** Newer tracks are labelled first; a label that would overlap another one is left out. */
@@ -153,8 +169,8 @@ function drawTracks(surface: Surface, tracks: readonly MapTrack[]): void {
 
 /** Returns the current position. */
 function drawTrack(surface: Surface, track: MapTrack): Pixel | undefined {
-  const { context, viewport, lightness } = surface;
-  const points = track.trail.map((position) => surface.toPixel(surface.toOffset(position)));
+  const { context, metresPerPixel, lightness } = surface;
+  const points = track.trail.map((position) => surface.toPixel(position));
   const last = points.at(-1);
   if (last === undefined) return undefined;
   const colour = `hsl(${trackHue(track.id)} 75% ${lightness}%)`;
@@ -164,7 +180,7 @@ function drawTrack(surface: Surface, track: MapTrack): Pixel | undefined {
   tracePath(context, points);
   context.stroke();
   context.globalAlpha = 0.2;
-  fillCircle(context, last, Math.max(4, track.errorM / viewport.metresPerPixel));
+  fillCircle(context, last, Math.max(4, track.errorM / metresPerPixel));
   context.globalAlpha = 1;
   fillCircle(context, last, 5);
   return last;
@@ -193,7 +209,7 @@ function drawLabel(surface: Surface, { name, id, speedMps }: MapTrack, [x, y]: P
   const rect = { left, right: left + width, top: baseline - surface.textSize, bottom: baseline + 3 };
   if (labels.some((one) => overlaps(one, rect))) return;
   labels.push(rect);
-  drawText(surface, text, left, baseline);
+  drawText(surface, text, [left, baseline]);
 }
 
 const overlaps = (a: Rect, b: Rect): boolean =>

@@ -1,0 +1,135 @@
+/** The map of one process at any time of its life, from its stored detections and camera positions. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { CameraMessage, DetectionMessage, Process } from "../../../client/client.ts";
+import { Select } from "../../components/form.ts";
+import { formatTime } from "../../components/format.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
+import { html } from "../../html.ts";
+import { MapFrame } from "../../map/map-frame.ts";
+import { Scene } from "../../map/scene.ts";
+import { toApiError } from "../../poller.ts";
+import { linkTo } from "../../router.ts";
+import { request, windhover } from "../../session.ts";
+import { readMoment } from "../review/clock.ts";
+import { PositionTable } from "./position-table.ts";
+import { type Part, Replay, rangeOf, readLines, type TimeRange } from "./replay.ts";
+
+/** While the user moves the slider, nothing is loaded. */
+const SETTLE_MS = 120;
+const TICK_MS = 100;
+const SPEEDS = ["1", "5", "20"] as const;
+
+export function HistoryMap({ processUuid: process_uuid }: { processUuid: string }) {
+  const query = useQuery(
+    async (signal) => {
+      const process = await windhover.readProcess({ process_uuid }, { signal });
+      const { sources } = await windhover.listSources({}, { signal });
+      const source = sources.find(({ uuid }) => uuid === process.source_uuid);
+      // The time line of a file is that of its video.
+      const video =
+        source?.type === "file" && !source.loop
+          ? await windhover.readTimeline({ source_uuid: source.uuid }, { signal })
+          : null;
+      const durationMs = video === null ? null : readMoment(video.to);
+      return { process, range: rangeOf(process, durationMs, Date.now()) };
+    },
+    [process_uuid],
+  );
+  return html`${whenLoaded(query, ({ process, range }) =>
+    range === null
+      ? html`<p role="status">This process has not started yet.</p>`
+      : html`<${Scrubber} process=${process} range=${range} />`,
+  )}`;
+}
+
+async function loadPart(uuid: string, { fromMs, toMs }: TimeRange, signal: AbortSignal): Promise<Part> {
+  const times = `?from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
+  const read = async (what: string): Promise<string> =>
+    (await request(`/process/${uuid}/${what}${times}`, signal)).text();
+  const [detections, cameras] = await Promise.all([read("detections"), read("camera")]);
+  return { detections: readLines<DetectionMessage>(detections), cameras: readLines<CameraMessage>(cameras) };
+}
+
+function Scrubber({ process, range }: { process: Process; range: TimeRange }) {
+  const scene = useMemo(() => new Scene(), []);
+  const replay = useMemo(() => new Replay((part, signal) => loadPart(process.uuid, part, signal)), []);
+  const [ms, setMs] = useState(range.fromMs);
+  const [isPlaying, setPlaying] = useState(false);
+  const [speed, setSpeed] = useState<string>(SPEEDS[0]);
+  const [error, setError] = useState<string | null>(null);
+  const [, setShownVersion] = useState(-1);
+  const isRunning = process.finished_at === null;
+  useShown({
+    replay,
+    ms,
+    isRunning,
+    onError: setError,
+    show: () => {
+      replay.show(scene, ms);
+      setShownVersion(scene.version);
+    },
+  });
+  const latest = useRef(ms);
+  latest.current = ms;
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    const timer = setInterval(() => {
+      // It waits for what is being loaded.
+      if (!replay.isReady(latest.current)) return;
+      const next = Math.min(range.toMs, latest.current + TICK_MS * Number(speed));
+      setMs(next);
+      if (next === range.toMs) setPlaying(false);
+    }, TICK_MS);
+    return () => clearInterval(timer);
+  }, [isPlaying, speed]);
+  const time = formatTime(new Date(ms).toISOString());
+  return html`
+    <${MapFrame} scene=${scene} label="Map of tracks and the camera at the chosen time.">
+      ${scene.cameras.size + scene.tracks.size === 0 && html`<p class="over" role="status">${error ?? (replay.isReady(ms) ? "No geolocated objects at this time." : "Loading…")}</p>`}
+    </${MapFrame}>
+    <div class="row scrub" role="group" aria-label="Time">
+      <button type="button" onClick=${() => setPlaying(!isPlaying)}>${isPlaying ? "Pause" : "Play"}</button>
+      <${Select} class="choice" label="Speed" value=${speed} onChange=${setSpeed} options=${SPEEDS.map((one) => [one, `${one}×`])} />
+      <input type="range" aria-label="Time" aria-valuetext=${time} min=${range.fromMs} max=${range.toMs} step="200" value=${ms}
+        onInput=${({ currentTarget }: Event) => setMs(Number((currentTarget as HTMLInputElement).value))} />
+      <time datetime=${new Date(ms).toISOString()}>${time}</time>
+      <a href=${linkTo("processes", process.uuid)}>Process</a>
+    </div>
+    <${PositionTable} scene=${scene} />
+  `;
+}
+
+interface ShownOptions {
+  readonly replay: Replay;
+  readonly ms: number;
+  readonly isRunning: boolean;
+  onError(message: string | null): void;
+  show(): void;
+}
+
+/** Shows the time at once if it is loaded, else when the slider has come to rest. */
+function useShown({ replay, ms, isRunning, onError, show }: ShownOptions): void {
+  useEffect(() => {
+    if (replay.isReady(ms)) {
+      show();
+      return undefined;
+    }
+    const closing = new AbortController();
+    const load = async (): Promise<void> => {
+      try {
+        await replay.prepare(ms, closing.signal);
+        onError(null);
+        show();
+        // Its last minute is not complete.
+        if (isRunning) replay.forget(Date.now());
+      } catch (thrown) {
+        if (!closing.signal.aborted) onError(toApiError(thrown).message);
+      }
+    };
+    const timer = setTimeout(() => void load(), SETTLE_MS);
+    return () => {
+      clearTimeout(timer);
+      closing.abort();
+    };
+  }, [ms]);
+}
