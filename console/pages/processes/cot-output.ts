@@ -11,7 +11,7 @@ export function CotFields() {
       <input name="cot-url" required placeholder="tls://tak.example.org:8089" spellcheck="false" aria-describedby="cot-help" onInput=${onInput} />
     </label>
     <p id="cot-help" class="hint"><code>tls://server:8089</code> or <code>tcp://server:8087</code> for a TAK server, <code>udp://239.2.3.1:6969</code> for clients in the network, <code>mqtt://broker/topic</code> for a broker.</p>
-    <label>Callsign of the camera (empty: the address)<input name="callsign" maxlength="40" /></label>
+    <label>Callsign of the camera (empty: the name of the output)<input name="callsign" maxlength="40" /></label>
     <label class="check"><input name="camera" type="checkbox" checked /> Send the camera: its position, what it sees, where it looks</label>
     <label>Video address for TAK clients (empty: none)<input name="video_url" placeholder="rtsp://server:8554/gate/processed" spellcheck="false" /></label>
     ${url.trim().startsWith("tls://") && html`<${TlsFields} />`}
@@ -35,5 +35,7 @@ export function readCotOutput(form: FormData) {
   const url = textOf("cot-url");
   const texts = TEXTS.map((name) => [name, textOf(name)] as const).filter(([, text]) => text !== "");
   const tak: TakSettings = { ...Object.fromEntries(texts), camera: form.get("camera") !== null };
-  return { alias: url, type: "cot" as const, url, tak };
+  // Not the address: it may have a password.
+  const host = URL.canParse(url) ? new URL(url).host : "";
+  return { alias: tak.callsign ?? `TAK ${host}`.trim(), type: "cot" as const, url, tak };
 }
