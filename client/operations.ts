@@ -220,7 +220,6 @@ export type CameraEvent = {
   readonly heading?: number;
   /** The visible ground: points of [latitude, longitude] around it, on the terrain where that is known. It ends some kilometres from the camera if the frame has the horizon. Absent without the pose of the camera, or if the frame has no ground. */
   readonly footprint?: readonly (readonly [number, number])[];
-  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
   /** Number of events lost before this one because the client reads too slowly. */
   readonly dropped?: number;
@@ -237,7 +236,6 @@ export type CameraMessage = {
   readonly heading?: number;
   /** The visible ground: points of [latitude, longitude] around it, on the terrain where that is known. It ends some kilometres from the camera if the frame has the horizon. Absent without the pose of the camera, or if the frame has no ground. */
   readonly footprint?: readonly (readonly [number, number])[];
-  /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
 };
 

@@ -1,6 +1,6 @@
 /** Where the camera of a process is and what it sees, computed in the runner from telemetry, calibration and terrain. */
 import { type Static, Type } from "typebox";
-import { Timestamp, Uuid } from "./api/records.ts";
+import { Timestamp } from "./api/records.ts";
 
 const latitude = Type.Number({ minimum: -90, maximum: 90 });
 const longitude = Type.Number({ minimum: -180, maximum: 180 });
@@ -38,7 +38,7 @@ export const CameraMessage = Type.Object(
   {
     ...CameraReport.properties,
     timestamp: Type.String({ description: "Capture time of the frame." }),
-    process_uuid: Uuid,
+    process_uuid: Type.String(),
   },
   { title: "CameraMessage" },
 );

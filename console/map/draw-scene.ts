@@ -1,7 +1,7 @@
 /** Draws a scene on a canvas above the map: cameras with their footprints, tracks with their trails, the chosen position. */
 import { trackHue } from "../components/format.ts";
-import { type Bounds, gridLines, type Position } from "./positions.ts";
-import type { Camera, MapTrack, Scene } from "./scene.ts";
+import { type Bounds, gridLines } from "./positions.ts";
+import type { Camera, MapTrack, Position, Scene } from "./scene.ts";
 
 /** From the upper left corner of the map. */
 export type Pixel = readonly [x: number, y: number];

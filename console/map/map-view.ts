@@ -6,8 +6,8 @@ import * as L from "leaflet";
 import type { MapSettings } from "../../client/client.ts";
 import { drawScene, type Pixel, type Projection } from "./draw-scene.ts";
 import { KeyTiles } from "./key-tiles.ts";
-import { type Bounds, boundsOf, nearLongitude, needsFit, type Position } from "./positions.ts";
-import type { Scene } from "./scene.ts";
+import { type Bounds, boundsOf, nearLongitude, needsFit } from "./positions.ts";
+import type { Position, Scene } from "./scene.ts";
 
 const MAX_ZOOM = 24;
 /** Of a scene that is shown as a whole: a track alone would fill the map. */

@@ -4,8 +4,7 @@ import { html } from "../html.ts";
 import { openEvents } from "../live/process-streams.ts";
 import { MapFrame } from "./map-frame.ts";
 import type { MapView } from "./map-view.ts";
-import type { Position } from "./positions.ts";
-import { Scene } from "./scene.ts";
+import { type Position, Scene } from "./scene.ts";
 
 interface PickProps {
   readonly processUuid: string;

@@ -1,10 +1,5 @@
 /** Positions on the map: across the date line, what a scene covers, and lines of latitude and longitude. Pure. */
-import type { Camera, Scene } from "./scene.ts";
-
-export interface Position {
-  readonly latitude: number;
-  readonly longitude: number;
-}
+import type { Camera, Position, Scene } from "./scene.ts";
 
 export interface Bounds {
   readonly south: number;

@@ -1,6 +1,10 @@
 /** Cameras and geolocated tracks, from messages of processes. Pure. */
 import type { CameraMessage, DetectionMessage, DroneDataMessage } from "../../client/client.ts";
-import type { Position } from "./positions.ts";
+
+export interface Position {
+  readonly latitude: number;
+  readonly longitude: number;
+}
 
 export interface MapTrack {
   readonly key: string;

@@ -2,8 +2,7 @@
 import { formatCount } from "../../components/format.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { html, type Markup } from "../../html.ts";
-import type { Position } from "../../map/positions.ts";
-import type { Scene } from "../../map/scene.ts";
+import type { Position, Scene } from "../../map/scene.ts";
 import { linkTo } from "../../router.ts";
 
 const MAX_ROWS = 100;

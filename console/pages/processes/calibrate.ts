@@ -10,7 +10,7 @@ import { Loading } from "../../components/states.ts";
 import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { fetchStill } from "../../live/process-streams.ts";
-import type { Position } from "../../map/positions.ts";
+import type { Position } from "../../map/scene.ts";
 import { windhover } from "../../session.ts";
 
 export function Heading({ process }: { process: Process }) {
