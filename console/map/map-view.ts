@@ -25,7 +25,9 @@ export class MapView {
   readonly #observer: ResizeObserver;
   /** Until the user moves the map. */
   #isFitting = true;
+  /** Before the first scene, there is nothing to show. */
   #hasView = false;
+  #mustFit = true;
   #fittedVersion = -1;
   #drawnState = "";
   #count = 0;
@@ -82,7 +84,7 @@ export class MapView {
 
   showAll(): void {
     this.#isFitting = true;
-    this.#hasView = false;
+    this.#mustFit = true;
     this.#fittedVersion = -1;
     this.#drawnState = "";
   }
@@ -114,12 +116,13 @@ export class MapView {
   #fit(): void {
     if (!this.#isFitting || this.#scene.version === this.#fittedVersion) return;
     const bounds = boundsOf(this.#scene);
-    const { x, y } = this.#map.getSize();
-    if (bounds === null || x === 0 || y === 0) return;
+    // Not `getSize`, which keeps the first size until there is a view.
+    const { clientWidth, clientHeight } = this.#container;
+    if (bounds === null || clientWidth === 0 || clientHeight === 0) return;
     this.#fittedVersion = this.#scene.version;
-    if (this.#hasView && !needsFit(bounds, this.#bounds)) return;
+    if (this.#hasView && !this.#mustFit && !needsFit(bounds, this.#bounds)) return;
     const { south, west, north, east } = bounds;
-    this.#hasView = true;
+    [this.#hasView, this.#mustFit] = [true, false];
     this.#map.fitBounds(
       [
         [south, west],

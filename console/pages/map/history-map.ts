@@ -17,6 +17,10 @@ import { type Part, Replay, rangeOf, readLines, type TimeRange } from "./replay.
 /** While the user moves the slider, nothing is loaded. */
 const SETTLE_MS = 120;
 const TICK_MS = 100;
+/** A process that runs has more to show. */
+const POLL_MS = 10_000;
+/** Messages arrive with a delay: what a running process has stored is complete up to then. */
+const LATENCY_MS = 2_000;
 const SPEEDS = ["1", "5", "20"] as const;
 
 export function HistoryMap({ processUuid: process_uuid }: { processUuid: string }) {
@@ -31,9 +35,10 @@ export function HistoryMap({ processUuid: process_uuid }: { processUuid: string 
           ? await windhover.readTimeline({ source_uuid: source.uuid }, { signal })
           : null;
       const durationMs = video === null ? null : readMoment(video.to);
-      return { process, range: rangeOf(process, durationMs, Date.now()) };
+      return { process, range: rangeOf(process, durationMs, Date.now() - LATENCY_MS) };
     },
     [process_uuid],
+    POLL_MS,
   );
   return html`${whenLoaded(query, ({ process, range }) =>
     range === null
@@ -52,17 +57,19 @@ async function loadPart(uuid: string, { fromMs, toMs }: TimeRange, signal: Abort
 
 function Scrubber({ process, range }: { process: Process; range: TimeRange }) {
   const scene = useMemo(() => new Scene(), []);
-  const replay = useMemo(() => new Replay((part, signal) => loadPart(process.uuid, part, signal)), []);
+  const isRunning = process.finished_at === null;
+  const replay = useMemo(() => {
+    const now = () => (isRunning ? Date.now() - LATENCY_MS : Number.POSITIVE_INFINITY);
+    return new Replay((part, signal) => loadPart(process.uuid, part, signal), now);
+  }, [isRunning]);
   const [ms, setMs] = useState(range.fromMs);
   const [isPlaying, setPlaying] = useState(false);
   const [speed, setSpeed] = useState<string>(SPEEDS[0]);
   const [error, setError] = useState<string | null>(null);
   const [, setShownVersion] = useState(-1);
-  const isRunning = process.finished_at === null;
   useShown({
     replay,
     ms,
-    isRunning,
     onError: setError,
     show: () => {
       replay.show(scene, ms);
@@ -81,7 +88,7 @@ function Scrubber({ process, range }: { process: Process; range: TimeRange }) {
       if (next === range.toMs) setPlaying(false);
     }, TICK_MS);
     return () => clearInterval(timer);
-  }, [isPlaying, speed]);
+  }, [isPlaying, speed, replay, range.toMs]);
   const time = formatTime(new Date(ms).toISOString());
   return html`
     <${MapFrame} scene=${scene} label="Map of tracks and the camera at the chosen time.">
@@ -102,13 +109,12 @@ function Scrubber({ process, range }: { process: Process; range: TimeRange }) {
 interface ShownOptions {
   readonly replay: Replay;
   readonly ms: number;
-  readonly isRunning: boolean;
   onError(message: string | null): void;
   show(): void;
 }
 
 /** Shows the time at once if it is loaded, else when the slider has come to rest. */
-function useShown({ replay, ms, isRunning, onError, show }: ShownOptions): void {
+function useShown({ replay, ms, onError, show }: ShownOptions): void {
   useEffect(() => {
     if (replay.isReady(ms)) {
       show();
@@ -120,8 +126,6 @@ function useShown({ replay, ms, isRunning, onError, show }: ShownOptions): void 
         await replay.prepare(ms, closing.signal);
         onError(null);
         show();
-        // Its last minute is not complete.
-        if (isRunning) replay.forget(Date.now());
       } catch (thrown) {
         if (!closing.signal.aborted) onError(toApiError(thrown).message);
       }
@@ -131,5 +135,5 @@ function useShown({ replay, ms, isRunning, onError, show }: ShownOptions): void 
       clearTimeout(timer);
       closing.abort();
     };
-  }, [ms]);
+  }, [ms, replay]);
 }

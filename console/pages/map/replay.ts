@@ -18,32 +18,40 @@ const MAX_PARTS = 12;
 /** A camera that was last seen earlier than this is not shown. */
 const CAMERA_MS = 5_000;
 
-export class Replay {
-  readonly #load: (range: TimeRange, signal: AbortSignal) => Promise<Part>;
-  readonly #parts = new Map<number, Part>();
+type LoadPart = (range: TimeRange, signal: AbortSignal) => Promise<Part>;
 
-  constructor(load: (range: TimeRange, signal: AbortSignal) => Promise<Part>) {
+export class Replay {
+  readonly #load: LoadPart;
+  readonly #now: () => number;
+  readonly #parts = new Map<number, Part & { readonly untilMs: number }>();
+
+  /** `now`: up to when there are messages. Infinity for a process that has ended. */
+  constructor(load: LoadPart, now: () => number) {
     this.#load = load;
+    this.#now = now;
   }
 
   /** Loads what is needed for this time. Rejects as `load` does; what is loaded is kept. */
   async prepare(ms: number, signal: AbortSignal): Promise<void> {
     for (const index of indicesFor(ms)) {
-      if (this.#parts.has(index)) continue;
+      if (this.#has(index, ms)) continue;
+      const untilMs = this.#now();
       const part = await this.#load({ fromMs: index * PART_MS, toMs: (index + 1) * PART_MS }, signal);
-      this.#parts.set(index, part);
+      this.#parts.delete(index);
+      this.#parts.set(index, { ...part, untilMs });
       const [oldest] = this.#parts.keys();
       if (this.#parts.size > MAX_PARTS && oldest !== undefined) this.#parts.delete(oldest);
     }
   }
 
-  /** Of a process that runs: there may be more. */
-  forget(ms: number): void {
-    this.#parts.delete(Math.floor(ms / PART_MS));
+  isReady(ms: number): boolean {
+    return indicesFor(ms).every((index) => this.#has(index, ms));
   }
 
-  isReady(ms: number): boolean {
-    return indicesFor(ms).every((index) => this.#parts.has(index));
+  /** With all messages before this time: a part that was loaded before its end may have more since. */
+  #has(index: number, ms: number): boolean {
+    const untilMs = this.#parts.get(index)?.untilMs ?? Number.NEGATIVE_INFINITY;
+    return untilMs >= Math.min(ms, (index + 1) * PART_MS);
   }
 
   /** The scene at this time, with the trails that lead there. */
@@ -85,6 +93,6 @@ export function rangeOf(
 ): TimeRange | null {
   if (started_at === null) return null;
   const fromMs = Date.parse(started_at);
-  const toMs = finished_at === null ? nowMs : Date.parse(finished_at);
-  return { fromMs, toMs: Math.max(fromMs + 1000, durationMs === null ? toMs : Math.max(toMs, fromMs + durationMs)) };
+  const toMs = finished_at === null ? nowMs : Math.max(Date.parse(finished_at), fromMs + (durationMs ?? 0));
+  return { fromMs, toMs: Math.max(fromMs + 1000, toMs) };
 }

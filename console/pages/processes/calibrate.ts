@@ -11,6 +11,7 @@ import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { fetchStill } from "../../live/process-streams.ts";
 import type { Position } from "../../map/scene.ts";
+import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
 export function Heading({ process }: { process: Process }) {
@@ -38,6 +39,7 @@ export function Heading({ process }: { process: Process }) {
       )}
       <div class="row">
         <button type="button" onClick=${() => setOpen(true)}>Calibrate</button>
+        <a class="button" href=${linkTo("map", process.uuid)}>Show on the map</a>
         ${query.value?.found && html`<button type="button" class="plain" onClick=${() => void remove()}>Remove</button>`}
       </div>
     </section>
