@@ -10,9 +10,9 @@ import { Scene } from "../../map/scene.ts";
 import { toApiError } from "../../poller.ts";
 import { linkTo } from "../../router.ts";
 import { request, windhover } from "../../session.ts";
-import { readMoment } from "../review/clock.ts";
+import { isFile, readMoment } from "../review/clock.ts";
 import { PositionTable } from "./position-table.ts";
-import { type Part, Replay, rangeOf, readLines, type TimeRange } from "./replay.ts";
+import { barsOf, type Part, Replay, rangeOf, readLines, type TimeRange } from "./replay.ts";
 
 /** While the user moves the slider, nothing is loaded. */
 const SETTLE_MS = 120;
@@ -23,28 +23,41 @@ const POLL_MS = 10_000;
 const LATENCY_MS = 2_000;
 const SPEEDS = ["1", "5", "20"] as const;
 
-export function HistoryMap({ processUuid: process_uuid }: { processUuid: string }) {
-  const query = useQuery(
-    async (signal) => {
-      const process = await windhover.readProcess({ process_uuid }, { signal });
-      const { sources } = await windhover.listSources({}, { signal });
-      const source = sources.find(({ uuid }) => uuid === process.source_uuid);
-      // The time line of a file is that of its video.
-      const video =
-        source?.type === "file" && !source.loop
-          ? await windhover.readTimeline({ source_uuid: source.uuid }, { signal })
-          : null;
-      const durationMs = video === null ? null : readMoment(video.to);
-      return { process, range: rangeOf(process, durationMs, Date.now() - LATENCY_MS) };
-    },
-    [process_uuid],
-    POLL_MS,
-  );
-  return html`${whenLoaded(query, ({ process, range }) =>
-    range === null
-      ? html`<p role="status">This process has not started yet.</p>`
-      : html`<${Scrubber} process=${process} range=${range} />`,
+export function HistoryMap({ processUuid }: { processUuid: string }) {
+  const query = useQuery((signal) => readPast(processUuid, signal), [processUuid], POLL_MS);
+  return html`${whenLoaded(query, (past) =>
+    past === null ? html`<p role="status">This process has not started yet.</p>` : html`<${Scrubber} ...${past} />`,
   )}`;
+}
+
+interface Past {
+  readonly process: Process;
+  readonly range: TimeRange;
+  /** When there were tracks. */
+  readonly active: readonly TimeRange[];
+}
+
+/** Null: it has not started. */
+async function readPast(process_uuid: string, signal: AbortSignal): Promise<Past | null> {
+  const process = await windhover.readProcess({ process_uuid }, { signal });
+  const { source_uuid } = process;
+  const { sources } = await windhover.listSources({}, { signal });
+  const source = sources.find(({ uuid }) => uuid === source_uuid);
+  const ofFile = source !== undefined && isFile(source);
+  // The time line of a file is that of its video.
+  const whole = ofFile ? await windhover.readTimeline({ source_uuid }, { signal }) : null;
+  const range = rangeOf(process, whole === null ? null : readMoment(whole.to), Date.now() - LATENCY_MS);
+  if (range === null) return null;
+  const [from, to] = [range.fromMs, range.toMs].map((ms) => new Date(ms).toISOString());
+  // Of a deleted source, and of more than a week, it is not known.
+  const timeline =
+    whole ??
+    (await windhover.readTimeline({ source_uuid, ...(from && to && { from, to }) }, { signal }).catch(() => null));
+  const zeroMs = ofFile ? range.fromMs : 0;
+  const active = (timeline?.activity ?? []).map((span) => ({
+    ...{ fromMs: zeroMs + readMoment(span.from), toMs: zeroMs + readMoment(span.to) },
+  }));
+  return { process, range, active };
 }
 
 async function loadPart(uuid: string, { fromMs, toMs }: TimeRange, signal: AbortSignal): Promise<Part> {
@@ -55,7 +68,7 @@ async function loadPart(uuid: string, { fromMs, toMs }: TimeRange, signal: Abort
   return { detections: readLines<DetectionMessage>(detections), cameras: readLines<CameraMessage>(cameras) };
 }
 
-function Scrubber({ process, range }: { process: Process; range: TimeRange }) {
+function Scrubber({ process, range, active }: Past) {
   const scene = useMemo(() => new Scene(), []);
   const isRunning = process.finished_at === null;
   const replay = useMemo(() => {
@@ -97,8 +110,11 @@ function Scrubber({ process, range }: { process: Process; range: TimeRange }) {
     <div class="row scrub" role="group" aria-label="Time">
       <button type="button" onClick=${() => setPlaying(!isPlaying)}>${isPlaying ? "Pause" : "Play"}</button>
       <${Select} class="choice" label="Speed" value=${speed} onChange=${setSpeed} options=${SPEEDS.map((one) => [one, `${one}×`])} />
-      <input type="range" aria-label="Time" aria-valuetext=${time} min=${range.fromMs} max=${range.toMs} step="200" value=${ms}
-        onInput=${({ currentTarget }: Event) => setMs(Number((currentTarget as HTMLInputElement).value))} />
+      <div class="slide">
+        <div class="active" aria-hidden="true">${barsOf(active, range).map(({ left, width }) => html`<i style=${{ left: `${left}%`, width: `${width}%` }} />`)}</div>
+        <input type="range" aria-label="Time" aria-valuetext=${time} min=${range.fromMs} max=${range.toMs} step="200" value=${ms}
+          onInput=${({ currentTarget }: Event) => setMs(Number((currentTarget as HTMLInputElement).value))} />
+      </div>
       <time datetime=${new Date(ms).toISOString()}>${time}</time>
       <a href=${linkTo("processes", process.uuid)}>Process</a>
     </div>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CameraMessage, DetectionMessage, TrackEntry } from "../../../client/client.ts";
 import { Scene } from "../../map/scene.ts";
-import { PART_MS, Replay, rangeOf, readLines, type TimeRange } from "./replay.ts";
+import { barsOf, PART_MS, Replay, rangeOf, readLines, type TimeRange } from "./replay.ts";
 
 const UUID = "0198c0de-0000-7000-8000-000000000001";
 const START_MS = Date.parse("2026-11-15T12:00:00Z");
@@ -101,3 +101,20 @@ test("the range of a process ends now, when it finished, or with its video", () 
 });
 
 test("reads one message per line", () => assert.deepEqual(readLines('{"a":1}\n{"a":2}\n'), [{ a: 1 }, { a: 2 }]));
+
+test("times with tracks are shares of the range, joined where they meet", () => {
+  const bars = (...spans: readonly (readonly [number, number])[]) =>
+    barsOf(
+      spans.map(([fromMs, toMs]) => ({ fromMs, toMs })),
+      { fromMs: 1_000, toMs: 2_000 },
+    ).map(({ left, width }) => [left, width]);
+  assert.deepEqual(bars([1_100, 1_200], [1_500, 1_600]), [
+    [10, 10],
+    [50, 10],
+  ]);
+  assert.deepEqual(bars([1_500, 1_700], [1_100, 1_600]), [[10, 60]]);
+  assert.deepEqual(bars([500, 1_100], [1_900, 5_000], [3_000, 4_000]), [
+    [0, 10],
+    [90, 10],
+  ]);
+});

@@ -96,3 +96,21 @@ export function rangeOf(
   const toMs = finished_at === null ? nowMs : Math.max(Date.parse(finished_at), fromMs + (durationMs ?? 0));
   return { fromMs, toMs: Math.max(fromMs + 1000, toMs) };
 }
+
+/** When there were tracks, as shares of the range in per cent, in order of time. Times that follow each other are one. */
+export function barsOf(spans: readonly TimeRange[], range: TimeRange): readonly { left: number; width: number }[] {
+  const length = range.toMs - range.fromMs;
+  const joined: { fromMs: number; toMs: number }[] = [];
+  for (const span of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
+    const [fromMs, toMs] = [Math.max(span.fromMs, range.fromMs), Math.min(span.toMs, range.toMs)];
+    const last = joined.at(-1);
+    if (last !== undefined && fromMs - last.toMs <= length / MOST_BARS) last.toMs = Math.max(last.toMs, toMs);
+    else if (toMs >= fromMs) joined.push({ fromMs, toMs });
+  }
+  return joined.map(({ fromMs, toMs }) => ({
+    left: ((fromMs - range.fromMs) / length) * 100,
+    width: ((toMs - fromMs) / length) * 100,
+  }));
+}
+
+const MOST_BARS = 300;
