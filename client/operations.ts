@@ -209,6 +209,36 @@ export type Calibration = {
   readonly calibrated_at: string;
 };
 
+export type CameraEvent = {
+  /** Capture time of the frame. */
+  readonly timestamp: string;
+  readonly latitude: number;
+  readonly longitude: number;
+  /** Metres above mean sea level. */
+  readonly altitude: number;
+  /** Viewing direction in degrees from true north, clockwise, calibrated. Absent if it is unknown. */
+  readonly heading?: number;
+  /** The visible ground: points of [latitude, longitude] around it, on the terrain where that is known. It ends some kilometres from the camera if the frame has the horizon. Absent without the pose of the camera, or if the frame has no ground. */
+  readonly footprint?: readonly (readonly [number, number])[];
+  readonly process_uuid: string;
+  /** Number of events lost before this one because the client reads too slowly. */
+  readonly dropped?: number;
+};
+
+export type CameraMessage = {
+  /** Capture time of the frame. */
+  readonly timestamp: string;
+  readonly latitude: number;
+  readonly longitude: number;
+  /** Metres above mean sea level. */
+  readonly altitude: number;
+  /** Viewing direction in degrees from true north, clockwise, calibrated. Absent if it is unknown. */
+  readonly heading?: number;
+  /** The visible ground: points of [latitude, longitude] around it, on the terrain where that is known. It ends some kilometres from the camera if the frame has the horizon. Absent without the pose of the camera, or if the frame has no ground. */
+  readonly footprint?: readonly (readonly [number, number])[];
+  readonly process_uuid: string;
+};
+
 export type ChildSubscription = {
   readonly username: string;
   /** Remaining minutes. 1000000000 if the key has no limit. */
@@ -539,6 +569,27 @@ export type Login = {
   readonly product: string;
   /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
   readonly expiration_date: string;
+};
+
+export type MapSettings = {
+  /** The background (`map.tiles`). Null: none. */
+  readonly tiles: {
+    /** Template with `{z}`, `{x}` and `{y}`: an address of another host, in which `{s}` is a, b or c, or a path below this service, which needs the key. */
+    readonly url: string;
+    readonly min_zoom: number;
+    /** The largest zoom with tiles: for larger ones, these are enlarged. */
+    readonly max_zoom: number;
+    /** To be shown on the map; may contain HTML. Empty: none. */
+    readonly attribution: string;
+  } | null;
+  /** Shading of the operator's terrain (`terrain.folder`), to be laid over the background. Null: none. */
+  readonly terrain: {
+    /** Template, as for `tiles`. */
+    readonly url: string;
+    readonly min_zoom: number;
+    /** The largest zoom with tiles: for larger ones, these are enlarged. */
+    readonly max_zoom: number;
+  } | null;
 };
 
 export type MqttAlertOutput = {
@@ -2076,7 +2127,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/feed", query: ["overlay"] }, input, call);
   }
 
-  /** Events of a process, as server-sent events. `detections` (one frame on which inference ran), `drone` (camera position and attitude, as on `drone_data`), `state` (first, last and on every change), `stats` (once a second), `telemetry` (for a source with telemetry: first, and when its status changes), `alert` (a notification). Feed and events of one process share a limit of 1000 viewers. A viewer that does not keep up loses the oldest events; the next event says how many (`dropped`). Events are not sent again: `Last-Event-ID` is ignored. The stream ends with the process. */
+  /** Events of a process, as server-sent events. `detections` (one frame on which inference ran), `drone` (camera position and attitude, as on `drone_data`), `camera` (its position and the ground that it sees, once per second of video), `state` (first, last and on every change), `stats` (once a second), `telemetry` (for a source with telemetry: first, and when its status changes), `alert` (a notification). Feed and events of one process share a limit of 1000 viewers. A viewer that does not keep up loses the oldest events; the next event says how many (`dropped`). Events are not sent again: `Last-Event-ID` is ignored. The stream ends with the process. */
   watchEvents(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/events" }, input, call);
   }
@@ -2093,6 +2144,11 @@ export class Operations {
       input,
       call,
     );
+  }
+
+  /** Get the stored positions of the camera of a process. One message per line, as the event `camera`: about one per second of video, oldest first, with the ground that the camera saw. Stored and kept with the detections of the process. Empty for a source without telemetry. */
+  streamCamera(input: { process_uuid: string; from?: string; to?: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/camera", query: ["from", "to"] }, input, call);
   }
 
   /** Get whether the processed video of a process is recorded. */
@@ -2630,6 +2686,21 @@ export class Operations {
       input,
       call,
     );
+  }
+
+  /** Get the background and the terrain shading of maps. For the map of the console and your own: raster tiles of Web Mercator with 256 × 256 pixels. */
+  readMap(call?: Call): Promise<MapSettings> {
+    return this.#send({ method: "GET", path: "/map" }, {}, call);
+  }
+
+  /** Get a tile of the background: an image. If `map.tiles` is a PMTiles file; otherwise 404. */
+  downloadMapTile(input: { z: string; x: string; y: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/map/tiles/{z}/{x}/{y}" }, input, call);
+  }
+
+  /** Get a tile of the terrain shading: PNG. Black and white with transparency, lit from the north-west, from the files in `terrain.folder`; without it 404. Tiles are computed one at a time, and those of different keys alternate. */
+  downloadTerrainTile(input: { z: string; x: string; y: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/map/terrain/{z}/{x}/{y}" }, input, call);
   }
 
   /** List the attached branches of a process, and the slots that can be attached. */

@@ -225,6 +225,21 @@ export const Config = section({
       "Folder with heights of the ground, in which geolocation finds the place of an object: SRTM (`N48E011.hgt`), DTED (`.dt0` to `.dt2`) and GeoTIFF files (`.tif`) in latitude and longitude. Without it, and where it has no data, the ground is assumed to be level.",
     ),
   }),
+  map: section({
+    tiles: nullable(
+      "Background of the map in the console: the address of raster tiles, `https://tiles.example.org/{z}/{x}/{y}.png`, which browsers load from that host, or the path of a PMTiles file with raster tiles, which this service reads. `{s}` in an address is a, b or c. Without it, the map has no background.",
+    ),
+    attribution: text(
+      "",
+      "Text that the owner of the tiles requires on the map: `© OpenStreetMap contributors, https://www.openstreetmap.org/copyright`; addresses become links. Default: that of the PMTiles file.",
+    ),
+    max_zoom: Type.Integer({
+      minimum: 0,
+      maximum: 24,
+      default: 19,
+      description: "Largest zoom of the tiles at an address; a PMTiles file states its own.",
+    }),
+  }),
   report: section({
     window_minutes: Type.Integer({
       minimum: 1,

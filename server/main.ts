@@ -19,6 +19,7 @@ import { detectionEndpoints } from "./api/detections.ts";
 import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
+import { mapEndpoints } from "./api/map.ts";
 import { mediaEndpoints } from "./api/media.ts";
 import { nodeEndpoints } from "./api/nodes.ts";
 import { noticeEndpoints } from "./api/notices.ts";
@@ -55,6 +56,8 @@ import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
 import { createFirstKey } from "./keys/keys.ts";
+import { openMapTiles } from "./map/map-tiles.ts";
+import { TerrainTiles } from "./map/terrain-tiles.ts";
 import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub.ts";
 import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-media.ts";
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
@@ -149,7 +152,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const { sql, health } = await openStore(config, log, shutDown);
   signal.throwIfAborted();
   const terrain = readTerrain(config.terrain.folder, partOf(log, "terrain"));
-  const reads = [...knowledge.modelFolders, ...(terrain === null ? [] : [terrain])];
+  const reads = [...knowledge.modelFolders, ...(terrain === null ? [] : [terrain.folder])];
+  const mapTiles = await openMapTiles(config.map);
+  shutDown.add("map", SPARE_MS, () => mapTiles?.close());
+  const terrainTiles = terrain?.spacingM == null ? null : new TerrainTiles(terrain.folder, terrain.spacingM);
+  shutDown.add("terrain", SPARE_MS, () => terrainTiles?.close());
   const confinement = await Confinement.open({ config, log: partOf(log, "processes"), reads });
   shutDown.add("confinement", SPARE_MS, () => confinement.close());
   const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
@@ -351,7 +358,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }),
     ...timelineEndpoints(sql),
     ...playerEndpoints,
-    ...consoleEndpoints(knowledge.consoleFolder, config.public_url),
+    ...consoleEndpoints(knowledge.consoleFolder, config.public_url, mapTiles?.origins),
+    ...mapEndpoints({ tiles: mapTiles, terrain: terrainTiles }),
     ...graphEndpoints(library, config),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
@@ -401,8 +409,14 @@ const partOf = (log: Logger, part: string): Logger => log.child({ part });
 
 const MOST_SHOWN = 10;
 
-/** The folder, with what is in it logged: runners use its files without a message. Throws `StartFault`. */
-function readTerrain(folder: string | null, log: Logger): string | null {
+interface FoundTerrain {
+  readonly folder: string;
+  /** Of the finest file; null: there is none. */
+  readonly spacingM: number | null;
+}
+
+/** What is in the folder is logged: runners use its files without a message. Throws `StartFault`. */
+function readTerrain(folder: string | null, log: Logger): FoundTerrain | null {
   if (folder === null) return null;
   let terrain: TerrainFolder;
   try {
@@ -410,11 +424,11 @@ function readTerrain(folder: string | null, log: Logger): string | null {
   } catch (cause) {
     throw new StartFault(`The terrain cannot be read (terrain.folder): ${(cause as Error).message}`, { cause });
   }
-  const { size: files, unusable } = terrain;
+  const { size: files, unusable, spacingM } = terrain;
   log.info({ folder, files, unusable: unusable.length }, "terrain files listed");
   if (files === 0) log.warn({ folder }, "terrain folder has no usable files: level ground is assumed everywhere");
   for (const { file, reason } of unusable.slice(0, MOST_SHOWN)) log.warn({ file, reason }, "terrain file not usable");
-  return folder;
+  return { folder, spacingM };
 }
 
 async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promise<Database> {

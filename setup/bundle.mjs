@@ -24,6 +24,7 @@ const ENTRIES = {
   probe: "graphs/runtime/probe/main.ts",
   registry: "cli/serve/describe-registry.ts",
   runner: "graphs/runtime/runner/main.ts",
+  terrain: "terrain/worker/worker.ts",
   thumbnails: "graphs/runtime/thumbnails/main.ts",
 };
 const LIST = "inputs.json";

@@ -53,6 +53,8 @@ export async function buildConsole() {
       minify: true,
       sourcemap: "linked",
       format: "esm",
+      // Images of Leaflet's style, of which the console shows none.
+      loader: { ".png": "empty" },
       target: ["chrome110", "firefox115", "safari16.4"],
       metafile: true,
       logLevel: "silent",

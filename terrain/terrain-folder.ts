@@ -42,6 +42,8 @@ export class TerrainFolder {
   readonly #byCell = new Map<number, Grid[]>();
   readonly #wide: Grid[] = [];
   #count = 0;
+  /** Metres between the samples of the finest file; null: there is none. */
+  readonly spacingM: number | null;
 
   /**
    * Throws if the folder cannot be read. `onFault`: a file that was usable can no longer be read; heights of that part are
@@ -56,6 +58,7 @@ export class TerrainFolder {
     for (const path of listFiles(folder)) this.#open(path, grids);
     this.#count = grids.length;
     grids.sort((a, b) => spacingM(a) - spacingM(b));
+    this.spacingM = grids[0] === undefined ? null : spacingM(grids[0]);
     for (const grid of grids) this.#list(grid);
   }
 

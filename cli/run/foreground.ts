@@ -27,6 +27,8 @@ import type { Flight } from "./telemetry-file.ts";
 
 /** Grace period for the end of the stream before a live source is stopped by the clock. */
 const OVERTIME_MS = 1_000;
+/** Events that are shown with `--stats` only. */
+const PERIODIC = new Set(["stats", "output", "camera"]);
 const DOT_AGAIN_MS = 1_000;
 
 export class ForegroundRun {
@@ -162,8 +164,8 @@ export class ForegroundRun {
 
   #onEvent(event: GraphEvent): void {
     // Changes of `output` are also in the log.
-    const isStats = event.type === "element" && (event.event.type === "stats" || event.event.type === "output");
-    if (!isStats || this.#settings.stats) reportEvent(event, this.#reporter);
+    const isPeriodic = event.type === "element" && PERIODIC.has(event.event.type);
+    if (!isPeriodic || this.#settings.stats) reportEvent(event, this.#reporter);
     if (event.type === "log" && event.level === "error") this.#errors += 1;
     const { seconds } = this.#settings;
     const isLive = event.type === "element" && event.event.type === "source" && event.event.state === "live";

@@ -16,7 +16,9 @@ const validate = new Ajv2020({ strict: true }).compile(Places);
 
 function open(terrain: Terrain | null = null) {
   const events: ElementEvent[] = [];
-  const handler = new GeolocateHandler(PROPERTIES, { emit: (event) => void events.push(event) }, terrain);
+  const cameras: ElementEvent[] = [];
+  const emit = (event: ElementEvent) => void (event.type === "camera" ? cameras : events).push(event);
+  const handler = new GeolocateHandler(PROPERTIES, { emit }, terrain);
   const shoot = (meta: FrameMetadata, ms = 0): Places | undefined => {
     let places: Places | undefined;
     const frame: Partial<Frame> = {
@@ -30,7 +32,7 @@ function open(terrain: Terrain | null = null) {
     if (places !== undefined) assert.ok(validate(places), JSON.stringify(validate.errors));
     return places;
   };
-  return { handler, events, shoot };
+  return { handler, events, cameras, shoot };
 }
 
 const DOWN_45 = telemetryOf({ pitch: -45 });
@@ -38,10 +40,23 @@ const ONE = tracks([track(1, boxOn(0.5, 0.5))]);
 const without = (part: Partial<FrameTelemetry>): FrameTelemetry => ({ ...DOWN_45, ...part });
 
 test("writes and emits nothing without telemetry", () => {
-  const { shoot, events } = open();
+  const { shoot, events, cameras } = open();
   assert.equal(shoot({ tracks: ONE }), undefined);
   assert.equal(shoot({ tracks: ONE }, 5000), undefined);
-  assert.deepEqual(events, []);
+  assert.deepEqual([...events, ...cameras], []);
+});
+
+test("reports the camera once per second, without objects as well; without an attitude only its position", () => {
+  const { shoot, cameras } = open();
+  for (const ms of [0, 500, 1000]) shoot({ telemetry: DOWN_45, tracks: tracks([]) }, ms);
+  shoot({ telemetry: without({ attitude: null }), tracks: ONE }, 2000);
+  assert.deepEqual(
+    cameras.map(({ message }) => Object.keys(message as object)),
+    [
+      ...Array(2).fill(["timestamp", "latitude", "longitude", "altitude", "heading", "footprint"]),
+      ["timestamp", "latitude", "longitude", "altitude"],
+    ],
+  );
 });
 
 test("locates every object, in order, with the age of the telemetry", () => {

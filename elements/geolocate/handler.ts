@@ -11,6 +11,7 @@ import {
 import { TerrainFolder } from "../../terrain/terrain-folder.ts";
 import type { ElementEvent, Frame, Handler, Services } from "../element.ts";
 import { calibrate, type Sighting } from "./calibrate.ts";
+import { CameraReporter } from "./camera-reporter.ts";
 import type { Terrain } from "./ground.ts";
 import {
   ellipseOf,
@@ -56,6 +57,7 @@ type GeolocateDeps = Pick<Services, "emit"> & Partial<Pick<Services, "answer">>;
 export class GeolocateHandler implements Pick<Handler, "process" | "flush" | "close"> {
   readonly #motions = new Motions();
   readonly #reporter: ModeReporter;
+  readonly #cameras: CameraReporter;
   /** Cache, bounded by the number of labels of the model. */
   readonly #kinds = new Map<string, Kind>();
   readonly #terrain: Terrain | null;
@@ -70,6 +72,7 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush" | "cl
     this.#properties = properties;
     this.#terrain = terrain;
     this.#reporter = new ModeReporter((event) => services.emit(event));
+    this.#cameras = new CameraReporter((event) => services.emit(event));
     this.#endAnswers = services.answer?.(LANDMARK_CHANNEL, (message) => this.#answer(message)) ?? (() => {});
   }
 
@@ -89,6 +92,7 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush" | "cl
     const isAssumed = Math.abs(timeS - this.#assumedS) < ASSUMED_S;
     const reason = explain(telemetry, sight) ?? (isAssumed ? ASSUMED : null);
     this.#reporter.update(frame.captureNs, mode, reason, telemetry?.offsetMs ?? null);
+    if (telemetry !== undefined) this.#cameras.update(frame.captureNs, telemetry, sight);
     if (telemetry === undefined || sight === null || found === undefined) return;
     const centre = this.#findCentre(sight);
     const places: Places = { mode, objects, ...(centre !== null && { centre }), ageMs: telemetry.ageMs };

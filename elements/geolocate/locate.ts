@@ -108,10 +108,9 @@ export function locate({ lens, world }: Sight, box: Box, { isAirborne, size }: K
 function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">): LocatedSpot | null {
   const { right, down, rightDoubt, downDoubt, halfLengthM } = foot;
   const ray = { from: world.from, along: direct(world.axes, right, down) };
-  const met = meetGround(world.terrain, ray, world.limitM);
-  const isAssumed = typeof met === "object" && met !== null;
-  const distanceM = isAssumed ? meetAssumed(world, ray, met) : met;
-  if (distanceM === null) return null;
+  const met = findDistance(world, ray);
+  if (met === null) return null;
+  const { distanceM, isAssumed } = met;
   const point = step(ray.from, ray.along, distanceM);
   const place = toGeodetic(point);
   const normal = findNormal(isAssumed ? world.level : world.terrain, point, place);
@@ -122,6 +121,17 @@ function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">)
   // Along the view the error grows with the obliqueness of the ray.
   const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
   return { latitude, longitude, heightM, distanceM, point, covariance, lastingM, isAssumed };
+}
+
+/** Metres along the ray to the ground; null if it meets none. Where the terrain is unknown, the ground is assumed to be level. */
+export function findDistance(
+  world: World,
+  ray: Ray,
+): { readonly distanceM: number; readonly isAssumed: boolean } | null {
+  const met = meetGround(world.terrain, ray, world.limitM);
+  const isAssumed = typeof met === "object" && met !== null;
+  const distanceM = isAssumed ? meetAssumed(world, ray, met) : met;
+  return distanceM === null ? null : { distanceM, isAssumed };
 }
 
 /** Null if the level ground is met where the terrain is known: it is not there. */

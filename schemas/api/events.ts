@@ -1,6 +1,7 @@
 /** The `data` of each event type of `GET /process/{process_uuid}/events`. */
 import { type Static, Type } from "typebox";
 import { AlertEventName } from "../alerts.ts";
+import { CameraMessage } from "../camera-message.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
 import { EvidenceFields } from "./evidence.ts";
 import { FramesLost, ProcessCrash, TelemetryInfo } from "./processes.ts";
@@ -16,6 +17,9 @@ const dropped = Type.Optional(
 
 /** One frame on which inference ran. */
 export const DetectionsEvent = DetectionMessage;
+
+/** Where the camera is and what it sees: once per second of video, for a source with telemetry. */
+export const CameraEvent = Type.Object({ ...CameraMessage.properties, dropped }, { title: "CameraEvent" });
 
 /** Sent first, last, and on every change. */
 export const StateEvent = Type.Object(

@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { CameraMessage } from "../../schemas/camera-message.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { temporaryFolder } from "../../test/graph.fixture.ts";
-import { Sender, START_MS, sceneAt } from "../detections/detections.fixture.ts";
+import { cameraAt, Sender, START_MS, sceneAt } from "../detections/detections.fixture.ts";
 import { StoredDetections } from "../detections/detections.ts";
 import { addUser, openStage } from "../processes/supervisor.fixture.ts";
 import { ServiceError } from "../service-error.ts";
@@ -116,6 +117,32 @@ test("rejects processes of others, seconds of a live source, and ranges that end
   const { messages } = await get(uuid, "?from=2030-01-01");
   assert.deepEqual(timesOf(messages), []);
   await live.supervisor.stop(user, uuid);
+});
+
+test("streams the stored positions of the camera, by time, to their owner only", async () => {
+  const uuid = await live.start({ endAt: 2 });
+  await live.ended(uuid);
+  const sender = new Sender(uuid);
+  detections.follow(sender);
+  const cameras = [0, 10, 20].map((frame) => cameraAt(frame, uuid));
+  for (const [index, camera] of cameras.entries()) {
+    sender.sendCamera(camera);
+    sender.send([{ ...sceneAt(index * 10, 1), process_uuid: uuid }]);
+  }
+  sender.notify({ type: "ended" });
+  const check = new Ajv2020({ strict: true }).compile(CameraMessage);
+  const read = async (query: string, key = user.username) => {
+    const answer = await app.call(`/process/${uuid}/camera${query}`, { headers: { api_key: key } });
+    const lines = (await answer.text()).split("\n").filter((line) => line !== "");
+    return { status: answer.status, messages: lines.map((line) => JSON.parse(line)) };
+  };
+  const { messages } = await read("");
+  assert.deepEqual(messages, cameras);
+  for (const message of messages) assert.ok(check(message), JSON.stringify(check.errors));
+  assert.deepEqual((await read(`?from=${cameras[1]?.timestamp}`)).messages, cameras.slice(1));
+  assert.deepEqual((await read(`?to=${cameras[1]?.timestamp}`)).messages, cameras.slice(0, 1));
+  assert.equal((await read("", stranger.username)).status, 404);
+  assert.equal((await read("?from=7")).status, 422);
 });
 
 test("disconnects a client that reads nothing, and keeps little of the answer in memory", async () => {

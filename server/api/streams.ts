@@ -1,6 +1,13 @@
 /** Streams of a process: feed and events as endpoints, and the websockets for clients that do not send an upgrade. */
 import { Type } from "typebox";
-import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
+import {
+  AlertEvent,
+  CameraEvent,
+  DetectionsEvent,
+  StateEvent,
+  StatsEvent,
+  TelemetryEvent,
+} from "../../schemas/api/events.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { DroneDataMessage, TelemetryMessage } from "../../schemas/api/telemetry.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
@@ -48,13 +55,21 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
   }),
   define("GET", "/process/{process_uuid}/events", "watchEvents", {
     summary: "Events of a process, as server-sent events",
-    description: `\`detections\` (one frame on which inference ran), \`drone\` (camera position and attitude, as on \`drone_data\`), \`state\` (first, last and on every change), \`stats\` (once a second), \`telemetry\` (for a source with telemetry: first, and when its status changes), \`alert\` (a notification). Feed and events of one process share a limit of ${viewers} viewers. A viewer that does not keep up loses the oldest events; the next event says how many (\`dropped\`). Events are not sent again: \`Last-Event-ID\` is ignored. The stream ends with the process.`,
+    description: `\`detections\` (one frame on which inference ran), \`drone\` (camera position and attitude, as on \`drone_data\`), \`camera\` (its position and the ground that it sees, once per second of video), \`state\` (first, last and on every change), \`stats\` (once a second), \`telemetry\` (for a source with telemetry: first, and when its status changes), \`alert\` (a notification). Feed and events of one process share a limit of ${viewers} viewers. A viewer that does not keep up loses the oldest events; the next event says how many (\`dropped\`). Events are not sent again: \`Last-Event-ID\` is ignored. The stream ends with the process.`,
     access: "url-key",
     answers: {
       200: {
         description: "Events; `data` is JSON.",
         mediaType: EVENTS_TYPE,
-        schema: Type.Union([DetectionsEvent, DroneDataMessage, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
+        schema: Type.Union([
+          DetectionsEvent,
+          DroneDataMessage,
+          CameraEvent,
+          StateEvent,
+          StatsEvent,
+          TelemetryEvent,
+          AlertEvent,
+        ]),
       },
     },
     errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],

@@ -1,6 +1,6 @@
 /**
  * Pages for browsers and their files: the console, the players, and `/docs` with the OpenAPI document. All of them come
- * from this machine; no page loads anything from another host.
+ * from this machine; only the map of the console loads images from the host of `map.tiles`.
  */
 import { readFile } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
@@ -92,16 +92,23 @@ const fileParams = (files: Readonly<Record<string, Asset>>) =>
 const define = defineEndpoints("Operations");
 
 /** Images are `blob:` or `data:` URLs, video from Media Source Extensions is a `blob:` URL. */
-const CONSOLE_CSP =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'";
+const consoleCsp = (imageOrigins: readonly string[]): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${["'self' blob: data:", ...imageOrigins].join(" ")}; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'`;
 
 /** File names of the bundle contain a hash of the content. */
 const BUNDLED = /^[a-z]+-[A-Z0-9]{8}\.(css|js)(\.map)?$/;
 const BUNDLED_TYPES: Readonly<Record<string, string>> = { css: STYLE, js: SCRIPT, map: "application/json" };
 
-/** @param folder where the setup has written the bundle */
-export function consoleEndpoints(folder: string, publicUrl: string | null): readonly AnyEndpoint[] {
-  const sender = new AssetSender(CONSOLE_CSP);
+/**
+ * @param folder where the setup has written the bundle
+ * @param imageOrigins that the map loads its background from
+ */
+export function consoleEndpoints(
+  folder: string,
+  publicUrl: string | null,
+  imageOrigins: readonly string[] = [],
+): readonly AnyEndpoint[] {
+  const sender = new AssetSender(consoleCsp(imageOrigins));
   const prefix = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/(?<!\/)\/+$/, "");
   const definePage = (path: string, id: string, names: readonly string[]) =>
     define("GET", path, id, {

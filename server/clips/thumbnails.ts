@@ -7,6 +7,7 @@ import { Type } from "typebox";
 import { NoReply, RequestRejected } from "../../ipc/channel.ts";
 import { Child } from "../../ipc/child.ts";
 import { THUMBNAIL_PROTOCOL, type Thumbnail, type ThumbnailRequest } from "../../schemas/thumbnails.ts";
+import { ByteCache } from "../async/byte-cache.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { sleep } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
@@ -50,7 +51,7 @@ export class Thumbnails {
   readonly #deps: ThumbnailsDeps;
   /** By user, the least recently used first. */
   readonly #workers = new Map<string, Worker>();
-  readonly #cache = new PictureCache(LIMITS.cacheBytes);
+  readonly #cache = new ByteCache(LIMITS.cacheBytes);
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -198,35 +199,5 @@ class Worker {
     this.#child = child;
     await child.loaded;
     return { folder, child };
-  }
-}
-
-/** The least recently used are removed. */
-class PictureCache {
-  readonly #pictures = new Map<string, Uint8Array>();
-  readonly #maxBytes: number;
-  #bytes = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  find(key: string): Uint8Array | null {
-    const picture = this.#pictures.get(key);
-    if (picture === undefined) return null;
-    this.#pictures.delete(key);
-    this.#pictures.set(key, picture);
-    return picture;
-  }
-
-  add(key: string, picture: Uint8Array): void {
-    this.#bytes += picture.length - (this.#pictures.get(key)?.length ?? 0);
-    this.#pictures.delete(key);
-    this.#pictures.set(key, picture);
-    for (const [oldest, { length }] of this.#pictures) {
-      if (this.#bytes <= this.#maxBytes) return;
-      this.#pictures.delete(oldest);
-      this.#bytes -= length;
-    }
   }
 }

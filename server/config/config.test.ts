@@ -123,6 +123,12 @@ describe("faults", () => {
   });
 
   const rows: readonly (readonly [what: string, yaml: string | null, env: NodeJS.ProcessEnv, says: RegExp])[] = [
+    [
+      "tiles without a row",
+      "map:\n  tiles: https://tiles.example.org/{z}/{x}.png\n",
+      {},
+      /^windhover\.yaml:2:10: map\.tiles has no \{y\}; expected the address of raster tiles/,
+    ],
     ["no YAML", "http: [", {}, /^windhover\.yaml:1:\d+: YAML: /],
     ["a key that is given twice", "http: {port: 1, port: 2}", {}, /^windhover\.yaml:1:\d+: YAML: .*unique/i],
     ["a second document", "---\n{}\n---\n{}\n", {}, /second document/],

@@ -6,6 +6,7 @@ import { readMailServer } from "../delivery/mail-server.ts";
 import { readPortRange } from "../net/addresses.ts";
 import { EXPECTED_KEYS, readKeys } from "../store/sealing/keyring.ts";
 import type { ConfigFault } from "./keys.ts";
+import { readTileSource } from "./tile-source.ts";
 
 /**
  * @param whereOf where a key was set
@@ -102,6 +103,8 @@ export function checkConsistency(
     /^[A-Za-z0-9!_.*'()-][A-Za-z0-9!_.*'()/-]{0,500}$|^$/.test(s3.prefix) && !/\/\/|(^|\/)\.\.?(\/|$)/.test(s3.prefix),
     "expects a path without a leading slash: `windhover/`",
   );
+  const tiles = config.map.tiles === null ? null : readTileSource(config.map.tiles);
+  expect("map.tiles", typeof tiles !== "string", String(tiles));
   const { rtsp, rtmp } = config;
   expect(
     "rtmp.port",

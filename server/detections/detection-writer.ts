@@ -3,13 +3,14 @@
  * seconds, so that a crash loses no more than that. The process never waits: what cannot be written is counted and dropped.
  */
 import type { Logger } from "pino";
+import type { CameraMessage } from "../../schemas/camera-message.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { Semaphore } from "../async/semaphore.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { backoff } from "../async/timing.ts";
 import { AppendedFile, joinSpans } from "./append-file.ts";
 import type { TimeSpan } from "./gzip-parts.ts";
-import { type KnownInput, LineWriter } from "./message-lines.ts";
+import { type KnownInput, LineWriter, writeCamera } from "./message-lines.ts";
 
 /** Of all processes. */
 export interface DetectionNumbers {
@@ -81,6 +82,8 @@ export class DetectionWriter {
   /** Of the next line; null: it begins a file. */
   #part: CurrentPart | null = null;
   #known: KnownInput | null = null;
+  /** Written before the next message: its time is within those of its part. */
+  #camera: CameraMessage | null = null;
   /** By the clock: when the file of that part began, and when a line was added last. */
   #fileSinceMs = 0;
   #addedMs = 0;
@@ -112,6 +115,11 @@ export class DetectionWriter {
     else this.#append(message, timeMs);
   }
 
+  /** Never waits. */
+  addCamera(camera: CameraMessage): void {
+    this.#camera = camera;
+  }
+
   /** What follows is in another file. */
   endFile(): void {
     if (this.#part === null) return;
@@ -139,7 +147,10 @@ export class DetectionWriter {
 
   #append(message: DetectionMessage, timeMs: number): void {
     const { begins, part } = this.#findPart(message, timeMs);
-    const line = (begins === null ? "" : part.writer.header) + part.writer.write(message, timeMs);
+    const header = begins === null ? "" : part.writer.header;
+    const camera = this.#camera === null ? "" : writeCamera(this.#camera);
+    this.#camera = null;
+    const line = header + camera + part.writer.write(message, timeMs);
     const span = { firstMs: timeMs, lastMs: timeMs };
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || begins !== null) {

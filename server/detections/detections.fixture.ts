@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { CAMERA_CHANNEL, type CameraMessage } from "../../schemas/camera-message.ts";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Process } from "../processes/process.ts";
@@ -33,6 +34,10 @@ export class Sender {
   send(messages: readonly DetectionMessage[]): void {
     for (const message of messages)
       this.notify({ type: "message", channel: "detection_data", message: message as JsonRecord });
+  }
+
+  sendCamera(camera: CameraMessage): void {
+    this.notify({ type: "message", channel: CAMERA_CHANNEL, message: camera as unknown as JsonRecord });
   }
 }
 
@@ -173,3 +178,14 @@ export const anyMessages = fc
       return odd === "source" ? { ...message, source_uri: "rtsp://other" } : message;
     });
   });
+
+/** A camera that flies north, at the time of a frame of `sceneAt`. */
+export const cameraAt = (frame: number, process_uuid = PROCESS): CameraMessage => ({
+  ...{ timestamp: new Date(START_MS + frame * 100).toISOString(), process_uuid },
+  ...{ latitude: 48 + frame * 1e-5, longitude: 11.5, altitude: 620.5, heading: 12.3 },
+  footprint: [
+    [48.001 + frame * 1e-5, 11.499],
+    [48.001 + frame * 1e-5, 11.501],
+    [48.0005, 11.5],
+  ],
+});

@@ -14,6 +14,7 @@ import { newUuid } from "../uuid.ts";
 import {
   anyMessages,
   assertStored,
+  cameraAt,
   messageAt,
   PROCESS,
   recordedMessages,
@@ -46,8 +47,8 @@ function open(limits: Limits = {}, settings: Readonly<Record<string, string>> = 
   return { stored, process, disk, dataDir, folder, list, read: (range?: MessageRange) => readAll(stored, range) };
 }
 
-async function collect(messages: AsyncIterable<DetectionMessage>): Promise<DetectionMessage[]> {
-  const all: DetectionMessage[] = [];
+async function collect<T>(messages: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
   for await (const message of messages) all.push(message);
   return all;
 }
@@ -73,6 +74,27 @@ test("what a process has sent is read back, while it runs and afterwards, by thi
   const config = makeConfig({ DATA_DIR: dataDir });
   const next = new StoredDetections({ config, log: silentLog, nodeUuid: NODE, shared: null, hasSpace: () => true });
   assertStored(await readAll(next), messages);
+});
+
+test("positions of the camera are stored between the messages, and read back by time across parts", async () => {
+  const { stored, process, read } = open({ partMs: 2_000 });
+  const messages = frames(60);
+  const cameras = [0, 10, 20, 30, 40, 50].map((frame) => cameraAt(frame));
+  for (const [frame, message] of messages.entries()) {
+    if (frame % 10 === 0) process.sendCamera(cameras[frame / 10] ?? assert.fail());
+    process.send([message]);
+  }
+  const readCameras = (range = ALL_TIMES) => collect(stored.readCameras(PROCESS, range));
+  assertStored(await read(), messages);
+  assert.deepEqual(await readCameras(), cameras);
+  assert.deepEqual(await readCameras({ fromMs: START_MS + 1_000, toMs: START_MS + 3_000 }), cameras.slice(1, 3));
+  // One without a message after it is not stored: nothing is known about that time.
+  process.sendCamera(cameraAt(70));
+  process.notify({ type: "ended" });
+  assert.deepEqual(await readCameras(), cameras);
+  assert.equal(stored.numbers.written, messages.length);
+  // A kilobyte of gzip holds more than ten of them.
+  assert.ok(stored.numbers.bytes < 60 * 60, `${stored.numbers.bytes}`);
 });
 
 test("without a bucket, what is not here is read from the last node of the process", async () => {
@@ -181,7 +203,9 @@ test("a minute out of a long file is read without inflating the rest", async () 
 test("other programs read the files: zcat, gzip -t, Python", async () => {
   const { stored, process, folder, read } = open({ partMs: 1_000 });
   process.videoStartMs = START_MS;
-  process.send(frames(30));
+  process.send(frames(15));
+  process.sendCamera(cameraAt(15));
+  process.send(frames(15, 15));
   const path = join(folder, "0.ndjson.gz");
   await stored.flush();
   assert.equal(

@@ -3,6 +3,7 @@
  * while the process runs, and read by capture time. `docs/stored-detections.md` describes the files.
  */
 import type { Logger } from "pino";
+import { CAMERA_CHANNEL, type CameraMessage } from "../../schemas/camera-message.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { Semaphore } from "../async/semaphore.ts";
@@ -20,7 +21,16 @@ import { type FileRow, findHolder, findOutside, saveFileTimes } from "../store/f
 import type { ProcessRow } from "../store/processes.ts";
 import { type DetectionNumbers, DetectionWriter, type WriterLimits } from "./detection-writer.ts";
 import type { TimeSpan } from "./gzip-parts.ts";
-import { LocalFile, type MessageRange, overlaps, readFileSpan, readMessages, StoredFile } from "./read-file.ts";
+import {
+  LocalFile,
+  type MessageRange,
+  overlaps,
+  type PartFile,
+  readCameras,
+  readFileSpan,
+  readMessages,
+  StoredFile,
+} from "./read-file.ts";
 
 export interface DetectionsDeps {
   readonly config: Pick<Config, "data_dir" | "recordings">;
@@ -74,6 +84,8 @@ export class StoredDetections {
     this.#writers.set(uuid, writer);
     process.follow((notice) => {
       if (notice.type === "message" && notice.channel === CHANNEL) writer.add(notice.message as DetectionMessage);
+      else if (notice.type === "message" && notice.channel === CAMERA_CHANNEL)
+        writer.addCamera(notice.message as CameraMessage);
       // The messages of each runner are in files of their own.
       else if (notice.type === "restarting") writer.endFile();
       else if (notice.type === "ended") this.#end(uuid, writer);
@@ -91,12 +103,21 @@ export class StoredDetections {
   }
 
   /** The messages of a process, by capture time, oldest file first. Rejects with `storage_unavailable`. */
-  async *read(processUuid: string, range: MessageRange): AsyncGenerator<DetectionMessage, void, undefined> {
+  read(processUuid: string, range: MessageRange): AsyncGenerator<DetectionMessage, void, undefined> {
+    return this.#read(processUuid, range, readMessages);
+  }
+
+  /** Where its camera was, in the same way. */
+  readCameras(processUuid: string, range: MessageRange): AsyncGenerator<CameraMessage, void, undefined> {
+    return this.#read(processUuid, range, readCameras);
+  }
+
+  async *#read<T>(processUuid: string, range: MessageRange, reader: Reader<T>): AsyncGenerator<T, void, undefined> {
     await withTimeout(FLUSH_MS, this.#flushOne(processUuid));
     for (const file of await this.#list(processUuid, range)) {
       const known = this.#spans.get(file.path);
       if (known !== undefined && !overlaps(known, range)) continue;
-      yield* this.#readFile(processUuid, file, range);
+      yield* this.#readFile(processUuid, file, range, reader);
     }
   }
 
@@ -158,33 +179,40 @@ export class StoredDetections {
     return files.filter(({ path }) => !outside.has(path));
   }
 
-  async *#readFile(
+  async *#readFile<T>(
     processUuid: string,
     { index, path, read, sizeBytes }: ProcessRecording,
     range: MessageRange,
-  ): AsyncGenerator<DetectionMessage, void, undefined> {
+    reader: Reader<T>,
+  ): AsyncGenerator<T, void, undefined> {
     const onDamaged = (error: Error): void =>
       this.#deps.log.warn({ err: error, path }, "stored detections are damaged; the rest is read");
     if (read !== undefined) {
       const file = new StoredFile(sizeBytes, (part) => read(part).catch(asRemoved));
-      return yield* readMessages(file, { range, onDamaged });
+      return yield* reader(file, { range, onDamaged });
     }
     const file = await LocalFile.open(path).catch(() => null);
     if (file === null) {
       // Moved to the bucket, or removed, since it was listed.
       const moved = await this.#files.find(processUuid, index);
-      if (moved?.read !== undefined) yield* this.#readFile(processUuid, moved, range);
+      if (moved?.read !== undefined) yield* this.#readFile(processUuid, moved, range, reader);
       return;
     }
     try {
       const span = await readFileSpan(file);
       if (span !== null) this.#keepSpan(path, span);
-      yield* readMessages(file, { range, onDamaged });
+      yield* reader(file, { range, onDamaged });
     } finally {
       await file.close();
     }
   }
 }
+
+/** Of one file. */
+type Reader<T> = (
+  file: PartFile,
+  options: { readonly range: MessageRange; onDamaged(error: Error): void },
+) => AsyncGenerator<T, void, undefined>;
 
 /** About 100 bytes each. */
 const MAX_SPANS = 20_000;

@@ -3,6 +3,7 @@
  * those of an object are differences to its previous line, and they are written as letters, which gzip makes smaller still.
  * `docs/stored-detections.md` describes the format. A message that does not fit it is written as it is.
  */
+import type { CameraMessage } from "../../schemas/camera-message.ts";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import { MAX_NUMBER, writeNumber } from "./numbers.ts";
 import {
@@ -45,6 +46,12 @@ export interface KnownInput {
   readonly size: Size | null;
   readonly classes: readonly (readonly [number, string])[];
 }
+
+/** Where the camera is, as a value of the header that changes: readers of messages pass over it. */
+export const writeCamera = ({ process_uuid: _, ...camera }: CameraMessage): string => `${JSON.stringify({ camera })}\n`;
+
+/** The beginning of such lines. */
+export const CAMERA_LINE = '{"camera":';
 
 /** The lines of one part, which can be read without the others. */
 export class LineWriter {

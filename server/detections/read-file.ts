@@ -1,8 +1,10 @@
 /** The messages of one file of stored detections, with one part of it in memory. */
 import { type FileHandle, open } from "node:fs/promises";
+import type { CameraMessage } from "../../schemas/camera-message.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { ByteRange, Pieces } from "../files/file-store.ts";
 import { HEADER_BYTES, inflatePart, readPartHeader, type TimeSpan } from "./gzip-parts.ts";
+import { CAMERA_LINE } from "./message-lines.ts";
 import type { PartHeader } from "./object-reader.ts";
 import { LineReader } from "./read-lines.ts";
 
@@ -39,6 +41,55 @@ export async function* readMessages(
   file: PartFile,
   { range, onDamaged, onHeader }: ReadOptions,
 ): AsyncGenerator<DetectionMessage, void, undefined> {
+  for await (const text of readParts(file, range, onDamaged)) {
+    const reader = new LineReader();
+    for (const line of splitLines(text)) {
+      try {
+        const isFirst = reader.header === null;
+        const found = reader.read(line);
+        if (isFirst && reader.header !== null) onHeader?.(reader.header);
+        if (found !== null && isWithin(found.timeMs, range)) yield found.message;
+      } catch (error) {
+        // Lines that follow are differences to it.
+        onDamaged(error as Error);
+        break;
+      }
+    }
+  }
+}
+
+/** Where the camera was, oldest first. Rejects as `readMessages` does. */
+export async function* readCameras(
+  file: PartFile,
+  { range, onDamaged }: Omit<ReadOptions, "onHeader">,
+): AsyncGenerator<CameraMessage, void, undefined> {
+  for await (const text of readParts(file, range, onDamaged)) {
+    let process = "";
+    for (const line of splitLines(text)) {
+      if (process !== "" && !line.startsWith(CAMERA_LINE)) continue;
+      let value: Partial<PartHeader> & { readonly camera?: Omit<CameraMessage, "process_uuid"> };
+      try {
+        value = JSON.parse(line);
+      } catch (error) {
+        onDamaged(error as Error);
+        break;
+      }
+      if (process === "") process = value.process ?? "?";
+      const { camera } = value;
+      if (camera !== undefined && isWithin(Date.parse(camera.timestamp), range))
+        yield { ...camera, process_uuid: process };
+    }
+  }
+}
+
+const isWithin = (timeMs: number, { fromMs, toMs }: MessageRange): boolean => timeMs >= fromMs && timeMs < toMs;
+
+/** The text of the parts that may have messages of this range. */
+async function* readParts(
+  file: PartFile,
+  range: MessageRange,
+  onDamaged: ReadOptions["onDamaged"],
+): AsyncGenerator<string, void, undefined> {
   for await (const { first, last } of findParts(file, range)) {
     const data = await file.read({ first, last });
     let text: string;
@@ -48,22 +99,17 @@ export async function* readMessages(
       onDamaged(error as Error);
       continue;
     }
-    const reader = new LineReader();
-    for (let at = 0; at < text.length; ) {
-      const end = text.indexOf("\n", at);
-      // Of a file that was not completed.
-      if (end < 0) break;
-      try {
-        const found = reader.read(text.slice(at, end));
-        if (at === 0 && reader.header !== null) onHeader?.(reader.header);
-        if (found !== null && found.timeMs >= range.fromMs && found.timeMs < range.toMs) yield found.message;
-      } catch (error) {
-        // Lines that follow are differences to it.
-        onDamaged(error as Error);
-        break;
-      }
-      at = end + 1;
-    }
+    yield text;
+  }
+}
+
+/** Without the last line of a file that was not completed. */
+function* splitLines(text: string): Generator<string, void, undefined> {
+  for (let at = 0; ; ) {
+    const end = text.indexOf("\n", at);
+    if (end < 0) return;
+    yield text.slice(at, end);
+    at = end + 1;
   }
 }
 
@@ -156,7 +202,7 @@ export class StoredFile implements PartFile {
 const PIECE_CHARACTERS = 65_536;
 
 /** One message per line. */
-export async function* writeLines(messages: AsyncIterable<DetectionMessage>): AsyncGenerator<string, void, undefined> {
+export async function* writeLines(messages: AsyncIterable<unknown>): AsyncGenerator<string, void, undefined> {
   let text = "";
   for await (const message of messages) {
     text += `${JSON.stringify(message)}\n`;

@@ -6,6 +6,7 @@ import type { RegistryFile } from "../../graphs/compiler/registry-file.ts";
 import type {
   CompileAnswer,
   CompileRequest,
+  CompilerKnowledge,
   DescribedGraph,
   GraphSummary,
   ParamFault,
@@ -17,8 +18,12 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
+import { FairThread, ThreadAbandoned, ThreadQueueFull, ThreadTimeout } from "../async/fair-thread.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
-import { CompileAbandoned, CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
+
+type CompileThread = FairThread<CompileRequest, CompileAnswer>;
+
+const COMPILER = new URL("../../graphs/compiler/worker/worker.mjs", import.meta.url);
 
 /** Passed in: the server itself loads neither elements nor GStreamer. */
 export interface GraphKnowledge {
@@ -104,13 +109,14 @@ export class GraphLibrary {
     this.elements = knowledge.elements;
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
-    const given = { registryFd: registry.fd, folder: folder?.href ?? null };
+    const workerData: CompilerKnowledge = { registryFd: registry.fd, folder: folder?.href ?? null };
+    const compiler = { entry: COMPILER, name: "the compiler", workerData };
     // The operator knows the cost of installed graphs.
-    const forInstalled = { loadMs, compileMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
-    this.#installed = new CompileThread(given, forInstalled);
-    this.#texts = new CompileThread(given, {
+    const forInstalled = { loadMs, answerMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
+    this.#installed = new FairThread(compiler, forInstalled);
+    this.#texts = new FairThread(compiler, {
       loadMs,
-      compileMs: config.compile_seconds * 1000,
+      answerMs: config.compile_seconds * 1000,
       queued,
       queuedPerKey: config.queued_per_key,
       bytes,
@@ -189,15 +195,15 @@ export class GraphLibrary {
     try {
       return await thread.ask(request, { key: userUuid, signal });
     } catch (error) {
-      if (error instanceof CompileAbandoned)
+      if (error instanceof ThreadAbandoned)
         throw new ServiceError("malformed_request", { detail: "the connection closed before the graph was compiled" });
-      if (error instanceof CompileTimeout || isOutOfMemory(error))
+      if (error instanceof ThreadTimeout || isOutOfMemory(error))
         throw new ServiceError("invalid_input", {
           detail: "The graph takes too long or too much memory to compile: simplify it.",
           errors: [{ path: "/yaml", message: error.message }],
           cause: error,
         });
-      if (error instanceof CompileQueueFull)
+      if (error instanceof ThreadQueueFull)
         throw new ServiceError("rate_limited", {
           detail: `${error.message}: try again.`,
           retryAfterSeconds: 2,

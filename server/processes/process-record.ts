@@ -4,6 +4,7 @@
  */
 import type { Logger } from "pino";
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
+import { CAMERA_CHANNEL, CameraReport } from "../../schemas/camera-message.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
@@ -27,6 +28,7 @@ import type { ProcessProgress } from "../store/progress.ts";
 import { loadTelemetry } from "../store/source-telemetry.ts";
 import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import { StoredSamples } from "../telemetry/stored-samples.ts";
+import { checkBy } from "../validation.ts";
 import { type LifecycleState, type RunFault, storedState } from "./lifecycle.ts";
 import type { CrashCounts, ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import type { RunnerLink } from "./runner.ts";
@@ -45,6 +47,7 @@ export interface ProcessRecordDeps {
 
 /** The channel of telemetry in native form. */
 const DRONE_DATA = "drone_data";
+const checkCamera = checkBy(CameraReport);
 
 type Listener = (notice: ProcessNotice) => void;
 type Report<T> = Extract<RunnerMessage, { type: T }>;
@@ -218,7 +221,7 @@ export class ProcessRecord {
     else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
     else if (report.type === "log") this.#log(report);
-    else if (report.type === "element") this.telemetry?.handleEvent(report.event as JsonRecord);
+    else if (report.type === "element") this.#handleEvent(report.event as JsonRecord);
     else if (report.type === "reconnecting") {
       this.#isSourceLost = report.reconnecting;
       this.setReconnecting(report.reconnecting);
@@ -271,6 +274,16 @@ export class ProcessRecord {
   #publish(channel: string, message: JsonRecord): void {
     if (this.trackIds.noteMessage(message)) void this.save();
     this.notify({ type: "message", channel, message });
+  }
+
+  /** Of an element in the runner. */
+  #handleEvent(event: JsonRecord): void {
+    if (event.type !== CAMERA_CHANNEL) this.telemetry?.handleEvent(event);
+    else if (checkCamera(event.message).length === 0)
+      this.notify({
+        ...{ type: "message", channel: CAMERA_CHANNEL },
+        message: { ...(event.message as JsonRecord), process_uuid: this.claim.uuid },
+      });
   }
 
   /** Stored every few seconds, with that of the other processes of this node. */

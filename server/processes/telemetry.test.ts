@@ -130,6 +130,25 @@ test("ignores invalid events of elements", () =>
     assert.equal(infoOf(stage, uuid).geolocation, "none");
   }));
 
+test("publishes where the camera is as an element reports it, if it is valid", () =>
+  withStage({ telemetry: () => SOCKET }, async (stage) => {
+    const message = { timestamp: "2026-05-17T08:00:00.000Z", latitude: 48, longitude: 11, altitude: 600 };
+    const isCamera = (notice: ProcessNotice) => notice.type === "message" && notice.channel === "camera";
+    const uuid = await stage.start({ elementAt: 2, elementEvent: { type: "camera", message } });
+    const found: ProcessNotice[] = [];
+    await stage.waitFor(uuid, (notice) => {
+      if (isCamera(notice)) found.push(notice);
+      return isCamera(notice);
+    });
+    assert.deepEqual(found, [{ type: "message", channel: "camera", message: { ...message, process_uuid: uuid } }]);
+    const spoilt = { type: "camera", message: { ...message, latitude: 480 } };
+    const other = await stage.start({ elementAt: 1, elementEvent: spoilt });
+    await stage.waitFor(other, (notice) => {
+      assert.ok(!isCamera(notice));
+      return notice.type === "stats";
+    });
+  }));
+
 test("a process runs without its broker, shows that, and receives telemetry when the broker is available", async () => {
   const broker = await openMosquitto({ isStarted: false });
   await withStage({ telemetry: () => mqttSetting(broker.port) }, async (stage) => {

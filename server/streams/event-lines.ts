@@ -1,5 +1,6 @@
 /** Server-sent events of a process, for one viewer. */
 import type { StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
+import { CAMERA_CHANNEL } from "../../schemas/camera-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { describeCrash } from "../processes/view.ts";
@@ -7,14 +8,18 @@ import { type Chunks, Wake } from "./body.ts";
 import { MessageQueue, type QueuedMessage, serialise } from "./message-queue.ts";
 import type { StreamLimits } from "./socket-client.ts";
 
-type EventName = "detections" | "drone" | "state" | "stats" | "telemetry" | "alert";
+type EventName = "detections" | "drone" | "camera" | "state" | "stats" | "telemetry" | "alert";
 
 interface QueuedEvent extends QueuedMessage {
   readonly event: EventName;
 }
 
 /** Channels of messages, and the names of their events. */
-const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections", drone_data: "drone" };
+const CHANNELS: Readonly<Record<string, EventName>> = {
+  detection_data: "detections",
+  drone_data: "drone",
+  [CAMERA_CHANNEL]: "camera",
+};
 /** Reconnection delay of browsers. */
 const RETRY_MS = 2000;
 const COMMENT = Buffer.from(": still here\n\n");

@@ -1,13 +1,20 @@
 /** Map and reports in the console, on a clip with people and a camera at a known position. */
 import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
+import { drawTile } from "../../server/map/pmtiles.fixture.ts";
+import { writeHgt } from "../../terrain/terrain.fixture.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
 import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 const clip = testClip("vtest.avi");
@@ -19,31 +26,63 @@ const TELEMETRY = {
   ...{ camera_yaw: 60, camera_pitch: -35, camera_roll: 0, sensor_hfov: 55, sensor_vfov: 43 },
 };
 
-const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+/** Another host with tiles, as an operator may configure it. */
+const TILE = drawTile([226, 232, 214]);
+const referrers = new Set<string | undefined>();
+const tileServer = createServer(({ headers }, response) => {
+  referrers.add(headers.referer);
+  response.writeHead(200, { "Content-Type": "image/png" }).end(TILE);
+}).listen(0, "127.0.0.1");
+await once(tileServer, "listening");
+const tileOrigin = `http://127.0.0.1:${(tileServer.address() as AddressInfo).port}`;
+
+/** Level around the camera, with a hill some kilometres to the north-west. */
+const terrainFolder = temporaryFolder();
+const HILL = { latitude: -16.97, longitude: 179.96 };
+writeHgt(
+  terrainFolder,
+  [-17, 179],
+  1201,
+  (latitude, longitude) =>
+    400 * Math.exp(-((latitude - HILL.latitude) ** 2 + (longitude - HILL.longitude) ** 2) / (2 * 0.008 ** 2)),
+  { ...HILL, degrees: 0.04 },
+);
+
+const env = {
+  WINDHOVER_MAP_TILES: `${tileOrigin}/{z}/{x}/{y}.png`,
+  WINDHOVER_MAP_ATTRIBUTION: "© nobody, https://example.org/map",
+  WINDHOVER_TERRAIN_FOLDER: terrainFolder,
+  WINDHOVER_NETWORK_ALLOW: "127.0.0.0/8",
+};
+const [service, browser] = await Promise.all([TestService.start({ env }), HeadlessBrowser.open()]);
 after(async () => {
   await browser.close();
   await service.close();
+  tileServer.close();
 });
 
-const canvasOf = (page: Page) => page.getByRole("application", { name: /^Map of tracks/ });
-const countDrawn = async (page: Page): Promise<number> => Number(await canvasOf(page).getAttribute("data-drawn"));
+const mapOf = (page: Page) => page.getByRole("application", { name: /^Map / });
+const countDrawn = async (page: Page): Promise<number> => Number(await mapOf(page).getAttribute("data-drawn"));
 /** Number of pixels that are not transparent. */
 const countInked = (page: Page): Promise<number> =>
   page.evaluate(`(() => {
-    const canvas = document.querySelector("canvas");
+    const canvas = document.querySelector(".map canvas");
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return data.filter((value, i) => i % 4 === 3 && value > 0).length;
   })()`);
+/** An image of a layer has been loaded and is shown. */
+const untilShown = (page: Page, layer: "background" | "terrain") =>
+  untilPage(page, `[...document.querySelectorAll(".${layer} img")].some((image) => image.naturalWidth === 256)`);
 
 async function untilDrawn(page: Page, act: () => Promise<void>): Promise<void> {
   const before = await countDrawn(page);
   await act();
-  await untilPage(page, `document.querySelector("canvas").dataset.drawn > ${before}`);
+  await untilPage(page, `document.querySelector("[data-drawn]").dataset.drawn > ${before}`);
 }
 
 /** Whether the map is not redrawn for 20 animation frames. */
 const IS_IDLE = `new Promise((done) => {
-  const count = () => document.querySelector("canvas").dataset.drawn;
+  const count = () => document.querySelector("[data-drawn]").dataset.drawn;
   const first = count();
   let left = 20;
   const check = () => (left-- > 0 ? requestAnimationFrame(check) : done(count() === first));
@@ -80,19 +119,26 @@ test("shows the camera, its footprint and geolocated tracks", { skip }, async ()
     assert.ok(180 - Math.abs(Number(longitude)) < 0.002, longitude);
   }
   assert.ok((await countInked(page)) > 5_000);
+  await untilShown(page, "background");
+  await untilShown(page, "terrain");
+  await page.getByRole("link", { name: "https://example.org/map" }).waitFor();
   await photograph(page, "map");
 
   // Wheel, mouse and keys: each of them changes the map.
-  const box = (await canvasOf(page).boundingBox()) ?? assert.fail();
+  const box = (await mapOf(page).boundingBox()) ?? assert.fail();
   await page.mouse.move(box.x + 200, box.y + 150);
   await untilDrawn(page, () => page.mouse.wheel(0, -300));
   await page.mouse.down();
   await untilDrawn(page, () => page.mouse.move(box.x + 300, box.y + 200));
   await page.mouse.up();
-  await canvasOf(page).focus();
+  await mapOf(page).focus();
   for (const key of ["ArrowLeft", "+", "-", "0"]) await untilDrawn(page, () => page.keyboard.press(key));
   for (const name of ["Zoom in", "Zoom out", "Show all"])
     await untilDrawn(page, () => page.getByRole("button", { name }).click());
+  for (let i = 0; i < 7; i++) await untilDrawn(page, () => page.getByRole("button", { name: "Zoom out" }).click());
+  await untilShown(page, "terrain");
+  await photograph(page, "map-terrain");
+  assert.deepEqual([...referrers], [`${service.url}/`], "hosts of tiles see the service, not the page");
   await page.close();
 });
 
@@ -106,6 +152,56 @@ test("does not redraw the map while nothing changes", { skip }, async () => {
   await page.close();
 });
 
+test("shows any time of a process: by the slider, and played", { skip }, async () => {
+  const [{ uuid, started_at }] = (
+    await service.expect<{ processes: [{ uuid: string; started_at: string }] }>(200, "GET", "/processes")
+  ).processes;
+  const page = await signIn(browser, service.url, { page: "map" });
+  await page.getByLabel("Show").selectOption(uuid);
+  const slider = page.getByRole("slider", { name: "Time" });
+  // At its beginning, nothing has been seen.
+  await page.getByText("Table: 0 cameras, 0 tracks").waitFor();
+  assert.equal(await slider.inputValue(), String(Date.parse(started_at)));
+  await slider.fill(String(Date.parse(started_at) + 4_000));
+  await page.getByText(/^Table: 1 camera, [1-9]/).click();
+  const table = page.getByRole("table", { name: "Cameras and tracks" });
+  assert.match(await table.innerText(), /-17\.000000, 179\.999900/);
+  assert.match(await table.innerText(), /person \d+/);
+  const shown = await table.innerText();
+  await page.getByText(/^Table:/).click();
+  await photograph(page, "map-history");
+  const before = Number(await slider.inputValue());
+  await page.getByRole("button", { name: "Play" }).click();
+  await untilPage(page, `document.querySelector("input[type=range]").value > ${before + 1_000}`);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByText(/^Table: 1 camera, [1-9]/).click();
+  assert.notEqual(await table.innerText(), shown, "it moves on");
+  await page.getByLabel("Show").selectOption("");
+  await mapOf(page).waitFor();
+  await page.close();
+});
+
+test("attaches an output for TAK, whose events arrive", { skip }, async () => {
+  const receiver = createSocket("udp4");
+  receiver.bind(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
+  const page = await signIn(browser, service.url, { page: `processes/${uuid}` });
+  await page.getByText("Attach an output").click();
+  await page.getByLabel("Type").selectOption("cot");
+  await page.getByLabel("Address", { exact: true }).fill(`udp://127.0.0.1:${receiver.address().port}`);
+  await page.getByLabel(/^Callsign/).fill("Mast");
+  await photograph(page, "output-tak");
+  const arrived = once(receiver, "message");
+  await page.getByRole("button", { name: "Attach", exact: true }).click();
+  await page.getByRole("button", { name: "Detach Mast" }).waitFor();
+  assert.match(String((await arrived)[0]), /<event [^>]*type="/);
+  await page.getByRole("button", { name: "Detach Mast" }).click();
+  await page.getByText("No outputs attached").waitFor();
+  receiver.close();
+  await page.close();
+});
+
 test("calibrates the heading with a landmark in a frame, and removes the calibration", { skip }, async () => {
   const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
   const page = await signIn(browser, service.url, { page: `processes/${uuid}` });
@@ -115,6 +211,17 @@ test("calibrates the heading with a landmark in a frame, and removes the calibra
   const dialog = page.getByRole("dialog", { name: "Calibrate the heading" });
   const frame = dialog.getByRole("group", { name: "Landmark" });
   await dialog.getByRole("button", { name: "Calibrate" }).waitFor();
+  // By a click on the map, around the camera.
+  await dialog.getByRole("button", { name: "Choose on the map" }).click();
+  await untilPage(page, `document.querySelector("dialog [data-drawn]") !== null`);
+  const map = dialog.getByRole("application", { name: /^Map around the camera/ });
+  await map.click({ position: { x: 120, y: 60 } });
+  await untilPage(page, `document.querySelector("input[name=latitude]").value !== ""`);
+  const clicked = Number(await dialog.getByLabel("Latitude").inputValue());
+  assert.ok(Math.abs(clicked + 17) < 0.01, `${clicked}`);
+  assert.ok(180 - Math.abs(Number(await dialog.getByLabel("Longitude").inputValue())) < 0.01);
+  await dialog.getByRole("button", { name: "Use the middle of the map" }).click();
+  assert.notEqual(Number(await dialog.getByLabel("Latitude").inputValue()), clicked);
   await dialog.getByLabel("Latitude").fill("-16.99993");
   await dialog.getByLabel("Longitude").fill("-179.99996");
   await frame.waitFor();
@@ -215,9 +322,16 @@ test("shows a live report with its time line; downloads, enhances and deletes it
   await page.close();
 });
 
-test("pages send requests only to the service, and do not violate their security policy", { skip }, () => {
-  const foreign = browser.requested.filter((url) => !url.startsWith(service.url) && !/^(blob|data):/.test(url));
-  assert.deepEqual(foreign, []);
+test("pages send requests only to the service and the host of tiles, and do not violate their security policy", {
+  skip,
+}, () => {
+  const isOwn = (url: string) => url.startsWith(service.url) || /^(blob|data):/.test(url);
+  const isTile = (url: string) => url.startsWith(tileOrigin) && /\/\d+\/\d+\/\d+\.png$/.test(url);
+  assert.deepEqual(
+    browser.requested.filter((url) => !isOwn(url) && !isTile(url)),
+    [],
+    "except for tiles of the configured host",
+  );
   assert.deepEqual(browser.complaints, []);
   assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "no address contains the key");
 });

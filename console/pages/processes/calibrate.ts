@@ -1,4 +1,5 @@
-/** The calibration of the camera's heading: a landmark is marked in a frame, and its coordinates are entered. */
+/** The calibration of the camera's heading: a landmark is marked in a frame, and on the map or by its coordinates. */
+import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, type Calibration, type Process } from "../../../client/client.ts";
 import { confirm, FormDialog } from "../../components/dialog.ts";
@@ -9,6 +10,8 @@ import { Loading } from "../../components/states.ts";
 import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { fetchStill } from "../../live/process-streams.ts";
+import type { Position } from "../../map/scene.ts";
+import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
 export function Heading({ process }: { process: Process }) {
@@ -36,6 +39,7 @@ export function Heading({ process }: { process: Process }) {
       )}
       <div class="row">
         <button type="button" onClick=${() => setOpen(true)}>Calibrate</button>
+        <a class="button" href=${linkTo("map", process.uuid)}>Show on the map</a>
         ${query.value?.found && html`<button type="button" class="plain" onClick=${() => void remove()}>Remove</button>`}
       </div>
     </section>
@@ -96,11 +100,49 @@ function CalibrateDialog({ process, onClose, onDone }: DialogProps) {
         <button type="button" disabled=${point !== null} onClick=${() => setPoint([0.5, 0.5])}>Mark the middle</button>
       </div>
       <p class="hint">Click the landmark. Arrow keys move the mark, with Shift further. The frame must be less than a minute old.</p>
-      <label>Latitude<input name="latitude" type="number" step="any" min="-90" max="90" required /></label>
-      <label>Longitude<input name="longitude" type="number" step="any" min="-180" max="180" required /></label>
+      <${Coordinates} process=${process} />
       <label>Altitude (m above mean sea level, empty: on the ground)<input name="altitude" type="number" step="any" /></label>
     </${FormDialog}>
   `;
+}
+
+interface PickProps {
+  readonly processUuid: string;
+  readonly position: Position | null;
+  onPick(position: Position): void;
+}
+
+/** About a centimetre. */
+const DECIMALS = 7;
+
+/** Entered, or clicked on the map, which is loaded when it is asked for. */
+function Coordinates({ process }: { process: Process }) {
+  const [texts, setTexts] = useState({ latitude: "", longitude: "" });
+  const [Pick, setPick] = useState<ComponentType<PickProps> | null>(null);
+  const openMap = (): Promise<boolean> =>
+    attempt(async () => {
+      const { PickPosition } = await import("../../map/pick-position.ts");
+      setPick(() => PickPosition);
+    });
+  const onPick = ({ latitude, longitude }: Position): void =>
+    setTexts({ latitude: latitude.toFixed(DECIMALS), longitude: longitude.toFixed(DECIMALS) });
+  const edit = (name: "latitude" | "longitude") => (event: Event) =>
+    setTexts((before) => ({ ...before, [name]: (event.currentTarget as HTMLInputElement).value }));
+  return html`
+    ${
+      Pick === null
+        ? html`<div class="row"><button type="button" onClick=${() => void openMap()}>Choose on the map</button></div>`
+        : html`<${Pick} processUuid=${process.uuid} position=${readPosition(texts)} onPick=${onPick} />`
+    }
+    <label>Latitude<input name="latitude" type="number" step="any" min="-90" max="90" required value=${texts.latitude} onInput=${edit("latitude")} /></label>
+    <label>Longitude<input name="longitude" type="number" step="any" min="-180" max="180" required value=${texts.longitude} onInput=${edit("longitude")} /></label>
+  `;
+}
+
+function readPosition(texts: Readonly<Record<"latitude" | "longitude", string>>): Position | null {
+  if (texts.latitude.trim() === "" || texts.longitude.trim() === "") return null;
+  const [latitude, longitude] = [Number(texts.latitude), Number(texts.longitude)];
+  return Number.isFinite(latitude) && Number.isFinite(longitude) ? { latitude, longitude } : null;
 }
 
 const STEP = 0.002;

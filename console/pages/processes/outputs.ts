@@ -6,6 +6,7 @@ import { useQuery, whenLoaded } from "../../components/query.ts";
 import { attempt, Copyable } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { windhover } from "../../session.ts";
+import { CotFields, readCotOutput } from "./cot-output.ts";
 
 const POLL_MS = 3_000;
 const RESOLUTIONS = ["360p", "720p", "1080p"] as const;
@@ -91,7 +92,20 @@ function Attach({ process, outputs, onChange }: OutputsProps) {
   `;
 }
 
-const NewOutput = () => html`
+const KINDS = [
+  ["video", "Video stream"],
+  ["cot", "TAK: objects on maps (Cursor on Target)"],
+] as const;
+
+function NewOutput() {
+  const [kind, setKind] = useState<string>(KINDS[0][0]);
+  return html`
+    <${Select} label="Type" name="kind" value=${kind} onChange=${setKind} options=${KINDS} />
+    ${kind === "cot" ? html`<${CotFields} />` : html`<${VideoFields} />`}
+  `;
+}
+
+const VideoFields = () => html`
   <label>Stream path, RTMP or SRT address
     <input name="path" required placeholder="gate/processed" spellcheck="false" aria-describedby="path-help" />
   </label>
@@ -101,6 +115,7 @@ const NewOutput = () => html`
 `;
 
 async function register(form: FormData): Promise<string> {
+  if (form.get("kind") === "cot") return (await windhover.registerOutput({ body: readCotOutput(form) })).uuid;
   const path = String(form.get("path")).trim();
   const remote = (["rtmp", "srt"] as const).find(
     (type) => path.startsWith(`${type}://`) || path.startsWith(`${type}s://`),

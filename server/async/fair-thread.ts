@@ -1,18 +1,23 @@
 /**
- * The worker thread of the compiler. Requests of different keys alternate. A request that takes too long is rejected and its
- * thread terminated; the next request gets a new thread once the old one has ended. Owner: `GraphLibrary`.
+ * A worker thread for work that takes processor time. Requests of different keys alternate. A request that takes too long is
+ * rejected and its thread terminated; the next request gets a new thread once the old one has ended.
  *
  * Without `ipc/`: one request at a time, whose time limit ends the thread, needs neither request ids nor a queue of replies.
  */
 import { Worker } from "node:worker_threads";
-import type { CompileAnswer, CompileRequest, CompilerKnowledge } from "../../graphs/compiler/worker/messages.ts";
-import { FairQueue } from "../async/fair-queue.ts";
+import { FairQueue } from "./fair-queue.ts";
 
-const ENTRY = new URL("../../graphs/compiler/worker/worker.mjs", import.meta.url);
+interface ThreadOptions {
+  /** A module that posts "ready", and then one answer for each message. */
+  readonly entry: URL;
+  /** For messages: "the compiler". */
+  readonly name: string;
+  readonly workerData: unknown;
+}
 
-interface CompileLimits {
-  /** For one graph. */
-  readonly compileMs: number;
+export interface ThreadLimits {
+  /** For one request. */
+  readonly answerMs: number;
   /** For a new thread to load. */
   readonly loadMs: number;
   /** Maximum queue, in total and per key. */
@@ -24,45 +29,45 @@ interface CompileLimits {
   readonly idleMs: number | null;
 }
 
-export class CompileTimeout extends Error {
-  override readonly name = "CompileTimeout";
+export class ThreadTimeout extends Error {
+  override readonly name = "ThreadTimeout";
 }
 
 /** The queue is full. */
-export class CompileQueueFull extends Error {
-  override readonly name = "CompileQueueFull";
+export class ThreadQueueFull extends Error {
+  override readonly name = "ThreadQueueFull";
 }
 
 /** Its client has disconnected. */
-export class CompileAbandoned extends Error {
-  override readonly name = "CompileAbandoned";
+export class ThreadAbandoned extends Error {
+  override readonly name = "ThreadAbandoned";
 
   constructor() {
     super("the client has disconnected");
   }
 }
 
-interface CompileClient {
+interface ThreadClient {
   readonly key: string;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Pending {
-  readonly request: CompileRequest;
-  resolve(answer: CompileAnswer): void;
+interface Pending<Request, Answer> {
+  readonly request: Request;
+  resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
-/** Time limit for a graph whose client has disconnected: most are done by then, and the thread need not be loaded again. */
+/** Time limit for a request whose client has disconnected: most are done by then, and the thread need not be loaded again. */
 const ABANDONED_MS = 250;
 
-export class CompileThread {
-  readonly #knowledge: CompilerKnowledge;
-  readonly #limits: CompileLimits;
-  readonly #waiting = new FairQueue<Pending>();
-  /** Being compiled. */
-  #current: Pending | null = null;
+export class FairThread<Request, Answer> {
+  readonly #options: ThreadOptions;
+  readonly #limits: ThreadLimits;
+  readonly #waiting = new FairQueue<Pending<Request, Answer>>();
+  /** Being answered. */
+  #current: Pending<Request, Answer> | null = null;
   #worker: Worker | null = null;
   /** The previous thread, which has to end first: two would use two cores. */
   #ending: Promise<unknown> | null = null;
@@ -71,23 +76,23 @@ export class CompileThread {
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(knowledge: CompilerKnowledge, limits: CompileLimits) {
-    this.#knowledge = knowledge;
+  constructor(options: ThreadOptions, limits: ThreadLimits) {
+    this.#options = options;
     this.#limits = limits;
   }
 
-  /** Rejects with `CompileTimeout`, `CompileQueueFull` or `CompileAbandoned`, or with the error of the thread. */
-  ask(request: CompileRequest, { key, signal }: CompileClient): Promise<CompileAnswer> {
-    if (this.#isClosed) return Promise.reject(new Error("the compiler is closed"));
+  /** Rejects with `ThreadTimeout`, `ThreadQueueFull` or `ThreadAbandoned`, or with the error of the thread. */
+  ask(request: Request, { key, signal }: ThreadClient): Promise<Answer> {
+    if (this.#isClosed) return Promise.reject(new Error(`${this.#options.name} is closed`));
     const { queued, queuedPerKey } = this.#limits;
     const own = this.#waiting.countOf(key);
-    if (own >= queuedPerKey) return Promise.reject(new CompileQueueFull(`${own} graphs of this key are queued`));
+    if (own >= queuedPerKey) return Promise.reject(new ThreadQueueFull(`${own} requests of this key are queued`));
     if (this.#waiting.size >= queued)
-      return Promise.reject(new CompileQueueFull(`${this.#waiting.size} graphs are queued`));
-    if (signal?.aborted) return Promise.reject(new CompileAbandoned());
+      return Promise.reject(new ThreadQueueFull(`${this.#waiting.size} requests are queued`));
+    if (signal?.aborted) return Promise.reject(new ThreadAbandoned());
     return new Promise((resolve, reject) => {
       const settle = (): void => signal?.removeEventListener("abort", abandon);
-      const pending: Pending = {
+      const pending: Pending<Request, Answer> = {
         request,
         resolve: (answer) => {
           settle();
@@ -99,8 +104,8 @@ export class CompileThread {
         },
       };
       const abandon = (): void => {
-        if (this.#waiting.remove(key, pending)) pending.reject(new CompileAbandoned());
-        else if (this.#current === pending && this.#isPosted) this.#arm(ABANDONED_MS, () => new CompileAbandoned());
+        if (this.#waiting.remove(key, pending)) pending.reject(new ThreadAbandoned());
+        else if (this.#current === pending && this.#isPosted) this.#arm(ABANDONED_MS, () => new ThreadAbandoned());
       };
       signal?.addEventListener("abort", abandon, { once: true });
       this.#waiting.add(key, pending);
@@ -116,7 +121,7 @@ export class CompileThread {
       pending !== undefined;
       pending = this.#waiting.take()
     )
-      pending.reject(new Error("the compiler is closed"));
+      pending.reject(new Error(`${this.#options.name} is closed`));
     const worker = this.#worker;
     this.#worker = null;
     await Promise.all([worker?.terminate(), this.#ending]);
@@ -134,8 +139,8 @@ export class CompileThread {
     this.#current = this.#waiting.take() ?? null;
     this.#isPosted = true;
     this.#worker?.postMessage(this.#current?.request);
-    const { compileMs } = this.#limits;
-    this.#arm(compileMs, () => new CompileTimeout(`not compiled within ${compileMs / 1000} s`));
+    const { answerMs } = this.#limits;
+    this.#arm(answerMs, () => new ThreadTimeout(`no answer within ${answerMs / 1000} s`));
   }
 
   #scheduleEnd(): void {
@@ -149,9 +154,9 @@ export class CompileThread {
   }
 
   #startWorker(): void {
-    const worker = new Worker(ENTRY, {
-      name: "compiler",
-      workerData: this.#knowledge,
+    const { entry, name, workerData } = this.#options;
+    const worker = new Worker(entry, {
+      ...{ name, workerData },
       // The module registers TypeScript itself; the arguments of this process must not do it again.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.bytes / 2 ** 20, maxYoungGenerationSizeMb: 8 },
@@ -159,11 +164,11 @@ export class CompileThread {
     this.#worker = worker;
     this.#isReady = false;
     const isMine = (): boolean => this.#worker === worker;
-    worker.on("message", (answer: CompileAnswer | "ready") => isMine() && this.#handle(answer));
+    worker.on("message", (answer: Answer | "ready") => isMine() && this.#handle(answer));
     worker.on("error", (error) => isMine() && this.#fail(error));
-    worker.on("exit", (code) => isMine() && this.#fail(new Error(`the compiler thread ended (code ${code})`)));
+    worker.on("exit", (code) => isMine() && this.#fail(new Error(`the thread of ${name} ended (code ${code})`)));
     worker.unref();
-    this.#arm(this.#limits.loadMs, () => new Error("the compiler thread was not loaded in time"));
+    this.#arm(this.#limits.loadMs, () => new Error(`the thread of ${name} was not loaded in time`));
   }
 
   #arm(limitMs: number, makeError: () => Error): void {
@@ -171,7 +176,7 @@ export class CompileThread {
     this.#timer = setTimeout(() => this.#fail(makeError()), limitMs);
   }
 
-  #handle(answer: CompileAnswer | "ready"): void {
+  #handle(answer: Answer | "ready"): void {
     clearTimeout(this.#timer);
     this.#isPosted = false;
     if (answer === "ready") this.#isReady = true;
@@ -179,7 +184,7 @@ export class CompileThread {
     this.#next();
   }
 
-  #takeCurrent(): Pending | null {
+  #takeCurrent(): Pending<Request, Answer> | null {
     const current = this.#current;
     this.#current = null;
     return current;

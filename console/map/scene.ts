@@ -1,6 +1,10 @@
-/** Cameras and geolocated tracks, from the events of processes. Pure. */
-import type { DetectionMessage, DroneDataMessage } from "../../../client/client.ts";
-import type { Pose, Position } from "./ground.ts";
+/** Cameras and geolocated tracks, from messages of processes. Pure. */
+import type { CameraMessage, DetectionMessage, DroneDataMessage } from "../../client/client.ts";
+
+export interface Position {
+  readonly latitude: number;
+  readonly longitude: number;
+}
 
 export interface MapTrack {
   readonly key: string;
@@ -13,17 +17,28 @@ export interface MapTrack {
   readonly seenMs: number;
 }
 
-export type Camera = Partial<Pose> & Position;
+export interface Camera extends Position {
+  /** Metres above mean sea level, or above the ground. */
+  readonly altitude?: number;
+  /** Degrees from north, clockwise. */
+  readonly heading?: number;
+  readonly footprint?: CameraMessage["footprint"];
+}
 
 const MAX_TRAIL = 200;
-const MAX_AGE_MS = 30_000;
+/** How long a track stays after it was seen, and how long its trail is. */
+export const MAX_AGE_MS = 30_000;
 
 export class Scene {
   readonly tracks = new Map<string, MapTrack>();
   /** By process. */
   readonly cameras = new Map<string, Camera>();
+  /** That the user has chosen. */
+  mark: Position | null = null;
   /** Increases with every change. */
   version = 0;
+  /** Processes that report what their camera sees: more than the telemetry says. */
+  readonly #reporting = new Set<string>();
 
   addDetections({ process_uuid, active_tracks }: DetectionMessage, nowMs: number): void {
     for (const track of active_tracks) {
@@ -42,10 +57,29 @@ export class Scene {
     this.expire(nowMs);
   }
 
-  addDrone(processUuid: string, message: DroneDataMessage): void {
-    const { latitude, longitude } = message;
-    if (typeof latitude !== "number" || typeof longitude !== "number") return;
-    this.cameras.set(processUuid, { ...(message as Partial<Pose>), latitude, longitude });
+  addCamera({ process_uuid, latitude, longitude, altitude, heading, footprint }: CameraMessage): void {
+    this.#reporting.add(process_uuid);
+    this.cameras.set(process_uuid, {
+      ...{ latitude, longitude, altitude },
+      ...(heading !== undefined && { heading }),
+      ...(footprint !== undefined && { footprint }),
+    });
+    this.version += 1;
+  }
+
+  /** Telemetry, for processes that do not geolocate. */
+  addDrone(processUuid: string, { latitude, longitude, camera_yaw, altitude }: DroneDataMessage): void {
+    if (typeof latitude !== "number" || typeof longitude !== "number" || this.#reporting.has(processUuid)) return;
+    this.cameras.set(processUuid, {
+      ...{ latitude, longitude },
+      ...(altitude !== undefined && { altitude }),
+      ...(camera_yaw !== undefined && { heading: camera_yaw }),
+    });
+    this.version += 1;
+  }
+
+  setMark(position: Position | null): void {
+    this.mark = position;
     this.version += 1;
   }
 
@@ -59,6 +93,13 @@ export class Scene {
     for (const uuid of this.cameras.keys()) if (!processUuids.includes(uuid)) this.#remove(this.cameras, uuid);
     for (const key of this.tracks.keys())
       if (!processUuids.includes(key.split(" ")[0] ?? "")) this.#remove(this.tracks, key);
+  }
+
+  /** Before another time is shown. */
+  clear(): void {
+    this.tracks.clear();
+    this.cameras.clear();
+    this.version += 1;
   }
 
   #remove(from: Map<string, unknown>, key: string): void {
