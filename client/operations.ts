@@ -1949,6 +1949,11 @@ export class Operations {
     );
   }
 
+  /** Download an uploaded video. The file as it was uploaded, also an MPEG-TS with its KLV metadata. The whole file, or the part selected by `Range`. */
+  downloadVideo(input: { source_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/file" }, input, call);
+  }
+
   /** Get the picture of a source at a time: JPEG. The frame on display at that time, from the recordings of a media-server source or from the video of a file, for time lines and lists. Ask for one that is not needed any longer by closing the request. */
   downloadThumbnail(input: { source_uuid: string; at: string; width?: number }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/thumbnail", query: ["at", "width"] }, input, call);
@@ -2257,9 +2262,12 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/source/{source_uuid}/whip/{session}" }, input, call);
   }
 
-  /** Download one segment of a recording: fragmented MP4. The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. */
-  downloadRecording(input: { recording_uuid: string; index: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/recording/{recording_uuid}/{index}" }, input, call);
+  /** Download one segment of a recording: fragmented MP4, or MPEG-TS. The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. With `format=ts` the same video as MPEG-TS, not encoded again, with the KLV metadata of the stream as a stream of its own; it is made while it is sent, without ranges. The MP4 has the metadata as event messages (MISB ST 1910). */
+  downloadRecording(
+    input: { recording_uuid: string; index: string; format?: "mp4" | "ts" },
+    call?: Call,
+  ): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/recording/{recording_uuid}/{index}", query: ["format"] }, input, call);
   }
 
   /** Delete a recording that has ended, and its files. */
