@@ -673,7 +673,7 @@ export type NewOutput = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
-  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp`. Ignored for other types. */
+  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp` or `srt`. Ignored for other types. */
   readonly url?: string;
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings?: "360p" | "720p" | "1080p" | null;
