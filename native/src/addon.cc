@@ -5,12 +5,15 @@
 
 #include "bridge.h"
 
+void register_ts_klv();
+
 static Napi::Object init(Napi::Env env, Napi::Object exports) {
   static std::once_flag once;
   std::call_once(once, [] {
     gst_init(nullptr, nullptr);
     register_keyframes();
     register_rtp_times();
+    register_ts_klv();
   });
   Bridge::create(env);
   export_connections(env, exports);

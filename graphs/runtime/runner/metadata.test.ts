@@ -1,15 +1,20 @@
-/** Metadata of a live stream (KLV over RTSP) is the telemetry of its frames. */
+/** Metadata of a live stream (KLV over RTSP and in MPEG-TS) is the telemetry of its frames. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { makeFilm } from "../../../native/film.fixture.ts";
+import { freeUdpPort } from "../../../hub/srt/srt.fixture.ts";
+import { addKlv } from "../../../media/mpegts/add-klv.fixture.ts";
+import { H264, makeFilm } from "../../../native/film.fixture.ts";
+import { pictures, play } from "../../../native/pipeline.fixture.ts";
 import type { FrameTelemetry } from "../../../schemas/telemetry.ts";
 import { writePacket } from "../../../telemetry/misb-0601.ts";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
+import { poll } from "../../../test/watch.fixture.ts";
 import { ForkedRunner } from "./runner.fixture.ts";
 
 const CAMERA = fileURLToPath(new URL("../../../build/camera", import.meta.url));
@@ -27,42 +32,35 @@ chains:
     - print: { keys: [telemetry] }
 `;
 
-/** The camera turns by a degree per frame. Units of 1200 bytes take two packets. */
+/** The camera turns by a degree per frame. */
+const writeUnit = (index: number): Buffer =>
+  writePacket(
+    {
+      ...{ timeStamp: BigInt(index) * 66_667n, platformHeading: 0, platformPitchFull: 0, platformRollFull: 0 },
+      ...{ sensorLatitude: 41.4, sensorLongitude: 2.17, sensorAltitude: 180, frameElevation: 120 },
+      ...{ sensorHfov: 60, sensorVfov: 34, sensorAzimuth: index % 360, sensorElevation: -45 },
+    },
+    index % 3 === 0 ? { security: Buffer.alloc(1600, 1) } : {},
+  );
+
+/** Units of 1600 bytes take two packets. */
 function writeUnits(folder: string): string {
   for (let index = 0; index < UNITS; index++)
-    writeFileSync(
-      join(folder, `unit-${String(index).padStart(5, "0")}.klv`),
-      writePacket(
-        {
-          ...{ timeStamp: BigInt(index) * 66_667n, platformHeading: 0, platformPitchFull: 0, platformRollFull: 0 },
-          ...{ sensorLatitude: 41.4, sensorLongitude: 2.17, sensorAltitude: 180, frameElevation: 120 },
-          ...{ sensorHfov: 60, sensorVfov: 34, sensorAzimuth: index % 360, sensorElevation: -45 },
-        },
-        index % 3 === 0 ? { security: Buffer.alloc(1600, 1) } : {},
-      ),
-    );
+    writeFileSync(join(folder, `unit-${String(index).padStart(5, "0")}.klv`), writeUnit(index));
   return join(folder, "unit-%05d.klv");
 }
 
-test("KLV of an RTSP camera is joined to the frames that it was sent with", async (t) => {
-  const folder = temporaryFolder();
-  // A file: its frames have exactly the times of the units, while those of a live picture begin a moment later.
-  await makeFilm(join(folder, "film.mp4"), UNITS, false);
-  const args = ["--file", join(folder, "film.mp4"), "--fps", String(FPS), "--klv", writeUnits(folder)];
-  const camera = spawn(CAMERA, args, { stdio: ["ignore", "pipe", "inherit"] });
-  t.after(() => camera.kill("SIGKILL"));
-  const [line] = (await once(camera.stdout, "data")) as [Buffer];
-  const { url } = JSON.parse(line.toString()) as { url: string };
+/** `skipped`: frames at the start that may have other times. */
+async function expectJoined(t: TestContext, url: string, skipped: number): Promise<void> {
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: url, graph: "joined", graphText: GRAPH, sourceMetadata: true });
   const frames = (): readonly FrameTelemetry[] =>
     runner.messages.flatMap(
       ({ message }) => (JSON.parse(String(message.line)) as { telemetry?: FrameTelemetry }).telemetry ?? [],
     );
-  await runner.watch.until("frames with telemetry", () => frames().length >= 60);
-  // A frame has the time of its unit: within a tick, however late either arrives. The first ones precede the camera's report
-  // of its clock.
-  const joined = frames().slice(30);
+  await runner.watch.until("frames with telemetry", () => frames().length >= skipped + 30);
+  // A frame has the time of its unit: within a tick, however late either arrives.
+  const joined = frames().slice(skipped);
   const ages = joined.map(({ ageMs }) => ageMs).sort((a, b) => a - b);
   const median = ages[Math.floor(ages.length / 2)] ?? Number.NaN;
   t.diagnostic(`median age ${median.toFixed(2)} ms, largest ${ages.at(-1)?.toFixed(2)} ms`);
@@ -79,4 +77,52 @@ test("KLV of an RTSP camera is joined to the frames that it was sent with", asyn
   assert.ok(events.length > 10, "the server is not notified of telemetry");
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+}
+
+test("KLV of an RTSP camera is joined to the frames that it was sent with", async (t) => {
+  const folder = temporaryFolder();
+  // A file: its frames have exactly the times of the units, while those of a live picture begin a moment later.
+  await makeFilm(join(folder, "film.mp4"), UNITS, false);
+  const args = ["--file", join(folder, "film.mp4"), "--fps", String(FPS), "--klv", writeUnits(folder)];
+  const camera = spawn(CAMERA, args, { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => camera.kill("SIGKILL"));
+  const [line] = (await once(camera.stdout, "data")) as [Buffer];
+  const { url } = JSON.parse(line.toString()) as { url: string };
+  // The first frames precede the camera's report of its clock.
+  await expectJoined(t, url, 30);
 });
+
+for (const kind of ["synchronous", "asynchronous"] as const)
+  test(`${kind} KLV of an SRT stream is joined to the frames that it was sent with`, async (t) => {
+    const folder = temporaryFolder();
+    const [film, sent] = [join(folder, "film.ts"), join(folder, "sent.ts")];
+    await play({ ...pictures(UNITS), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: film }] });
+    const units = Array.from({ length: UNITS }, (_, index) => ({ seconds: index / FPS, data: writeUnit(index) }));
+    writeFileSync(sent, addKlv(readFileSync(film), units, kind));
+    const port = await freeUdpPort();
+    const sender = spawn(
+      "gst-launch-1.0",
+      [
+        ...["-q", "filesrc", `location=${sent}`, "!", "tsparse", "set-timestamps=true", "alignment=7", "!"],
+        ...["srtsink", `uri=srt://127.0.0.1:${port}?mode=listener`, "wait-for-connection=true"],
+      ],
+      { stdio: "ignore" },
+    );
+    t.after(() => sender.kill("SIGKILL"));
+    await poll("a listening sender", async () => !(await isFree(port)));
+    // `tsdemux` corrects its clock after the burst with which the sender begins.
+    await expectJoined(t, `srt://127.0.0.1:${port}`, 120);
+  });
+
+async function isFree(port: number): Promise<boolean> {
+  const socket = createSocket("udp4");
+  try {
+    socket.bind(port, "127.0.0.1");
+    await once(socket, "listening");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.close();
+  }
+}
