@@ -1022,6 +1022,15 @@ export type Process = {
     readonly restarts: number;
     /** For a file: frames that were not processed because of crashes. Null for a live source, whose frames are not counted while its runner restarts. */
     readonly frames_lost: number | null;
+    /** Extension: the connection to an SRT source. Null: not connected, or of another protocol. */
+    readonly link: {
+      readonly round_trip_ms: number;
+      readonly packets_received: number;
+      /** Found missing. SRT requests them again. */
+      readonly packets_lost: number;
+      /** The receive buffer, as negotiated: packets that arrive later are lost for good. */
+      readonly latency_ms: number;
+    } | null;
   };
 };
 

@@ -1,13 +1,12 @@
 /** Metadata of a live stream (KLV over RTSP and in MPEG-TS) is the telemetry of its frames. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freeUdpPort } from "../../../hub/srt/srt.fixture.ts";
+import { freeUdpPort, isTaken } from "../../../hub/srt/srt.fixture.ts";
 import { addKlv } from "../../../media/mpegts/add-klv.fixture.ts";
 import { H264, makeFilm } from "../../../native/film.fixture.ts";
 import { pictures, play } from "../../../native/pipeline.fixture.ts";
@@ -109,20 +108,7 @@ for (const kind of ["synchronous", "asynchronous"] as const)
       { stdio: "ignore" },
     );
     t.after(() => sender.kill("SIGKILL"));
-    await poll("a listening sender", async () => !(await isFree(port)));
+    await poll("a listening sender", () => isTaken(port));
     // `tsdemux` corrects its clock after the burst with which the sender begins.
     await expectJoined(t, `srt://127.0.0.1:${port}`, 120);
   });
-
-async function isFree(port: number): Promise<boolean> {
-  const socket = createSocket("udp4");
-  try {
-    socket.bind(port, "127.0.0.1");
-    await once(socket, "listening");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.close();
-  }
-}
