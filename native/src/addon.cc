@@ -5,8 +5,6 @@
 
 #include "bridge.h"
 
-void register_ts_klv();
-
 static Napi::Object init(Napi::Env env, Napi::Object exports) {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -40,7 +40,21 @@ const publish = (url: string, codec: "h264" | "h265" = "h264") => {
 async function readCodes(...input: readonly string[]): Promise<number[]> {
   const { stdout } = await run(
     "ffmpeg",
-    ["-v", "error", "-nostdin", ...input, "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+    [
+      "-v",
+      "error",
+      "-nostdin",
+      ...input,
+      "-map",
+      "0:v",
+      "-fps_mode",
+      "passthrough",
+      "-f",
+      "rawvideo",
+      "-pix_fmt",
+      "gray",
+      "-",
+    ],
     { encoding: "buffer", maxBuffer: 2 ** 28, timeout: 120_000 },
   );
   const bytes = WIDTH * HEIGHT;
