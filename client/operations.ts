@@ -724,7 +724,7 @@ export type NewOutput = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
-  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp`. Ignored for other types. */
+  /** For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp` or `srt`. Ignored for other types. */
   readonly url?: string;
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings?: "360p" | "720p" | "1080p" | null;
@@ -1073,6 +1073,15 @@ export type Process = {
     readonly restarts: number;
     /** For a file: frames that were not processed because of crashes. Null for a live source, whose frames are not counted while its runner restarts. */
     readonly frames_lost: number | null;
+    /** Extension: the connection to an SRT source. Null: not connected, or of another protocol. */
+    readonly link: {
+      readonly round_trip_ms: number;
+      readonly packets_received: number;
+      /** Found missing. SRT requests them again. */
+      readonly packets_lost: number;
+      /** The receive buffer, as negotiated: packets that arrive later are lost for good. */
+      readonly latency_ms: number;
+    } | null;
   };
 };
 
@@ -2000,6 +2009,11 @@ export class Operations {
     );
   }
 
+  /** Download an uploaded video. The file as it was uploaded, also an MPEG-TS with its KLV metadata. The whole file, or the part selected by `Range`. */
+  downloadVideo(input: { source_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/file" }, input, call);
+  }
+
   /** Get the picture of a source at a time: JPEG. The frame on display at that time, from the recordings of a media-server source or from the video of a file, for time lines and lists. Ask for one that is not needed any longer by closing the request. */
   downloadThumbnail(input: { source_uuid: string; at: string; width?: number }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/thumbnail", query: ["at", "width"] }, input, call);
@@ -2313,9 +2327,12 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/source/{source_uuid}/whip/{session}" }, input, call);
   }
 
-  /** Download one segment of a recording: fragmented MP4. The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. */
-  downloadRecording(input: { recording_uuid: string; index: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/recording/{recording_uuid}/{index}" }, input, call);
+  /** Download one segment of a recording: fragmented MP4, or MPEG-TS. The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. With `format=ts` the same video as MPEG-TS, not encoded again, with the KLV metadata of the stream as a stream of its own; it is made while it is sent, without ranges. The MP4 has the metadata as event messages (MISB ST 1910). */
+  downloadRecording(
+    input: { recording_uuid: string; index: string; format?: "mp4" | "ts" },
+    call?: Call,
+  ): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/recording/{recording_uuid}/{index}", query: ["format"] }, input, call);
   }
 
   /** Delete a recording that has ended, and its files. */

@@ -5,6 +5,7 @@
 import type { Static, TObject } from "typebox";
 import type { Json, JsonRecord } from "../schemas/json.ts";
 import type { Registry } from "../schemas/registry.ts";
+import type { SourceLink } from "../schemas/runner.ts";
 
 /** A required key of the frame metadata, an optional one, or several of which one is required. */
 export type Read = string | { readonly optional: string } | { readonly oneOf: readonly string[] };
@@ -343,6 +344,8 @@ export interface Ingest {
   readonly flowing: boolean;
   /** Settles when the pipeline ends on its own: null at end of stream, otherwise the error. */
   readonly ended: Promise<Error | null>;
+  /** Absent: the protocol does not measure the connection. Resolves with null before it is open. */
+  readLink?(): Promise<SourceLink | null>;
   close(): Promise<void>;
 }
 

@@ -109,6 +109,18 @@ export const RunnerFailure = Type.Object({
 });
 export type RunnerFailure = Static<typeof RunnerFailure>;
 
+/** Of the connection to an SRT source, since it was opened. */
+export const SourceLink = Type.Object({
+  round_trip_ms: Type.Number({ minimum: 0 }),
+  packets_received: Type.Integer({ minimum: 0 }),
+  packets_lost: Type.Integer({ minimum: 0, description: "Found missing. SRT requests them again." }),
+  latency_ms: Type.Number({
+    minimum: 0,
+    description: "The receive buffer, as negotiated: packets that arrive later are lost for good.",
+  }),
+});
+export type SourceLink = Static<typeof SourceLink>;
+
 export const RunnerStats = Type.Object({
   fps_in: Type.Number(),
   fps_processed: Type.Number(),
@@ -119,6 +131,8 @@ export const RunnerStats = Type.Object({
   /** Resident memory of the runner. */
   rss_bytes: Type.Integer(),
   loop_delay_ms: Type.Number(),
+  /** Absent: the protocol of the source does not measure it, or there is no connection. */
+  link: Type.Optional(SourceLink),
 });
 export type RunnerStats = Static<typeof RunnerStats>;
 

@@ -45,6 +45,11 @@ const SERVER_ROWS: readonly Row[] = [
   { part: "server/*.ts", may: [...SERVER_BASE, ...(SERVER_FOLDERS.at(-1) ?? [])] },
 ];
 
+/** What elements that send encoded video may import. */
+const VIDEO_OUTPUT = ["output-reports", "access-units", "video-outlet", "element"]
+  .map((name) => `elements/${name}.ts`)
+  .concat("schemas");
+
 export const TABLE: readonly Row[] = [
   { part: "schemas", may: [] },
   // Writes the published JSON Schemas, which list the known elements. A program: no file imports it.
@@ -52,6 +57,9 @@ export const TABLE: readonly Row[] = [
   { part: "native", may: [] },
   { part: "elements/element.ts", may: ["schemas"] },
   { part: "elements/output-reports.ts", may: ["schemas", "elements/element.ts"] },
+  // What the outputs of encoded video share.
+  { part: "elements/access-units.ts", may: ["media"] },
+  { part: "elements/video-outlet.ts", may: ["schemas", "media"] },
   { part: "elements/index.ts", may: ["elements"] },
   { part: "elements/find.ts", may: ["elements"] },
   // Maps the position of an error back to its source file and line.
@@ -59,9 +67,9 @@ export const TABLE: readonly Row[] = [
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
   { part: "elements/cot", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "terrain"] },
-  { part: "elements/publish", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "media"] },
+  { part: "elements/publish", may: [...VIDEO_OUTPUT, "media"] },
   // Reads telemetry in live streams.
-  { part: "elements/source", may: ["schemas", "elements/element.ts", "telemetry"] },
+  { part: "elements/source", may: ["schemas", "elements/element.ts", "media", "telemetry"] },
   { part: "elements/track", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/geolocate", may: ["schemas", "elements/element.ts", "terrain"] },
   { part: "elements/telemetry", may: ["schemas", "elements/element.ts", "vision"] },
@@ -72,14 +80,8 @@ export const TABLE: readonly Row[] = [
     part: "elements/mqtt",
     may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "elements/cot", "elements/detections"],
   },
-  // Sends the access units of `publish` over the connections of `cot`, with telemetry as KLV.
-  {
-    part: "elements/mpegts",
-    may: [
-      ...["schemas", "elements/element.ts", "elements/output-reports.ts", "elements/cot", "elements/publish"],
-      ...["media", "telemetry"],
-    ],
-  },
+  // Video with telemetry as KLV.
+  { part: "elements/mpegts", may: [...VIDEO_OUTPUT, "media", "telemetry"] },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },

@@ -1,12 +1,10 @@
 import type { KlvCarriage, Tracks } from "../../media/access-unit.ts";
-import { TsMuxer } from "../../media/mpegts/muxer.ts";
-import { TS_BYTES } from "../../media/mpegts/packet.ts";
+import { publishUdp } from "../../media/mpegts/udp-publisher.ts";
 import { readTransportTarget } from "../../schemas/transport-target.ts";
-import { openUdp } from "../cot/links.ts";
-import { EventOutlet, OUTLET_LIMITS } from "../cot/outlet.ts";
+import { AccessUnits } from "../access-units.ts";
 import type { Frame, FrameFormat, Handler, Services } from "../element.ts";
 import { OutputReports } from "../output-reports.ts";
-import { AccessUnits } from "../publish/access-units.ts";
+import { type OpenPublisher, srtOpenerOf, VideoOutlet } from "../video-outlet.ts";
 import { describeFrame } from "./metadata.ts";
 
 export interface MpegtsProperties {
@@ -15,34 +13,26 @@ export interface MpegtsProperties {
   readonly metadata: KlvCarriage | "none";
 }
 
-/** Packets per datagram: fits into one frame of any network. */
-const DATAGRAM_BYTES = 7 * TS_BYTES;
-
 /** Sends access units with the metadata of their frames. Frames never wait for the network. */
 export class MpegtsHandler implements Pick<Handler, "format" | "process" | "flush" | "close"> {
-  readonly #properties: MpegtsProperties;
+  readonly #metadata: MpegtsProperties["metadata"];
   readonly #reports: OutputReports;
-  readonly #outlet: EventOutlet;
+  readonly #outlet: VideoOutlet;
   readonly #units = new AccessUnits();
-  #muxer: TsMuxer | null = null;
-  #tracks: Tracks | null = null;
-  #framesSent = 0;
-  #framesDropped = 0;
+  #made: Tracks | null = null;
+  #sent: Tracks | null = null;
+  /** Dropped while waiting for a keyframe. */
+  #framesSkipped = 0;
 
   /** Throws for an invalid URL. */
-  constructor(properties: MpegtsProperties, services: Services, limits = OUTLET_LIMITS) {
-    const target = readTransportTarget(properties.url);
-    if (typeof target === "string") throw new Error(`the url of mpegts ${target}`);
-    this.#properties = properties;
-    this.#reports = new OutputReports(
-      services,
-      { offline: "MPEG-TS output offline", live: "MPEG-TS output live" },
-      () => ({
-        ...{ status: this.#outlet.status, detail: this.#outlet.detail },
-        ...{ framesSent: this.#framesSent, framesDropped: this.#framesDropped },
-      }),
-    );
-    this.#outlet = new EventOutlet(openUdp(target, properties.address), () => this.#reports.onStatus(), limits);
+  constructor(properties: MpegtsProperties, services: Services) {
+    this.#metadata = properties.metadata;
+    const texts = { offline: "MPEG-TS output offline", live: "MPEG-TS output live" };
+    this.#reports = new OutputReports(services, texts, () => ({
+      ...{ status: this.#outlet.status, detail: this.#outlet.detail, framesSent: this.#outlet.framesSent },
+      framesDropped: this.#outlet.framesDropped + this.#framesSkipped,
+    }));
+    this.#outlet = new VideoOutlet(openerOf(properties), () => this.#reports.onStatus());
     this.#reports.report();
   }
 
@@ -52,28 +42,24 @@ export class MpegtsHandler implements Pick<Handler, "format" | "process" | "flus
 
   /** Never blocks. */
   process(frame: Frame): void {
+    if (frame.discontinuity) this.#units.expectKey();
     const made = this.#units.make(frame.copy(), frame.ptsNs, frame.captureNs);
-    if (made === null || this.#outlet.status !== "live") this.#framesDropped++;
+    if (made === null) this.#framesSkipped++;
     else {
-      const { width, height } = made.tracks.video;
-      const klv =
-        this.#properties.metadata === "none" ? null : describeFrame(frame.captureNs, frame.meta, { width, height });
-      const unit = klv === null ? made.unit : { ...made.unit, klv: [{ ptsUs: made.unit.ptsUs, data: klv }] };
-      const packets = this.#muxerFor(made.tracks).write(unit);
-      for (let at = 0; at < packets.length; at += DATAGRAM_BYTES)
-        this.#outlet.send({ topic: "", payload: packets.subarray(at, at + DATAGRAM_BYTES) });
-      this.#framesSent++;
+      const { unit, tracks } = made;
+      const data = this.#metadata === "none" ? null : describeFrame(frame.captureNs, frame.meta, tracks.video);
+      const klv = data === null ? [] : [{ ptsUs: unit.ptsUs, data }];
+      this.#outlet.send({ ...unit, klv }, this.#addKlv(tracks));
     }
     this.#reports.tick();
   }
 
-  #muxerFor(tracks: Tracks): TsMuxer {
-    const { metadata } = this.#properties;
-    const sent = metadata === "none" ? tracks : { ...tracks, klv: metadata };
-    if (this.#muxer === null) this.#muxer = new TsMuxer(sent);
-    else if (tracks !== this.#tracks) this.#muxer.setTracks(sent);
-    this.#tracks = tracks;
-    return this.#muxer;
+  /** The same for the same tracks: others need a new connection. */
+  #addKlv(tracks: Tracks): Tracks {
+    if (this.#sent === null || tracks !== this.#made)
+      this.#sent = this.#metadata === "none" ? tracks : { ...tracks, klv: this.#metadata };
+    this.#made = tracks;
+    return this.#sent;
   }
 
   flush(): void {
@@ -84,4 +70,11 @@ export class MpegtsHandler implements Pick<Handler, "format" | "process" | "flus
     await this.#outlet.close();
     this.#reports.report();
   }
+}
+
+function openerOf({ url, address }: MpegtsProperties): OpenPublisher {
+  const target = readTransportTarget(url);
+  if (typeof target === "string") throw new Error(`the url of mpegts ${target}`);
+  if (target.scheme === "srt") return srtOpenerOf(url, address);
+  return (tracks, signal) => publishUdp(target, tracks, { signal, ...(address !== null && { host: address }) });
 }

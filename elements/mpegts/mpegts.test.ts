@@ -2,12 +2,16 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
+import { runProgram } from "../../hub/rtmp/rtmp.fixture.ts";
+import { freeUdpPort } from "../../hub/srt/srt.fixture.ts";
 import { KlvUnits } from "../../media/mpegts/klv-units.ts";
-import { AHEAD_MS, readPacket, toUnixMs, vmtiOf } from "../../telemetry/misb-0601.ts";
+import { AHEAD_MS, findPackets, readPacket, toUnixMs, UAS_KEY, vmtiOf } from "../../telemetry/misb-0601.ts";
 import { readVmti } from "../../telemetry/misb-0903.ts";
-import { compiledText, start } from "../../test/graph.fixture.ts";
+import { compiledText, start, temporaryFolder } from "../../test/graph.fixture.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import type { ElementEvent, FrameMetadata } from "../element.ts";
 import { marker, track, tracks } from "../marks.fixture.ts";
@@ -76,6 +80,17 @@ test("without telemetry there is no packet; without a position no centre of the 
   assert.equal(readVmti(vmtiOf(packet) ?? assert.fail()).targets[0]?.latitudeOffset, undefined);
 });
 
+function send(url: string, metadata: "synchronous" | "asynchronous", events: GraphEvent[] = []) {
+  const marks = marker(() => META);
+  const steps = [
+    'source: { uri: "test:ball?width=64&height=48&fps=25", pace: realtime }',
+    ...["decode", marks.name, "encode: { keyframe-seconds: 0.4 }"],
+    `mpegts: { url: "${url}", metadata: ${metadata} }`,
+  ];
+  const text = `graph: sent\nchains:\n  main:\n${steps.map((step) => `    - ${step}\n`).join("")}`;
+  return start(compiledText(text, marks), [marks], { onEvent: (event) => events.push(event) });
+}
+
 for (const metadata of ["synchronous", "asynchronous"] as const)
   test(`sends video with ${metadata} metadata of every frame`, async () => {
     const socket = createSocket("udp4");
@@ -96,15 +111,7 @@ for (const metadata of ["synchronous", "asynchronous"] as const)
     socket.bind(0, "127.0.0.1");
     await once(socket, "listening");
     const events: GraphEvent[] = [];
-    const marks = marker(() => META);
-    const graph = await start(
-      compiledText(
-        `graph: sent\nchains:\n  main:\n    - source: { uri: "test:ball?width=64&height=48&fps=25", pace: realtime }\n    - decode\n    - ${marks.name}\n    - encode: { keyframe-seconds: 0.4 }\n    - mpegts: { url: "udp://127.0.0.1:${socket.address().port}", metadata: ${metadata} }\n`,
-        marks,
-      ),
-      [marks],
-      { onEvent: (event) => events.push(event) },
-    );
+    const graph = await send(`udp://127.0.0.1:${socket.address().port}`, metadata, events);
     await watch.until("metadata", () => found.length >= 20);
     assert.deepEqual(await graph.stop(), { state: "finished", error: null });
     for (const klv of found) expectCamera(klv);
@@ -114,4 +121,25 @@ for (const metadata of ["synchronous", "asynchronous"] as const)
       event.type === "element" && event.event.type === "output" ? [event.event] : [],
     );
     assert.ok(reports.some(({ status, framesSent }) => status === "live" && Number(framesSent) > 0));
+  });
+
+for (const metadata of ["synchronous", "asynchronous"] as const)
+  test(`ffmpeg receives video with ${metadata} metadata over encrypted SRT`, async () => {
+    const port = await freeUdpPort();
+    const file = join(temporaryFolder(), "received.klv");
+    const secret = "passphrase=correct-horse-battery";
+    const receiving = runProgram("ffmpeg", [
+      ...["-v", "error", "-y", "-i", `srt://127.0.0.1:${port}?mode=listener&${secret}`],
+      ...["-map", "0:v", "-frames:v", "40", "-f", "null", "-"],
+      ...["-map", "0:d", "-c", "copy", "-t", "1.5", "-f", "data", file],
+    ]);
+    const graph = await send(`srt://127.0.0.1:${port}?streamid=%23!::r=camera&latency=80&${secret}`, metadata);
+    const { code, output } = await receiving;
+    assert.equal(code, 0, output);
+    assert.deepEqual(await graph.stop(), { state: "finished", error: null });
+    const bytes = await readFile(file);
+    const packets = [...findPackets(bytes)];
+    assert.ok(packets.length >= 20, `${packets.length} packets`);
+    for (let at = bytes.indexOf(UAS_KEY); at >= 0; at = bytes.indexOf(UAS_KEY, at + 1))
+      expectCamera(bytes.subarray(at));
   });

@@ -1,5 +1,5 @@
 /**
- * Sends encoded video as an MPEG transport stream over UDP, with the camera's position and attitude as KLV (MISB ST 0601) and
+ * Sends encoded video as an MPEG transport stream over UDP or SRT, with the camera's position and attitude as KLV (MISB ST 0601) and
  * the tracks as targets (ST 0903), for ground stations and video exploitation systems.
  */
 import { Type } from "typebox";
@@ -9,7 +9,7 @@ import { defineElement } from "../element.ts";
 export default defineElement({
   kind: "sink",
   name: "mpegts",
-  about: "Sends H.264 or H.265 video as MPEG-TS over UDP, with telemetry and tracks as KLV metadata.",
+  about: "Sends H.264 or H.265 video as MPEG-TS over UDP or SRT, with telemetry and tracks as KLV metadata.",
   example: `
 graph: mpegts-example
 about: Send a test picture as a transport stream.

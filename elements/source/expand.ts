@@ -191,6 +191,9 @@ const pullRtmp: Pull = ({ url: location }, { connectMs, stallMs }) => [
   },
 ];
 
+/** `tsdemux` does not know synchronous metadata. */
+const EXPOSE_KLV: ExpandedNode = { suffix: "klv", factory: "tsklv", properties: {} };
+
 /** Without reconnects of its own: the state machine of this source reconnects, and reports it. */
 const pullSrt: Pull = ({ url }, { latencyMs }) => {
   const address = readSrtAddress(url);
@@ -210,6 +213,7 @@ const pullSrt: Pull = ({ url }, { latencyMs }) => {
         "auto-reconnect": false,
       },
     },
+    EXPOSE_KLV,
   ];
 };
 
@@ -232,6 +236,7 @@ const pullUdp: Pull = ({ url }) => {
         caps: "video/mpegts,systemstream=(boolean)true",
       },
     },
+    EXPOSE_KLV,
   ];
 };
 

@@ -44,6 +44,9 @@ async function pull(uri: string, t: { after(clean: () => unknown): void }, more 
 const stateOf = (event: GraphEvent) =>
   event.type === "element" && event.event.type === "source" ? String(event.event.state) : "";
 
+const packetsOf = (event: GraphEvent) =>
+  event.type === "element" && event.event.type === "link" ? Number(event.event.packets_received) : 0;
+
 test("pulls from an SRT listener with a stream id, and again after the stream was interrupted", async (t) => {
   const hub = await ForkedHub.open();
   t.after(() => hub.remove());
@@ -58,6 +61,7 @@ test("pulls from an SRT listener with a stream id, and again after the stream wa
     "stall-ms=1500",
   );
   await watch.until("frames", () => captures.length > 10);
+  await watch.until("statistics of the link", () => events.some((event) => packetsOf(event) > 20));
   // The sender's own clock is not known: frames have the time of their arrival.
   for (const captureMs of captures) assert.ok(captureMs >= beganMs - 1000 && captureMs <= Date.now() + 1000);
   first.kill("SIGKILL");

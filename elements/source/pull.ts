@@ -30,6 +30,8 @@ interface PullWorld {
 }
 
 const POLL_MS = 100;
+/** Interval of the statistics of the connection. */
+const LINK_MS = 1000;
 
 const WORLD: PullWorld = {
   nowMs: () => performance.now(),
@@ -60,6 +62,7 @@ export function pullLive(
   let tornDown: Promise<void> = Promise.resolve();
   let stopped = false;
   let paused = false;
+  let linkReadMs = Number.NEGATIVE_INFINITY;
 
   const observe = (): Observation => ({
     nowMs: world.nowMs(),
@@ -69,7 +72,17 @@ export function pullLive(
   });
 
   const step = (): void => {
-    if (!stopped && !paused) apply(advance(state, observe(), limits, world.random));
+    if (stopped || paused) return;
+    apply(advance(state, observe(), limits, world.random));
+    reportLink(attempt?.ingest ?? null);
+  };
+
+  const reportLink = (ingest: Ingest | null): void => {
+    if (ingest?.readLink === undefined || world.nowMs() - linkReadMs < LINK_MS) return;
+    linkReadMs = world.nowMs();
+    void ingest.readLink().then((link) => {
+      if (link !== null && attempt?.ingest === ingest) services.emit({ type: "link", ...link });
+    });
   };
 
   const connect = (): void => {

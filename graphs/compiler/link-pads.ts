@@ -117,6 +117,7 @@ const PASSING = new Set([
   "watchdog",
   "keyframes",
   "rtptimes",
+  "tsklv",
 ]);
 
 /** Fields of raw video that an element does not change. */

@@ -113,7 +113,7 @@ function explainLaunch(plan: GraphPlan): string {
 }
 
 /** Elements of Windhover's addon; they do not change frames. */
-const ADDON_FACTORIES = new Set(["keyframes", "rtptimes"]);
+const ADDON_FACTORIES = new Set(["keyframes", "rtptimes", "tsklv"]);
 const COLUMNS = 100;
 
 /** Whether GStreamer has the element without Windhover. */

@@ -1,5 +1,6 @@
 /** One connection to a live source: a separate pipeline that feeds an appsrc of the graph's pipeline. */
 import type { Expansion, Ingest, MetadataTap } from "../../elements/element.ts";
+import { readSrtStats } from "../../elements/source/srt-stats.ts";
 import { type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -29,6 +30,7 @@ export async function startIngest(
     await closeOnce().catch(() => {});
     throw error;
   }
+  const srt = expansion.nodes.find(({ factory }) => factory === "srtsrc");
   return {
     idleMs: () => graph.relayStatus(appsrc).idleMs,
     get flowing() {
@@ -36,6 +38,10 @@ export async function startIngest(
     },
     ended: watch(pipeline),
     close: closeOnce,
+    ...(srt !== undefined && {
+      // Rejects while it is being closed.
+      readLink: () => pipeline.get(srt.suffix, "stats").then(readSrtStats, () => null),
+    }),
   };
 }
 

@@ -52,6 +52,20 @@ export async function freeUdpPort(): Promise<number> {
   return port;
 }
 
+/** A program listens on this UDP port. */
+export async function isTaken(port: number): Promise<boolean> {
+  const socket = createSocket("udp4");
+  try {
+    socket.bind(port, "127.0.0.1");
+    await once(socket, "listening");
+    return false;
+  } catch {
+    return true;
+  } finally {
+    socket.close();
+  }
+}
+
 /** Killed with the test at the latest. */
 export function start(program: string, args: readonly string[], output: number | "ignore" = "ignore"): ChildProcess {
   const child = spawn(program, args, { stdio: ["ignore", output, "ignore"] });

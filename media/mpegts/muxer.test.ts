@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { AccessUnits } from "../../elements/publish/access-units.ts";
+import { AccessUnits } from "../../elements/access-units.ts";
 import { H264, withFolder } from "../../native/film.fixture.ts";
 import { pictures, play } from "../../native/pipeline.fixture.ts";
 import { writePacket } from "../../telemetry/misb-0601.ts";

@@ -15,6 +15,7 @@ void export_log(Napi::Env env, Napi::Object exports);
 // Once per process, after gst_init().
 void register_keyframes();
 void register_rtp_times();
+void register_ts_klv();
 
 // Control thread, before the element leaves NULL. Takes no reference. An rtspsrc then sends no UDP to hosts that are not
 // allowed (connections.cc).

@@ -125,10 +125,10 @@ uint64_t Relay::capture_ns(GstBuffer* buffer, const GstSegment* segment) {
   if (reported != 0) return reported;
   guint64 distance = 0;
   int sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &distance);
-  if (!anchored_ || !pipeline_ || sign == 0) return 0;
-  auto here = static_cast<gint64>(gst_clock_get_time(clock_.get())) - static_cast<gint64>(gst_element_get_base_time(pipeline_.get()));
+  if (!anchored_ || sign == 0) return 0;
   gint64 pts = sign * static_cast<gint64>(distance) + offset_;
-  return unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
+  // The times of frames are smoothed: what belongs to a frame must have the same.
+  return timeline_->capture_ns(static_cast<GstClockTime>(std::max<gint64>(pts, 0)), GST_CLOCK_TIME_NONE, 0);
 }
 
 GstFlowReturn Relay::on_sample(GstAppSink* sink, gpointer data) {

@@ -97,7 +97,7 @@ export const NewOutput = Type.Object(
     url: Type.Optional(
       Type.Unknown({
         description:
-          "For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp`. Ignored for other types.",
+          "For video outputs and `mqtt`, with the type as its scheme (or `rtmps`, `mqtts`), for `cot`, with `udp`, `tcp`, `tls` or `mqtt`, and for `mpegts`, with `udp` or `srt`. Ignored for other types.",
       }),
     ),
     settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),

@@ -1,5 +1,6 @@
 /** Processes: running detection jobs. */
 import { type Static, Type } from "typebox";
+import { SourceLink } from "../runner.ts";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
 import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
@@ -80,6 +81,9 @@ const Stats = Type.Object(
     inference_ms: Type.Number(),
     restarts: Type.Integer({ description: "Restarts after crashes; `last_error` has the reason." }),
     frames_lost: FramesLost,
+    link: orNull(SourceLink, {
+      description: "Extension: the connection to an SRT source. Null: not connected, or of another protocol.",
+    }),
   },
   {
     description:

@@ -197,6 +197,20 @@ test("a clip of a recording lists a gap of a second in its headers", async () =>
   assert.equal(answer.headers.get("windhover-gaps"), `${at(2)}/${at(3)}`);
 });
 
+test("a video is sent as it was uploaded, to its owner", async () => {
+  for (const [name, type] of [
+    ["plain.mp4", "video/mp4"],
+    ["old.avi", "video/x-msvideo"],
+  ] as const) {
+    const answer = await get(name, "file");
+    assert.equal(answer.headers.get("content-type"), type);
+    assert.ok(readFileSync(await save(answer)).equals(readFileSync(join(folder, name))));
+  }
+  const part = await get("plain.mp4", "file", client, { range: "bytes=4-7" });
+  assert.equal(readFileSync(await save(part, 206), "latin1"), "ftyp");
+  assert.deepEqual(await codeOf(await get("plain.mp4", "file", other)), [404, "source_not_found"]);
+});
+
 describe("a thumbnail of a file", () => {
   for (const [name, at, frame] of [
     ["plain.mp4", 0, 0],

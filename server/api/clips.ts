@@ -1,5 +1,6 @@
 /** Clips and pictures of sources by time. */
 import { createHash } from "node:crypto";
+import { extname } from "node:path";
 import type { Static } from "typebox";
 import { ClipQuery, MAX_AWAITED_SECONDS, ThumbnailQuery } from "../../schemas/api/clips.ts";
 import type { ClipJobs } from "../clips/clip-jobs.ts";
@@ -11,12 +12,14 @@ import type { ClipRow } from "../store/clips.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
-import { orElsewhere, type RecordingDeps } from "./recordings.ts";
+import { orElsewhere, type RecordingDeps, TS_TYPE } from "./recordings.ts";
 import { FILE_ANSWERS, hasMatch, sendFile } from "./send-file.ts";
 
 const define = defineEndpoints("Sources");
 
 const TYPE = "video/mp4";
+/** Of uploaded videos, by the extension of their files. */
+const FILE_TYPES = { mp4: TYPE, mov: "video/quicktime", avi: "video/x-msvideo", ts: TS_TYPE } as const;
 const JPEG = "image/jpeg";
 const DEFAULT_WIDTH = 320;
 
@@ -67,6 +70,23 @@ export function clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }: 
             response.headers.set("Windhover-Gaps", gaps.join(", "));
           }
           return response;
+        }),
+    }),
+    define("GET", "/source/{source_uuid}/file", "downloadVideo", {
+      summary: "Download an uploaded video",
+      description:
+        "The file as it was uploaded, also an MPEG-TS with its KLV metadata. The whole file, or the part selected by `Range`.",
+      access: "url-key",
+      answers: FILE_ANSWERS(TYPE, FILE_TYPES.mov, FILE_TYPES.avi, FILE_TYPES.ts),
+      errors: ["source_not_found", "source_file_missing", "range_not_satisfiable", "storage_unavailable"],
+      handle: (call) =>
+        orElsewhere(call, forwarder, async () => {
+          const uuid = call.params.source_uuid;
+          const { path, read, sizeBytes, alias, name } = await video.findFile(call.user, uuid);
+          const extension = extname(name).slice(1).toLowerCase();
+          const type = FILE_TYPES[extension as keyof typeof FILE_TYPES] ?? TYPE;
+          const file = { path, type, bytes: sizeBytes, etag: `"${uuid}"`, name: `${alias}.${extension}` };
+          return sendFile({ ...file, ...(read && { read }) }, call, stallMs);
         }),
     }),
     define("GET", "/source/{source_uuid}/thumbnail", "downloadThumbnail", {

@@ -5,6 +5,10 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { makeClip } from "../../media/mp4/clip.fixture.ts";
+import { record } from "../../media/mp4/recorded.fixture.ts";
+import { TsDemuxer } from "../../media/mpegts/demuxer.ts";
+import { isKlv, splitCells } from "../../media/mpegts/klv-cells.ts";
 import { testSigner } from "../media/media.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
@@ -13,6 +17,13 @@ import { recordingEndpoints } from "./recordings.ts";
 
 const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 256));
 const LARGE = 64 * 2 ** 20;
+const KLV = Buffer.from("060e2b34020b01010e0103010100000002abcd", "hex");
+const clip = makeClip({ seconds: 1 });
+const withKlv = clip.units.map((unit) => ({ ...unit, klv: [{ ptsUs: unit.ptsUs, data: KLV }] }));
+const [RECORDED = assert.fail()] = record(
+  { ...clip, tracks: { ...clip.tracks, klv: "synchronous" }, units: withKlv },
+  60,
+);
 const signer = testSigner();
 const uuid = newUuid();
 let folder: string;
@@ -22,6 +33,7 @@ before(async () => {
   await writeFile(join(folder, "0.mp4"), Buffer.concat([BYTES, Buffer.from("not safe on the disk yet")]));
   await writeFile(join(folder, "1.mp4"), "");
   await truncate(join(folder, "1.mp4"), LARGE);
+  await writeFile(join(folder, "2.mp4"), await RECORDED.read(0, RECORDED.bytes));
   const startedAt = new Date("2026-11-15T12:00:00Z");
   const endpoints = recordingEndpoints({
     signer,
@@ -30,8 +42,8 @@ before(async () => {
       list: async () => ({ rows: [], nextCursor: null }),
       remove: async () => {},
       find: async (_, __, index) => {
-        if (index > 1) throw new ServiceError("recording_not_found", { detail: "not found" });
-        const sizeBytes = index === 0 ? BYTES.length : LARGE;
+        if (index > 2) throw new ServiceError("recording_not_found", { detail: "not found" });
+        const sizeBytes = [BYTES.length, LARGE, RECORDED.bytes][index] ?? 0;
         return { path: join(folder, `${index}.mp4`), alias: 'Hof "Süd"', startedAt, sizeBytes };
       },
     },
@@ -58,6 +70,29 @@ test("sends a segment up to its flushed size, with a descriptive file name", asy
     answer.headers.get("content-disposition"),
     "attachment; filename=\"Hof _S_d_ 2026-11-15T12-00-00.mp4\"; filename*=UTF-8''Hof%20%22S%C3%BCd%22%202026-11-15T12-00-00.mp4",
   );
+});
+
+test("sends a segment as MPEG-TS with its metadata, and a damaged one not at all", async () => {
+  const asStream = (index: number, method = "GET") =>
+    app.call(`/recording/${uuid}/${index}?format=ts&token=${token()}`, { method });
+  const answer = await asStream(2);
+  assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "video/mp2t"]);
+  assert.match(answer.headers.get("content-disposition") ?? "", /2026-11-15T12-00-00\.ts"/);
+  let [units, pictures] = [0, 0];
+  const demuxer = new TsDemuxer({
+    unitBytes: 2 ** 20,
+    onStreams: (streams) => streams,
+    onPacket: ({ stream, data }) => {
+      if (!isKlv(stream)) pictures += 1;
+      else if (splitCells(data)[0]?.equals(KLV)) units += 1;
+    },
+  });
+  demuxer.push(await bytesOf(answer));
+  demuxer.flush();
+  assert.deepEqual([units, pictures], [clip.pictures, clip.pictures]);
+  assert.equal((await bytesOf(await asStream(2, "HEAD"))).length, 0);
+  const damaged = await asStream(0);
+  assert.deepEqual([damaged.status, ((await damaged.json()) as { code: string }).code], [422, "video_invalid"]);
 });
 
 test("sends the requested range", async () => {
@@ -113,7 +148,7 @@ test("requires a key or a signed URL for this resource", async () => {
   assert.equal(await codeOf(`${path}?token=old`, { api_key: "eve" }), "api_key_invalid");
   assert.equal(await codeOf(`${path}?token=${signer.sign(`recording/${newUuid()}`)}`), "signature_invalid");
   assert.equal(await codeOf(`${path}?token=${signer.sign(`source/${uuid}`)}`), "signature_invalid");
-  assert.equal(await codeOf(`/recording/${uuid}/2?token=${token()}`), "recording_not_found");
+  assert.equal(await codeOf(`/recording/${uuid}/3?token=${token()}`), "recording_not_found");
   assert.equal(await codeOf(`/recording/${uuid}/00?token=${token()}`), "path_not_found");
   const remove = await app.call(`/recording/${uuid}?token=${token()}`, { method: "DELETE" });
   assert.equal(((await remove.json()) as { code: string }).code, "api_key_missing", "a signed URL only reads");

@@ -4,6 +4,7 @@ import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import { RecordingListing, RecordingQuery } from "../../schemas/api/sources.ts";
 import type { Signer } from "../keys/signed-urls.ts";
+import { readAsStream } from "../media/recordings/clip-file.ts";
 import type { ProcessRecording, ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { ElsewhereError, type Recordings } from "../media/recordings/recordings.ts";
 import { ServiceError } from "../service-error.ts";
@@ -14,7 +15,7 @@ import { mayRecord } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { type Answer, type AnyEndpoint, defineEndpoints, deleted, listing } from "./endpoint.ts";
 import type { ForwardedCall, Forwarder } from "./forward.ts";
-import { FILE_ANSWERS, sendFile } from "./send-file.ts";
+import { FILE_ANSWERS, sendFile, sendMade } from "./send-file.ts";
 
 export interface RecordingDeps {
   readonly recordings: Pick<Recordings, "list" | "find" | "remove">;
@@ -30,6 +31,7 @@ const defineMedia = defineEndpoints("Media server");
 const defineProcess = defineEndpoints("Process");
 
 const TYPE = "video/mp4";
+export const TS_TYPE = "video/mp2t";
 const Index = (of: string) =>
   Type.String({ pattern: "^(0|[1-9][0-9]{0,8})$", description: `Index of the ${of}, from 0.` });
 
@@ -53,19 +55,28 @@ export function recordingEndpoints({ recordings, signer, stallMs, forwarder }: R
       },
     }),
     defineMedia("GET", "/recording/{recording_uuid}/{index}", "downloadRecording", {
-      summary: "Download one segment of a recording: fragmented MP4",
+      summary: "Download one segment of a recording: fragmented MP4, or MPEG-TS",
       description:
-        "The whole file, or the part selected by `Range`. While the recording continues: what has been written so far.",
+        "The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. With `format=ts` the same video as MPEG-TS, not encoded again, with the KLV metadata of the stream as a stream of its own; it is made while it is sent, without ranges. The MP4 has the metadata as event messages (MISB ST 1910).",
       access: "signed",
       params: Type.Object({ index: Index("segment") }),
-      answers: FILE_ANSWERS(TYPE),
-      errors: ["recording_not_found", "recording_unavailable", "range_not_satisfiable", "storage_unavailable"],
+      query: Type.Object({
+        format: Type.Optional(Type.Enum(["mp4", "ts"], { default: "mp4", description: "`ts`: as MPEG-TS." })),
+      }),
+      answers: FILE_ANSWERS(TYPE, TS_TYPE),
+      errors: [
+        ...(["recording_not_found", "recording_unavailable", "range_not_satisfiable"] as const),
+        ...(["storage_unavailable", "video_invalid"] as const),
+      ],
       async handle(call) {
         const uuid = call.params.recording_uuid;
         const index = Number(call.params.index);
         return orElsewhere(call, forwarder, async () => {
-          const { path, read, sizeBytes, startedAt, alias } = await recordings.find(call.user, uuid, index);
+          const found = await recordings.find(call.user, uuid, index);
+          const { path, read, sizeBytes, startedAt, alias } = found;
           const time = startedAt.toISOString().slice(0, 19).replaceAll(":", "-");
+          if (call.query.format === "ts")
+            return sendMade(readAsStream(found), { type: TS_TYPE, name: `${alias} ${time}.ts` }, call, stallMs);
           const etag = `"${uuid}-${index}-${sizeBytes}"`;
           const file = { path, type: TYPE, bytes: sizeBytes, etag, name: `${alias} ${time}.mp4` };
           return sendFile({ ...file, ...(read && { read }) }, call, stallMs);

@@ -23,12 +23,15 @@ interface SentFile {
   readonly name: string;
 }
 
-/** Answers of endpoints that send files, for the OpenAPI document. */
-export const FILE_ANSWERS = (type: string): Readonly<Record<number, AnswerShape>> => ({
-  200: { description: "The file.", mediaType: type },
-  206: { description: "The part selected by `Range`.", mediaType: type },
-  304: { description: "Not modified (`If-None-Match`)." },
-});
+/** Answers of endpoints that send files, for the OpenAPI document. `more`: further types. */
+export function FILE_ANSWERS(type: string, ...more: readonly string[]): Readonly<Record<number, AnswerShape>> {
+  const others = Object.fromEntries(more.map((other) => [other, {}]));
+  return {
+    200: { description: "The file.", mediaType: type, ...(more.length > 0 && { others }) },
+    206: { description: "The part selected by `Range`.", mediaType: type, ...(more.length > 0 && { others }) },
+    304: { description: "Not modified (`If-None-Match`)." },
+  };
+}
 
 /**
  * Rejects with the system error if the file cannot be opened.
@@ -60,8 +63,39 @@ function headersOf({ etag, name }: SentFile): Record<string, string> {
     ETag: etag,
     "Accept-Ranges": "bytes",
     "Cache-Control": "private, no-cache",
-    "Content-Disposition": `attachment; filename="${name.replaceAll(/[^A-Za-z0-9._ -]/g, "_")}"; filename*=UTF-8''${encodeName(name)}`,
+    "Content-Disposition": attachmentOf(name),
   };
+}
+
+const attachmentOf = (name: string): string =>
+  `attachment; filename="${name.replaceAll(/[^A-Za-z0-9._ -]/g, "_")}"; filename*=UTF-8''${encodeName(name)}`;
+
+/** A file that is made while it is sent: of unknown length, and without ranges. Rejects if its first piece cannot be made. */
+export async function sendMade(
+  pieces: Pieces,
+  { type, name }: Pick<SentFile, "type" | "name">,
+  { raw }: Pick<ApiCall, "raw">,
+  stallMs: number,
+): Promise<Response> {
+  const headers = {
+    "Content-Type": type,
+    "Cache-Control": "private, no-cache",
+    "Content-Disposition": attachmentOf(name),
+  };
+  const first = await pieces.next();
+  if (raw.method === "HEAD") {
+    await pieces.return(undefined);
+    return new Response(null, { headers });
+  }
+  return new Response(sendPieces(resume(first, pieces), { raw, stallMs }), { headers });
+}
+
+async function* resume(first: IteratorResult<Uint8Array>, pieces: Pieces): Pieces {
+  try {
+    for (let next = first; next.done !== true; next = await pieces.next()) yield next.value;
+  } finally {
+    await pieces.return(undefined);
+  }
 }
 
 /** RFC 8187. */

@@ -8,7 +8,7 @@ import {
   readClip,
   type TimeRange,
 } from "../media/recordings/clip-file.ts";
-import type { Recordings } from "../media/recordings/recordings.ts";
+import type { Recordings, SegmentFile } from "../media/recordings/recordings.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
@@ -62,6 +62,16 @@ export class SourceVideo {
     throw new ServiceError("recording_not_found", {
       detail: `the source ${uuid} has no recording of this time; GET /sources/recordings?source_uuid=${uuid} lists what there is`,
     });
+  }
+
+  /** The video of a file as it was uploaded. Rejects with `source_not_found`, `source_file_missing` and `invalid_input`. */
+  async findFile(user: Pick<User, "uuid">, uuid: string): Promise<SegmentFile & { readonly name: string }> {
+    const source = await findSource(this.#deps.sql, user.uuid, uuid);
+    if (source.type !== "file")
+      throw invalidInput([
+        { path: "source_uuid", message: "is a stream; its recordings are listed by GET /sources/recordings" },
+      ]);
+    return { ...(await this.#deps.sources.findVideo(source)), name: source.fileName ?? "" };
   }
 
   /** As `cut`; null: it has to be encoded. */

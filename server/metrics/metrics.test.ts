@@ -19,11 +19,15 @@ const STATS: ProcessStats = {
 test("exposes metrics of a process while it is running", async () => {
   const metrics = new Metrics();
   metrics.observeProcess("one", STATS);
-  metrics.observeProcess("two", { ...STATS, fps_in: 30 });
+  const link = { round_trip_ms: 12, packets_received: 400, packets_lost: 3, latency_ms: 200 };
+  metrics.observeProcess("two", { ...STATS, fps_in: 30, link });
   const running = await metrics.print();
   assert.match(running, /^windhover_process_fps_in\{process="one"\} 25$/m);
   assert.match(running, /^windhover_process_latency_p95_seconds\{process="one"\} 0\.18$/m);
   assert.match(running, /^windhover_process_runner_rss_bytes\{process="one"\} 200000000$/m);
+  assert.match(running, /^windhover_process_link_round_trip_seconds\{process="two"\} 0\.012$/m);
+  assert.match(running, /^windhover_process_link_packets_lost_total\{process="two"\} 3$/m);
+  assert.doesNotMatch(running, /link_\w+\{process="one"\}/, "of another protocol");
   metrics.forgetProcess("one");
   const ended = await metrics.print();
   assert.doesNotMatch(ended, /process="one"/);

@@ -23,6 +23,8 @@ export type ProcessStats = RunnerStats & CrashCounts;
 const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"];
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
+const inSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000);
+
 const OF_PROCESSES: readonly Row<ProcessStats>[] = [
   ["fps_in", "Input frames per second", (stats) => stats.fps_in],
   ["fps_processed", "Frames processed per second", (stats) => stats.fps_processed],
@@ -35,6 +37,14 @@ const OF_PROCESSES: readonly Row<ProcessStats>[] = [
   ["frames_lost_total", "Frames of a file never processed because of crashes", (stats) => stats.frames_lost],
   ["runner_rss_bytes", "Memory of its runner", (stats) => stats.rss_bytes],
   ["runner_loop_delay_seconds", "Delay of its runner's event loop", (stats) => stats.loop_delay_ms / 1000],
+  ["link_round_trip_seconds", "Round trip to an SRT source", ({ link }) => inSeconds(link?.round_trip_ms)],
+  ["link_latency_seconds", "Receive buffer of an SRT source", ({ link }) => inSeconds(link?.latency_ms)],
+  ["link_packets_received_total", "Packets of an SRT source", ({ link }) => link?.packets_received ?? null],
+  [
+    "link_packets_lost_total",
+    "Packets of an SRT source found missing; they are requested again",
+    ({ link }) => link?.packets_lost ?? null,
+  ],
 ];
 
 const OF_TELEMETRY: readonly Row<TelemetryNumbers>[] = [

@@ -2,7 +2,6 @@
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import { readCotTarget } from "../../schemas/cot-target.ts";
 import { readMqttTarget } from "../../schemas/mqtt-target.ts";
-import { readSrtAddress } from "../../schemas/srt-address.ts";
 import { readTransportTarget } from "../../schemas/transport-target.ts";
 
 export interface OutputType {
@@ -19,12 +18,12 @@ export interface OutputType {
 export const OUTPUT_TYPE: Readonly<Record<(typeof OUTPUT_TYPES)[number], OutputType>> = {
   rtsp: { target: "hub", hasVideo: true },
   rtmp: { target: "remote", hasVideo: true },
-  srt: { target: "remote", hasVideo: true, checkUrl: checkSrt },
+  srt: { target: "remote", hasVideo: true, checkUrl: checkTransport },
   detection_data: { target: "messages", hasVideo: false },
   drone_data: { target: "messages", hasVideo: false },
   cot: { target: "remote", hasVideo: false, checkUrl: (url) => faultOf(readCotTarget(url)) },
   mqtt: { target: "remote", hasVideo: false, namesSource: true, checkUrl: (url) => faultOf(readMqttTarget(url)) },
-  mpegts: { target: "remote", hasVideo: true, checkUrl: (url) => faultOf(readTransportTarget(url)) },
+  mpegts: { target: "remote", hasVideo: true, checkUrl: checkTransport },
 };
 
 /** Named like their types. */
@@ -32,11 +31,11 @@ export const OUTPUT_SLOTS: readonly string[] = Object.entries(OUTPUT_TYPE)
   .filter(([, { target }]) => target !== "messages")
   .map(([type]) => type);
 
-function checkSrt(url: string): string | null {
-  const address = readSrtAddress(url);
-  if (typeof address === "string") return `cannot be read: ${address}`;
-  if (address.mode === "listener") return "has mode=listener; this service calls the receiver: leave it out";
-  const isMasked = [address.streamId, address.passphrase].some((text) => text?.includes("***") === true);
+function checkTransport(url: string): string | null {
+  const target = readTransportTarget(url);
+  if (typeof target === "string") return target;
+  const secrets = target.scheme === "srt" ? [target.streamId, target.passphrase] : [];
+  const isMasked = secrets.some((text) => text?.includes("***") === true);
   return isMasked ? "has masked secrets (***); send the real ones" : null;
 }
 

@@ -72,6 +72,7 @@ export function describeProcess(
       inference_ms: stats?.inference_ms ?? 0,
       restarts: rest.restarts,
       frames_lost: rest.framesLost,
+      link: stats?.link ?? null,
     },
   };
 }
@@ -103,8 +104,13 @@ export function viewProcess(record: ProcessRecord, attachments: Attachments, has
     recording: attachments.recording,
     telemetry: telemetry?.info ?? null,
     // A runner that is paused or has ended reports no new rates; counters stay.
-    stats: stats === null || isFlowing ? stats : { ...stats, fps_in: 0, fps_processed: 0, fps_out: 0 },
+    stats: stats === null || isFlowing ? stats : standStill(stats),
   };
+}
+
+/** Without rates and without a connection. */
+function standStill({ link: _, ...stats }: RunnerStats): RunnerStats {
+  return { ...stats, fps_in: 0, fps_processed: 0, fps_out: 0 };
 }
 
 /** For the other nodes. */
@@ -113,7 +119,7 @@ export const storeView = (view: LiveProcess): JsonRecord => JSON.parse(JSON.stri
 export function readStoredView({ view: stored, isLost }: StoredView): LiveProcess {
   const view = stored as unknown as LiveProcess;
   const toDate = (time: Date | null): Date | null => (time === null ? null : new Date(time));
-  const stats = view.stats === null ? null : { ...view.stats, fps_in: 0, fps_processed: 0, fps_out: 0 };
+  const stats = view.stats === null ? null : standStill(view.stats);
   return {
     ...view,
     ...(isLost && { restarting: true, reconnecting: false, stats }),

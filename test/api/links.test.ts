@@ -6,9 +6,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { freeUdpPort } from "../../hub/srt/srt.fixture.ts";
+import { freeUdpPort, isTaken } from "../../hub/srt/srt.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
-import type { StartedProcess } from "../../schemas/api/processes.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord, StreamStats } from "../../schemas/api/sources.ts";
 import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { poll } from "../watch.fixture.ts";
@@ -30,8 +30,8 @@ after(async () => {
 const { srt = "" } = await service.serving.event("ready");
 
 const register = (json: object) => service.expect<SourceRecord>(201, "POST", "/stream", { json });
-const publish = (url: string) => {
-  const publisher = publishTimeCode({ url, width: WIDTH, height: HEIGHT, framesPerSecond: 25 });
+const publish = (url: string, codec: "h264" | "h265" = "h264") => {
+  const publisher = publishTimeCode({ url, width: WIDTH, height: HEIGHT, framesPerSecond: 25, codec });
   publishers.push(publisher);
   return publisher;
 };
@@ -40,7 +40,21 @@ const publish = (url: string) => {
 async function readCodes(...input: readonly string[]): Promise<number[]> {
   const { stdout } = await run(
     "ffmpeg",
-    ["-v", "error", "-nostdin", ...input, "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+    [
+      "-v",
+      "error",
+      "-nostdin",
+      ...input,
+      "-map",
+      "0:v",
+      "-fps_mode",
+      "passthrough",
+      "-f",
+      "rawvideo",
+      "-pix_fmt",
+      "gray",
+      "-",
+    ],
     { encoding: "buffer", maxBuffer: 2 ** 28, timeout: 120_000 },
   );
   const bytes = WIDTH * HEIGHT;
@@ -54,6 +68,29 @@ function assertRising(codes: readonly number[], least: number): void {
   assert.ok(codes.length >= least, `${codes.length} frames`);
   for (let i = 1; i < codes.length; i++)
     assert.ok((codes[i] as number) >= (codes[i - 1] as number), `frame ${i}: ${codes}`);
+}
+
+/** Waits for its end, and reads it as MP4 and as MPEG-TS. Returns the codec. */
+async function readRecording(sourceUuid: string): Promise<string> {
+  const recording = await poll("the recording has ended", async () => {
+    const path = `/sources/recordings?source_uuid=${sourceUuid}`;
+    const { recordings } = await service.expect<{
+      recordings: { stopped_at: string | null; segments: { download_url: string }[] }[];
+    }>(200, "GET", path);
+    const [first] = recordings;
+    return first !== undefined && first.stopped_at !== null && first;
+  });
+  const { download_url } = recording.segments[0] ?? assert.fail();
+  const [video, stream] = ["mp4", "ts"].map((format) => join(service.folder.path, `recording.${format}`));
+  await writeFile(video ?? "", Buffer.from(await (await fetch(download_url)).arrayBuffer()));
+  await writeFile(stream ?? "", Buffer.from(await (await fetch(`${download_url}&format=ts`)).arrayBuffer()));
+  const codes = await readCodes("-i", video ?? "");
+  assertRising(codes, 100);
+  assert.deepEqual(await readCodes("-i", stream ?? ""), codes);
+  const { stdout } = await run("ffprobe", [
+    ...["-v", "error", "-select_streams", "v", "-show_entries", "stream=codec_name", "-of", "csv=p=0", stream ?? ""],
+  ]);
+  return stdout.split(/[,\s]/)[0] ?? "";
 }
 
 test("SRT: published, processed, recorded, played, and sent on by an output", { timeout: 300_000 }, async () => {
@@ -113,19 +150,50 @@ test("SRT: published, processed, recorded, played, and sent on by an output", { 
 
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
   await publisher.stop("SIGINT");
-  const recording = await poll("the recording has ended", async () => {
-    const path = `/sources/recordings?source_uuid=${source.uuid}`;
-    const { recordings } = await service.expect<{
-      recordings: { stopped_at: string | null; segments: { download_url: string }[] }[];
-    }>(200, "GET", path);
-    const [first] = recordings;
-    return first !== undefined && first.stopped_at !== null && first;
-  });
-  const { download_url } = recording.segments[0] ?? assert.fail();
-  const video = join(service.folder.path, "recording.mp4");
-  await writeFile(video, Buffer.from(await (await fetch(download_url)).arrayBuffer()));
-  assertRising(await readCodes("-i", video), 100);
+  await readRecording(source.uuid);
   assert.ok(!service.serving.stderr.includes(MASTER_KEY) && !service.serving.stderr.includes(PASSPHRASE));
+});
+
+test("SRT: H.265 is published, processed, recorded and played", { timeout: 300_000 }, async () => {
+  const source = await register({ alias: "h265", stream_type: "srt", input_url: `${srt}/master/h265` });
+  const id = `#!::r=master/h265,u=${MASTER_KEY}`;
+  const publisher = publish(`${srt}?streamid=${id},m=publish`, "h265");
+  await poll("the source is streaming", async () => {
+    const { status } = await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`);
+    return status === "streaming";
+  });
+  const json = { params: { every: 1000, include_predicted: true } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
+  const detections = await Detections.open(started.detection_data_url);
+  await detections.next(3);
+  assertRising(await readCodes("-i", `${srt}?streamid=${id}`, "-frames:v", "40"), 40);
+  await poll("four seconds are recorded", async () => {
+    const { frames } = await service.expect<StreamStats>(200, "GET", `/source/${source.uuid}/stream`);
+    return frames > 110;
+  });
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+  await publisher.stop("SIGINT");
+  assert.equal(await readRecording(source.uuid), "hevc");
+});
+
+test("SRT: the link to a source that is pulled is measured", { timeout: 300_000 }, async () => {
+  const listener = await freeUdpPort();
+  publish(`srt://127.0.0.1:${listener}?mode=listener`);
+  await poll("the sender listens", () => isTaken(listener));
+  const source = await register({
+    ...{ alias: "ground", stream_type: "srt", input_url: `srt://127.0.0.1:${listener}?latency=150` },
+  });
+  const json = { params: { every: 1000 } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
+  const link = await poll("the link is measured", async () => {
+    const { stats } = await service.expect<ProcessRecord>(200, "GET", `/process/${started.process_uuid}`);
+    return stats.link !== null && stats.link.packets_received > 20 && stats.link;
+  });
+  assert.ok(link.round_trip_ms > 0 && link.packets_lost >= 0 && link.latency_ms >= 150, JSON.stringify(link));
+  const metrics = await service.send("GET", "/metrics", {});
+  assert.match(metrics.text, /windhover_process_link_packets_received_total\{process="[0-9a-f-]+"\} \d+/);
+  assert.match(metrics.text, /windhover_process_link_round_trip_seconds\{process="[0-9a-f-]+"\} \d/);
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
 });
 
 test("sources listen only on allowed ports, and SRT listeners only with a passphrase", async () => {

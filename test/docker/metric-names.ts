@@ -9,6 +9,7 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
   metrics.observeProcess("one", {
     ...{ fps_in: 1, fps_processed: 1, fps_out: 1, frames_dropped: 1, latency_ms: { p50: 1, p95: 1 } },
     ...{ inference_ms: 1, rss_bytes: 1, loop_delay_ms: 1, restarts: 1, frames_lost: 1 },
+    link: { round_trip_ms: 1, packets_received: 1, packets_lost: 1, latency_ms: 1 },
   });
   metrics.observeTelemetry("one", { received: 1, refused: 1, thinned: 1, ageMs: 1 });
   metrics.media.observe({

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { ElementEvent } from "../../../elements/element.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import type { Pipeline } from "../../../native/pipeline.ts";
-import type { RunnerStats } from "../../../schemas/runner.ts";
+import type { RunnerStats, SourceLink } from "../../../schemas/runner.ts";
 import type { PlanSegment } from "../../compiler/plan.ts";
 
 type Meters = Pick<Pipeline, "meter" | "meters">;
@@ -18,6 +18,7 @@ export class Statistics {
   #queues: readonly string[] = [];
   #before = { in: 0, out: 0, atMs: performance.now() };
   #rates = { in: 0, out: 0 };
+  #link: { readonly link: SourceLink; readonly atMs: number } | null = null;
   #inference = { perSecond: 0, ms: 0, atMs: Number.NEGATIVE_INFINITY };
 
   constructor() {
@@ -41,6 +42,11 @@ export class Statistics {
   }
 
   onElementEvent(event: ElementEvent): void {
+    if (event.type === "link") {
+      const { type: _, ...link } = event;
+      this.#link = { link: link as unknown as SourceLink, atMs: performance.now() };
+      return;
+    }
     if (event.type !== "stats" || typeof event.inferred_per_second !== "number") return;
     const ms = typeof event.inference_ms === "number" ? event.inference_ms : 0;
     this.#inference = { perSecond: event.inferred_per_second, ms, atMs: performance.now() };
@@ -56,6 +62,7 @@ export class Statistics {
       this.#rates = { in: (counts.in - input) / seconds, out: (counts.out - out) / seconds };
       this.#before = counts;
     }
+    const link = this.#link !== null && performance.now() - this.#link.atMs < STALE_MS ? this.#link.link : null;
     const isInferring = performance.now() - this.#inference.atMs < STALE_MS;
     const loopDelayMs = this.#delay.percentile(99) / 1e6;
     this.#delay.reset();
@@ -68,6 +75,7 @@ export class Statistics {
       inference_ms: this.#inference.ms,
       rss_bytes: process.memoryUsage.rss(),
       loop_delay_ms: Number.isFinite(loopDelayMs) ? round(loopDelayMs) : 0,
+      ...(link !== null && { link }),
     };
   }
 
@@ -79,7 +87,7 @@ export class Statistics {
 
 /** A rate over less time is noise. */
 const MIN_INTERVAL_S = 0.2;
-/** `detect` reports once a second while frames arrive. */
+/** `detect` and `source` report once a second while frames arrive. */
 const STALE_MS = 3_000;
 
 const round = (value: number): number => Math.round(value * 10) / 10;

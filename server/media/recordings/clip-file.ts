@@ -4,6 +4,7 @@ import { MediaError } from "../../../media/access-unit.ts";
 import { type Clip, type ClipFile, type CutRange, cutClip, cutMovie, type TimeRange } from "../../../media/mp4/clip.ts";
 import { readAt } from "../../../media/mp4/fragment-index.ts";
 import { NotCuttable, readUploadedMovie } from "../../../media/mp4/uploaded-movie.ts";
+import { toTransportStream } from "../../../media/mpegts/from-recording.ts";
 import { type ByteRange, type Pieces, readFile } from "../../files/file-store.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { SegmentFile } from "./recordings.ts";
@@ -84,6 +85,19 @@ export async function cutUploaded(found: VideoFile, range: CutRange): Promise<Re
       });
     if (!(cause instanceof MediaError)) throw cause;
     throw new ServiceError("video_invalid", { detail: `${cause.message}; upload the video again`, cause });
+  } finally {
+    await file.close();
+  }
+}
+
+/** A recorded file as MPEG-TS, with one fragment in memory. Rejects with `video_invalid` for a damaged file. */
+export async function* readAsStream(found: SegmentFile): Pieces {
+  const file = new RecordedFile(found);
+  try {
+    yield* toTransportStream(file);
+  } catch (cause) {
+    if (!(cause instanceof MediaError)) throw cause;
+    throw new ServiceError("video_invalid", { detail: `${cause.message}; download it as MP4`, cause });
   } finally {
     await file.close();
   }

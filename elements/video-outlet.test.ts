@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
-import { Watch } from "../../test/watch.fixture.ts";
-import { Outlet, type Publisher } from "./handler.ts";
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
+import type { Publisher } from "../media/publisher.ts";
+import { Watch } from "../test/watch.fixture.ts";
+import { VideoOutlet } from "./video-outlet.ts";
 
 const video = { codec: "h264", sets: [], width: 64, height: 48, reorders: false } as const;
 const small: Tracks = { video: { ...video, width: 64 }, audio: null };
@@ -17,14 +18,14 @@ const key = (index: number, bytes = 10): AccessUnit => unit(index, true, bytes);
 
 /** A server whose responses the test controls. */
 class Server {
-  readonly outlet: Outlet;
+  readonly outlet: VideoOutlet;
   readonly statuses: (readonly [string, string | null])[] = [];
   readonly attempts: Attempt[] = [];
   readonly watch = new Watch();
 
-  constructor(limits: ConstructorParameters<typeof Outlet>[2] = {}) {
+  constructor(limits: ConstructorParameters<typeof VideoOutlet>[2] = {}) {
     const waits = { firstWaitMs: 1, maxWaitMs: 4 };
-    this.outlet = new Outlet(
+    this.outlet = new VideoOutlet(
       (tracks, signal) => {
         const attempt = new Attempt(tracks, signal);
         this.attempts.push(attempt);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CODECS } from "../../media/codecs.ts";
-import { collector, compiledLaunch, start } from "../../test/graph.fixture.ts";
-import type { Frame } from "../element.ts";
+import { CODECS } from "../media/codecs.ts";
+import { collector, compiledLaunch, start } from "../test/graph.fixture.ts";
 import { AccessUnits } from "./access-units.ts";
+import type { Frame } from "./element.ts";
 
 interface Coded {
   readonly bytes: Uint8Array;

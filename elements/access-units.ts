@@ -1,8 +1,8 @@
-import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
-import type { Codec } from "../../media/codec.ts";
-import { areSameSets, CODECS, describeTrack, findSet, findSets } from "../../media/codecs.ts";
-import { DtsEstimator } from "../../media/h264/dts.ts";
-import { splitLengths, splitStartCodes } from "../../media/h264/nal.ts";
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
+import type { Codec } from "../media/codec.ts";
+import { areSameSets, CODECS, describeTrack, findSet, findSets } from "../media/codecs.ts";
+import { DtsEstimator } from "../media/h264/dts.ts";
+import { splitLengths, splitStartCodes } from "../media/h264/nal.ts";
 
 /** Of the caps of a format with lengths. */
 const HAS_LENGTHS = /stream-format=\(string\)(?:avc3?|hvc1|hev1)\b/;

@@ -1,0 +1,195 @@
+/** KLV of real publishers reaches real readers and the recording of a hub, at the times of its pictures. */
+import assert from "node:assert/strict";
+import { open, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { makeClip } from "../media/mp4/clip.fixture.ts";
+import { readAt } from "../media/mp4/fragment-index.ts";
+import { addKlv } from "../media/mpegts/add-klv.fixture.ts";
+import { TsDemuxer } from "../media/mpegts/demuxer.ts";
+import { toTransportStream } from "../media/mpegts/from-recording.ts";
+import { isKlv, splitCells } from "../media/mpegts/klv-cells.ts";
+import { publishRtsp } from "../media/rtsp/publisher.ts";
+import { H264 } from "../native/film.fixture.ts";
+import { pictures, play } from "../native/pipeline.fixture.ts";
+import { temporaryFolder } from "../test/graph.fixture.ts";
+import { ForkedHub } from "./hub.fixture.ts";
+import { runProgram } from "./rtmp/rtmp.fixture.ts";
+
+const FPS = 30;
+const SECONDS = 5;
+const STEP = 3;
+/** With every third picture. */
+const UNITS = Array.from({ length: (SECONDS * FPS) / STEP }, (_, index) => ({
+  seconds: (index * STEP) / FPS,
+  data: writeUnit(9 + index * 50, index),
+}));
+const TICK_US = 12;
+
+function writeUnit(bytes: number, value: number): Buffer {
+  const length = Buffer.from([0x82, 0, 0]);
+  length.writeUInt16BE(bytes, 1);
+  return Buffer.concat([Buffer.from("060e2b34020b01010e01030101000000", "hex"), length, Buffer.alloc(bytes, value)]);
+}
+
+const folder = temporaryFolder();
+let film: Buffer;
+let hub: ForkedHub;
+
+before(async () => {
+  const file = join(folder, "film.ts");
+  await play({ ...pictures(SECONDS * FPS), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: file }] });
+  film = await readFile(file);
+  hub = await ForkedHub.open({
+    decide: ({ path, action }) => ({
+      refusal: null,
+      recording: action === "publish" ? path.replace("anna/", "") : null,
+    }),
+  });
+});
+after(() => hub?.remove());
+
+interface Read {
+  readonly units: readonly { readonly index: number; readonly ptsUs: number | null }[];
+  readonly pictures: readonly number[];
+  /** `stream_type`. */
+  readonly type: number | null;
+}
+
+function readTs(bytes: Buffer): Read {
+  const [units, times]: [Read["units"][number][], number[]] = [[], []];
+  let type: number | null = null;
+  const demuxer = new TsDemuxer({
+    unitBytes: 2 ** 22,
+    onStreams: (streams) => {
+      type = streams.find(isKlv)?.type ?? type;
+      return streams;
+    },
+    onPacket({ stream, ptsUs, data }) {
+      if (!isKlv(stream)) times.push(ptsUs ?? Number.NaN);
+      else for (const unit of splitCells(data)) units.push({ index: indexOf(unit), ptsUs });
+    },
+  });
+  demuxer.push(bytes);
+  demuxer.flush();
+  return { units, pictures: times, type };
+}
+
+const indexOf = (unit: Buffer): number => UNITS.findIndex(({ data }) => data.equals(unit));
+
+/** Up to the last one, and none is missing in between. */
+function expectUnits(units: Read["units"], least: number): void {
+  const first = units[0]?.index ?? assert.fail("there is no metadata");
+  assert.deepEqual(
+    units.map(({ index }) => index),
+    units.map((_, at) => first + at),
+  );
+  assert.ok(units.length >= least, `${units.length} units`);
+}
+
+/** Each has the time of a picture. The first ones of a player that joins are squeezed; the last one is before its picture. */
+function expectTimes({ units, pictures: times }: Read, skipped = 0): void {
+  for (const { index, ptsUs } of units.slice(skipped, -1)) {
+    const nearest = Math.min(...times.map((time) => Math.abs(time - (ptsUs ?? 0))));
+    assert.ok(nearest <= TICK_US, `unit ${index} is ${nearest} µs from a picture`);
+  }
+}
+
+const rtsp = async (name: string): Promise<string> =>
+  (await hub.rtsp(`anna/${name}`)).replace("rtsp://", "rtsp://user:x@");
+
+async function readRecording(name: string): Promise<Read> {
+  await hub.next("recorded", ({ recording }) => recording === name);
+  const file = await open(join(hub.folder, "recordings", name, "0.mp4"));
+  const pieces: Buffer[] = [];
+  const { size } = await file.stat();
+  for await (const piece of toTransportStream({ bytes: size, read: (at, bytes) => readAt(file, at, bytes) }))
+    pieces.push(piece);
+  await file.close();
+  return readTs(Buffer.concat(pieces));
+}
+
+for (const [kind, type] of [
+  ["synchronous", 0x15],
+  ["asynchronous", 0x06],
+] as const)
+  test(`${kind} metadata of an SRT publisher is in SRT, RTSP and the recording`, async () => {
+    const { srtPort } = await hub.ports();
+    const sent = join(folder, `${kind}.ts`);
+    await writeFile(sent, addKlv(film, UNITS, kind));
+    const srt = (mode: string, ...more: string[]) => [
+      `uri=srt://127.0.0.1:${srtPort}`,
+      `streamid=#!::r=anna/${kind},u=x,m=${mode}`,
+      ...more,
+    ];
+    const publishing = runProgram("gst-launch-1.0", [
+      ...["-q", "filesrc", `location=${sent}`, "!", "tsparse", "set-timestamps=true", "alignment=7", "!"],
+      ...["srtsink", ...srt("publish")],
+    ]);
+    await hub.next("published", ({ stream }) => stream.path === `anna/${kind}`);
+    const [srtFile, rtspFile] = [join(folder, `${kind}-srt.ts`), join(folder, `${kind}.klv`)];
+    const reading = [
+      runProgram("gst-launch-1.0", [
+        ...["-q", "srtsrc", ...srt("request", "auto-reconnect=false"), "!", "filesink", `location=${srtFile}`],
+      ]),
+      runProgram("gst-launch-1.0", [
+        ...["-q", "rtspsrc", `location=${await rtsp(kind)}`, "protocols=tcp", "latency=0", "name=source"],
+        ...["source.", "!", "application/x-rtp,media=application", "!", "rtpklvdepay", "!"],
+        ...["filesink", `location=${rtspFile}`],
+      ]),
+    ];
+    const outcomes = await Promise.all([publishing, ...reading]);
+    const said = outcomes.map(({ output }) => output).join("\n");
+    const played = readTs(await readFile(srtFile));
+    assert.equal(played.type, type);
+    expectUnits(played.units, UNITS.length / 3);
+    expectTimes(played, UNITS.length / 6);
+    const klv = await readFile(rtspFile);
+    const last = UNITS.filter(({ data }) => klv.includes(data));
+    assert.ok(last.length >= UNITS.length / 3, `${last.length} units over RTSP: ${said}`);
+    const recorded = await readRecording(kind);
+    assert.equal(recorded.type, type);
+    assert.equal(recorded.pictures.length, SECONDS * FPS);
+    expectUnits(recorded.units, UNITS.length - 2);
+    expectTimes(recorded);
+  });
+
+test("metadata of an RTSP publisher (application/smpte336m) is in SRT and the recording", async () => {
+  const { srtPort } = await hub.ports();
+  const sent = join(folder, "rtsp.ts");
+  const file = join(folder, "rtsp-srt.ts");
+  await writeFile(sent, addKlv(film, UNITS, "asynchronous"));
+  const publishing = runProgram("gst-launch-1.0", [
+    ...["-q", "filesrc", `location=${sent}`, "!", "tsdemux", "name=demux"],
+    ...["rtspclientsink", "name=sink", `location=${await rtsp("rtsp")}`, "protocols=tcp"],
+    ...["demux.", "!", "queue", "!", "h264parse", "config-interval=-1", "!", "sink."],
+    ...["demux.", "!", "queue", "!", "meta/x-klv", "!", "sink."],
+  ]);
+  await hub.next("published", ({ stream }) => stream.path === "anna/rtsp");
+  const reading = runProgram("gst-launch-1.0", [
+    ...["-q", "srtsrc", `uri=srt://127.0.0.1:${srtPort}`, "streamid=#!::r=anna/rtsp,u=x,m=request"],
+    ...["auto-reconnect=false", "!", "filesink", `location=${file}`],
+  ]);
+  const [{ output }] = await Promise.all([publishing, reading]);
+  const recorded = await readRecording("rtsp");
+  assert.equal(recorded.type, 0x06, output);
+  expectUnits(recorded.units, UNITS.length / 2);
+  const played = readTs(await readFile(file));
+  expectUnits(played.units, UNITS.length / 3);
+});
+
+test("metadata of an RTSP publisher has the times of its pictures by its sender reports", async () => {
+  const clip = makeClip({ seconds: 2 });
+  const publisher = await publishRtsp(await rtsp("reports"), { ...clip.tracks, klv: "asynchronous" });
+  const beganMs = Date.now();
+  for (const [index, unit] of clip.units.entries()) {
+    const { data } = UNITS[index / STEP] ?? { data: null };
+    const klv = data === null ? [] : [{ ptsUs: unit.ptsUs, data }];
+    publisher.send({ ...unit, captureMs: beganMs + unit.ptsUs / 1000, klv });
+  }
+  await publisher.close();
+  const recorded = await readRecording("reports");
+  assert.equal(recorded.pictures.length, clip.pictures);
+  expectUnits(recorded.units, clip.pictures / STEP);
+  expectTimes(recorded);
+});
