@@ -13,7 +13,7 @@ import { RawClient, type Tag } from "../../hub/rtmp/raw-client.fixture.ts";
 import { openSocket } from "../../hub/rtmp/rtmp.fixture.ts";
 import { isVideo, shiftTags, tagsOf, toByteStream, undelayed } from "../../hub/rtmp/tags.fixture.ts";
 import { type Clip, type ClipOptions, makeClip } from "../../media/mp4/clip.fixture.ts";
-import { makeCommand } from "../../media/rtmp/message.ts";
+import { MESSAGE, makeCommand, makeControl } from "../../media/rtmp/message.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import type { TrackEntry } from "../../schemas/detection-message.ts";
@@ -100,6 +100,7 @@ after(() => service?.close());
 async function publish(url: URL, alias: string, { periods, beginMs = 0 }: Form) {
   const client = RawClient.over(await openSocket(Number(url.port)));
   client.socket.write(Buffer.concat([Buffer.of(3), Buffer.alloc(2 * 1536)]));
+  client.write(makeControl(MESSAGE.setChunkSize, 60_000));
   client.write(makeCommand(0, "connect", 1, { app: "master" }));
   client.write(makeCommand(0, "createStream", 2, null));
   client.write(makeCommand(0, "publish", 3, null, `${alias}?api_key=${MASTER_KEY}`, "live"));
@@ -126,7 +127,7 @@ async function publish(url: URL, alias: string, { periods, beginMs = 0 }: Form) 
     client.command("deleteStream", null, 1);
     client.socket.end();
   };
-  after(() => clearInterval(timer));
+  client.closed.then(() => clearInterval(timer));
   return { client, stop };
 }
 
@@ -158,7 +159,7 @@ async function check(form: Form, index: number, to: TestService): Promise<string
     async () => (await to.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`)).status === "streaming",
     { describe: () => JSON.stringify(publisher.client.statuses()) },
   );
-  const json = { params: { every: 5, classes: "person" } };
+  const json = { params: { every: 5, classes: ["person"] } };
   const started = await to.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
   const detections = await Detections.open(started.detection_data_url);
   // People are found in frames of all sizes.
