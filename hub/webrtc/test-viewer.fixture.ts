@@ -17,7 +17,14 @@ import {
 } from "werift";
 import { CODECS } from "../../media/codecs.ts";
 import { type CodedPicture, NalDepayloader } from "../../media/rtp/nal-units.ts";
-import { RTP_HEADER_BYTES, type RtpHeader, type RtpPacket, readRtp, writeRtpHeader } from "../../media/rtp/packet.ts";
+import {
+  RTP_HEADER_BYTES,
+  type RtpHeader,
+  type RtpPacket,
+  readRtp,
+  sequenceStep,
+  writeRtpHeader,
+} from "../../media/rtp/packet.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { printFingerprint } from "./dtls.ts";
 import { chromiumOffer, h265Offer } from "./offer.fixture.ts";
@@ -87,6 +94,8 @@ export interface TestViewerOptions {
   readonly srtpProfiles?: readonly (1 | 7)[];
   /** It offers this codec alone, and expects it. */
   readonly codec?: "h265";
+  /** It only counts packets, without decrypting them: one process can be many of it. */
+  readonly isCounting?: boolean;
 }
 
 export class TestViewer {
@@ -107,6 +116,10 @@ export class TestViewer {
   readonly records: number[] = [];
   isConnected = false;
   isClosed = false;
+  /** Of one that only counts: packets, the last of a frame, and gaps in their numbers. */
+  readonly counted = { packets: 0, frames: 0, lost: 0 };
+  readonly #isCounting: boolean;
+  #nextSequence: number | null = null;
   readonly watch = new Watch();
   #socket: Socket;
   readonly #certificate: Certificate;
@@ -124,6 +137,7 @@ export class TestViewer {
     const { fingerprint, keyPem, srtpProfiles = [7, 1], codec } = options;
     this.#depayloader = new NalDepayloader(CODECS[codec ?? "h264"], 2 ** 24, (picture) => this.pictures.push(picture));
     this.#srtpProfiles = [...srtpProfiles];
+    this.#isCounting = options.isCounting ?? false;
     this.#socket = socket;
     this.#certificate = certificate;
     this.#keyPem = keyPem ?? certificate.keyPem;
@@ -283,6 +297,17 @@ export class TestViewer {
     this.#socket.close();
   }
 
+  /** The header of RTP is not encrypted. */
+  #count(data: Buffer): void {
+    const sequence = data.readUInt16BE(2);
+    const { counted } = this;
+    counted.packets++;
+    if ((data[1] as number) >= 128) counted.frames++;
+    // A packet that is sent again fills its gap.
+    counted.lost += this.#nextSequence === null ? 0 : sequenceStep(this.#nextSequence, sequence);
+    this.#nextSequence = (sequence + 1) & 0xffff;
+  }
+
   #receive(data: Buffer): void {
     if (isStun(data) && data.readUInt16BE(0) === 0x0101) this.responses++;
     const first = data[0] ?? 0;
@@ -294,6 +319,10 @@ export class TestViewer {
       else this.#onDtls(data);
     }
     const isRtp = first >= 128 && ((data[1] ?? 0) < 192 || (data[1] ?? 0) > 223);
+    if (this.#isCounting && first >= 128) {
+      if (isRtp) this.#count(data);
+      return;
+    }
     if (isRtp && this.#srtp !== null) {
       const packet = readRtp(this.#srtp.decrypt(data));
       if (packet !== null) {

@@ -13,7 +13,7 @@ import { RawClient, type Tag } from "../../hub/rtmp/raw-client.fixture.ts";
 import { openSocket } from "../../hub/rtmp/rtmp.fixture.ts";
 import { isVideo, shiftTags, tagsOf, toByteStream, undelayed } from "../../hub/rtmp/tags.fixture.ts";
 import { type Clip, type ClipOptions, makeClip } from "../../media/mp4/clip.fixture.ts";
-import { makeCommand } from "../../media/rtmp/message.ts";
+import { MESSAGE, makeCommand, makeControl } from "../../media/rtmp/message.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import type { TrackEntry } from "../../schemas/detection-message.ts";
@@ -98,12 +98,13 @@ after(() => service?.close());
 
 /** Sends the periods one after the other, at their pace, until it is stopped. */
 async function publish(url: URL, alias: string, { periods, beginMs = 0 }: Form) {
+  const all = periods();
   const client = RawClient.over(await openSocket(Number(url.port)));
   client.socket.write(Buffer.concat([Buffer.of(3), Buffer.alloc(2 * 1536)]));
+  client.write(makeControl(MESSAGE.setChunkSize, 60_000));
   client.write(makeCommand(0, "connect", 1, { app: "master" }));
   client.write(makeCommand(0, "createStream", 2, null));
   client.write(makeCommand(0, "publish", 3, null, `${alias}?api_key=${MASTER_KEY}`, "live"));
-  const all = periods();
   const queue = (number: number): (Tag & { readonly atMs: number })[] =>
     (all[number % all.length] ?? []).map((tag) => {
       const atMs = number * PERIOD_MS + tag.timestamp;
@@ -126,17 +127,18 @@ async function publish(url: URL, alias: string, { periods, beginMs = 0 }: Form) 
     client.command("deleteStream", null, 1);
     client.socket.end();
   };
-  after(() => clearInterval(timer));
+  client.closed.then(() => clearInterval(timer));
   return { client, stop };
 }
 
 /** Size and pixel format of every decoded frame. Rejects if ffmpeg reports an error. */
 async function decode(...input: readonly string[]): Promise<string[]> {
   const entries = "frame=width,height,pix_fmt";
-  const args = ["-v", "error", ...input, "-select_streams", "v", "-show_entries", entries, "-of", "csv=p=0:s=x"];
+  const args = ["-v", "error", ...input, "-select_streams", "v", "-show_entries", entries, "-of", "csv=p=0"];
   const { stdout, stderr } = await run("ffprobe", args, { timeout: 120_000, maxBuffer: 2 ** 24 });
   assert.equal(stderr, "");
-  return stdout.split("\n").flatMap((line) => line.match(/^\d+x\d+x\w+/)?.[0] ?? []);
+  const rows = stdout.split("\n").map((line) => line.split(","));
+  return rows.flatMap(([width, height, pixels]) => (pixels === undefined ? [] : [`${width}x${height}x${pixels}`]));
 }
 
 /** Of the frame that the object is in, to 10 pixels. */
@@ -158,7 +160,7 @@ async function check(form: Form, index: number, to: TestService): Promise<string
     async () => (await to.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`)).status === "streaming",
     { describe: () => JSON.stringify(publisher.client.statuses()) },
   );
-  const json = { params: { every: 5, classes: "person" } };
+  const json = { params: { every: 5, classes: ["person"] } };
   const started = await to.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
   const detections = await Detections.open(started.detection_data_url);
   // People are found in frames of all sizes.

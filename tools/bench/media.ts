@@ -1,14 +1,14 @@
 /**
- * The hub as a relay, compared with nginx and its RTMP module: the latency of each frame and the CPU load, for 1, 4 and 8
- * publishers with two players each. Alternating rounds.
+ * The hub as a relay, compared with nginx and its RTMP module: the latency of each frame and the processor time of a stream,
+ * for 1, 4 and 8 publishers with two players each, in alternating rounds. And one stream to 200 players.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
 import { median, readRounds, withFolder } from "./harness.ts";
 import { type Film, FRAMES_PER_SECOND, makeFilm, readStamp, startPump } from "./media/film.ts";
-import { playRtmp, playRtsp } from "./media/players.ts";
+import { countRtsp, playRtmp, playRtsp } from "./media/players.ts";
 import { type Relay, startHub, startNginx } from "./media/relays.ts";
 
 const PUBLISHERS = [1, 4, 8];
@@ -17,13 +17,18 @@ const WARM_MS = 1000;
 const MEASURED_MS = 4000;
 /** Latency that the relay may add, in milliseconds. */
 const LIMIT_MS = 10;
-/** USER_HZ of /proc/PID/stat. */
-const TICKS_PER_SECOND = 100;
+/** Processor time of a stream, compared with nginx. */
+const LIMIT_RATIO = 4;
+/** Players of one stream, and how many connect at a time. */
+const FAN_OUT = 200;
+const AT_A_TIME = 20;
+/** V8 optimises what runs often: after this time, with 8 streams, the hub is as it is for the rest of its life. */
+const OPTIMISED_MS = 30_000;
 
 interface Measured {
   readonly medianMs: number;
   readonly p99Ms: number;
-  /** Of one core. */
+  /** Of one core, without what an idle relay takes. */
   readonly cpuPercent: number;
   /** Share of the frames sent to all players. */
   readonly received: number;
@@ -42,7 +47,14 @@ export default function media(args: readonly string[], terminal: Terminal): Prom
       const nginx = await startNginx(folder);
       if (nginx === null) terminal.say("nginx with its RTMP module is not installed (nginx, libnginx-mod-rtmp)");
       else relays.set("nginx, RTMP to RTMP", nginx);
-      return await compare(relays, film, rounds, terminal);
+      terminal.say(`optimising the hub: 8 streams for ${OPTIMISED_MS / 1000} s`);
+      const idle = new Map<number, number>();
+      for (const { pid } of relays.values()) if (!idle.has(pid)) idle.set(pid, await measureIdle(pid));
+      await measure(hub("rtsp"), film, 4, 0, OPTIMISED_MS / 2);
+      await measure(hub("rtmp"), film, 4, 0, OPTIMISED_MS / 2);
+      const isWithin = await compare(relays, film, rounds, idle, terminal);
+      await fanOut(hub("rtsp"), film, idle, terminal);
+      return isWithin ? 0 : 1;
     } finally {
       const byPid = new Map([...relays.values()].map((relay) => [relay.pid, relay]));
       await Promise.all([...byPid.values()].map((relay) => relay.stop()));
@@ -54,34 +66,74 @@ async function compare(
   relays: ReadonlyMap<string, Relay>,
   film: Film,
   rounds: number,
+  idle: ReadonlyMap<number, number>,
   terminal: Terminal,
-): Promise<number> {
+): Promise<boolean> {
   const rows: string[][] = [];
   let isWithin = true;
   for (const publishers of PUBLISHERS) {
     const all = new Map<string, Measured[]>([...relays.keys()].map((name) => [name, []]));
     for (let round = 1; round <= rounds; round++) {
       for (const [name, relay] of relays) {
-        all.get(name)?.push(await measure(relay, film, publishers));
+        all.get(name)?.push(await measure(relay, film, publishers, idle.get(relay.pid) ?? 0));
         terminal.say(`${publishers} publishers, round ${round} of ${rounds}: ${name}`);
       }
     }
     const middle = new Map([...all].map(([name, list]) => [name, summarise(list)]));
     const peer = middle.get("nginx, RTMP to RTMP");
     for (const [name, { medianMs, p99Ms, cpuPercent, received }] of middle) {
-      const ratio = peer === undefined ? "–" : (cpuPercent / peer.cpuPercent).toFixed(2);
-      const cells = [medianMs.toFixed(2), p99Ms.toFixed(2), cpuPercent.toFixed(1), received.toFixed(3), ratio];
-      rows.push([name, String(publishers), ...cells]);
-      if (name.startsWith("hub")) isWithin &&= medianMs < LIMIT_MS;
+      const ratio = peer === undefined ? Number.NaN : cpuPercent / peer.cpuPercent;
+      const cells = [medianMs, p99Ms, cpuPercent / publishers].map((value) => value.toFixed(2));
+      rows.push([name, String(publishers), ...cells, received.toFixed(3), peer === undefined ? "–" : ratio.toFixed(2)]);
+      if (name.startsWith("hub")) isWithin &&= medianMs < LIMIT_MS && !(ratio > LIMIT_RATIO);
     }
   }
-  const heads = ["relay", "streams", "ms", "p99 ms", "CPU %", "received", "CPU ratio"];
+  const heads = ["relay", "streams", "ms", "p99 ms", "CPU % a stream", "received", "CPU ratio"];
   await terminal.print(alignTable(heads, rows, terminal.paintOut));
   terminal.say(
-    `1280 × 720, ${FRAMES_PER_SECOND} fps; ${PLAYERS} players per stream; limit of the median: ${LIMIT_MS} ms; ` +
-      `medians of ${rounds} rounds of ${MEASURED_MS / 1000} s`,
+    `1280 × 720, ${FRAMES_PER_SECOND} fps; ${PLAYERS} players per stream; limit of the median: ${LIMIT_MS} ms, of the CPU ` +
+      `ratio: ${LIMIT_RATIO}; medians of ${rounds} rounds of ${MEASURED_MS / 1000} s`,
   );
-  return isWithin ? 0 : 1;
+  const [hubIdle = 0] = [...relays].flatMap(([name, { pid }]) => (name.startsWith("hub") ? [idle.get(pid) ?? 0] : []));
+  terminal.say(`processor time without streams, not included: hub ${hubIdle.toFixed(2)} %`);
+  return isWithin;
+}
+
+/** One stream to many players: processor time of a player, and whether every packet arrived. */
+async function fanOut(relay: Relay, film: Film, idle: ReadonlyMap<number, number>, terminal: Terminal): Promise<void> {
+  const name = `stream${nextName++}`;
+  const pump = await startPump(relay.publishUrl(name), film);
+  const players: Awaited<ReturnType<typeof countRtsp>>[] = [];
+  while (players.length < FAN_OUT)
+    players.push(
+      ...(await Promise.all(Array.from({ length: AT_A_TIME }, () => retry(() => countRtsp(relay.playUrl(name)))))),
+    );
+  await sleep(WARM_MS);
+  const before = players.reduce((sum, { frames }) => sum + frames(), 0);
+  const sentBefore = countSent([pump]);
+  const cpuPercent = await measureCpu(relay.pid, MEASURED_MS);
+  const sent = (countSent([pump]) - sentBefore) * FAN_OUT;
+  const received = players.reduce((sum, { frames }) => sum + frames(), 0) - before;
+  const lost = players.reduce((sum, player) => sum + player.lost(), 0);
+  for (const { stop } of players) stop();
+  await pump.stop();
+  const a = (cpuPercent - (idle.get(relay.pid) ?? 0)) / FAN_OUT;
+  terminal.say(
+    `one stream to ${FAN_OUT} players by RTSP: CPU ${a.toFixed(3)} % a player (${cpuPercent.toFixed(0)} % in all), ` +
+      `${(received / sent).toFixed(3)} of the frames received, ${lost} packets lost`,
+  );
+}
+
+const measureIdle = async (pid: number): Promise<number> => {
+  await sleep(WARM_MS);
+  return measureCpu(pid, MEASURED_MS);
+};
+
+/** Of one core, over this time. */
+async function measureCpu(pid: number, forMs: number): Promise<number> {
+  const [cpuMs, beganMs] = [readCpuMs(pid), performance.now()];
+  await sleep(forMs);
+  return ((readCpuMs(pid) - cpuMs) / (performance.now() - beganMs)) * 100;
 }
 
 const summarise = (list: readonly Measured[]): Measured => ({
@@ -93,7 +145,13 @@ const summarise = (list: readonly Measured[]): Measured => ({
 
 let nextName = 1;
 
-async function measure(relay: Relay, film: Film, publishers: number): Promise<Measured> {
+async function measure(
+  relay: Relay,
+  film: Film,
+  publishers: number,
+  idlePercent: number,
+  forMs = MEASURED_MS,
+): Promise<Measured> {
   const names = Array.from({ length: publishers }, () => `stream${nextName++}`);
   const pumps = await Promise.all(names.map((name) => startPump(relay.publishUrl(name), film)));
   const lateMs: number[] = [];
@@ -113,13 +171,9 @@ async function measure(relay: Relay, film: Film, publishers: number): Promise<Me
   const stops = await Promise.all(players);
   await sleep(WARM_MS);
   const sentBefore = countSent(pumps);
-  const ticks = readTicks(relay.pid);
-  const beganMs = performance.now();
   isMeasuring = true;
-  await sleep(MEASURED_MS);
+  const cpuPercent = (await measureCpu(relay.pid, forMs)) - idlePercent;
   isMeasuring = false;
-  const seconds = (performance.now() - beganMs) / 1000;
-  const cpuPercent = ((readTicks(relay.pid) - ticks) / TICKS_PER_SECOND / seconds) * 100;
   const sent = (countSent(pumps) - sentBefore) * PLAYERS;
   for (const stop of stops) stop();
   await Promise.all(pumps.map((pump) => pump.stop()));
@@ -143,9 +197,11 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** CPU time of a process, user and system. */
-function readTicks(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return Number(fields[11]) + Number(fields[12]);
+/** Processor time of all threads of a process, to the nanosecond. */
+function readCpuMs(pid: number): number {
+  const folder = `/proc/${pid}/task`;
+  const times = readdirSync(folder).map(
+    (thread) => readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0],
+  );
+  return times.reduce((sum, ns) => sum + Number(ns) / 1e6, 0);
 }

@@ -10,24 +10,43 @@ import { readVideo } from "../../../media/rtmp/flv.ts";
 import { Handshake } from "../../../media/rtmp/handshake.ts";
 import { MESSAGE, type Message, makeCommand, readCommand } from "../../../media/rtmp/message.ts";
 import { NalDepayloader } from "../../../media/rtp/nal-units.ts";
-import { readRtp } from "../../../media/rtp/packet.ts";
+import { type RtpPacket, readRtp, sequenceStep } from "../../../media/rtp/packet.ts";
 import { RtspClient, readRtspAddress, trackUrl } from "../../../media/rtsp/client.ts";
 
 const RTSP_STEP_MS = 5000;
 const MOST_BYTES = 2 ** 23;
 
 export async function playRtsp(url: string, onPicture: (nals: readonly Uint8Array[]) => void): Promise<() => void> {
-  const address = readRtspAddress(url);
   const pictures = new NalDepayloader(CODECS.h264, MOST_BYTES, ({ nals }) => onPicture(nals));
   let expected: number | null = null;
+  return play(url, (packet) => {
+    const isAfterLoss = expected !== null && packet.sequence !== expected;
+    expected = (packet.sequence + 1) % 2 ** 16;
+    pictures.push(packet, isAfterLoss);
+  });
+}
+
+/** Counts frames and missing packets only, so that one process can be many players. */
+export async function countRtsp(
+  url: string,
+): Promise<{ readonly frames: () => number; readonly lost: () => number; readonly stop: () => void }> {
+  let [frames, lost] = [0, 0];
+  let expected: number | null = null;
+  const stop = await play(url, ({ sequence, marker }) => {
+    if (expected !== null) lost += sequenceStep(expected, sequence);
+    expected = (sequence + 1) % 2 ** 16;
+    if (marker) frames++;
+  });
+  return { frames: () => frames, lost: () => lost, stop };
+}
+
+async function play(url: string, onPacket: (packet: RtpPacket) => void): Promise<() => void> {
+  const address = readRtspAddress(url);
   const client = await RtspClient.open(address, {
     stepMs: RTSP_STEP_MS,
     onFrame: (channel, bytes) => {
       const packet = channel === 0 ? readRtp(bytes) : null;
-      if (packet === null) return;
-      const isAfterLoss = expected !== null && packet.sequence !== expected;
-      expected = (packet.sequence + 1) % 2 ** 16;
-      pictures.push(packet, isAfterLoss);
+      if (packet !== null) onPacket(packet);
     },
   });
   await client.request("DESCRIBE", address.url, { Accept: "application/sdp" });

@@ -71,7 +71,7 @@ const makeSettings = (folder: string): HubSettings => ({
   webrtc: { addresses: [], portFirst: 0, portLast: 0 },
   limits: {
     publishers: 64,
-    readersPerStream: 64,
+    readersPerStream: 400,
     connections: 1000,
     connectionsPerAddress: 1000,
     helloMs: 10_000,
