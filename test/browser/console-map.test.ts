@@ -150,7 +150,6 @@ test("shows the camera, its footprint and geolocated tracks", { skip }, async ()
     await untilDrawn(page, () => page.getByRole("button", { name }).click());
   for (let i = 0; i < 7; i++) await untilDrawn(page, () => page.getByRole("button", { name: "Zoom out" }).click());
   await untilShown(page, "terrain");
-  await photograph(page, "map-terrain");
   assert.deepEqual([...referrers], [`${service.url}/`], "hosts of tiles see the service, not the page");
   await page.close();
 });
