@@ -75,6 +75,8 @@ function tracePath(context: CanvasRenderingContext2D, points: readonly Pixel[]):
 }
 
 const GRID_PIXELS = 140;
+/** The scale is below. */
+const SCALE_PIXELS = 30;
 
 function drawGrid(surface: Surface): void {
   const { context, width, height, bounds, colours, toPixel, textSize } = surface;
@@ -98,7 +100,8 @@ function drawGrid(surface: Surface): void {
   }
   context.stroke();
   for (const { at, value } of meridians) drawText(surface, formatDegrees(value), [at + 3, textSize + 2], colours.soft);
-  for (const { at, value } of parallels) drawText(surface, formatDegrees(value), [4, at - 4], colours.soft);
+  for (const { at, value } of parallels)
+    if (at < height - SCALE_PIXELS) drawText(surface, formatDegrees(value), [4, at - 4], colours.soft);
 }
 
 /** Beyond the date line, the longitude of the other side. */

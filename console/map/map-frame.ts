@@ -55,7 +55,7 @@ function OpenMap({
   }, []);
   const attribution = settings.tiles?.attribution ?? "";
   return html`
-    <div class=${`map ${className}`}>
+    <div class=${`map ${className} ${settings.terrain !== null && settings.tiles === null ? "shaded" : ""}`}>
       <div class="view" ref=${container} role="application" aria-roledescription="map"
         aria-label=${`${label} Arrow keys move it, plus and minus zoom, 0 shows all.`}></div>
       <canvas ref=${canvas} aria-hidden="true"></canvas>

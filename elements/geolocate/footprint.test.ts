@@ -62,6 +62,16 @@ test("ends some kilometres away if the frame has the horizon, farther from highe
   }
 });
 
+test("has no spikes where the terrain data ends", () => {
+  for (let edge = -0.0005; edge < 0.0005; edge += 0.00002) {
+    // Slightly lower than the telemetry says.
+    const terrain = { heightAt: (_: number, longitude: number) => (longitude < edge ? -0.4 : Number.NaN) };
+    const points = findFootprint(sightOf({ pitch: -60 }, {}, terrain), 100) ?? assert.fail();
+    const farthest = Math.max(...points.map((point) => Math.hypot(...offsetOf({}, point))));
+    assert.ok(farthest < 200, `${farthest} m with the edge at ${edge}`);
+  }
+});
+
 test("there is none without ground in the frame, and without a pose", () => {
   assert.equal(findFootprint(sightOf({ pitch: 45 }), 100), null);
   assert.equal(findFootprint({ ...sightOf({}), world: null }, 100), null);

@@ -1,5 +1,6 @@
 /** The ground that a frame shows, as points around it. Pure. */
 import { direct, offsetDown, offsetRight } from "./camera.ts";
+import { meetGround } from "./ground.ts";
 import { findDistance, type Sight, type World } from "./locate.ts";
 import { dot, normalise, step, toGeodetic, type Vector } from "./wgs84.ts";
 
@@ -21,8 +22,9 @@ export function findFootprint({ lens, world }: Sight, aboveM: number): Footprint
   let isMet = false;
   const points = EDGE.map(([x, y]): Footprint[number] | null => {
     const ray = { from: world.from, along: direct(world.axes, offsetRight(lens, x), offsetDown(lens, y)) };
-    const distanceM = findDistance(world, ray)?.distanceM ?? Number.POSITIVE_INFINITY;
-    if (distanceM <= rangeM) {
+    // At the edge of the terrain data a ray may meet neither the terrain nor the level ground behind it.
+    const distanceM = findDistance(world, ray)?.distanceM ?? meetGround(world.level, ray, rangeM);
+    if (typeof distanceM === "number" && distanceM <= rangeM) {
       isMet = true;
       return placeOf(step(ray.from, ray.along, distanceM));
     }
