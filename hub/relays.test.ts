@@ -68,7 +68,11 @@ const pictureAt = (i: number, captureMs: number): AccessUnit => ({
     ...(i % 10 === 0 ? TRACKS.video.sets : []),
     Buffer.concat([Buffer.alloc(3000, i % 10 === 0 ? 0x65 : 0x41), Buffer.from([1, i >> 8, i & 255, 1])]),
   ],
+  klv: [{ ptsUs: i * STEP_MS * 1000, data: klvAt(i) }],
 });
+
+/** Of several packets. */
+const klvAt = (i: number): Buffer => Buffer.concat([Buffer.from("060e2b34", "hex"), Buffer.alloc(3000, i)]);
 
 const numberOf = ({ parts }: AccessUnit): number => {
   const bytes = Buffer.from(parts.at(-1) as Uint8Array);
@@ -85,7 +89,7 @@ class TestPublisher {
   constructor(t: TestContext, publication: Publication, { lateMs = 0, cached = 0, begins = true } = {}) {
     this.publication = publication;
     this.#beginMs = Date.now() - lateMs - cached * STEP_MS;
-    publication.setTracks(TRACKS);
+    publication.setTracks({ ...TRACKS, klv: "asynchronous" });
     for (let i = 0; i <= cached; i += 1) this.#write();
     if (begins) this.begin();
     t.after(() => this.end());
@@ -108,7 +112,7 @@ class TestPublisher {
   #write(): void {
     const picture = pictureAt(this.next, this.captureMs(this.next));
     this.publication.write(picture);
-    this.publication.write({ ...picture, kind: "audio", isKey: true, parts: [Buffer.alloc(100, this.next)] });
+    this.publication.write({ ...picture, klv: [], kind: "audio", isKey: true, parts: [Buffer.alloc(100, this.next)] });
     this.next += 1;
   }
 }
@@ -123,7 +127,18 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 
 const readersOf = (streams: Streams): number => streams.list().find(({ path }) => path === PATH)?.readers ?? 0;
 
-test("a relay keeps pictures, their intervals and their capture times, from the last keyframe on", async (t) => {
+/** Every picture has a unit at its time, as far as sender reports say it: in milliseconds. It may come with the picture before. */
+function expectKlv(pictures: readonly AccessUnit[]): void {
+  const units = pictures.flatMap(({ klv = [] }) => klv).slice(0, pictures.length);
+  assert.equal(units.length, pictures.length);
+  for (const [i, { data, ptsUs }] of units.entries()) {
+    assert.ok(klvAt(i).equals(data), `unit ${i}`);
+    const pictureUs = pictures[i]?.ptsUs ?? Number.NaN;
+    assert.ok(Math.abs(ptsUs - pictureUs) < 2_000, `unit ${i}: ${ptsUs}, ${pictureUs}`);
+  }
+}
+
+test("a relay keeps pictures, their metadata, their intervals and their capture times, from the last keyframe on", async (t) => {
   const a = await openNode(t);
   const b = await openNode(t, { locate: a.origin });
   const publisher = new TestPublisher(t, a.streams.publish(PATH, "rtmp", null), {
@@ -143,6 +158,7 @@ test("a relay keeps pictures, their intervals and their capture times, from the 
     ["audio", ({ parts }: AccessUnit) => parts[0]?.[0] ?? -1],
   ] as const) {
     const ofKind = units.filter((one) => one.kind === kind);
+    if (kind === "video") expectKlv(ofKind);
     // Sender reports have milliseconds: audio may begin one beside the video, and stays there.
     const beginUs = ofKind[0]?.ptsUs ?? Number.NaN;
     assert.ok(Math.abs(beginUs) < 2_000, `${kind} begins at ${beginUs} µs`);

@@ -227,6 +227,7 @@ const CASES: readonly (readonly [string, RegExp])[] = [
   ["Could not write to resource.: Could not send message. (System error)", /connection reset by the server/],
   ["Could not read from resource.: Could not receive message. (Parse error)", /does not speak RTSP/],
   ["Internal data stream error.: Got EOS before any data", /ended before any video/],
+  ["Could not read from resource.: Error on SRT socket: Application-defined rejection reason", /check the stream id/],
   ["Disk on fire.: All of it.", /^Disk on fire: All of it\.$/],
 ];
 

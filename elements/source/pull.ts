@@ -190,6 +190,10 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/eos before any data/i, "the stream ended before any video: check the path, and that the stream is live"],
   [/failed to connect/i, "the server cannot be reached: check the address, and that it is switched on"],
   [/no stream that fits/i, "the stream has no video"],
+  [
+    /defined rejection reason/i,
+    "the SRT server rejects the stream: check the stream id and the key in it, and that the stream is live",
+  ],
 ];
 
 /** How the FLV demuxer of GStreamer 1.22 reports a codec that it does not know: as `GST_FLOW_ERROR` of the source. */

@@ -1,5 +1,6 @@
 /** A flight with KLV in its video goes into the running service: the camera is where it was when each frame was taken. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,14 +15,15 @@ import { addKlv } from "../../media/mpegts/add-klv.fixture.ts";
 import { H264 } from "../../native/film.fixture.ts";
 import { pictures, play } from "../../native/pipeline.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
 import type { DroneDataMessage } from "../../schemas/api/telemetry.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { writePacket } from "../../telemetry/misb-0601.ts";
 import { geoidHeightM } from "../../terrain/geoid.ts";
-import { TestService, uploadVideo } from "../api/service.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
-import { Watch } from "../watch.fixture.ts";
+import { poll, Watch } from "../watch.fixture.ts";
 import { vfovOf } from "./camera.ts";
 import { LENS } from "./render.ts";
 import { describeTruth, isWhole, type TrueFrame } from "./truth.ts";
@@ -94,25 +96,76 @@ function findErrors(message: DroneDataMessage, frame: TrueFrame): readonly numbe
   });
 }
 
+async function readMessages({ detection_data_url }: StartedProcess): Promise<readonly DroneDataMessage[]> {
+  const socket = new WebSocket(detection_data_url.replace("/detection_data", "/drone_data"));
+  const messages: DroneDataMessage[] = [];
+  const watch = new Watch();
+  socket.on("message", (data) => {
+    messages.push(JSON.parse(String(data)));
+    watch.check();
+  });
+  await once(socket, "open");
+  await watch.until("telemetry of the camera", () => messages.length >= LEAST_MESSAGES, 60_000);
+  return messages;
+}
+
+test("KLV of a stream that is published by SRT is the telemetry of its processes", async () => {
+  const { srt = "" } = await service.serving.event("ready");
+  const file = join(folder, "published.ts");
+  await writeFile(file, addKlv(film, UNITS, "synchronous"));
+  const source = await service.expect<SourceRecord>(201, "POST", "/stream", {
+    json: {
+      ...{ alias: "drone", stream_type: "srt", input_url: `${srt}/master/drone` },
+      telemetry_cfg: { type: "embedded" },
+    },
+  });
+  // Again and again, until the test ends: the process is started while it is live.
+  const publisher = spawn(
+    "gst-launch-1.0",
+    [
+      ...["-q", "multifilesrc", `location=${file}`, "loop=true", "!", "tsparse", "set-timestamps=true", "alignment=7"],
+      ...["!", "srtsink", `uri=${srt}`, `streamid=#!::r=master/drone,u=${MASTER_KEY},m=publish`],
+    ],
+    { stdio: "ignore" },
+  );
+  after(() => publisher.kill("SIGKILL"));
+  await poll("the source is streaming", async () => {
+    const { status } = await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`);
+    return status === "streaming";
+  });
+  const json = { params: { every: 1000 } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
+  const messages = await readMessages(started);
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+  // On the flight: where the camera was, and looked, at one of its times.
+  const flown = UNITS.map(({ seconds }) => ({
+    ...toPlace(poseAt(FLIGHT, seconds).at),
+    yaw: poseAt(FLIGHT, seconds).yaw,
+  }));
+  for (const { latitude = 0, longitude = 0, camera_yaw = 0 } of messages) {
+    const apart = flown.map((pose) => {
+      const [east, north] = toEnu({ latitude, longitude });
+      const [poseEast, poseNorth] = toEnu(pose);
+      const turn = Math.abs(((camera_yaw - pose.yaw + 540) % 360) - 180);
+      return Math.max(Math.hypot(east - poseEast, north - poseNorth), turn);
+    });
+    assert.ok(Math.min(...apart) < 1, `${latitude}, ${longitude} at ${camera_yaw}° is not on the flight`);
+  }
+});
+
 for (const kind of ["synchronous", "asynchronous"] as const)
   test(`places are within 0.1 m of the truth with ${kind} KLV of an uploaded .ts`, async (t) => {
     const file = join(folder, `${kind}.ts`);
     await writeFile(file, addKlv(film, UNITS, kind));
     const source = await uploadVideo(service, file);
+    const kept = await fetch(`${service.url}/source/${source.uuid}/file?api_key=${MASTER_KEY}`);
+    assert.equal(kept.headers.get("content-type"), "video/mp2t");
+    assert.ok(Buffer.from(await kept.arrayBuffer()).equals(await readFile(file)), "the file has its metadata");
     const params = { every: 1000 };
     const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
       json: { params },
     });
-    const url = started.detection_data_url.replace("/detection_data", "/drone_data");
-    const socket = new WebSocket(url);
-    const messages: DroneDataMessage[] = [];
-    const watch = new Watch();
-    socket.on("message", (data) => {
-      messages.push(JSON.parse(String(data)));
-      watch.check();
-    });
-    await once(socket, "open");
-    await watch.until("telemetry of the camera", () => messages.length >= LEAST_MESSAGES, 60_000);
+    const messages = await readMessages(started);
     const record = await service.expect<ProcessRecord>(200, "GET", `/process/${started.process_uuid}`);
     await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
     assert.deepEqual([record.telemetry?.state, record.telemetry?.detail], ["receiving", null]);
