@@ -258,7 +258,9 @@ export class Player implements Reader {
     track.lastUs = timeUs;
     if (this.#isRelay && this.#reportedAtMs === 0) this.#reportFirst(timeUs);
     const packets = packetsOf(unit, this.tracks);
-    this.delivery.send(index, track.sender.write(packets, timeUs, this.delivery.channelOf(index)));
+    const { delivery } = this;
+    const target = delivery.bufferFor(packets.bytes.length);
+    delivery.send(index, track.sender.write(packets, timeUs, delivery.channelOf(index), target));
   }
 
   /** Over the limit: continues at the last queued keyframe, or at the next one. */
