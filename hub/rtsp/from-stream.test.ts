@@ -31,6 +31,7 @@ class Gate implements Delivery {
   readonly given: number[] = [];
   reports = 0;
   channelOf = () => 0;
+  bufferFor = () => undefined;
   send(_track: number, { bytes }: PacketSet): void {
     this.given.push(bytes[PAYLOAD_AT + 5] ?? -1);
   }

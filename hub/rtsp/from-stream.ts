@@ -293,7 +293,9 @@ export class Player implements Reader {
     const track = this.#find(index);
     if (track === null || index === null) return;
     track.lastUs = timeUs;
-    this.delivery.send(index, track.sender.write(packets, timeUs, this.delivery.channelOf(index)));
+    const { delivery } = this;
+    const target = delivery.bufferFor(packets.bytes.length);
+    delivery.send(index, track.sender.write(packets, timeUs, delivery.channelOf(index), target));
   }
 
   /** Over the limit: continues at the last queued keyframe, or at the next one. */

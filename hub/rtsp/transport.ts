@@ -59,6 +59,8 @@ export interface Delivery {
   readonly sentBytes: number;
   /** The interleaved channel of a track's packets; over UDP, any. */
   channelOf(track: number): number;
+  /** Where packets that are sent at once can be written, of at least this size. Undefined: in a buffer of their own. */
+  bufferFor(bytes: number): Buffer | undefined;
   /** All of one unit. */
   send(track: number, packets: PacketSet): void;
   sendReport(track: number, report: Uint8Array): void;
@@ -70,6 +72,13 @@ export interface Delivery {
  * share and which can still be dropped.
  */
 const WINDOW_BYTES = 65_536;
+
+/**
+ * A buffer for the packets of one player after the other, since the kernel takes nearly every picture at once: with one for
+ * each, half of the hub's allocations would be these.
+ */
+const SHARED_BYTES = 262_144;
+let shared: Buffer | null = null;
 
 export class TcpDelivery implements Delivery {
   readonly kind = "tcp";
@@ -103,8 +112,16 @@ export class TcpDelivery implements Delivery {
     return this.#channels.get(track)?.[0] ?? 0;
   }
 
+  bufferFor(bytes: number): Buffer | undefined {
+    if (bytes > SHARED_BYTES) return undefined;
+    shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES);
+    return shared;
+  }
+
   send(_track: number, { bytes }: PacketSet): void {
     this.#socket.write(bytes);
+    // The kernel has not taken everything: the socket keeps the buffer until it has.
+    if (this.#socket.writableLength > 0 && bytes.buffer === shared?.buffer) shared = null;
   }
 
   sendReport(track: number, report: Uint8Array): void {
@@ -144,6 +161,10 @@ export class UdpDelivery implements Delivery {
 
   channelOf(): number {
     return 0;
+  }
+
+  bufferFor(): undefined {
+    return undefined;
   }
 
   readonly #onSent = (error: Error | null, bytes: number): void => {

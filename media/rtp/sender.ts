@@ -93,11 +93,14 @@ export class RtpSender {
     return ((ticks % WRAP) + WRAP) % WRAP;
   }
 
-  /** A copy of the packets for this receiver, in a channel of its RTSP connection. Over UDP, the channel is of no use. */
-  write({ bytes, starts }: PacketSet, timeUs: number, channel = 0): PacketSet {
+  /**
+   * A copy of the packets for this receiver, in a channel of its RTSP connection. Over UDP, the channel is of no use.
+   * `target`: where to copy them, of at least their size.
+   */
+  write({ bytes, starts }: PacketSet, timeUs: number, channel = 0, target?: Buffer): PacketSet {
     const timestamp = this.timestampOf(timeUs);
     const { ssrc, payloadType } = this;
-    const copy = Buffer.allocUnsafe(bytes.length);
+    const copy = target === undefined ? Buffer.allocUnsafe(bytes.length) : target.subarray(0, bytes.length);
     bytes.copy(copy);
     let sequence = this.#sequence;
     const count = starts.length - 1;

@@ -63,9 +63,10 @@ test(`one stream to ${VIEWERS} viewers by WebRTC, without loss`, { timeout: 600_
   await sleep(MEASURED_MS);
   const cpu = (100 * (readCpuMs() - before.cpu)) / (performance.now() - beganMs);
   const frames = (sum("frames") - before.frames) / ((pump.sentAtMs.length - before.sent) * VIEWERS);
+  const { missed = 0 } = hub.all("stats").at(-1)?.streams[0] ?? {};
   t.diagnostic(
     `${VIEWERS} viewers: CPU ${cpu.toFixed(0)} % of one core, ${(cpu / VIEWERS).toFixed(2)} % a viewer; ` +
-      `${frames.toFixed(3)} of the frames received, ${sum("packets") - before.packets} packets`,
+      `${frames.toFixed(3)} of the frames received, ${sum("packets") - before.packets} packets; the hub dropped ${missed} frames`,
   );
   await poll("no packet is missing", () => sum("lost") === 0, {
     limitMs: 5000,
