@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
@@ -10,6 +10,7 @@ import { freeUdpPort, isTaken } from "../../hub/srt/srt.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord, StreamStats } from "../../schemas/api/sources.ts";
+import { findPackets } from "../../telemetry/misb-0601.ts";
 import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { poll } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
@@ -176,12 +177,20 @@ test("SRT: H.265 is published, processed, recorded and played", { timeout: 300_0
   assert.equal(await readRecording(source.uuid), "hevc");
 });
 
-test("SRT: the link to a source that is pulled is measured", { timeout: 300_000 }, async () => {
+const CAMERA = {
+  ...{ latitude: 52.1, longitude: 5.1, altitude: 120, rel_altitude: 100, sensor_hfov: 60, sensor_vfov: 36 },
+  ...{ camera_yaw: 30, camera_pitch: -45, camera_roll: 0 },
+};
+
+test("SRT: the link to a source that is pulled is measured, and the camera is sent on as KLV", {
+  timeout: 300_000,
+}, async () => {
   const listener = await freeUdpPort();
   publish(`srt://127.0.0.1:${listener}?mode=listener`);
   await poll("the sender listens", () => isTaken(listener));
   const source = await register({
     ...{ alias: "ground", stream_type: "srt", input_url: `srt://127.0.0.1:${listener}?latency=150` },
+    telemetry_cfg: { type: "static", parameters: CAMERA },
   });
   const json = { params: { every: 1000 } };
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
@@ -193,8 +202,31 @@ test("SRT: the link to a source that is pulled is measured", { timeout: 300_000 
   const metrics = await service.send("GET", "/metrics", {});
   assert.match(metrics.text, /windhover_process_link_packets_received_total\{process="[0-9a-f-]+"\} \d+/);
   assert.match(metrics.text, /windhover_process_link_round_trip_seconds\{process="[0-9a-f-]+"\} \d/);
+  await expectMetadata(started.process_uuid);
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
 });
+
+/** An output of type `mpegts` sends the camera of the process to ffmpeg. */
+async function expectMetadata(processUuid: string): Promise<void> {
+  const [listener, file] = [await freeUdpPort(), join(service.folder.path, "out.klv")];
+  const receiving = run("ffmpeg", [
+    ...["-v", "error", "-nostdin", "-i", `srt://127.0.0.1:${listener}?mode=listener&passphrase=${PASSPHRASE}`],
+    ...["-map", "0:d", "-c", "copy", "-t", "1", "-f", "data", file],
+  ]);
+  const url = `srt://127.0.0.1:${listener}?passphrase=${PASSPHRASE}`;
+  const json = { alias: "klv", type: "mpegts", url };
+  const output = await service.expect<OutputRecord>(201, "POST", "/output", { json });
+  assert.equal(output.url, `srt://127.0.0.1:${listener}?passphrase=***`);
+  await service.expect(200, "POST", `/process/${processUuid}/${output.uuid}`);
+  await receiving;
+  await service.expect(200, "DELETE", `/process/${processUuid}/${output.uuid}`);
+  const packets = [...findPackets(await readFile(file))];
+  assert.ok(packets.length > 10, `${packets.length} packets`);
+  for (const { values, isIntact } of packets) {
+    assert.equal(isIntact, true);
+    assert.ok(Math.abs((values.sensorLatitude ?? 0) - CAMERA.latitude) < 1e-6, JSON.stringify(values.sensorLatitude));
+  }
+}
 
 test("sources listen only on allowed ports, and SRT listeners only with a passphrase", async () => {
   for (const [stream_type, input_url, expected] of [
