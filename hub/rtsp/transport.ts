@@ -75,9 +75,10 @@ const WINDOW_BYTES = 65_536;
 
 /**
  * A buffer for the packets of one player after the other, since the kernel takes nearly every picture at once: with one for
- * each, half of the hub's allocations would be these.
+ * each, half of the hub's allocations would be these. A player that is behind keeps its packets, and with them the buffer
+ * that they are in: it must not be much larger than they are.
  */
-const SHARED_BYTES = 262_144;
+const SHARED_BYTES = 65_536;
 let shared: Buffer | null = null;
 
 export class TcpDelivery implements Delivery {
@@ -113,7 +114,9 @@ export class TcpDelivery implements Delivery {
   }
 
   bufferFor(bytes: number): Buffer | undefined {
-    if (bytes > SHARED_BYTES) return undefined;
+    // Over TLS the socket keeps it in any case.
+    const isKept = this.#socket.writableLength > 0 || "encrypted" in this.#socket;
+    if (bytes > SHARED_BYTES || isKept) return undefined;
     shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES);
     return shared;
   }
