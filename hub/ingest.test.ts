@@ -331,3 +331,30 @@ test("any NAL units in any order are units or a `MediaError`", (t) => {
     { numRuns: 300 },
   );
 });
+
+test("metadata goes with the next picture, as far from it as its publisher says, and is bounded", (t) => {
+  const { ingest, reader, send } = open(t);
+  const unit = (value: number, ptsUs: number | null) => ({ ptsUs, data: Uint8Array.of(6, 14, 43, 52, value) });
+  ingest.pushKlv(unit(0, null));
+  ingest.setKlv("synchronous");
+  ingest.pushKlv(unit(1, 9_999_000));
+  ingest.pushKlv(unit(2, null));
+  // By another clock.
+  ingest.pushKlv(unit(3, 99_000_000));
+  ingest.pushKlv({ ptsUs: null, data: Buffer.alloc(70_000) });
+  send(PLAIN.slice(0, 2));
+  for (let i = 0; i < 100; i++) ingest.pushKlv(unit(i, null));
+  send(PLAIN.slice(2, 3));
+  const [first, second, third] = reader.units.map(({ unit }) => unit);
+  assert.equal(reader.tracks[0]?.klv, "synchronous");
+  assert.deepEqual(
+    first?.klv?.map(({ ptsUs, data }) => [data[4], ptsUs - first.ptsUs]),
+    [
+      [1, -1000],
+      [2, 0],
+      [3, 0],
+    ],
+  );
+  assert.equal(second?.klv, undefined);
+  assert.deepEqual([third?.klv?.length, third?.klv?.at(-1)?.data[4]], [32, 99]);
+});

@@ -31,6 +31,8 @@ const AUDIO_TYPES: readonly number[] = [
 
 /** Pictures that wait for the first audio frame, so that readers know both tracks from the start: about a second. */
 const MAX_WAITING = 30;
+/** With their metadata. */
+const MAX_WAITING_UNITS = 256;
 
 export class SrtToStream {
   readonly #ingest: Ingest;
@@ -135,7 +137,8 @@ export class SrtToStream {
       else {
         this.#waiting.push(() => this.#ingest.pushKlv({ ptsUs, data: unit }));
         this.#waitingBytes += unit.length;
-        if (this.#waitingBytes > this.#maxWaitingBytes) this.#stopWaiting();
+        const isFull = this.#waiting.length === MAX_WAITING_UNITS || this.#waitingBytes > this.#maxWaitingBytes;
+        if (isFull) this.#stopWaiting();
       }
     }
   }

@@ -28,7 +28,8 @@ export function splitCells(bytes: Uint8Array): readonly Buffer[] {
   const units: Buffer[] = [];
   for (let at = 0; at + CELL_BYTES <= data.length; ) {
     const end = at + CELL_BYTES + data.readUInt16BE(at + 3);
-    units.push(data.subarray(at + CELL_BYTES, Math.min(end, data.length)));
+    const unit = data.subarray(at + CELL_BYTES, Math.min(end, data.length));
+    if (unit.length >= 4 && unit.readUInt32BE(0) === UNIVERSAL_LABEL) units.push(unit);
     at = end;
   }
   return units;
