@@ -74,8 +74,8 @@ export interface Delivery {
 const WINDOW_BYTES = 65_536;
 
 /**
- * A buffer for the packets of one player after the other, since the kernel takes nearly every picture at once: with one for
- * each, half of the hub's allocations would be these.
+ * A buffer for the packets of one player after the other, since the kernel takes nearly every picture at once: most of
+ * what the hub allocates for a picture would be one for each player.
  */
 const SHARED_BYTES = 262_144;
 let shared: Buffer | null = null;
