@@ -149,8 +149,9 @@ for (const [kind, type] of [
     assert.ok(last.length >= UNITS.length / 3, `${last.length} units over RTSP: ${said}`);
     const recorded = await readRecording(kind);
     assert.equal(recorded.type, type);
-    assert.equal(recorded.pictures.length, SECONDS * FPS);
-    expectUnits(recorded.units, UNITS.length - 2);
+    // `srtsink` does not wait until what it sent last has arrived.
+    assert.ok(recorded.pictures.length >= 0.9 * SECONDS * FPS, `${recorded.pictures.length} pictures`);
+    expectUnits(recorded.units, 0.9 * UNITS.length);
     expectTimes(recorded);
   });
 

@@ -12,11 +12,8 @@ const BUNDLE = new URL("build/bundle/", ROOT);
  */
 const BUDGET = { start: 1_081_344, usual: 67_584 };
 const START_MS = 10_000;
-/**
- * A program that runs for days and does the same all the time: its code is optimised soon after the start, and memory is
- * cleaned up by one thread, since waking others for a heap of a few megabytes takes longer than the work.
- */
-const LASTING = { budget: 16_896, startMs: 2_000, flags: ["--no-parallel-scavenge"] };
+/** A program that runs for days and does the same all the time: its code is optimised soon after the start. */
+const LASTING = { budget: 16_896, startMs: 2_000 };
 
 /**
  * @param {string} name that of the bundle
@@ -27,8 +24,7 @@ const LASTING = { budget: 16_896, startMs: 2_000, flags: ["--no-parallel-scaveng
  */
 export async function load(name, source, libraries = [], { isLasting = false } = {}) {
   setFlagsFromString(`--interrupt-budget=${BUDGET.start}`);
-  const after = isLasting ? LASTING : { budget: BUDGET.usual, startMs: START_MS, flags: [] };
-  for (const flag of after.flags) setFlagsFromString(flag);
+  const after = isLasting ? LASTING : { budget: BUDGET.usual, startMs: START_MS };
   setTimeout(() => setFlagsFromString(`--interrupt-budget=${after.budget}`), after.startMs).unref();
   // Node 22 and later: caches compiled code for the next start.
   module.enableCompileCache?.();

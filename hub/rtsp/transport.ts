@@ -74,9 +74,9 @@ export interface Delivery {
 const WINDOW_BYTES = 65_536;
 
 /**
- * A buffer for the packets of one player after the other, since the kernel takes nearly every picture at once: with one for
- * each, half of the hub's allocations would be these. A player that is behind keeps its packets, and with them the buffer
- * that they are in: it must not be much larger than they are.
+ * A buffer for the packets of one player after the other, since the kernel takes nearly every picture at once: most of what
+ * the hub allocates for a picture would be one for each player. A player that is behind keeps its packets, and with them the
+ * buffer that they are in: it must not be much larger than they are.
  */
 const SHARED_BYTES = 65_536;
 let shared: Buffer | null = null;

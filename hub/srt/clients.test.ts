@@ -114,7 +114,7 @@ test("measures the link of a publisher", async () => {
   await publishing;
 });
 
-/** Calls until it gets a code: a busy server accepts first and closes then. */
+/** Calls until it gets a code: a busy server accepts first and closes then, which has none, or 0. */
 async function call(port: number, id: string, passphrase: string | null = null): Promise<number> {
   const sockets = new SrtSockets();
   try {
@@ -128,7 +128,7 @@ async function call(port: number, id: string, passphrase: string | null = null):
         return (state === "closed" && { code }) || (hasEnded && { code: null });
       });
       connection.close();
-      if (code.code !== null) return code.code;
+      if (code.code) return code.code;
     }
   } finally {
     sockets.close();

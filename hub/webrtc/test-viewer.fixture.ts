@@ -25,6 +25,7 @@ import {
   sequenceStep,
   writeRtpHeader,
 } from "../../media/rtp/packet.ts";
+import { writeNack } from "../../media/rtp/rtcp.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { printFingerprint } from "./dtls.ts";
 import { chromiumOffer, h265Offer } from "./offer.fixture.ts";
@@ -116,10 +117,12 @@ export class TestViewer {
   readonly records: number[] = [];
   isConnected = false;
   isClosed = false;
-  /** Of one that only counts: packets, the last of a frame, and gaps in their numbers. */
-  readonly counted = { packets: 0, frames: 0, lost: 0 };
+  /** Of one that only counts: packets, the last of each frame, those that are missing, and those that were requested again. */
+  readonly counted = { packets: 0, frames: 0, lost: 0, requested: 0 };
   readonly #isCounting: boolean;
   #nextSequence: number | null = null;
+  readonly #missing = new Set<number>();
+  #requestTimer: NodeJS.Timeout | undefined;
   readonly watch = new Watch();
   #socket: Socket;
   readonly #certificate: Certificate;
@@ -294,18 +297,33 @@ export class TestViewer {
   }
 
   close(): void {
+    clearTimeout(this.#requestTimer);
     this.#socket.close();
   }
 
-  /** The header of RTP is not encrypted. */
+  /** The header of RTP is not encrypted. Missing packets are requested again, as browsers do. */
   #count(data: Buffer): void {
     const sequence = data.readUInt16BE(2);
     const { counted } = this;
     counted.packets++;
     if ((data[1] as number) >= 128) counted.frames++;
-    // A packet that is sent again fills its gap.
-    counted.lost += this.#nextSequence === null ? 0 : sequenceStep(this.#nextSequence, sequence);
-    this.#nextSequence = (sequence + 1) & 0xffff;
+    const step = this.#nextSequence === null ? 0 : sequenceStep(this.#nextSequence, sequence);
+    if (step < 0) this.#missing.delete(sequence);
+    else {
+      for (let i = 0; i < step; i++) this.#missing.add(((this.#nextSequence ?? 0) + i) & 0xffff);
+      counted.requested += step;
+      this.#nextSequence = (sequence + 1) & 0xffff;
+      if (step > 0) this.#requestAgain(data.readUInt32BE(8));
+    }
+    counted.lost = this.#missing.size;
+  }
+
+  /** Until they have arrived. */
+  #requestAgain(ssrc: number): void {
+    clearTimeout(this.#requestTimer);
+    if (this.#missing.size === 0) return;
+    this.sendRtcp(writeNack(1, ssrc, [...this.#missing]));
+    this.#requestTimer = setTimeout(() => this.#requestAgain(ssrc), 50);
   }
 
   #receive(data: Buffer): void {

@@ -15,8 +15,8 @@ const WRAP = 2 ** 32;
 
 /**
  * The packets of a unit in one buffer, for all receivers: each with the head of a packet in an RTSP connection, an RTP header
- * and its payload. What differs between receivers is zero. One buffer and not a list of pieces: copying it for a receiver
- * takes a tenth of the time that writing the pieces of twenty packets to a socket takes.
+ * and its payload. What differs between receivers is zero. One buffer and not a list of pieces: a receiver gets a copy of it
+ * in one write.
  */
 export interface PacketSet {
   readonly bytes: Buffer;
