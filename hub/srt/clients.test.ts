@@ -1,5 +1,6 @@
 /** Streams of ffmpeg, GStreamer and srt-live-transmit arrive unchanged, and all three play them. */
 import assert from "node:assert/strict";
+import { existsSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -65,10 +66,14 @@ test("srt-live-transmit: pictures arrive from a keyframe on", async () => {
 });
 
 test("several callers publish and play on one port, and each stream has its own pictures", async () => {
-  const long = await makeFlv({ frames: 150 });
+  // Longer than programs take to start on a busy machine: they are ended when the players have a part of it.
+  const long = await makeFlv({ frames: 750 });
   const folder = testFolder();
-  const publishing = ["user/one", "user/two"].map((path) =>
-    publishFile(long, srtUrl(ingest.port, streamId(path, "publish"))),
+  const publishers = ["user/one", "user/two"].map((path) =>
+    start("ffmpeg", [
+      ...["-v", "error", "-re", "-i", long, "-c", "copy", "-f", "mpegts"],
+      srtUrl(ingest.port, streamId(path, "publish")),
+    ]),
   );
   await ingest.until(() => ingest.streams.tracks("user/one") !== null && ingest.streams.tracks("user/two") !== null);
   const files = {
@@ -79,14 +84,17 @@ test("several callers publish and play on one port, and each stream has its own 
   const transmitted = await open(files.transmit, "w");
   const url = srtUrl(ingest.port, streamId("user/one", "request"));
   const transmit = start("srt-live-transmit", ["-q", url, "file://con"], transmitted.fd);
-  const [played, gst] = await Promise.all([
-    ffmpeg("-i", url, "-map", "0", "-c", "copy", "-frames:v", "60", files.ffmpeg),
-    runProgram("gst-launch-1.0", [
-      ...["-q", "srtsrc", `uri=srt://127.0.0.1:${ingest.port}`, `streamid=${streamId("user/two", "request")}`],
-      ...["auto-reconnect=false", "!", "filesink", `location=${files.gst}`],
-    ]),
-    ...publishing,
+  const playing = runProgram("gst-launch-1.0", [
+    ...["-q", "srtsrc", `uri=srt://127.0.0.1:${ingest.port}`, `streamid=${streamId("user/two", "request")}`],
+    ...["auto-reconnect=false", "!", "filesink", `location=${files.gst}`],
   ]);
+  const played = await ffmpeg("-i", url, "-map", "0", "-c", "copy", "-frames:v", "60", files.ffmpeg);
+  const least = statSync(long).size / 8;
+  await ingest.until(() =>
+    [files.gst, files.transmit].every((file) => existsSync(file) && statSync(file).size > least),
+  );
+  for (const publisher of publishers) publisher.kill("SIGKILL");
+  const gst = await playing;
   transmit.kill("SIGKILL");
   await transmitted.close();
   assert.equal(played.code, 0, played.output);

@@ -92,7 +92,7 @@ test("shows a process with its runner, and lists it until it ends", async () => 
     ...{ outputs: [], output_states: [], recording: null, recordings: [], alerts: [], telemetry: null },
     stats: {
       ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
-      ...{ inference_ms: 3, restarts: 0, frames_lost: null },
+      ...{ inference_ms: 3, restarts: 0, frames_lost: null, link: null },
     },
   });
   assert.deepEqual((await call("GET", "/processes")).body.processes.map(uuidOf), [uuid]);
