@@ -81,7 +81,7 @@ test("a format that cannot be published is the reason, and is tried again later"
   set.stream.want("ada/~1");
   await settle(set);
   set.stream.handle(report("failed", "not-negotiated"));
-  assert.match(set.stream.trouble ?? "", /only H\.264 can: not-negotiated/);
+  assert.match(set.stream.trouble ?? "", /only H\.264 and H\.265 can: not-negotiated/);
   assert.equal(set.tokens.size, 0);
   set.stream.want("ada/~1");
   await settle(set);

@@ -74,7 +74,8 @@ function tick() {
   send({ type: "message", channel: "detection_data", message });
   if (!script.sendsNoProgress) progress();
   if (script.finds && ticks % script.finds === 0) find();
-  if (ticks === script.elementAt) send({ type: "element", node: "geolocate", event: script.elementEvent });
+  if (ticks === script.elementAt || script.elementRepeats)
+    send({ type: "element", node: "geolocate", event: script.elementEvent });
   if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
   if (ticks === script.exitAt) process.exit(3);
   // Whatever it reports.

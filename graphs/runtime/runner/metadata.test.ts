@@ -71,8 +71,8 @@ async function expectJoined(url: string): Promise<void> {
   await runner.watch.until("30 frames in a row have the telemetry of their time", () => isJoined(frames().slice(-30)));
   const joined = frames().slice(-30);
   assert.ok(joined.every(({ position, hfov }) => position?.latitude !== undefined && Math.abs(hfov - 60) < 0.01));
-  const events = runner.of("element").filter(({ event }) => event.type === "telemetry");
-  assert.ok(events.length > 10, "the server is not notified of telemetry");
+  const count = () => runner.of("element").filter(({ event }) => event.type === "telemetry").length;
+  await runner.watch.until("the server is notified of telemetry", () => count() > 10);
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 }
