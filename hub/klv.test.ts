@@ -160,18 +160,23 @@ test("metadata of an RTSP publisher (application/smpte336m) is in SRT and the re
   const sent = join(folder, "rtsp.ts");
   const file = join(folder, "rtsp-srt.ts");
   await writeFile(sent, addKlv(film, UNITS, "asynchronous"));
-  const publishing = runProgram("gst-launch-1.0", [
+  const ended = new AbortController();
+  const publisher = [
     ...["-q", "filesrc", `location=${sent}`, "!", "tsdemux", "name=demux"],
     ...["rtspclientsink", "name=sink", `location=${await rtsp("rtsp")}`, "protocols=tcp"],
     ...["demux.", "!", "queue", "!", "h264parse", "config-interval=-1", "!", "sink."],
     ...["demux.", "!", "queue", "!", "meta/x-klv", "!", "sink."],
-  ]);
+  ];
+  const publishing = runProgram("gst-launch-1.0", publisher, ended.signal);
   await hub.next("published", ({ stream }) => stream.path === "anna/rtsp");
   const reading = runProgram("gst-launch-1.0", [
     ...["-q", "srtsrc", `uri=srt://127.0.0.1:${srtPort}`, "streamid=#!::r=anna/rtsp,u=x,m=request"],
     ...["auto-reconnect=false", "!", "filesink", `location=${file}`],
   ]);
-  const [{ output }] = await Promise.all([publishing, reading]);
+  await reading;
+  // With two streams, `rtspclientsink` of GStreamer 1.22 sometimes loses its EOS, and connects again and again.
+  ended.abort();
+  const { output } = await publishing;
   const recorded = await readRecording("rtsp");
   assert.equal(recorded.type, 0x06, output);
   expectUnits(recorded.units, UNITS.length / 2);

@@ -110,14 +110,16 @@ export class ForegroundRun {
         onEvent: (event) => this.#onEvent(event),
         print: (line) => this.#print(line),
         send: (_node, channel, message) => this.#onMessage(channel, message),
-        onBuilt: (pipeline, segments, origins) => this.#onBuilt(pipeline, segments, origins),
+        onBuilt: (pipeline, segments, origins, graph) => {
+          this.#onBuilt(pipeline, segments, origins);
+          this.#status ??= new Status(graph, this.#count, this.#settings, this.#terminal);
+        },
         onClosing: () => this.#onClosing(),
       });
     } catch (error) {
       const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
       return { state: "failed", error: failure };
     }
-    this.#status = new Status(this.#graph, this.#count, this.#settings, this.#terminal);
     if (this.#interrupted || this.#terminal.isClosed) void this.#graph.stop();
     if (this.#settings.dot !== null) await this.#writeDot(this.#graph, this.#settings.dot);
     return this.#graph.ended;

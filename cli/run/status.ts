@@ -13,8 +13,11 @@ const EARLY_READINGS = 3;
 
 type Shown = Pick<RunSettings, "stats" | "json" | "quiet">;
 
+type Watched = Pick<RunningGraph, "pipeline" | "segments" | "state">;
+
+/** Created before the first frame: a short run may end before its start is confirmed. */
 export class Status {
-  readonly #graph: RunningGraph;
+  readonly #graph: Watched;
   readonly #terminal: Terminal;
   readonly #count: FrameCount;
   readonly #json: boolean;
@@ -30,7 +33,7 @@ export class Status {
   /** Frames and time of about a second ago, for the rate. */
   #marks: { readonly frames: number; readonly atMs: number }[] = [];
 
-  constructor(graph: RunningGraph, count: FrameCount, settings: Shown, terminal: Terminal) {
+  constructor(graph: Watched, count: FrameCount, settings: Shown, terminal: Terminal) {
     this.#graph = graph;
     this.#terminal = terminal;
     this.#count = count;

@@ -5,6 +5,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import type { PlanSegment } from "../compiler/plan.ts";
 import type { GraphEvent } from "./events.ts";
+import type { RunningGraph } from "./running-graph.ts";
 import type { SlotRequest } from "./slots.ts";
 
 export interface RunOptions {
@@ -42,9 +43,14 @@ export interface RunOptions {
   readonly deliver?: readonly { readonly channel: string; readonly message: JsonRecord }[];
   /**
    * The pipeline is built, slots are attached, and it is about to play: the moment for limits, taps and grabs. Repeated at
-   * a relaunch. `origins` are the nodes that video frames come from.
+   * a relaunch. `origins` are the nodes that video frames come from; `graph` outlives the pipeline.
    */
-  onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void;
+  onBuilt?(
+    pipeline: Pipeline,
+    segments: readonly PlanSegment[],
+    origins: readonly string[],
+    graph: Pick<RunningGraph, "pipeline" | "segments" | "state">,
+  ): void;
   /** The stream has ended and the pipeline is about to close: the moment for last readings. */
   onClosing?(pipeline: Pipeline, positionNs: bigint | null): void;
 }

@@ -290,7 +290,7 @@ export class RunningGraph {
         await prepare();
         for (const { channel, message } of this.#options.deliver ?? []) launch.deliver(channel, message);
         const segments = this.segments();
-        this.#options.onBuilt?.(this.pipeline, segments, findOrigins(segments, this.#options.registry));
+        this.#options.onBuilt?.(this.pipeline, segments, findOrigins(segments, this.#options.registry), this);
       });
     } catch (error) {
       await this.#close(launch);

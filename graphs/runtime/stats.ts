@@ -29,14 +29,16 @@ type Step = Pick<StepStats, "segment" | "step" | "element" | "kind"> & {
   readonly last: string;
 };
 
+type Metered = Pick<RunningGraph, "pipeline" | "segments">;
+
 /** Meters every step. Costs a probe per pad, so create it on demand. */
 export class StatsReader {
-  readonly #graph: RunningGraph;
+  readonly #graph: Metered;
   #pipeline: Pipeline | null = null;
   readonly #metered = new Set<string>();
   readonly #before = new Map<string, { frames: number; atMs: number; fps: number }>();
 
-  constructor(graph: RunningGraph) {
+  constructor(graph: Metered) {
     this.#graph = graph;
     this.#meter();
   }

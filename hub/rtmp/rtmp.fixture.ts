@@ -146,11 +146,12 @@ export interface Outcome {
   readonly output: string;
 }
 
-/** Runs a program to its end; it is ended with the test at the latest. */
-export async function runProgram(program: string, args: readonly string[]): Promise<Outcome> {
+/** Runs a program to its end; it is ended with the test or by the signal at the latest. */
+export async function runProgram(program: string, args: readonly string[], signal?: AbortSignal): Promise<Outcome> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill("SIGKILL");
   after(kill);
+  signal?.addEventListener("abort", kill, { once: true });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => (output += text.toString()));
   const [code] = (await once(child, "close")) as [number | null];
