@@ -1,5 +1,5 @@
 /** The status of a running graph: redrawn in place on a terminal; elsewhere, with --stats, a table per second. */
-import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
+import type { BuiltGraph } from "../../graphs/runtime/run-options.ts";
 import { StatsReader, type StepStats } from "../../graphs/runtime/stats.ts";
 import type { Terminal } from "../terminal.ts";
 import { alignColumns, formatRate, formatTime, type Paint, widthOf } from "../text.ts";
@@ -13,11 +13,9 @@ const EARLY_READINGS = 3;
 
 type Shown = Pick<RunSettings, "stats" | "json" | "quiet">;
 
-type Watched = Pick<RunningGraph, "pipeline" | "segments" | "state">;
-
 /** Created before the first frame: a short run may end before its start is confirmed. */
 export class Status {
-  readonly #graph: Watched;
+  readonly #graph: BuiltGraph;
   readonly #terminal: Terminal;
   readonly #count: FrameCount;
   readonly #json: boolean;
@@ -33,7 +31,7 @@ export class Status {
   /** Frames and time of about a second ago, for the rate. */
   #marks: { readonly frames: number; readonly atMs: number }[] = [];
 
-  constructor(graph: Watched, count: FrameCount, settings: Shown, terminal: Terminal) {
+  constructor(graph: BuiltGraph, count: FrameCount, settings: Shown, terminal: Terminal) {
     this.#graph = graph;
     this.#terminal = terminal;
     this.#count = count;

@@ -35,7 +35,7 @@ chains:
   caps: "video/x-h264,stream-format=byte-stream,alignment=au;video/x-h265,stream-format=byte-stream,alignment=au",
   preload: () => import("./handler.ts"),
   async create(properties, services) {
-    const { MpegtsHandler } = await import("./handler.ts");
-    return new MpegtsHandler(properties, services);
+    const { mpegtsHandler } = await import("./handler.ts");
+    return mpegtsHandler(properties, services);
   },
 });

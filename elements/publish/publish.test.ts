@@ -11,7 +11,7 @@ import { collector, compiledLaunch, start } from "../../test/graph.fixture.ts";
 import { nginxIsMissing, openNginx } from "../../test/nginx-rtmp.fixture.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import type { ElementEvent, Frame, Services } from "../element.ts";
-import { PublishHandler } from "./handler.ts";
+import { publishHandler } from "./handler.ts";
 
 interface Report extends ElementEvent {
   readonly status: string;
@@ -206,7 +206,7 @@ test("republishes at the new size when the frame size changes", async (t) => {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const emit = (event: ElementEvent): void => void events.push(event);
   const services = { node: "publish", log, emit } as unknown as Services;
-  const handler = new PublishHandler({ url, address: null }, services);
+  const handler = publishHandler({ url, address: null }, services);
   for (const [width, height] of [
     [64, 48],
     [98, 54],

@@ -35,7 +35,7 @@ chains:
   caps: "video/x-h264,stream-format={byte-stream,avc,avc3},alignment=au;video/x-h265,stream-format={byte-stream,hvc1,hev1},alignment=au",
   preload: () => import("./handler.ts"),
   async create(properties, services) {
-    const { PublishHandler } = await import("./handler.ts");
-    return new PublishHandler(properties, services);
+    const { publishHandler } = await import("./handler.ts");
+    return publishHandler(properties, services);
   },
 });

@@ -4,9 +4,16 @@ import type { Pipeline } from "../../native/pipeline.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import type { PlanSegment } from "../compiler/plan.ts";
-import type { GraphEvent } from "./events.ts";
-import type { RunningGraph } from "./running-graph.ts";
+import type { GraphEvent, GraphState } from "./events.ts";
 import type { SlotRequest } from "./slots.ts";
+
+/** What a graph has from its first pipeline on. */
+export interface BuiltGraph {
+  readonly state: GraphState;
+  /** The current one; a relaunch creates another. */
+  readonly pipeline: Pipeline;
+  segments(): readonly PlanSegment[];
+}
 
 export interface RunOptions {
   readonly elements: ReadonlyMap<string, AnyElement>;
@@ -45,12 +52,7 @@ export interface RunOptions {
    * The pipeline is built, slots are attached, and it is about to play: the moment for limits, taps and grabs. Repeated at
    * a relaunch. `origins` are the nodes that video frames come from; `graph` outlives the pipeline.
    */
-  onBuilt?(
-    pipeline: Pipeline,
-    segments: readonly PlanSegment[],
-    origins: readonly string[],
-    graph: Pick<RunningGraph, "pipeline" | "segments" | "state">,
-  ): void;
+  onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[], graph: BuiltGraph): void;
   /** The stream has ended and the pipeline is about to close: the moment for last readings. */
   onClosing?(pipeline: Pipeline, positionNs: bigint | null): void;
 }

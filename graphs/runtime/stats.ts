@@ -1,7 +1,7 @@
 /** Statistics of a running graph for each step of its author. */
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { PlanSegment } from "../compiler/plan.ts";
-import type { RunningGraph } from "./running-graph.ts";
+import type { BuiltGraph } from "./run-options.ts";
 
 export interface StepStats {
   readonly segment: string;
@@ -29,7 +29,7 @@ type Step = Pick<StepStats, "segment" | "step" | "element" | "kind"> & {
   readonly last: string;
 };
 
-type Metered = Pick<RunningGraph, "pipeline" | "segments">;
+type Metered = Pick<BuiltGraph, "pipeline" | "segments">;
 
 /** Meters every step. Costs a probe per pad, so create it on demand. */
 export class StatsReader {

@@ -65,23 +65,10 @@ std::string print_address(const sockaddr* address) {
   return text;
 }
 
-// False unless `host` is a numeric address.
-bool read_address(const std::string& host, uint16_t port, sockaddr_storage* out, int* length) {
-  std::memset(out, 0, sizeof *out);
-  auto* ipv4 = reinterpret_cast<sockaddr_in*>(out);
-  if (inet_pton(AF_INET, host.c_str(), &ipv4->sin_addr) == 1) {
-    ipv4->sin_family = AF_INET;
-    ipv4->sin_port = htons(port);
-    *length = sizeof *ipv4;
-    return true;
-  }
-  auto* ipv6 = reinterpret_cast<sockaddr_in6*>(out);
-  if (inet_pton(AF_INET6, host.c_str(), &ipv6->sin6_addr) != 1) return false;
-  ipv6->sin6_family = AF_INET6;
-  ipv6->sin6_port = htons(port);
-  *length = sizeof *ipv6;
-  return true;
-}
+struct Address {
+  sockaddr_storage storage{};
+  int length = 0;
+};
 
 // What the threads share. Owned by the JavaScript object and by its thread.
 class Core {
@@ -263,10 +250,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
   Napi::Value listen(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     const auto options = info[0].As<Napi::Object>();
-    sockaddr_storage address;
-    int length = 0;
-    const auto port = static_cast<uint16_t>(number_of(options, "port"));
-    if (!read_address(text_of(options, "host"), port, &address, &length)) fail(env, "expected a numeric address");
+    auto [address, length] = address_of(env, options);
     const SRTSOCKET socket = open_socket(env, options);
     if (address.ss_family == AF_INET6) {
       const int no = 0;
@@ -293,10 +277,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
   Napi::Value connect(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     const auto options = info[0].As<Napi::Object>();
-    sockaddr_storage address;
-    int length = 0;
-    const auto port = static_cast<uint16_t>(number_of(options, "port"));
-    if (!read_address(text_of(options, "host"), port, &address, &length)) fail(env, "expected a numeric address");
+    auto [address, length] = address_of(env, options);
     const SRTSOCKET socket = open_socket(env, options);
     const std::string stream_id = text_of(options, "streamId");
     if (!stream_id.empty())
@@ -434,6 +415,26 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
     core_->stop();
     thread_.join();
     srt_cleanup();
+  }
+
+  // Of { host, port }. Throws unless the host is a numeric address.
+  Address address_of(Napi::Env env, const Napi::Object& options) {
+    const std::string host = text_of(options, "host");
+    const uint16_t port = htons(static_cast<uint16_t>(number_of(options, "port")));
+    Address out;
+    auto* ipv4 = reinterpret_cast<sockaddr_in*>(&out.storage);
+    if (inet_pton(AF_INET, host.c_str(), &ipv4->sin_addr) == 1) {
+      ipv4->sin_family = AF_INET;
+      ipv4->sin_port = port;
+      out.length = sizeof *ipv4;
+      return out;
+    }
+    auto* ipv6 = reinterpret_cast<sockaddr_in6*>(&out.storage);
+    if (inet_pton(AF_INET6, host.c_str(), &ipv6->sin6_addr) != 1) fail(env, "expected a numeric address");
+    ipv6->sin6_family = AF_INET6;
+    ipv6->sin6_port = port;
+    out.length = sizeof *ipv6;
+    return out;
   }
 
   SRTSOCKET open_socket(Napi::Env env, const Napi::Object& options) {

@@ -206,6 +206,8 @@ async function decodeCodes(bytes: Uint8Array): Promise<{ readonly codes: number[
   return { codes, times: times.map((line) => Number.parseFloat(line) * 1000) };
 }
 
+/** A longer step between two frames is a gap. */
+const GAP_MS = 500;
 const CLIP_VIEW = new URL("clip-view.js", import.meta.url);
 
 /** The time codes that a video element shows before it plays, and when it has ended. */
@@ -243,7 +245,9 @@ for (const [codec, bFrames] of [
     const [fromMs, toMs] = [before(first + 1), before(end)];
     const url = urlOf(fromMs, toMs);
     const response = await fetch(url);
-    assert.equal(response.headers.get("windhover-gaps"), null);
+    // On a busy machine the publisher may pause.
+    const steps = times.slice(first + 1, end + 1).map((ms, i) => ms - (times[first + i] ?? 0));
+    assert.equal(response.headers.get("windhover-gaps") === null, Math.max(...steps) <= GAP_MS);
     assert.match(response.headers.get("content-disposition") ?? "", /recorded-h26\d-\d 20.*\.mp4/);
     const bytes = Buffer.from(await response.arrayBuffer());
     const clip = await decodeCodes(bytes);

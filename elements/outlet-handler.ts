@@ -1,0 +1,64 @@
+/** Handles the frames of elements that send encoded video: frames never wait for the network. */
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
+import { AccessUnits } from "./access-units.ts";
+import type { Frame, FrameFormat, Handler, Services } from "./element.ts";
+import { OutputReports } from "./output-reports.ts";
+import { type OpenPublisher, VideoOutlet } from "./video-outlet.ts";
+
+interface Made {
+  readonly unit: AccessUnit;
+  readonly tracks: Tracks;
+}
+
+interface OutletOptions {
+  readonly open: OpenPublisher;
+  /** Logged when the connection is lost and there again. */
+  readonly texts: { readonly offline: string; readonly live: string };
+  /** Adds metadata. Tracks must stay the same while they do not change: others need a new connection. */
+  extend?(made: Made, frame: Frame): Made;
+}
+
+export class OutletHandler implements Pick<Handler, "format" | "process" | "flush" | "close"> {
+  readonly #extend: (made: Made, frame: Frame) => Made;
+  readonly #reports: OutputReports;
+  readonly #outlet: VideoOutlet;
+  readonly #units = new AccessUnits();
+  /** Dropped while waiting for a keyframe. */
+  #framesSkipped = 0;
+
+  constructor({ open, texts, extend = (made) => made }: OutletOptions, services: Services) {
+    this.#extend = extend;
+    this.#reports = new OutputReports(services, texts, () => ({
+      ...{ status: this.#outlet.status, detail: this.#outlet.detail, framesSent: this.#outlet.framesSent },
+      framesDropped: this.#outlet.framesDropped + this.#framesSkipped,
+    }));
+    this.#outlet = new VideoOutlet(open, () => this.#reports.onStatus());
+    this.#reports.report();
+  }
+
+  format({ caps }: FrameFormat): void {
+    this.#units.setFormat(caps);
+  }
+
+  /** Never blocks. */
+  process(frame: Frame): void {
+    // A queue before it was full: the pictures that follow depend on lost ones.
+    if (frame.discontinuity) this.#units.expectKey();
+    const made = this.#units.make(frame.copy(), frame.ptsNs, frame.captureNs);
+    if (made === null) this.#framesSkipped++;
+    else {
+      const { unit, tracks } = this.#extend(made, frame);
+      this.#outlet.send(unit, tracks);
+    }
+    this.#reports.tick();
+  }
+
+  flush(): void {
+    this.#units.expectKey();
+  }
+
+  async close(): Promise<void> {
+    await this.#outlet.close();
+    this.#reports.report();
+  }
+}
