@@ -46,9 +46,13 @@ const SERVER_ROWS: readonly Row[] = [
 ];
 
 /** What elements that send encoded video may import. */
-const VIDEO_OUTPUT = ["output-reports", "access-units", "video-outlet", "element"]
-  .map((name) => `elements/${name}.ts`)
-  .concat("schemas");
+const VIDEO_OUTPUT = [
+  "elements/element.ts",
+  "elements/outlet-handler.ts",
+  "elements/video-outlet.ts",
+  "schemas",
+  "media",
+];
 
 export const TABLE: readonly Row[] = [
   { part: "schemas", may: [] },
@@ -60,6 +64,12 @@ export const TABLE: readonly Row[] = [
   // What the outputs of encoded video share.
   { part: "elements/access-units.ts", may: ["media"] },
   { part: "elements/video-outlet.ts", may: ["schemas", "media"] },
+  {
+    part: "elements/outlet-handler.ts",
+    may: ["element", "output-reports", "access-units", "video-outlet"]
+      .map((name) => `elements/${name}.ts`)
+      .concat("media"),
+  },
   { part: "elements/index.ts", may: ["elements"] },
   { part: "elements/find.ts", may: ["elements"] },
   // Maps the position of an error back to its source file and line.
@@ -67,7 +77,7 @@ export const TABLE: readonly Row[] = [
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
   { part: "elements/cot", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "terrain"] },
-  { part: "elements/publish", may: [...VIDEO_OUTPUT, "media"] },
+  { part: "elements/publish", may: VIDEO_OUTPUT },
   // Reads telemetry in live streams.
   { part: "elements/source", may: ["schemas", "elements/element.ts", "media", "telemetry"] },
   { part: "elements/track", may: ["schemas", "elements/element.ts", "vision"] },
@@ -81,7 +91,7 @@ export const TABLE: readonly Row[] = [
     may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "elements/cot", "elements/detections"],
   },
   // Video with telemetry as KLV.
-  { part: "elements/mpegts", may: [...VIDEO_OUTPUT, "media", "telemetry"] },
+  { part: "elements/mpegts", may: [...VIDEO_OUTPUT, "telemetry"] },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },
