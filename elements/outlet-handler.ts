@@ -5,7 +5,7 @@ import type { Frame, FrameFormat, Handler, Services } from "./element.ts";
 import { OutputReports } from "./output-reports.ts";
 import { type OpenPublisher, VideoOutlet } from "./video-outlet.ts";
 
-interface Made {
+export interface MadeUnit {
   readonly unit: AccessUnit;
   readonly tracks: Tracks;
 }
@@ -15,19 +15,22 @@ interface OutletOptions {
   /** Logged when the connection is lost and there again. */
   readonly texts: { readonly offline: string; readonly live: string };
   /** Adds metadata. Tracks must stay the same while they do not change: others need a new connection. */
-  extend?(made: Made, frame: Frame): Made;
+  extend?(made: MadeUnit, frame: Frame): MadeUnit;
+  onClose?(): void;
 }
 
 export class OutletHandler implements Pick<Handler, "format" | "process" | "flush" | "close"> {
-  readonly #extend: (made: Made, frame: Frame) => Made;
+  readonly #extend: (made: MadeUnit, frame: Frame) => MadeUnit;
+  readonly #onClose: () => void;
   readonly #reports: OutputReports;
   readonly #outlet: VideoOutlet;
   readonly #units = new AccessUnits();
   /** Dropped while waiting for a keyframe. */
   #framesSkipped = 0;
 
-  constructor({ open, texts, extend = (made) => made }: OutletOptions, services: Services) {
+  constructor({ open, texts, extend = (made) => made, onClose = () => {} }: OutletOptions, services: Services) {
     this.#extend = extend;
+    this.#onClose = onClose;
     this.#reports = new OutputReports(services, texts, () => ({
       ...{ status: this.#outlet.status, detail: this.#outlet.detail, framesSent: this.#outlet.framesSent },
       framesDropped: this.#outlet.framesDropped + this.#framesSkipped,
@@ -58,6 +61,7 @@ export class OutletHandler implements Pick<Handler, "format" | "process" | "flus
   }
 
   async close(): Promise<void> {
+    this.#onClose();
     await this.#outlet.close();
     this.#reports.report();
   }

@@ -6,9 +6,8 @@ import { after, before, test } from "node:test";
 import { makeClip } from "../media/mp4/clip.fixture.ts";
 import { readAt } from "../media/mp4/fragment-index.ts";
 import { addKlv } from "../media/mpegts/add-klv.fixture.ts";
-import { TsDemuxer } from "../media/mpegts/demuxer.ts";
 import { toTransportStream } from "../media/mpegts/from-recording.ts";
-import { isKlv, splitCells } from "../media/mpegts/klv-cells.ts";
+import { type ReadTs, readTs } from "../media/mpegts/read-ts.fixture.ts";
 import { publishRtsp } from "../media/rtsp/publisher.ts";
 import { H264 } from "../native/film.fixture.ts";
 import { pictures, play } from "../native/pipeline.fixture.ts";
@@ -49,56 +48,31 @@ before(async () => {
 });
 after(() => hub?.remove());
 
-interface Read {
-  readonly units: readonly { readonly index: number; readonly ptsUs: number | null }[];
-  readonly pictures: readonly number[];
-  /** `stream_type`. */
-  readonly type: number | null;
-}
-
-function readTs(bytes: Buffer): Read {
-  const [units, times]: [Read["units"][number][], number[]] = [[], []];
-  let type: number | null = null;
-  const demuxer = new TsDemuxer({
-    unitBytes: 2 ** 22,
-    onStreams: (streams) => {
-      type = streams.find(isKlv)?.type ?? type;
-      return streams;
-    },
-    onPacket({ stream, ptsUs, data }) {
-      if (!isKlv(stream)) times.push(ptsUs ?? Number.NaN);
-      else for (const unit of splitCells(data)) units.push({ index: indexOf(unit), ptsUs });
-    },
-  });
-  demuxer.push(bytes);
-  demuxer.flush();
-  return { units, pictures: times, type };
-}
-
 const indexOf = (unit: Buffer): number => UNITS.findIndex(({ data }) => data.equals(unit));
 
 /** Up to the last one, and none is missing in between. */
-function expectUnits(units: Read["units"], least: number): void {
-  const first = units[0]?.index ?? assert.fail("there is no metadata");
+function expectUnits(units: ReadTs["units"], least: number): void {
+  const indices = units.map(({ data }) => indexOf(data));
+  const first = indices[0] ?? assert.fail("there is no metadata");
   assert.deepEqual(
-    units.map(({ index }) => index),
+    indices,
     units.map((_, at) => first + at),
   );
   assert.ok(units.length >= least, `${units.length} units`);
 }
 
 /** Each has the time of a picture. The first ones of a player that joins are squeezed; the last one is before its picture. */
-function expectTimes({ units, pictures: times }: Read, skipped = 0, withinUs = TICK_US): void {
-  for (const { index, ptsUs } of units.slice(skipped, -1)) {
+function expectTimes({ units, pictures: times }: ReadTs, skipped = 0, withinUs = TICK_US): void {
+  for (const { data, ptsUs } of units.slice(skipped, -1)) {
     const nearest = Math.min(...times.map((time) => Math.abs(time - (ptsUs ?? 0))));
-    assert.ok(nearest <= withinUs, `unit ${index} is ${nearest} µs from a picture`);
+    assert.ok(nearest <= withinUs, `unit ${indexOf(data)} is ${nearest} µs from a picture`);
   }
 }
 
 const rtsp = async (name: string): Promise<string> =>
   (await hub.rtsp(`anna/${name}`)).replace("rtsp://", "rtsp://user:x@");
 
-async function readRecording(name: string): Promise<Read> {
+async function readRecording(name: string): Promise<ReadTs> {
   await hub.next("recorded", ({ recording }) => recording === name);
   const file = await open(join(hub.folder, "recordings", name, "0.mp4"));
   const pieces: Buffer[] = [];

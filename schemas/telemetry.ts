@@ -45,6 +45,18 @@ export type TelemetryBatch = Static<typeof TelemetryBatch>;
 /** The channel of `Services.listen` for samples and batches. */
 export const TELEMETRY_CHANNEL = "telemetry";
 
+/** The channel of `Services.listen` for the metadata of a live source as it was received: `KlvMessage`. */
+export const KLV_CHANNEL = "klv";
+
+export interface KlvMessage {
+  /** Of the frame that it belongs to, Unix time. */
+  readonly captureMs: number;
+  /** It was sent in cells with the PTS of its frame. */
+  readonly isSynchronous: boolean;
+  /** One unit, in base64. */
+  readonly data: string;
+}
+
 /** The channel of `Services.listen` for the calibration of the heading: `HeadingCalibration`. */
 export const CALIBRATION_CHANNEL = "calibration";
 

@@ -17,12 +17,24 @@ interface CameraOptions {
   readonly port?: number;
   readonly file?: string;
   readonly codec?: "h264" | "h265" | "jpeg";
+  /** The names of files with a unit of metadata for each frame: `unit-%05d.klv`. */
+  readonly klv?: string;
+  readonly fps?: number;
 }
 
 /** Streams a test picture, or a file. */
-export async function startCamera({ port = 0, file, codec = "h264" }: CameraOptions = {}): Promise<Camera> {
+export async function startCamera({
+  port = 0,
+  file,
+  codec = "h264",
+  klv,
+  fps = 30,
+}: CameraOptions = {}): Promise<Camera> {
   const input = file === undefined ? ["--width", "320", "--height", "180", "--codec", codec] : ["--file", file];
-  const child = spawn(PROGRAM, ["--port", String(port), ...input], { stdio: ["ignore", "pipe", "inherit"] });
+  const more = klv === undefined ? [] : ["--klv", klv];
+  const child = spawn(PROGRAM, ["--port", String(port), "--fps", String(fps), ...input, ...more], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const [line] = await once(child.stdout, "data");
   return {
     url: (JSON.parse(String(line)) as { url: string }).url,

@@ -7,18 +7,24 @@ import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import type { Services } from "../element.ts";
 import { OutletHandler } from "../outlet-handler.ts";
 import { type OpenPublisher, srtOpenerOf } from "../video-outlet.ts";
+import { KlvUnits } from "./klv-units.ts";
 
 interface PublishProperties {
   readonly url: string;
   readonly address: string | null;
+  readonly metadata?: boolean;
 }
 
+const TEXTS = { offline: "publishing failed, retrying", live: "publishing" };
+
 /** Throws for an invalid URL. */
-export const publishHandler = (properties: PublishProperties, services: Services): OutletHandler =>
-  new OutletHandler(
-    { open: openerOf(properties), texts: { offline: "publishing failed, retrying", live: "publishing" } },
-    services,
-  );
+export function publishHandler(properties: PublishProperties, services: Services): OutletHandler {
+  const open = openerOf(properties);
+  if (properties.metadata !== true) return new OutletHandler({ open, texts: TEXTS }, services);
+  const klv = new KlvUnits(services);
+  const extend: KlvUnits["extend"] = (made) => klv.extend(made);
+  return new OutletHandler({ open, texts: TEXTS, extend, onClose: () => klv.close() }, services);
+}
 
 function openerOf({ url, address }: PublishProperties): OpenPublisher {
   if (url.startsWith("srt:")) return srtOpenerOf(url, address);

@@ -31,6 +31,11 @@ chains:
       description:
         "IP address to connect to instead of resolving the host of the URL. The request still names the host.",
     }),
+    metadata: Type.Boolean({
+      default: false,
+      description:
+        "Sends the KLV of a live source with the video, over RTSP and SRT. For video that is not encoded again.",
+    }),
   }),
   caps: "video/x-h264,stream-format={byte-stream,avc,avc3},alignment=au;video/x-h265,stream-format={byte-stream,hvc1,hev1},alignment=au",
   preload: () => import("./handler.ts"),

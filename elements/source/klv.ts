@@ -1,9 +1,12 @@
-/** KLV metadata of a live stream → telemetry samples at the capture time of the frames that it belongs to. */
+/**
+ * KLV metadata of a live stream → telemetry samples at the capture time of the frames that it belongs to, and the units
+ * themselves for elements that send the stream on.
+ */
 import { splitCells } from "../../media/mpegts/klv-cells.ts";
 import { KlvDepayloader } from "../../media/rtp/klv.ts";
 import { readRtp, sequenceStep } from "../../media/rtp/packet.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import { KLV_CHANNEL, type KlvMessage, TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { type Reading, TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
 import { createFormat } from "../../telemetry/formats.ts";
 import type { DriverServices, MetadataPacket, MetadataTap } from "../element.ts";
@@ -28,10 +31,16 @@ export function tapKlv(services: Pick<DriverServices, "deliver" | "log">, now: (
       const { captureNs, data, caps } = packet;
       const units = caps.startsWith("application/x-rtp") ? readRtpUnit(packet) : splitCells(data);
       if (captureNs === null) return;
+      const timeMs = Number(captureNs / 1000n) / 1000;
       for (const unit of units) {
+        const message: KlvMessage = {
+          captureMs: timeMs,
+          isSynchronous: unit.length < data.length && !caps.startsWith("application/x-rtp"),
+          data: Buffer.from(unit.buffer, unit.byteOffset, unit.length).toString("base64"),
+        };
+        services.deliver(KLV_CHANNEL, { ...message });
         const reading = readUnit(format, unit, now(), warn);
         if (reading === null) continue;
-        const timeMs = Number(captureNs / 1000n) / 1000;
         const sample = { ...reading.sample, timeMs, receivedMs: now(), videoErrorMs: ERROR_MS };
         services.deliver(TELEMETRY_CHANNEL, sample as unknown as JsonRecord);
       }

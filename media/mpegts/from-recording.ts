@@ -47,9 +47,10 @@ export async function* toTransportStream(file: RecordedBytes): AsyncGenerator<Bu
     const last = units.findLastIndex(({ kind }) => kind === "video");
     const packets = units.map((unit, index) => {
       if (unit.kind === "audio") return muxer.write(unit);
-      const isDue = ({ ptsUs }: KlvEvent): boolean => index === last || ptsUs <= unit.ptsUs;
-      const klv = events.filter(isDue);
-      events = events.filter((event) => !isDue(event));
+      // In their order, also where the clock of the sender was corrected backwards.
+      const later = index === last ? -1 : events.findIndex(({ ptsUs }) => ptsUs > unit.ptsUs);
+      const klv = later === -1 ? events : events.slice(0, later);
+      events = events.slice(klv.length);
       return muxer.write({ ...unit, klv });
     });
     yield Buffer.concat(packets);

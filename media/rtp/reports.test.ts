@@ -51,6 +51,22 @@ test("aligns two clocks by arrival, then by sender reports", () => {
   assert.equal(video.convert((4_294_960_000 + 90_000) % 2 ** 32, NOW + 1230).captureMs, NOW + 1000);
 });
 
+test("a corrected clock does not move metadata, whichever track reports it first", () => {
+  for (const order of ["video first", "metadata first"] as const) {
+    const times = new SenderClock(NOW);
+    const video = times.addTrack(90_000, true);
+    const metadata = times.addTrack(90_000, false, true);
+    const report = (correctionMs: number) => {
+      const tracks = order === "video first" ? [video, metadata] : [metadata, video];
+      for (const track of tracks) track.handleReport(reportOf(NOW + correctionMs, 9000), NOW);
+    };
+    report(0);
+    assert.equal(metadata.convert(18_000, NOW + 100).ptsUs, video.convert(18_000, NOW + 100).ptsUs);
+    report(-17);
+    assert.equal(metadata.convert(27_000, NOW + 200).ptsUs, video.convert(27_000, NOW + 200).ptsUs, order);
+  }
+});
+
 test("a sender that does not know the time is not believed", () => {
   const times = new SenderClock(NOW);
   const video = times.addTrack(90_000, true);

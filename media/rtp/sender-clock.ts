@@ -14,6 +14,7 @@ export class SenderClock {
   /** Unix time of the timeline's start: by arrival, and by the publisher's clock if known. */
   readonly #beginMs: number;
   #reportedBeginMs: number | null = null;
+  readonly #tracks: TrackClock[] = [];
 
   constructor(nowMs: number) {
     this.#beginMs = nowMs;
@@ -21,21 +22,25 @@ export class SenderClock {
 
   /** The leading track keeps its position; the others are aligned to it. `isExact`: also by small steps. */
   addTrack(clockRate: number, isLeading: boolean, isExact = false): TrackClock {
-    return new TrackClock(clockRate, isExact ? 0 : STEP_US, {
+    const track = new TrackClock(clockRate, isExact ? 0 : STEP_US, {
       begin: (nowMs) => (nowMs - this.#beginMs) * 1000,
-      lead: (beginMs) => {
+      onReport: (beginMs) => {
         if (isLeading) this.#reportedBeginMs = beginMs;
-        return this.#reportedBeginMs;
+        // Reports of a corrected clock arrive one after the other.
+        const aligned = isLeading ? this.#tracks : [track];
+        if (this.#reportedBeginMs !== null) for (const one of aligned) one.align(this.#reportedBeginMs);
       },
     });
+    this.#tracks.push(track);
+    return track;
   }
 }
 
 interface Timeline {
   /** Position of `nowMs` in microseconds. */
   begin(nowMs: number): number;
-  /** Reports the timeline's start by this track's clock. Returns its start by the leading track's, if known. */
-  lead(beginMs: number): number | null;
+  /** The timeline's start by this track's clock. */
+  onReport(beginMs: number): void;
 }
 
 export class TrackClock {
@@ -75,8 +80,12 @@ export class TrackClock {
       this.#offsetUs = this.#timeline.begin(nowMs);
     }
     this.#unixMs = report.unixMs - (this.#ticksOf(report.timestamp) * 1000) / this.#clockRate;
-    const beginMs = this.#timeline.lead(this.#unixMs - this.#offsetUs / 1000);
-    if (beginMs === null) return;
+    this.#timeline.onReport(this.#unixMs - this.#offsetUs / 1000);
+  }
+
+  /** To the timeline's start by the leading track's clock. */
+  align(beginMs: number): void {
+    if (this.#unixMs === null) return;
     const offsetUs = Math.round((this.#unixMs - beginMs) * 1000);
     if (Math.abs(offsetUs - this.#offsetUs) > this.#stepUs) this.#offsetUs = offsetUs;
   }

@@ -7,11 +7,14 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { freeUdpPort, isTaken } from "../../hub/srt/srt.fixture.ts";
+import { readTs } from "../../media/mpegts/read-ts.fixture.ts";
+import { makeFilm } from "../../native/film.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord, StreamStats } from "../../schemas/api/sources.ts";
-import { findPackets } from "../../telemetry/misb-0601.ts";
+import { findPackets, writePacket } from "../../telemetry/misb-0601.ts";
 import { publishTimeCode, readTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
+import { startCamera } from "../camera.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
@@ -227,6 +230,53 @@ async function expectMetadata(processUuid: string): Promise<void> {
     assert.ok(Math.abs((values.sensorLatitude ?? 0) - CAMERA.latitude) < 1e-6, JSON.stringify(values.sensorLatitude));
   }
 }
+
+test("RTSP: the metadata of a camera that is pulled is in its recording, unit by unit", {
+  timeout: 300_000,
+}, async () => {
+  const units = Array.from({ length: 2000 }, (_, index) =>
+    writePacket({ timeStamp: BigInt(index), sensorLatitude: 41.4, sensorLongitude: 2.17, sensorAzimuth: index / 20 }),
+  );
+  for (const [index, unit] of units.entries())
+    await writeFile(join(service.folder.path, `unit-${String(index).padStart(5, "0")}.klv`), unit);
+  const film = join(service.folder.path, "film.mp4");
+  // Frames of a file have exactly the times of the units, while those of a live picture begin a moment later.
+  await makeFilm(film, units.length, false);
+  const camera = await startCamera({ file: film, fps: 30, klv: join(service.folder.path, "unit-%05d.klv") });
+  try {
+    const telemetry_cfg = { type: "embedded", format: "misb_0601" };
+    const { uuid } = await register({ alias: "mast", stream_type: "rtsp", input_url: camera.url, telemetry_cfg });
+    const json = { params: { every: 1000 } };
+    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`, { json });
+    await service.expect(200, "PATCH", `/source/${uuid}/recording`, { json: { mode: "always" } });
+    const list = async () =>
+      (
+        await service.expect<{
+          recordings: { stopped_at: string | null; duration_seconds: number; segments: { download_url: string }[] }[];
+        }>(200, "GET", `/sources/recordings?source_uuid=${uuid}`)
+      ).recordings;
+    await poll("four seconds are recorded", async () => ((await list())[0]?.duration_seconds ?? 0) > 4);
+    await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+    const recording = await poll("the recording has ended", async () => {
+      const [first] = await list();
+      return first !== undefined && first.stopped_at !== null && first;
+    });
+    const response = await fetch(`${recording.segments[0]?.download_url}&format=ts`);
+    const { units: found, pictures } = readTs(Buffer.from(await response.arrayBuffer()));
+    const indices = found.map(({ data }) => units.findIndex((unit) => unit.equals(data)));
+    const [first = -1] = indices;
+    assert.ok(first >= 0 && indices.length > 110, indices.join());
+    assert.deepEqual(
+      indices,
+      [...indices.keys()].map((index) => first + index),
+    );
+    // A frame has the time of its unit, once the camera has reported its clock.
+    for (const { ptsUs } of found.slice(90, -1))
+      assert.ok(Math.min(...pictures.map((time) => Math.abs(time - (ptsUs ?? 0)))) < 5000, `${ptsUs} µs: ${pictures}`);
+  } finally {
+    await camera.kill();
+  }
+});
 
 test("sources listen only on allowed ports, and SRT listeners only with a passphrase", async () => {
   for (const [stream_type, input_url, expected] of [
