@@ -181,6 +181,8 @@ test("the processes of a killed node run on both others, none fails, no id is us
   }
   const worst = Math.max(...latencies);
   t.diagnostic(`from the kill until all run again: at most ${(worst / 1000).toFixed(1)} s, lease ${LEASE_MS / 1000} s`);
+  // The design promises it; a run with small counts is beside other tests.
+  if (total > 1) assert.ok(worst <= LEASE_MS + 5_000);
 });
 
 const runnerPids = (service: TestService): number =>
