@@ -224,10 +224,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       signer,
       trimUrl(config.public_url ?? app?.url ?? `http://localhost:${config.http.port}`),
     );
+  let onNotices = (): void => {};
   const alerts = new Alerts({
     ...{ sql, config, log: partOf(log, "alerts"), delivery: outbox, alertTypes: knowledge.alertTypes },
     classNames: () => knowledge.classNames(),
-    evidence: { config, nodeUuid, describe: describeOwn, onStored: () => void recordings.apply().catch(() => {}) },
+    evidence: { config, nodeUuid, describe: describeOwn, onStored: () => onNotices() },
   });
   // Below the processes: their last alerts are sent.
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
@@ -289,6 +290,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const cutVideo: CutVideo = async ({ userUuid: uuid, sourceUuid }, range) => {
     const found = await video.find({ uuid }, sourceUuid, { ...range, isFile: true }, false);
     return found?.clip ?? new NeedsEncoding(await video.limit({ uuid }, sourceUuid, range));
+  };
+  onNotices = () => {
+    evidence.wake();
+    for (const applied of [recordings.apply(), modes.refresh()]) applied.catch(() => {}); // the next poll does it
   };
   const evidence = await Evidence.open({
     ...{ sql, config, log: partOf(log, "evidence"), nodeUuid, files, delivery: outbox, describe: describeOwn },

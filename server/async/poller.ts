@@ -3,6 +3,8 @@ export class Poller {
   readonly #task: () => Promise<number>;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #isWoken = false;
   #isClosed = false;
 
   /** `task` resolves with the milliseconds until its next run, and must not reject. */
@@ -13,8 +15,23 @@ export class Poller {
   start(delayMs: number): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
-      this.#running = this.#task().then((nextMs) => this.start(nextMs));
+      this.#isRunning = true;
+      this.#running = this.#task().then((nextMs) => {
+        this.#isRunning = false;
+        this.start(this.#isWoken ? 0 : nextMs);
+        this.#isWoken = false;
+      });
     }, delayMs);
+  }
+
+  /** Runs the task now, or once more after the current run. */
+  wake(): void {
+    if (this.#isRunning) {
+      this.#isWoken = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.start(0);
   }
 
   /** Resolves when the current run, if any, has ended. */

@@ -42,7 +42,7 @@ export const LIMITS = {
   perUser: { active: 8, total: 1000 },
   /** Renderers that may crash over one clip. */
   crashes: 3,
-  /** Between two looks for clips that other nodes have queued, and for cancelled ones. */
+  /** Interval for finding cancelled clips while some are rendered. */
   pollMs: 1_000,
   sweepMs: 600_000,
 };
@@ -207,8 +207,8 @@ export class ClipJobs {
       this.#deps.log.warn({ err: error }, "clips could not be renewed; retrying");
       return NODE_LEASE.renewMs;
     }
-    // A server on its own knows of every clip that it queues.
-    return this.#deps.isAlone && this.#held.size === 0 ? NODE_LEASE.renewMs : LIMITS.pollMs;
+    // A node claims what it queues at once, and what others leave a moment later.
+    return this.#held.size === 0 ? NODE_LEASE.renewMs : LIMITS.pollMs;
   }
 
   async #renew(): Promise<void> {

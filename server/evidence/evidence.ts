@@ -87,8 +87,11 @@ export class NoVideo {
 }
 
 export const LIMITS = {
-  /** Interval for starting jobs. */
+  /** Interval for starting jobs, and while there are none: this node is woken for those of its own processes. */
   everyMs: 500,
+  idleMs: 10_000,
+  /** After the last job: one that waits for its video is due again. */
+  activeMs: 60_000,
   /** Video that is not there this long after the end of the range, or after the start of the server, is missing. */
   patienceMs: 15_000,
   /** Interval for trying a clip that is not complete. */
@@ -112,6 +115,8 @@ export class Evidence {
   readonly #startedMs = Date.now();
   readonly #running = new Map<string, Promise<void>>();
   readonly #claiming: Poller;
+  /** When a job was last started or announced. */
+  #activeMs = performance.now();
   readonly #sweeping: Poller;
   readonly #closing = new AbortController();
 
@@ -122,7 +127,8 @@ export class Evidence {
     this.#limits = { ...LIMITS, ...deps.limits };
     this.#claiming = new Poller(async () => {
       await this.#claim().catch((error: unknown) => log.warn({ err: error }, "evidence not claimed; retrying"));
-      return this.#limits.everyMs;
+      const { everyMs, idleMs, activeMs } = this.#limits;
+      return performance.now() - this.#activeMs < activeMs ? everyMs : idleMs;
     });
     this.#claiming.start(0);
     this.#sweeping = sweepEvery(
@@ -149,6 +155,12 @@ export class Evidence {
     await Promise.all(this.#running.values());
   }
 
+  /** There may be a new job. */
+  wake(): void {
+    this.#activeMs = performance.now();
+    this.#claiming.wake();
+  }
+
   /** Removes the clips of deleted notices. */
   async sweep(): Promise<void> {
     const { sql, nodeUuid } = this.#deps;
@@ -164,6 +176,7 @@ export class Evidence {
     const most = config.evidence.at_once - this.#running.size;
     if (most <= 0 || this.#closing.signal.aborted) return;
     const jobs = await claimEvidence(sql, nodeUuid, { leaseSeconds: NODE_LEASE.leaseSeconds, most });
+    if (jobs.length + this.#running.size > 0) this.#activeMs = performance.now();
     for (const job of jobs) {
       const done = this.#attempt(job).finally(() => this.#running.delete(job.noticeUuid));
       this.#running.set(job.noticeUuid, done);

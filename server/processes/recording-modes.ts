@@ -4,7 +4,8 @@ import { Poller } from "../async/poller.ts";
 import type { Sql } from "../store/client.ts";
 import { listProcessModes } from "../store/rings.ts";
 
-const REFRESH_MS = 1_000;
+/** Changes by another node are read within this time; this node reads its own at once. */
+const REFRESH_MS = 5_000;
 
 export class RecordingModes {
   readonly #sql: Sql;

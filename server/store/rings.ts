@@ -169,10 +169,10 @@ const KEPT_SECONDS = 75;
 
 /**
  * Removes files of rings on this machine that are too old, unless a clip needs them, or above the limit of their user; all but
- * those being written. Ended rings without files are removed.
+ * those being written.
  */
-export async function trimRings(sql: Sql, nodeUuid: string, bytesPerUser: number): Promise<readonly RemovedSegment[]> {
-  const removed = await sql<RemovedSegment[]>`
+export const trimRings = (sql: Sql, nodeUuid: string, bytesPerUser: number): Promise<readonly RemovedSegment[]> =>
+  sql<RemovedSegment[]>`
     with files as (
       select segments.recording_uuid, segments.index, source_uuid,
         segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at,
@@ -190,9 +190,11 @@ export async function trimRings(sql: Sql, nodeUuid: string, bytesPerUser: number
           select from evidence where evidence.source_uuid = files.source_uuid and state = 'pending'
             and happened_at - make_interval(secs => coalesce(before_ms, 0) / 1000.0 + 10) < ended_at))
     returning segments.recording_uuid, segments.index`;
+
+/** Ended rings without files. */
+export async function removeEmptyRings(sql: Sql, nodeUuid: string): Promise<void> {
   await sql`
     delete from recordings
     where node_uuid = ${nodeUuid} and is_ring and stopped_at is not null
       and not exists (select from recording_segments where recording_uuid = recordings.uuid)`;
-  return removed;
 }

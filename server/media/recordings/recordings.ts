@@ -28,7 +28,7 @@ import {
   removeOldRecordings,
   removeOldSegments,
 } from "../../store/recordings.ts";
-import { findWanted, keepRing, trimRings, type WantedRecording } from "../../store/rings.ts";
+import { findWanted, keepRing, removeEmptyRings, trimRings, type WantedRecording } from "../../store/rings.ts";
 import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../authorization.ts";
 import type { MediaHub, RecordingReport } from "../media-hub.ts";
@@ -93,7 +93,9 @@ const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Of the files of a ring: what is kept more than needed. */
 const RING_SEGMENT_SECONDS = 5;
 /** Interval for removing old files of rings. */
-const TRIM_MS = 2_000;
+const TRIM_MS = 5_000;
+/** Interval for reading what is to be recorded. */
+const WANTED_MS = 2_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
@@ -107,6 +109,7 @@ export class Recordings {
   #recorder: Recorder | null = null;
   #pulled: Pulled | null = null;
   #trimmedMs = Number.NEGATIVE_INFINITY;
+  #readMs = Number.NEGATIVE_INFINITY;
   /** To record live streams, by path. */
   #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
 
@@ -124,6 +127,7 @@ export class Recordings {
       onAllowed: (isAllowed) => {
         // Recordings that failed may succeed now.
         this.#attempts.clear();
+        this.#readMs = Number.NEGATIVE_INFINITY;
         onAllowed(isAllowed);
       },
     });
@@ -256,6 +260,7 @@ export class Recordings {
   async sweep(): Promise<void> {
     const { sql, config, nodeUuid, log, files, otherFolders = [] } = this.#deps;
     const before = new Date(Date.now() - config.recordings.retention_days * DAY_MS);
+    await removeEmptyRings(sql, nodeUuid);
     const recordings = await removeOldRecordings(sql, nodeUuid, before);
     for (const uuid of recordings) await this.#removeFiles(uuid, () => this.folder.remove(uuid));
     const segments = await removeOldSegments(sql, nodeUuid, before);
@@ -294,11 +299,12 @@ export class Recordings {
 
   async #check(): Promise<void> {
     if (this.#deps.config.recordings.enabled) await this.#disk.check();
-    if (this.#disk.isAllowed && this.#recorder !== null) await this.#recordLive(this.#recorder);
+    const isDue = performance.now() - this.#readMs >= WANTED_MS;
+    if (isDue && this.#disk.isAllowed && this.#recorder !== null) await this.#recordLive(this.#recorder);
     if (performance.now() - this.#trimmedMs >= TRIM_MS) await this.#trimRings();
   }
 
-  /** After a change of what is to be recorded: applies it to the streams of this node now, instead of within a second. */
+  /** After a change of what is to be recorded: applies it to the streams of this node now, instead of within seconds. */
   async apply(): Promise<void> {
     if (this.#disk.isAllowed && this.#recorder !== null)
       await this.#applying.run(() => this.#recordLive(this.#recorder));
@@ -307,6 +313,7 @@ export class Recordings {
   /** Starts and ends recordings of live streams: also of one that failed, and when the disk has space again. */
   async #recordLive(recorder: Recorder | null): Promise<void> {
     if (recorder === null) return;
+    this.#readMs = performance.now();
     const live = new Set(recorder.livePaths);
     for (const path of this.#attempts.keys()) if (!live.has(path)) this.#attempts.delete(path);
     // Of what processes of this server publish, only what they pull is recorded.
