@@ -208,7 +208,7 @@ export class ClipJobs {
       return NODE_LEASE.renewMs;
     }
     // A node claims what it queues at once, and what others leave a moment later.
-    return this.#held.size === 0 ? NODE_LEASE.renewMs : LIMITS.pollMs;
+    return this.#held.size === 0 ? NODE_LEASE.idleMs : LIMITS.pollMs;
   }
 
   async #renew(): Promise<void> {

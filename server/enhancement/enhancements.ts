@@ -125,7 +125,7 @@ export class Enhancements {
     } catch (error) {
       log.warn({ err: error }, "enhancements could not be renewed; retrying");
     }
-    return NODE_LEASE.renewMs;
+    return this.#held.size === 0 ? NODE_LEASE.idleMs : NODE_LEASE.renewMs;
   }
 
   async #renew(held: readonly Held[]): Promise<void> {

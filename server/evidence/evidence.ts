@@ -89,7 +89,7 @@ export class NoVideo {
 export const LIMITS = {
   /** Interval for starting jobs, and while there are none: this node is woken for those of its own processes. */
   everyMs: 500,
-  idleMs: 10_000,
+  idleMs: NODE_LEASE.idleMs,
   /** After the last job: one that waits for its video is due again. */
   activeMs: 60_000,
   /** Video that is not there this long after the end of the range, or after the start of the server, is missing. */
@@ -101,7 +101,7 @@ export const LIMITS = {
   /** A job with errors fails after this time. */
   giveUpMs: 900_000,
   /** Interval for removing clips of deleted notices. */
-  sweepMs: 10_000,
+  sweepMs: 30_000,
 };
 /** Of an encoded clip. */
 const BYTES_PER_SECOND = 1_000_000;
@@ -116,7 +116,7 @@ export class Evidence {
   readonly #running = new Map<string, Promise<void>>();
   readonly #claiming: Poller;
   /** When a job was last started or announced. */
-  #activeMs = performance.now();
+  #activeMs = Number.NEGATIVE_INFINITY;
   readonly #sweeping: Poller;
   readonly #closing = new AbortController();
 

@@ -5,7 +5,7 @@ import type { Sql } from "../store/client.ts";
 import { listProcessModes } from "../store/rings.ts";
 
 /** Changes by another node are read within this time; this node reads its own at once. */
-const REFRESH_MS = 5_000;
+const REFRESH_MS = 10_000;
 
 export class RecordingModes {
   readonly #sql: Sql;

@@ -46,6 +46,8 @@ export const NODE_LEASE = {
   leaseSeconds: 15,
   /** Interval of renewals: less than half of the lease, so that one may fail. */
   renewMs: 4_000,
+  /** Interval for claiming jobs that other machines have left, while this one has none. */
+  idleMs: 10_000,
 };
 export type NodeLease = Readonly<typeof NODE_LEASE>;
 

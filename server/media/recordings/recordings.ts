@@ -93,9 +93,9 @@ const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Of the files of a ring: what is kept more than needed. */
 const RING_SEGMENT_SECONDS = 5;
 /** Interval for removing old files of rings. */
-const TRIM_MS = 5_000;
+const TRIM_MS = 10_000;
 /** Interval for reading what is to be recorded. */
-const WANTED_MS = 2_000;
+const WANTED_MS = 3_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
