@@ -1985,7 +1985,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/recording" }, input, call);
   }
 
-  /** Change how a source is recorded: start or stop recording now. For streams that are published to the service, and for cameras while a process pulls them (default: `off`). `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second. */
+  /** Change how a source is recorded: start or stop recording now. For streams that are published to the service, and for cameras while a process pulls them (default: `off`). `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within some seconds. */
   changeRecordingSetting(
     input: { source_uuid: string; body: RecordingChange },
     call?: Call,

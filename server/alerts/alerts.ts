@@ -56,7 +56,7 @@ const CLOSE_MS = 3_000;
 const RESTART_MS = 500;
 
 /** Interval for loading changes of which this node was not notified; others are applied at once. */
-const REFRESH_MS = 4_000;
+const REFRESH_MS = 8_000;
 /** Time limit for applying a change to running processes. */
 const APPLY_MS = 5_000;
 /** Interval for cleaning up after ended processes. */

@@ -157,7 +157,7 @@ export function recordingSettingEndpoints(
     defineSource("PATCH", "/source/{source_uuid}/recording", "changeRecordingSetting", {
       summary: "Change how a source is recorded: start or stop recording now",
       description:
-        "For streams that are published to the service, and for cameras while a process pulls them (default: `off`). `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within a second.",
+        "For streams that are published to the service, and for cameras while a process pulls them (default: `off`). `always` starts to record a live stream now, with the seconds before (`pre_roll_seconds`, as far as they were kept: set them while it is not recorded). `off` ends the recording. `on_alert` records `recordings.on_alert_seconds` from each notice of an alert on this source. Omitted fields keep their values. Takes effect within some seconds.",
       body: RecordingChange,
       answers: { 200: { description: "The changed setting.", schema: RecordingSetting } },
       errors: ["source_not_found", "not_recordable"],

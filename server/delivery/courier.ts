@@ -24,7 +24,7 @@ export const LIMITS = {
   /** Lease of a receiver; afterwards another machine takes over. */
   leaseSeconds: 15,
   /** Interval for taking over receivers of other machines, and for trimming the queues of keys. */
-  lookMs: 5_000,
+  lookMs: 10_000,
 };
 export type DeliveryLimits = Readonly<typeof LIMITS>;
 

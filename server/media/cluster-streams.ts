@@ -51,7 +51,7 @@ const PENDING_MS = 45_000;
 const DATABASE_MS = 2_000;
 const MAX_ORIGINS = 1_000;
 /** Interval for writing again what could not be written. */
-const SWEEP_MS = 5_000;
+const SWEEP_MS = 10_000;
 
 export const publishedElsewhere = (path: string): string => `/${path} is published on another node`;
 

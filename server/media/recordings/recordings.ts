@@ -95,7 +95,7 @@ const RING_SEGMENT_SECONDS = 5;
 /** Interval for removing old files of rings. */
 const TRIM_MS = 10_000;
 /** Interval for reading what is to be recorded. */
-const WANTED_MS = 3_000;
+const WANTED_MS = 4_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
