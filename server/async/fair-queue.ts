@@ -21,10 +21,10 @@ export class FairQueue<T> {
     this.#size += 1;
   }
 
-  /** Undefined when nothing waits. */
-  take(): T | undefined {
+  /** Undefined when nothing waits, or no key that may have a turn. */
+  take(mayHave: (key: string) => boolean = () => true): T | undefined {
     const turnOf = (key: string): number => this.#turns.get(key) ?? 0;
-    const [first, ...others] = this.#items.keys();
+    const [first, ...others] = [...this.#items.keys()].filter(mayHave);
     if (first === undefined) return undefined;
     const key = others.reduce((best, other) => (turnOf(other) < turnOf(best) ? other : best), first);
     const item = this.#items.get(key)?.shift();

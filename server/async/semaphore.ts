@@ -1,4 +1,4 @@
-type Release = () => void;
+export type Release = () => void;
 
 /** At most `permits` holders at once; the others wait, in order, urgent ones first. */
 export class Semaphore {

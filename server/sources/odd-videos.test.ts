@@ -164,7 +164,7 @@ function nest(bytes: Buffer): Buffer {
 async function examine(make: Bytes) {
   const file = join(folder, `${randomUUID()}.mp4`);
   await writeFile(file, await make());
-  return probe.examine(file, new AbortController().signal);
+  return probe.examine(file, "anna", new AbortController().signal);
 }
 
 for (const [name, [make, size, durationMs]] of Object.entries(PLAYED))

@@ -21,7 +21,11 @@ const examineWith = (program: string, config = CONFIG, limits?: { memoryBytes: n
   withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
     await writeFile(entry, program);
-    return new VideoProbe(pathToFileURL(entry), confinement, config, silentLog, limits).examine("file.mp4", never);
+    return new VideoProbe(pathToFileURL(entry), confinement, config, silentLog, limits).examine(
+      "file.mp4",
+      "anna",
+      never,
+    );
   });
 
 const refusal = (message: RegExp) => ({ name: "ServiceError", code: "video_invalid", message });
@@ -31,7 +35,7 @@ test("examines several videos at once", async () => {
     const file = join(folder, "film.mp4");
     await makeFilm(file, 10, false);
     const probe = new VideoProbe(PROBE_ENTRY, confinement, CONFIG, silentLog);
-    const found = await Promise.all([1, 2, 3].map(() => probe.examine(file, never)));
+    const found = await Promise.all([1, 2, 3].map(() => probe.examine(file, "anna", never)));
     for (const { codec, width, height } of found) assert.deepEqual([codec, width, height], ["video/x-h264", 64, 48]);
   });
 });
@@ -79,7 +83,7 @@ test("an aborted request leaves the queue at once, and its probe is killed", asy
     const limits = { memoryBytes: 2 ** 30, atOnce: 1 };
     const probe = new VideoProbe(pathToFileURL(entry), confinement, { probe_seconds: 600 }, silentLog, limits);
     const clients = ["first", "second"].map((name) => ({ file: join(folder, name), gone: new AbortController() }));
-    const [first, second] = clients.map(({ file, gone }) => probe.examine(file, gone.signal));
+    const [first, second] = clients.map(({ file, gone }) => probe.examine(file, "anna", gone.signal));
     first?.catch(() => {});
     while (files.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     clients[1]?.gone.abort();
@@ -88,5 +92,18 @@ test("an aborted request leaves the queue at once, and its probe is killed", asy
     clients[0]?.gone.abort();
     await assert.rejects(first ?? Promise.resolve(), { code: "malformed_request" });
     started.close();
+  });
+});
+
+test("a video waits for others as long as one may take, then its client is asked to try again", async () => {
+  await withFolder(async (folder) => {
+    const entry = join(folder, "probe.mjs");
+    await writeFile(entry, "setInterval(() => {}, 1000)");
+    const limits = { memoryBytes: 2 ** 30, atOnce: 1 };
+    const probe = new VideoProbe(pathToFileURL(entry), confinement, { probe_seconds: 0.5 }, silentLog, limits);
+    const ends = await Promise.allSettled(["a", "b", "c"].map((key) => probe.examine("file.mp4", key, never)));
+    const codes = ends.map((end) => (end.status === "rejected" ? (end.reason as { code: string }).code : null));
+    assert.equal(codes[0], "video_invalid");
+    assert.equal(codes[2], "rate_limited");
   });
 });

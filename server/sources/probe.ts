@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import { watchUsage } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
-import { Semaphore } from "../async/semaphore.ts";
+import { FairSlots } from "../async/fair-slots.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import { checkBy } from "../validation.ts";
@@ -18,7 +18,7 @@ const MAX_OUTPUT_BYTES = 65_536;
 const LIMITS = {
   /** Maximum memory of a probe. */
   memoryBytes: 2 ** 30,
-  /** Maximum number of concurrent probes; others wait. */
+  /** Maximum number of concurrent probes, one of a key; others wait, as long as a probe may take. */
   atOnce: 2,
 };
 
@@ -30,7 +30,7 @@ export class VideoProbe {
   readonly #config: Config["uploads"];
   readonly #memoryBytes: number;
   readonly #log: Logger;
-  readonly #slots: Semaphore;
+  readonly #slots: FairSlots;
 
   constructor(entry: URL, confinement: Confinement, config: Config["uploads"], log: Logger, limits = LIMITS) {
     this.#entry = entry;
@@ -38,14 +38,22 @@ export class VideoProbe {
     this.#config = config;
     this.#memoryBytes = limits.memoryBytes;
     this.#log = log;
-    this.#slots = new Semaphore(limits.atOnce);
+    this.#slots = new FairSlots(limits.atOnce);
   }
 
-  /** Rejects with `video_invalid` and the reason; with `malformed_request` when the signal is aborted. */
-  async examine(file: string, signal: AbortSignal): Promise<VideoFacts> {
-    const release = await this.#slots.acquire(signal);
+  /**
+   * Rejects with `video_invalid` and the reason; with `malformed_request` when the signal is aborted; with `rate_limited` while
+   * others are examined.
+   */
+  async examine(file: string, key: string, signal: AbortSignal): Promise<VideoFacts> {
+    const late = AbortSignal.timeout(this.#config.probe_seconds * 1000);
+    const release = await this.#slots.acquire(key, AbortSignal.any([signal, late]));
+    if (signal.aborted) {
+      release?.();
+      throw aborted();
+    }
+    if (release === null) throw busy();
     try {
-      if (signal.aborted) throw aborted();
       await this.#confinement.share(file);
       const { output, errors, end } = await this.#run(file, signal);
       if (signal.aborted) throw aborted();
@@ -109,6 +117,14 @@ function collect(stream: NodeJS.ReadableStream | null, onTooMuch?: () => void): 
 
 const aborted = (): ServiceError =>
   new ServiceError("malformed_request", { detail: "the connection closed while the video was examined" });
+
+const busy = (): ServiceError =>
+  new ServiceError("rate_limited", {
+    ...{
+      detail: "other videos are being examined, one of a key at a time; try again in a moment",
+      retryAfterSeconds: 5,
+    },
+  });
 
 const invalid = (reason: string): ServiceError =>
   new ServiceError("video_invalid", {

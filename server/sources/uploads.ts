@@ -226,7 +226,7 @@ export class Uploads {
     }
     if (!reservation.isGranted) throw storageFull(user.limits.storageBytes);
     const fileName = fileNameOf(uuid, name);
-    const facts = await this.#deps.probe.examine(folder.partialPath(fileName), signal);
+    const facts = await this.#deps.probe.examine(folder.partialPath(fileName), user.uuid, signal);
     const recordedAt = await readRecordedAt(folder.partialPath(fileName), facts.container);
     const isStream = facts.container === "ts";
     const content = isStream ? await readTransportStream(folder.partialPath(fileName), signal) : null;

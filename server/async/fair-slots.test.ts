@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { FairSlots } from "./fair-slots.ts";
+
+const never = new AbortController().signal;
+
+test("a key has one slot at most, and another one is not behind all that it has queued", async () => {
+  const slots = new FairSlots(2);
+  const entered: string[] = [];
+  const enter = async (key: string) => {
+    const leave = await slots.acquire(key, never);
+    entered.push(key);
+    return leave ?? assert.fail();
+  };
+  const greedy = ["a", "a", "a"].map(enter);
+  const other = enter("b");
+  const third = enter("c");
+  await turn();
+  assert.deepEqual(entered, ["a", "b"]);
+  (await greedy[0])?.();
+  await turn();
+  assert.deepEqual(entered, ["a", "b", "c"], "c has had no turn yet");
+  (await other)();
+  (await other)();
+  await turn();
+  assert.deepEqual(entered, ["a", "b", "c", "a"]);
+  (await third)();
+  (await greedy[1])?.();
+  (await greedy[2])?.();
+  assert.deepEqual(entered, ["a", "b", "c", "a", "a"]);
+});
+
+test("who gives up gets none, and takes none from others", async () => {
+  const slots = new FairSlots(1);
+  const leave = await slots.acquire("a", never);
+  const impatient = new AbortController();
+  const given = slots.acquire("b", impatient.signal);
+  const patient = slots.acquire("c", never);
+  impatient.abort();
+  assert.equal(await given, null);
+  assert.equal(await slots.acquire("d", impatient.signal), null);
+  leave?.();
+  assert.notEqual(await patient, null);
+});
