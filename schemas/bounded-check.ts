@@ -2,7 +2,16 @@
  * Validates values against schemas in bounded time for any input: only values up to a limit are checked for all their
  * faults, and no pattern is tested on a long text. Faults are described in words for the client.
  */
-import { Ajv2020, type AnySchema, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
+import {
+  _,
+  Ajv2020,
+  type AnySchema,
+  type CodeKeywordDefinition,
+  type ErrorObject,
+  type Options,
+  str,
+  type ValidateFunction,
+} from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
 import { maskCredentials } from "./mask.ts";
 import { OWN_SCHEMAS } from "./own-schemas.ts";
@@ -30,6 +39,30 @@ const engine = (pattern: string, flags: string) => {
 // Required by ajv's type; only used for standalone code.
 const regExp = Object.assign(engine, { code: "new RegExp" });
 
+/** Characters of a text; of one that is longer than the limit in any case, not counted. */
+const countCharacters = (text: string, limit: number): number =>
+  text.length > 2 * limit ? text.length : [...text].length;
+
+/** In place of ajv's own, which count the characters of any text. */
+const LENGTHS = (["minLength", "maxLength"] as const).map((keyword): CodeKeywordDefinition => {
+  const isMost = keyword === "maxLength";
+  return {
+    keyword,
+    type: "string",
+    schemaType: "number",
+    before: "pattern",
+    error: {
+      message: ({ schemaCode }) => str`must NOT have ${isMost ? "more" : "fewer"} than ${schemaCode} characters`,
+      params: ({ schemaCode }) => _`{limit: ${schemaCode}}`,
+    },
+    code(cxt) {
+      const count = cxt.gen.scopeValue("func", { ref: countCharacters });
+      const counted = _`${count}(${cxt.data}, ${cxt.schemaCode})`;
+      cxt.fail(isMost ? _`${counted} > ${cxt.schemaCode}` : _`${counted} < ${cxt.schemaCode}`);
+    },
+  };
+});
+
 export class Checks {
   readonly #quick: Ajv2020;
   readonly #thorough: Ajv2020;
@@ -40,8 +73,10 @@ export class Checks {
     const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options } as const;
     this.#quick = new Ajv2020({ ...base, allErrors: false });
     this.#thorough = new Ajv2020({ ...base, allErrors: true, code: { ...base.code, regExp } });
-    prepare(this.#quick);
-    prepare(this.#thorough);
+    for (const ajv of [this.#quick, this.#thorough]) {
+      for (const definition of LENGTHS) ajv.removeKeyword(String(definition.keyword)).addKeyword(definition);
+      prepare(ajv);
+    }
   }
 
   /** Compiled on first use: a process uses only a few of the schemas. */

@@ -57,10 +57,13 @@ function checkClassNames(
 ): readonly ConfigurationFault[] {
   const wanted = filter.class_names;
   if (known === null || !Array.isArray(wanted)) return [];
-  const unknown = wanted.flatMap((name: unknown, index) =>
-    typeof name === "string" && !known.includes(name) ? [{ name, index }] : [],
-  );
-  return unknown.slice(0, MOST_CLASS_FAULTS).map(({ name, index }) => {
+  const names = new Set(known);
+  const unknown: { readonly name: string; readonly index: number }[] = [];
+  for (const [index, name] of wanted.entries()) {
+    if (typeof name === "string" && !names.has(name)) unknown.push({ name, index });
+    if (unknown.length === MOST_CLASS_FAULTS) break;
+  }
+  return unknown.map(({ name, index }) => {
     const message = `"${name}" is not a class of an installed model; expected ${listChoices(known)}${didYouMean(name, known)}`;
     return { path: `/filter/class_names/${index}`, message };
   });
