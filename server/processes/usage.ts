@@ -2,9 +2,8 @@
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import type { Queries } from "../store/client.ts";
 import { saveProgress } from "../store/progress.ts";
-import { findLimit, readStandings, type Standing, type UsageEntry, writeUsage } from "../store/users.ts";
+import { findLimit, readStandings, type UsageEntry, writeUsage } from "../store/users.ts";
 import type { Process, ProcessDeps } from "./process.ts";
 import { storeView } from "./view.ts";
 
@@ -70,14 +69,8 @@ export class Metering {
     const { log, limits } = this.#deps;
     const maxMs = limits.usageMs;
     try {
-      await this.flush();
-      if (this.#list().length === 0) return maxMs;
-      // One transaction: it is the most frequent one of a node.
-      const standings = await this.#deps.sql.begin(async (sql) => {
-        await this.#saveProgress(sql);
-        return readStandings(sql, [...new Set(this.#list().map(({ row }) => row.userUuid))]);
-      });
-      return this.#stopSpent(standings, maxMs);
+      await Promise.all([this.#saveProgress(), this.flush()]);
+      return await this.#stopSpent(maxMs);
     } catch (error) {
       log.warn({ err: error }, "usage limits could not be read; retrying");
       return maxMs;
@@ -91,8 +84,8 @@ export class Metering {
     this.#totals.put({ processUuid: row.uuid, fence: claim.fence, runningMs });
   }
 
-  async #saveProgress(sql: Queries): Promise<void> {
-    const { node } = this.#deps;
+  async #saveProgress(): Promise<void> {
+    const { sql, node } = this.#deps;
     const processes = this.#list().filter(({ state }) => state === "running" || state === "paused");
     const saved = await saveProgress(
       sql,
@@ -102,8 +95,10 @@ export class Metering {
     for (const process of processes) if (!saved.has(process.row.uuid) && process.isActive) void process.record.save();
   }
 
-  #stopSpent(standings: readonly Standing[], maxMs: number): number {
+  async #stopSpent(maxMs: number): Promise<number> {
     const ofUser = (uuid: string) => this.#list().filter(({ row }) => row.userUuid === uuid);
+    const users = [...new Set(this.#list().map(({ row }) => row.userUuid))];
+    const standings = await readStandings(this.#deps.sql, users);
     for (const standing of standings) {
       const error = findLimit(standing);
       if (error !== null) for (const process of ofUser(standing.userUuid)) void process.stop(error);
