@@ -97,6 +97,11 @@ const TRIM_MS = 10_000;
 /** Interval for reading what is to be recorded. */
 const WANTED_MS = 4_000;
 
+type Subjects = [
+  streams: readonly { readonly path: string; readonly protocol: string | null }[],
+  pulled: readonly string[],
+];
+
 export class Recordings {
   readonly folder: RecordingFolder;
   readonly #deps: RecordingsDeps;
@@ -109,7 +114,7 @@ export class Recordings {
   #recorder: Recorder | null = null;
   #pulled: Pulled | null = null;
   #trimmedMs = Number.NEGATIVE_INFINITY;
-  #readMs = Number.NEGATIVE_INFINITY;
+  #wanted: { readonly key: string; readonly readMs: number; readonly found: readonly WantedRecording[] } | null = null;
   /** To record live streams, by path. */
   #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
 
@@ -127,7 +132,6 @@ export class Recordings {
       onAllowed: (isAllowed) => {
         // Recordings that failed may succeed now.
         this.#attempts.clear();
-        this.#readMs = Number.NEGATIVE_INFINITY;
         onAllowed(isAllowed);
       },
     });
@@ -299,21 +303,22 @@ export class Recordings {
 
   async #check(): Promise<void> {
     if (this.#deps.config.recordings.enabled) await this.#disk.check();
-    const isDue = performance.now() - this.#readMs >= WANTED_MS;
-    if (isDue && this.#disk.isAllowed && this.#recorder !== null) await this.#recordLive(this.#recorder);
+    if (this.#disk.isAllowed && this.#recorder !== null) await this.#recordLive(this.#recorder);
     if (performance.now() - this.#trimmedMs >= TRIM_MS) await this.#trimRings();
   }
 
   /** After a change of what is to be recorded: applies it to the streams of this node now, instead of within seconds. */
   async apply(): Promise<void> {
     if (this.#disk.isAllowed && this.#recorder !== null)
-      await this.#applying.run(() => this.#recordLive(this.#recorder));
+      await this.#applying.run(() => {
+        this.#wanted = null;
+        return this.#recordLive(this.#recorder);
+      });
   }
 
   /** Starts and ends recordings of live streams: also of one that failed, and when the disk has space again. */
   async #recordLive(recorder: Recorder | null): Promise<void> {
     if (recorder === null) return;
-    this.#readMs = performance.now();
     const live = new Set(recorder.livePaths);
     for (const path of this.#attempts.keys()) if (!live.has(path)) this.#attempts.delete(path);
     // Of what processes of this server publish, only what they pull is recorded.
@@ -321,10 +326,20 @@ export class Recordings {
     const pulled = this.#pulled?.uuids ?? [];
     if (paths.length + pulled.length === 0) return;
     const streams = paths.map((path) => ({ path, protocol: recorder.find(path)?.protocol ?? null }));
-    const found = await findWanted(this.#deps.sql, streams, pulled);
+    const found = await this.#readWanted(streams, pulled);
     const needed = found.filter((subject) => subject.isPulled && this.#isNeeded(subject));
     this.#pulled?.sync(new Map(needed.map(({ sourceUuid, path }) => [sourceUuid, path])));
     for (const wanted of found) await this.#adjust(recorder, wanted);
+  }
+
+  /** Read again when other streams are live, and after a while. */
+  async #readWanted(...subjects: Subjects): Promise<readonly WantedRecording[]> {
+    const key = JSON.stringify(subjects);
+    const known = this.#wanted;
+    if (known?.key === key && performance.now() - known.readMs < WANTED_MS) return known.found;
+    const found = await findWanted(this.#deps.sql, ...subjects);
+    this.#wanted = { key, readMs: performance.now(), found };
+    return found;
   }
 
   /** With `on_alert` it is there when the alert comes: to begin with its next keyframe would be late. */
