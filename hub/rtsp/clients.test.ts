@@ -22,6 +22,8 @@ const WAYS: readonly Way[] = ["tcp", "udp"];
 const KEY_EVERY = 12;
 /** Pictures that are published after the last player has come. */
 const MORE = 30;
+/** Pictures of an open GOP that a player cannot decode at its beginning and end. */
+const UNDECODED = 4;
 
 describe("real clients", { concurrency: 2 }, () => {
   let server: Awaited<ReturnType<typeof openServer>>;
@@ -120,8 +122,9 @@ describe("real clients", { concurrency: 2 }, () => {
       for (const { who, pictures, output } of playing) {
         assert.equal(await output, "", who);
         const played = await pictures();
-        assert.ok(played.length >= MORE, `${who} played ${played.length} pictures`);
-        assertPlayed(played.slice(0, -4), source, KEY_EVERY);
+        // Not those that refer to pictures before the first keyframe, or after the end of the publisher.
+        assert.ok(played.length >= MORE - UNDECODED, `${who} played ${played.length} pictures`);
+        assertPlayed(played.slice(0, -UNDECODED), source, KEY_EVERY);
       }
     }
   });
