@@ -5,7 +5,7 @@ import { type FoundElement, findElements } from "./find.ts";
 import { framesOf, shortenPath } from "./source-lines.ts";
 
 /** A module with a top-level await that never settles must not block the others. */
-const LOAD_MS = 20_000;
+const LOAD_SECONDS = 20;
 
 /** The module was loaded, but does not export an element: there is no line to report. */
 class LoadFault extends Error {
@@ -30,15 +30,20 @@ async function loadElement(found: FoundElement): Promise<AnyElement | BrokenElem
   }
 }
 
+/** Seconds in which the thread was busy count once: the module may be loaded by then. */
 async function withinLimit<T>(loading: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LoadFault(`the module was not loaded within ${LOAD_MS / 1000} s`)), LOAD_MS);
+    let seconds = 0;
+    timer = setInterval(() => {
+      seconds += 1;
+      if (seconds === LOAD_SECONDS) reject(new LoadFault(`the module was not loaded within ${LOAD_SECONDS} s`));
+    }, 1000);
   });
   try {
     return await Promise.race([loading, late]);
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 
