@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { cacheFolder } from "../models/cache.ts";
 import { readMember } from "../models/fetch/read-tar.ts";
 import { removeStaleParts, withStorageFaults, writeAtomically } from "../models/files.ts";
+import { limitTime } from "../models/time-limit.ts";
 
 /** Of the whole download. Not spawn's `timeout`: after a failed start its timer delays the exit of this process. */
 const LIMIT_MS = 15 * 60_000;
@@ -32,8 +33,7 @@ export async function fetchClip(
   clip: Clip,
   { programs = DEBIAN, signal }: FetchOptions = {},
 ): Promise<void> {
-  const limits = [AbortSignal.timeout(LIMIT_MS), ...(signal === undefined ? [] : [signal])];
-  const tools = { ...programs, signal: AbortSignal.any(limits) };
+  const tools = { ...programs, signal: limitTime(LIMIT_MS, signal) };
   const target = dirname(file);
   // Even if the clip exists: a killed process may have left its package.
   await removeStaleParts(target);

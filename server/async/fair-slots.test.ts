@@ -4,12 +4,13 @@ import { setImmediate as turn } from "node:timers/promises";
 import { FairSlots } from "./fair-slots.ts";
 
 const never = new AbortController().signal;
+const LONG_MS = 60_000;
 
 test("a key has one slot at most, and another one is not behind all that it has queued", async () => {
   const slots = new FairSlots(2);
   const entered: string[] = [];
   const enter = async (key: string) => {
-    const leave = await slots.acquire(key, never);
+    const leave = await slots.acquire(key, never, LONG_MS);
     entered.push(key);
     return leave ?? assert.fail();
   };
@@ -33,13 +34,21 @@ test("a key has one slot at most, and another one is not behind all that it has 
 
 test("who gives up gets none, and takes none from others", async () => {
   const slots = new FairSlots(1);
-  const leave = await slots.acquire("a", never);
+  const leave = await slots.acquire("a", never, LONG_MS);
   const impatient = new AbortController();
-  const given = slots.acquire("b", impatient.signal);
-  const patient = slots.acquire("c", never);
+  const given = slots.acquire("b", impatient.signal, LONG_MS);
+  const patient = slots.acquire("c", never, LONG_MS);
   impatient.abort();
   assert.equal(await given, null);
-  assert.equal(await slots.acquire("d", impatient.signal), null);
+  assert.equal(await slots.acquire("d", impatient.signal, LONG_MS), null);
   leave?.();
   assert.notEqual(await patient, null);
+});
+
+test("who waits too long gets none", async () => {
+  const slots = new FairSlots(1);
+  const leave = await slots.acquire("a", never, LONG_MS);
+  assert.equal(await slots.acquire("a", never, 10), null);
+  leave?.();
+  assert.notEqual(await slots.acquire("a", never, LONG_MS), null);
 });

@@ -11,19 +11,25 @@ export class FairSlots {
     this.#free = slots;
   }
 
-  /** Resolves with a function that releases it, once; with null when the signal is aborted before. */
-  acquire(key: string, signal: AbortSignal): Promise<Release | null> {
+  /** Resolves with a function that releases it, once; with null when the signal is aborted or the time is over before. */
+  acquire(key: string, signal: AbortSignal, limitMs: number): Promise<Release | null> {
     return new Promise((resolve) => {
-      const enter = (): void => {
+      const stopWaiting = (): void => {
+        clearTimeout(timer);
         signal.removeEventListener("abort", giveUp);
+      };
+      const enter = (): void => {
+        stopWaiting();
         this.#free -= 1;
         this.#busy.add(key);
         resolve(this.#makeRelease(key));
       };
       const giveUp = (): void => {
+        stopWaiting();
         this.#waiting.remove(key, enter);
         resolve(null);
       };
+      const timer = setTimeout(giveUp, limitMs);
       if (signal.aborted) return giveUp();
       signal.addEventListener("abort", giveUp, { once: true });
       this.#waiting.add(key, enter);

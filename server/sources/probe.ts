@@ -46,8 +46,7 @@ export class VideoProbe {
    * others are examined.
    */
   async examine(file: string, key: string, signal: AbortSignal): Promise<VideoFacts> {
-    const late = AbortSignal.timeout(this.#config.probe_seconds * 1000);
-    const release = await this.#slots.acquire(key, AbortSignal.any([signal, late]));
+    const release = await this.#slots.acquire(key, signal, this.#config.probe_seconds * 1000);
     if (signal.aborted) {
       release?.();
       throw aborted();
