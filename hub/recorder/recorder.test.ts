@@ -51,6 +51,21 @@ describe("recording", () => {
     }
   });
 
+  test("begins another file for the exact clock of a camera that reported it after its first pictures", async (t) => {
+    const begin = async (offsetOf: (index: number) => number): Promise<readonly number[]> => {
+      const recording = await TestRecording.open(t, { followsClock: true });
+      recording.recorder.setTracks(clip.tracks);
+      for (const [index, unit] of clip.units.entries())
+        recording.recorder.push({ ...unit, captureMs: unit.captureMs + offsetOf(index) });
+      recording.recorder.end();
+      await recording.recorder.done;
+      return recording.segments.map(({ startedAtMs }) => startedAtMs - CAPTURED_MS);
+    };
+    assert.deepEqual(await begin((index) => (index < 5 ? 100 : 0)), [100, 1000]);
+    // Times of arrival, which vary.
+    assert.deepEqual(await begin((index) => (index % 3) * 50), [0]);
+  });
+
   test("records H.265, in files that start with a keyframe", async (t) => {
     const recording = await TestRecording.open(t, { segmentSeconds: 1 });
     recording.recorder.setTracks(h265.tracks);

@@ -20,6 +20,8 @@ const HOLD_CHECK_MS = 150;
 const LATE_AUDIO_US = 1_000_000;
 /** Arrival times, of cameras that report no capture times, vary by less. */
 const CLOCK_STEP_MS = 250;
+/** A clock that stays this steady over so many pictures is exact: the camera reports it, after its first pictures. */
+const STEADY = { withinMs: 5, pictures: 10, stepMs: 20 };
 const NAME = /^[A-Za-z0-9_-]+$/;
 
 export class Recorder implements Reader {
@@ -39,6 +41,8 @@ export class Recorder implements Reader {
   #segmentUs = 0;
   /** Unix time at time 0 of the stream, by the first picture of the current file. */
   #clockMs = 0;
+  /** The same by recent pictures, and how many of them agree. */
+  #recent = { clockMs: 0, pictures: 0 };
   /** DTS of the last keyframe that started a fragment. */
   #keyUs = 0;
   #heldSinceMs = 0;
@@ -113,14 +117,18 @@ export class Recorder implements Reader {
       this.#logMissed();
     }
     const isFull = unit.dtsUs - this.#segmentUs >= this.segmentSeconds * 1e6;
-    if (this.#fragmenter === null || (unit.isKey && (isFull || this.#isOffClock(unit))))
-      this.#startSegment(unit, tracks);
+    const isOffClock = this.#isOffClock(unit);
+    if (this.#fragmenter === null || (unit.isKey && (isFull || isOffClock))) this.#startSegment(unit, tracks);
     return true;
   }
 
   /** The clock of the file, from its first picture on, is not that of this picture. */
   #isOffClock({ captureMs, ptsUs }: AccessUnit): boolean {
-    return this.#options.followsClock === true && Math.abs(captureMs - ptsUs / 1000 - this.#clockMs) > CLOCK_STEP_MS;
+    const clockMs = captureMs - ptsUs / 1000;
+    const isSteady = Math.abs(clockMs - this.#recent.clockMs) <= STEADY.withinMs;
+    this.#recent = isSteady ? { ...this.#recent, pictures: this.#recent.pictures + 1 } : { clockMs, pictures: 1 };
+    const stepMs = this.#recent.pictures > STEADY.pictures ? STEADY.stepMs : CLOCK_STEP_MS;
+    return this.#options.followsClock === true && Math.abs(clockMs - this.#clockMs) > stepMs;
   }
 
   #isDue(unit: AccessUnit, { readyUs, readyAudioUs }: Fragmenter): boolean {
