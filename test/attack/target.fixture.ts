@@ -208,12 +208,14 @@ const PAUSE_MS = 10;
 
 /** Latencies of tenant B, and its failed requests. */
 export interface Measurement {
-  readonly timesMs: number[];
-  readonly failures: string[];
+  readonly timesMs: readonly number[];
+  readonly failures: readonly string[];
 }
 
 /** Sends one request after another, as tenant B, until the signal. */
-export async function measure(target: Target, signal: AbortSignal, { timesMs, failures }: Measurement): Promise<void> {
+export async function measure(target: Target, signal: AbortSignal): Promise<Measurement> {
+  const timesMs: number[] = [];
+  const failures: string[] = [];
   const { process, source } = target.owned;
   const paths = ["/processes", `/process/${process}`, "/sources", `/source/${source}`, "/status", "/alerts"];
   for (let turn = 0; !signal.aborted; turn++) {
@@ -228,6 +230,7 @@ export async function measure(target: Target, signal: AbortSignal, { timesMs, fa
     timesMs.push(performance.now() - startedMs);
     await sleep(PAUSE_MS);
   }
+  return { timesMs, failures };
 }
 
 export function p99Of({ timesMs }: Measurement): number {

@@ -22,9 +22,9 @@ const TIMEOUT_MS = rounds(240_000, 3_600_000);
 const INPUTS = rounds(120, 25_000);
 const LANES = 8;
 /** Quiet and flooded times alternate, so that a machine that is slow for a while slows both. */
-const FLOOD_ROUNDS = rounds(1, 4);
-const FLOOD_MS = rounds(300, 15_000);
-const QUIET_MS = rounds(100, 15_000);
+const FLOOD_ROUNDS = rounds(1, 7);
+const FLOOD_MS = rounds(300, 8_000);
+const QUIET_MS = rounds(100, 8_000);
 /** Maximum factor of the p99 latency of others during a flood. Not checked in `npm test`, where other tests run as well. */
 const MAX_SLOWDOWN = 3;
 const IS_LONG = rounds(0, 1) === 1;
@@ -80,7 +80,7 @@ test("rejects tokens that are altered, expired or of another resource", { timeou
   assert.equal((await target.call("GET", open, { address: ADDRESS.stranger })).status, 403, "it has expired");
 });
 
-async function measureDuring(flood: Flood, measurement: Measurement): Promise<void> {
+async function measureDuring(flood: Flood): Promise<Measurement> {
   const isKeyless = flood.name.startsWith("no key");
   const victim = {
     ports: target.ports,
@@ -93,25 +93,35 @@ async function measureDuring(flood: Flood, measurement: Measurement): Promise<vo
   const exited = once(child, "exit");
   try {
     await once(child.stdout, "data");
-    await measure(target, AbortSignal.timeout(FLOOD_MS), measurement);
+    return await measure(target, AbortSignal.timeout(FLOOD_MS));
   } finally {
     child.kill("SIGKILL");
     await exited;
   }
 }
 
+/** The p99 latency of each round, and the median of those: a moment in which the whole machine is slow does not decide. */
+const middleP99 = (measured: readonly Measurement[]): number =>
+  measured.map(p99Of).sort((a, b) => a - b)[Math.floor(measured.length / 2)] ?? 0;
+
 test("a flood of one client does not affect others", { timeout: TIMEOUT_MS }, async (context) => {
   const faults: string[] = [];
   for (const flood of FLOODS) {
-    const quiet: Measurement = { timesMs: [], failures: [] };
-    const flooded: Measurement = { timesMs: [], failures: [] };
+    const quiet: Measurement[] = [];
+    const flooded: Measurement[] = [];
     for (let round = 0; round < FLOOD_ROUNDS; round++) {
-      await measure(target, AbortSignal.timeout(QUIET_MS), quiet);
-      await measureDuring(flood, flooded);
+      quiet.push(await measure(target, AbortSignal.timeout(QUIET_MS)));
+      flooded.push(await measureDuring(flood));
     }
-    assert.deepEqual([quiet.failures, flooded.failures], [[], []], flood.name);
-    const slower = p99Of(flooded) / p99Of(quiet);
-    const row = `${flood.name}: ${flooded.timesMs.length} requests, p99 ${slower.toFixed(2)} times the normal one (${p99Of(quiet).toFixed(1)} ms)`;
+    const all = [...quiet, ...flooded];
+    assert.deepEqual(
+      all.flatMap(({ failures }) => failures),
+      [],
+      flood.name,
+    );
+    const slower = middleP99(flooded) / middleP99(quiet);
+    const requests = flooded.reduce((sum, { timesMs }) => sum + timesMs.length, 0);
+    const row = `${flood.name}: ${requests} requests, p99 ${slower.toFixed(2)} times the normal one (${middleP99(quiet).toFixed(1)} ms)`;
     context.diagnostic(row);
     if (IS_LONG && slower > MAX_SLOWDOWN) faults.push(row);
   }

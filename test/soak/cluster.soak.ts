@@ -2,7 +2,7 @@
  * Three nodes on one database: killed, cut off, stopped, drained and restarted under load. Only in full.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,11 +23,12 @@ import { connectClient } from "../../server/store/client.ts";
 import { DATABASE_LIMITS, silentLog } from "../../server/store/database.fixture.ts";
 import { readDatabaseUrl } from "../../server/store/database.ts";
 import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
-import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY, type TestService, uploadVideo } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { balance, compareAnswers, ownRecord, read, TestCluster, until } from "../cluster/cluster.fixture.ts";
+import { type Watched, watchGaps } from "../cluster/gaps.fixture.ts";
+import { addressesOf, exitOf, play, publish, readersOf, registerStream, view } from "../cluster/streams.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
@@ -122,6 +123,33 @@ test("every operation of a process gives the same answer on all three nodes", { 
   assert.equal(owned.size, NODES);
   await compareAnswers(cluster.nodes, [...owned.values()]);
   await stopAll(nodeAt(1));
+});
+
+test("a stream that is published on one node is played on both others, which take one connection each", {
+  timeout: 300_000,
+}, async (t) => {
+  const [a, ...others] = await Promise.all(cluster.nodes.map(addressesOf));
+  const key = `?api_key=${MASTER_KEY}`;
+  const { uuid } = await registerStream(nodeAt(0), "drone", `${a?.rtmp}/master/drone`);
+  const publisher = publish(`${a?.rtmp}/master/drone${key}`);
+  const statusOn = async (node: TestService) => (await node.expect<SourceRecord>(200, "GET", `/source/${uuid}`)).status;
+  for (const node of cluster.nodes) await until(async () => (await statusOn(node)) === "streaming");
+  const players: ChildProcess[] = [];
+  for (const [i, { rtsp }] of others.entries()) {
+    const node = nodeAt(i + 1);
+    for (let player = 0; player < 2; player += 1) players.push(play(`${rtsp}/master/drone${key}`));
+    const { viewer } = await view(node, uuid);
+    t.after(() => viewer.close());
+    const { hls_url = "" } = await node.expect<SourceRecord>(200, "GET", `/source/${uuid}`);
+    assert.ok(hls_url.startsWith(node.url), hls_url);
+    assert.equal(await exitOf(play(hls_url, 25)), 0);
+    assert.equal(await exitOf(play(`${rtsp}/master/drone${key}`, 25)), 0);
+    await until(async () => (await readersOf(node)) === 3);
+  }
+  assert.equal(await readersOf(nodeAt(0)), others.length);
+  for (const { rtmp } of others) assert.notEqual(await exitOf(publish(`${rtmp}/master/drone${key}`)), 0);
+  for (const player of [...players, publisher]) player.kill("SIGKILL");
+  await nodeAt(2).expect(200, "DELETE", `/source/${uuid}`);
 });
 
 test("the processes of a killed node run on both others, none fails, no id is used twice", {
@@ -395,39 +423,6 @@ test("a rolling restart of all nodes behind HAProxy fails no request that is rep
   assert.equal(await countFailed(), 0);
   await stopAll(nodeAt(1));
 });
-
-interface Watched {
-  /** Longest time between two messages. */
-  readonly worstMs: number;
-  readonly lastMs: number;
-  readonly connections: number;
-}
-
-/** A client that always reconnects, through the given node. */
-async function watchGaps(uuid: string, via: TestService, signal: AbortSignal): Promise<Watched> {
-  const url = `${via.url.replace("http", "ws")}/process/${uuid}/detection_data?api_key=${MASTER_KEY}`;
-  let lastMs: number | null = null;
-  let worstMs = 0;
-  let connections = 0;
-  const note = (message: { timestamp: string }): void => {
-    const atMs = Date.parse(message.timestamp);
-    if (lastMs !== null) worstMs = Math.max(worstMs, atMs - lastMs);
-    lastMs = Math.max(lastMs ?? 0, atMs);
-  };
-  while (!signal.aborted) {
-    try {
-      const detections = await Detections.open(url);
-      connections += 1;
-      signal.addEventListener("abort", () => detections.close(), { once: true });
-      await detections.closed;
-      for (const message of detections.messages) note(message);
-    } catch {
-      // It is moving.
-      await wait(100);
-    }
-  }
-  return { worstMs, lastMs: lastMs ?? 0, connections };
-}
 
 test("a drained node moves its processes one by one; each misses a few seconds", {
   timeout: 600_000,

@@ -1,20 +1,19 @@
 /** Streams that are published on one node, played and processed through any. The last test kills the first node. */
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { after, test } from "node:test";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
 import { promisify } from "node:util";
-import { TestViewer } from "../../../hub/webrtc/test-viewer.fixture.ts";
 import { publishRtsp } from "../../../media/rtsp/publisher.ts";
 import { TRACKS } from "../../../media/tracks.fixture.ts";
 import type { OutputRecord } from "../../../schemas/api/outputs.ts";
 import type { ProcessRecord } from "../../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../../schemas/api/sources.ts";
-import { keepPublishing, spawnPublisher } from "../../../server/media/publisher.fixture.ts";
+import { keepPublishing } from "../../../server/media/publisher.fixture.ts";
 import { MASTER_KEY, type TestService } from "../../api/service.fixture.ts";
 import { haproxyIsMissing } from "../../haproxy.fixture.ts";
 import { poll } from "../../watch.fixture.ts";
 import { answeringNode, balance, ownRecord, read, start, until } from "../cluster.fixture.ts";
+import { addressesOf, exitOf, play, publish, readersOf, registerStream, view } from "../streams.fixture.ts";
 import { first, second } from "./two-nodes.fixture.ts";
 
 const run = promisify(execFile);
@@ -23,41 +22,8 @@ const PATH = "master/drones/one";
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 60_000;
 
-const register = (service: TestService, alias: string, url: string) =>
-  service.expect<SourceRecord>(201, "POST", "/stream", {
-    json: { alias, input_url: url, stream_type: url.slice(0, 4) },
-  });
-const readersOf = async (service: TestService): Promise<number> => {
-  const { text } = await service.send("GET", "/metrics", {});
-  return Number(/^windhover_media_readers (\d+)/m.exec(text)?.[1]);
-};
-
-/** Until it is killed, or `frames` have been received. */
-function play(url: string, frames: number | null = null): ChildProcess {
-  const limit = frames === null ? [] : ["-frames:v", String(frames)];
-  const player = spawn(
-    "ffmpeg",
-    ["-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-i", url, ...limit, "-f", "null", "-"],
-    { stdio: "ignore" },
-  );
-  after(() => player.kill("SIGKILL"));
-  return player;
-}
-
-const exitOf = async (child: ChildProcess): Promise<number | null> =>
-  child.exitCode ?? ((await once(child, "exit")) as [number | null])[0];
-
-function publish(url: string): ChildProcess {
-  const publisher = spawnPublisher(url);
-  after(() => publisher.kill("SIGKILL"));
-  return publisher;
-}
-
-const addressesOf = async (service: TestService) =>
-  (await service.serving.event("ready")) as { readonly rtsp: string; readonly rtmp: string };
-
 const [a, b] = [await addressesOf(first), await addressesOf(second)];
-const source = await register(first, "drone", `${a.rtmp}/${PATH}`);
+const source = await registerStream(first, "drone", `${a.rtmp}/${PATH}`);
 
 const statusOn = async (service: TestService) =>
   (await service.expect<SourceRecord>(200, "GET", `/source/${source.uuid}`)).status;
@@ -73,7 +39,7 @@ test("every node shows a stream as live, in kept listings, too", async () => {
   assert.equal(sources.find(({ uuid }) => uuid === source.uuid)?.status, "streaming");
 });
 
-test("RTSP and WebRTC players of another node share one connection to the node that publishes", async (t) => {
+test("RTSP and WebRTC players of another node share one connection to the node that publishes", async () => {
   const players = [1, 2].map(() => play(`${b.rtsp}/${PATH}${KEY}`));
   const { stdout } = await run(
     "timeout",
@@ -84,19 +50,11 @@ test("RTSP and WebRTC players of another node share one connection to the node t
     { timeout: LIMIT_MS, maxBuffer: 2 ** 24 },
   );
   assert.match(stdout, /width=\(int\)160/);
-  const viewer = await TestViewer.create();
-  t.after(() => viewer.close());
-  const answer = await second.call<string>("POST", `/source/${source.uuid}/whep`, {
-    body: viewer.offer,
-    headers: { "content-type": "application/sdp" },
-  });
-  assert.equal(answer.status, 201, answer.text);
-  await viewer.connect(answer.text);
-  await viewer.until("25 pictures", () => viewer.pictures.length >= 25);
+  const { location } = await view(second, source.uuid);
   await poll("three players", async () => (await readersOf(second)) === 3);
   assert.equal(await readersOf(first), 1);
   // A load balancer can send the end of the session to any node.
-  const { pathname, search } = new URL(answer.headers.get("location") ?? "");
+  const { pathname, search } = new URL(location);
   await first.expect(200, "DELETE", `${pathname}${search}`, { key: null });
   await poll("two players", async () => (await readersOf(second)) === 2);
   for (const player of players) player.kill("SIGKILL");
@@ -170,7 +128,7 @@ test("a process on one node reads a stream of another, and its output is played 
 
 test("host names of one node are names of the media server on every node", async () => {
   const port = new URL(a.rtsp).port;
-  const named = await register(second, "by name", `rtsp://cams-a.example:${port}/master/named`);
+  const named = await registerStream(second, "by name", `rtsp://cams-a.example:${port}/master/named`);
   assert.ok(named.hls_url?.startsWith(second.url));
 });
 
