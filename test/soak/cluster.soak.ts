@@ -140,13 +140,17 @@ test("a stream that is published on one node is played on both others, which tak
     for (let player = 0; player < 2; player += 1) players.push(play(`${rtsp}/master/drone${key}`));
     const { viewer } = await view(node, uuid);
     t.after(() => viewer.close());
-    const { hls_url = "" } = await node.expect<SourceRecord>(200, "GET", `/source/${uuid}`);
-    assert.ok(hls_url.startsWith(node.url), hls_url);
-    assert.equal(await exitOf(play(hls_url, 25)), 0);
     assert.equal(await exitOf(play(`${rtsp}/master/drone${key}`, 25)), 0);
     await until(async () => (await readersOf(node)) === 3);
   }
-  assert.equal(await readersOf(nodeAt(0)), others.length);
+  await until(async () => (await readersOf(nodeAt(0))) === others.length);
+  for (const node of [nodeAt(1), nodeAt(2)]) {
+    const { hls_url = "" } = await node.expect<SourceRecord>(200, "GET", `/source/${uuid}`);
+    assert.ok(hls_url.startsWith(node.url), hls_url);
+    assert.equal(await exitOf(play(hls_url, 25)), 0);
+  }
+  // Requests for HLS are passed on: one more reader, for the players of all nodes.
+  await until(async () => (await readersOf(nodeAt(0))) === others.length + 1);
   for (const { rtmp } of others) assert.notEqual(await exitOf(publish(`${rtmp}/master/drone${key}`)), 0);
   for (const player of [...players, publisher]) player.kill("SIGKILL");
   await nodeAt(2).expect(200, "DELETE", `/source/${uuid}`);
