@@ -34,7 +34,11 @@ const SEED = Number(process.env.WINDHOVER_SEED ?? Date.now() % 1e9);
 
 const FLOODER = childCommand(new URL("../attack/flood.child.ts", import.meta.url));
 const URL_SECONDS = 5;
-const target = await Target.open({ WINDHOVER_MEDIA_URL_SECONDS: String(URL_SECONDS) });
+const target = await Target.open({
+  WINDHOVER_MEDIA_URL_SECONDS: String(URL_SECONDS),
+  // The default. Beside other tests it takes longer to examine a video.
+  ...(IS_LONG && { WINDHOVER_UPLOADS_PROBE_SECONDS: "20" }),
+});
 after(() => target.close());
 const before = target.pids;
 
