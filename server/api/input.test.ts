@@ -200,6 +200,13 @@ test("does not count commas in strings, whatever quotation marks they contain", 
   for (const text of [commas, `"${commas}`, `\\${commas}`, `${commas}\\`, `\\"${commas}"`, `é${commas}`])
     assert.ok(!judge(JSON.stringify([text, { [text]: text }])), text.slice(0, 5));
   assert.ok(judge(`["\\"", ${listOf(MAX_VALUES + 1, 1)}]`));
+  // Around the length from which strings are searched natively.
+  for (let length = 55; length < 75; length += 1)
+    for (const end of ["\\", "\\\\", '"', '\\"', '"\\', '""']) {
+      const text = "x".repeat(length) + end;
+      assert.ok(!judge(JSON.stringify([text + commas + end, text])), `${length} ${end}`);
+      assert.ok(judge(`[${JSON.stringify(text)}, ${listOf(MAX_VALUES + 1, 1)}]`), `${length} ${end}`);
+    }
 });
 
 test("leaves an unterminated string to the parser", () => {
