@@ -6,6 +6,10 @@ import { moment } from "./sources.ts";
 
 export const NoticeQuery = Type.Object({
   ...PageQuery.properties,
+  // Unlike other listings: notices have pictures, and there can be a hundred thousand of them.
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: "Maximum number of entries." }),
+  ),
   from: Type.Optional(moment("Notices of this time or later.")),
   to: Type.Optional(moment("Notices before this time.")),
   alert: Type.Optional(Uuid),

@@ -173,3 +173,16 @@ test("notices of other users are not found, and only old ones are removed", asyn
   assert.equal((await call("GET", "/notices", undefined, stranger)).body.notices.length, 1);
   await clear();
 });
+
+test("lists a hundred unless asked for more: all of them would not fit into one answer", async () => {
+  const notices = Array.from({ length: 101 }, (_, second) => makeNotice(second));
+  await store(notices);
+  const { body } = await call("GET", "/notices");
+  assert.equal(body.notices.length, 100);
+  assert.deepEqual(
+    (await list(`?cursor=${body.next_cursor}`)).map(({ id }) => id),
+    [notices[0]?.id],
+  );
+  assert.equal((await list("?limit=1000")).length, 101);
+  await clear();
+});

@@ -17,9 +17,17 @@ export const noticeEndpoints = (sql: Sql, signer: Pick<Signer, "sign">): readonl
     query: NoticeQuery,
     answers: { 200: { description: "Newest first.", schema: NoticeListing } },
     async handle({ user, query, publicUrl }) {
-      const { from, to, alert, process, source, class: className, reviewed, ...page } = query;
+      const { from, to, alert, process, source, class: className, reviewed, limit = 100, cursor } = query;
       const found = await listNotices(sql, user.uuid, {
-        ...{ ...page, alertUuid: alert, processUuid: process, sourceUuid: source, className, isReviewed: reviewed },
+        ...{
+          limit,
+          cursor,
+          alertUuid: alert,
+          processUuid: process,
+          sourceUuid: source,
+          className,
+          isReviewed: reviewed,
+        },
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
       });

@@ -1,7 +1,8 @@
 /**
  * A day of one 720p stream on the page Review: the size of its stored detections, and the time until Chromium has drawn its
  * time line. `bench review [ROUNDS] [CLIP]`: the detections are those of CLIP, by default of the clip of the demo, scaled to
- * 720p, again and again; CLIP can also be what `windhover run detect` has printed (`.ndjson`). The database has as many tracks as the clip gives in a day, and a notice for every minute and a half.
+ * 720p, again and again; CLIP can also be what `windhover run detect` has printed (`.ndjson`). The database has as many
+ * tracks as the clip gives in a day, and a notice for every minute and a half. Then pages of 100,000 notices, filtered.
  */
 import { execFile } from "node:child_process";
 import { mkdir, readFile } from "node:fs/promises";
@@ -23,11 +24,16 @@ import { CLOSED } from "../../server/store/sealing/keyring.ts";
 import { readWords } from "./detect.ts";
 import { type BenchChild, callApi, median, run, spreadOf, startService, withFolder } from "./harness.ts";
 import { HeadlessBrowser } from "./media/browser.ts";
-import { addDays } from "./review/add-days.ts";
+import { addDays, type DayOptions } from "./review/add-days.ts";
 import { DAY_MS, storeDay } from "./review/store-day.ts";
 
 const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 const DAY = { days: 1, notices: 1_000, segments: 144 };
+/** Of another source: 100,000 notices. */
+const MANY = { days: 10, notices: 10_000, segments: 1, tracks: 1 };
+/** Of the slowest filter. */
+const PAGE_LIMIT_MS = 50;
+const PAGES = 20;
 const LIMITS = { url: null, connections: 2, start_seconds: 60, statement_seconds: 600 };
 /** Beginning of yesterday, UTC: what is older than the retention would be removed. */
 const BEGAN_MS = Math.floor(Date.now() / DAY_MS - 1) * DAY_MS;
@@ -45,10 +51,15 @@ export default function review(args: readonly string[], terminal: Terminal): Pro
     const day = await storeDay(stored, seen, BEGAN_MS);
     const rate = day.messages / (DAY_MS / 1000);
     const perMessage = day.objects / day.messages;
-    const drawn = await withDatabase(folder, (address) =>
-      withService(folder, address, async (service, key) =>
-        drawDay(service, key, await fill(service, key, address, day.tracks), rounds, terminal),
-      ),
+    const { drawn, pages } = await withDatabase(folder, (address) =>
+      withService(folder, address, async (service, key) => {
+        const yard = { ...DAY, tracks: day.tracks, from: new Date(BEGAN_MS) };
+        const { source } = await fill(service, key, address, "yard", yard);
+        const drawn = await drawDay(service, key, source, rounds, terminal);
+        terminal.say("storing 100,000 notices");
+        const gate = { ...MANY, from: new Date(BEGAN_MS - MANY.days * DAY_MS) };
+        return { drawn, pages: await readPages(service, key, await fill(service, key, address, "gate", gate)) };
+      }),
     );
     const rows = [
       ["stored detections of a day: MB", (day.bytes / 1e6).toFixed(1), ""],
@@ -59,6 +70,11 @@ export default function review(args: readonly string[], terminal: Terminal): Pro
       ...(Object.entries(drawn) as [string, number[]][]).map(([name, list]) => [
         name,
         median(list).toFixed(1),
+        spreadOf(list, 1),
+      ]),
+      ...[...pages].map(([filter, list]) => [
+        `a page of 100,000 notices, ${filter}: ms`,
+        `${median(list).toFixed(1)} (≤ ${PAGE_LIMIT_MS})`,
         spreadOf(list, 1),
       ]),
     ];
@@ -112,22 +128,60 @@ async function withService<T>(
   }
 }
 
-/** Resolves with the source. */
-async function fill({ url, rtsp }: BenchChild, key: string, address: Address, tracks: number): Promise<string> {
+interface Filled {
+  readonly source: string;
+  readonly process: string;
+}
+
+async function fill(
+  { url, rtsp }: BenchChild,
+  key: string,
+  address: Address,
+  alias: string,
+  days: Omit<DayOptions, "userUuid" | "sourceUuid">,
+): Promise<Filled> {
   const api = { url, key };
   const { body: user } = await callApi<{ username: string }>(api, "GET", "/user_info");
-  const order = { alias: "yard", stream_type: "rtsp", input_url: `${rtsp}/${user.username}/yard` };
+  const order = { alias, stream_type: "rtsp", input_url: `${rtsp}/${user.username}/${alias}` };
   const { body: source } = await callApi<SourceRecord>(api, "POST", "/stream", order);
   const sql = connectClient(address, LIMITS, pino({ level: "silent" }), CLOSED);
   try {
     const [owner] = await sql<{ uuid: string }[]>`select user_uuid as uuid from sources where uuid = ${source.uuid}`;
     if (owner === undefined) throw new CommandFailure("the source is not in the database");
-    await addDays(sql, { ...DAY, tracks, userUuid: owner.uuid, sourceUuid: source.uuid, from: new Date(BEGAN_MS) });
+    const process = await addDays(sql, { ...days, userUuid: owner.uuid, sourceUuid: source.uuid });
+    return { source: source.uuid, process };
   } finally {
     await sql.end();
   }
-  return source.uuid;
 }
+
+/** Milliseconds of a page by each filter, also those that match nothing. */
+async function readPages(
+  { url }: BenchChild,
+  key: string,
+  { source, process }: Filled,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const day = (at: number): string => new Date(BEGAN_MS - at * DAY_MS).toISOString();
+  const filters = [
+    "reviewed=false",
+    "reviewed=true",
+    "class=person&reviewed=false",
+    "class=dog",
+    `source=${source}&process=${process}`,
+    `from=${day(5)}&to=${day(4)}&class=person&source=${source}`,
+  ];
+  const times = new Map<string, number[]>(filters.map((filter) => [readable(filter), []]));
+  for (let round = 0; round < PAGES; round += 1)
+    for (const filter of filters) {
+      const beganMs = performance.now();
+      await callApi({ url, key }, "GET", `/notices?${filter}`);
+      times.get(readable(filter))?.push(performance.now() - beganMs);
+    }
+  return times;
+}
+
+/** Without the values of uuids and times. */
+const readable = (filter: string): string => filter.replaceAll(/(source|process|from|to)=[^&]+/g, "$1");
 
 async function drawDay(service: BenchChild, key: string, source: string, rounds: number, terminal: Terminal) {
   const times = {
