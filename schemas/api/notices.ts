@@ -4,11 +4,13 @@ import { AlertNotice } from "./events.ts";
 import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 import { moment } from "./sources.ts";
 
+/** Unlike other listings, which are complete by default: notices have pictures, and there can be a hundred thousand of them. */
+export const NOTICES_PER_PAGE = 100;
+
 export const NoticeQuery = Type.Object({
   ...PageQuery.properties,
-  // Unlike other listings: notices have pictures, and there can be a hundred thousand of them.
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: "Maximum number of entries." }),
+    Type.Integer({ minimum: 1, maximum: 1000, default: NOTICES_PER_PAGE, description: "Maximum number of entries." }),
   ),
   from: Type.Optional(moment("Notices of this time or later.")),
   to: Type.Optional(moment("Notices before this time.")),

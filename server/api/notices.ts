@@ -1,5 +1,5 @@
 /** The history of alerts. */
-import { NoticeListing, NoticeQuery, NoticeRecord, NoticeReview } from "../../schemas/api/notices.ts";
+import { NOTICES_PER_PAGE, NoticeListing, NoticeQuery, NoticeRecord, NoticeReview } from "../../schemas/api/notices.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import { describeEvidence } from "../alerts/alert-evidence.ts";
 import type { Signer } from "../keys/signed-urls.ts";
@@ -17,7 +17,7 @@ export const noticeEndpoints = (sql: Sql, signer: Pick<Signer, "sign">): readonl
     query: NoticeQuery,
     answers: { 200: { description: "Newest first.", schema: NoticeListing } },
     async handle({ user, query, publicUrl }) {
-      const { from, to, alert, process, source, class: className, reviewed, limit = 100, cursor } = query;
+      const { from, to, alert, process, source, class: className, reviewed, limit = NOTICES_PER_PAGE, cursor } = query;
       const found = await listNotices(sql, user.uuid, {
         ...{
           limit,
