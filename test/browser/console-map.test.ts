@@ -159,7 +159,7 @@ test("does not redraw the map while nothing changes", { skip }, async () => {
   await page.getByText(/^Table: 1 camera, [1-9]/).waitFor();
   const { uuid } = await findRunning();
   await service.expect(200, "POST", `/process/${uuid}/pause`);
-  while (!(await page.evaluate(IS_IDLE)));
+  await untilPage(page, IS_IDLE);
   await service.expect(200, "POST", `/process/${uuid}/resume`);
   await page.close();
 });

@@ -46,11 +46,21 @@ export async function goTo(page: Page, title: string): Promise<void> {
   await page.getByRole("heading", { name: title, level: 1 }).waitFor();
 }
 
-/** Until an expression is true on the page. The security policy of the console forbids Playwright's `waitForFunction`. */
+/** Turns a hang into a failure. */
+const LIMIT_MS = 60_000;
+
+/**
+ * Until an expression, or the promise that it is, is true on the page. The security policy of the console forbids
+ * Playwright's `waitForFunction`, and `evaluate` has no time limit of its own.
+ */
 export async function untilPage(page: Page, expression: string): Promise<void> {
-  await page.evaluate(
-    `new Promise((done) => { const check = () => (${expression}) ? done() : requestAnimationFrame(check); check(); })`,
-  );
+  const isTrue = await page.evaluate(`new Promise((done, fail) => {
+    const check = async () => ((await (${expression})) ? done(true) : requestAnimationFrame(() => check().catch(fail)));
+    check().catch(fail);
+    setTimeout(() => done(false), ${LIMIT_MS});
+  })`);
+  const shown = isTrue ? "" : await page.evaluate("document.body.innerText");
+  assert.ok(isTrue, `not true within ${LIMIT_MS / 1000} s: ${expression}\non the page:\n${shown}`);
 }
 
 /** In both themes: no accessibility violations, nothing wider than the page. Screenshots go to build/screenshots/. */
