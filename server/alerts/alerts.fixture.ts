@@ -70,8 +70,9 @@ export async function openAlerts(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<AlertsService> {
   const config = makeConfig(settings);
+  const { isAlone = true } = options;
   const needs = { sql, config, log: silentLog };
-  const delivery = await Outbox.open({ ...needs, nodeUuid: newUuid(), softwareVersion: "0", isAlone: true });
+  const delivery = await Outbox.open({ ...needs, nodeUuid: newUuid(), softwareVersion: "0", isAlone });
   const alerts = new Alerts({ ...needs, delivery, alertTypes: ALERT_TYPES, classNames: async () => CLASSES });
   const stage = await openStage(sql, {
     ...options,

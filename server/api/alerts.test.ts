@@ -5,6 +5,7 @@ import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
 import { AlertWriter, type QueuedEvent } from "../alerts/alerts.ts";
+import { until } from "../media/media-service.fixture.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -14,7 +15,7 @@ let database: TestDatabase;
 let service: AlertsService;
 before(async () => {
   database = await testDatabase();
-  service = await openAlerts(database.sql);
+  service = await openAlerts(database.sql, { isAlone: false });
 });
 after(async () => {
   await service?.close();
@@ -361,17 +362,16 @@ test("an alert event is stored for every output, then sent, with the alias at th
 test("a restart of the service applies no pending changes: processes keep their alerts", async () => {
   const { stage } = service;
   const { user, sourceUuid } = stage;
-  const other = await openAlerts(database.sql, { user, sourceUuid });
+  const other = await openAlerts(database.sql, { user, sourceUuid, isAlone: false });
   const process = await other.stage.start();
   const { uuid } = await other.make(gate(countOf(1)));
   const oneOff = await other.make(gate(countOf(5)), process);
   await other.call("PATCH", `/alert/${uuid}`, countOf(2));
   await other.close();
-  const next = await openAlerts(database.sql, { user, sourceUuid });
+  const next = await openAlerts(database.sql, { user, sourceUuid, isAlone: false });
   // Both servers may claim it.
-  const findHolder = () => [next.stage, stage].find(({ supervisor }) => supervisor.held(process) !== null);
-  let holder = findHolder();
-  for (; holder === undefined; holder = findHolder()) await new Promise((resolve) => setTimeout(resolve, 20));
+  const isHeld = ({ supervisor }: typeof stage) => supervisor.held(process) !== null;
+  const holder = await until("a server holds it", () => [next.stage, stage].find(isHeld) ?? null);
   await holder.reach(process, "running");
   const { job } = await holder.inside(process);
   const rules = (job.live as { watch: { rules: { alert: string; trigger: { count: number } }[] } }).watch.rules;
