@@ -7,7 +7,7 @@ import { normaliseDegrees, toSample } from "./native.ts";
 
 const CUE = /(\d{1,3}):(\d{2}):(\d{2})[,.](\d{3}) {0,4}--> {0,4}(\d{1,3}):(\d{2}):(\d{2})[,.](\d{3})/;
 /** `[latitude: 41.4]`, `rel_alt: 1.3`, `BAROMETER:64.3`, `Hb:12.3`. */
-const NAMED = /\b([A-Za-z]{1,12}(?:_[A-Za-z]{1,12})?) ?: ?(-?\d{1,9}(?:\.\d{1,12})?)/g;
+const NAMED = /\b([A-Za-z]+(?:_[A-Za-z]+)?) ?: ?(-?\d+(?:\.\d+)?)/g;
 /** `GPS(2.17,41.4,18)`, `GPS (2.17, 41.4, 18)`, and with `M` after a third number that is a height. */
 const FIX = /GPS ?\((-?\d{1,3}(?:\.\d{1,12})?), ?(-?\d{1,3}(?:\.\d{1,12})?), ?(-?\d{1,6}(?:\.\d{1,12})?)(M?)\)/;
 /** `F.PRY (-1.0°, 2.0°, 3.0°)`: pitch, roll, yaw of the aircraft; `G.PRY` of the gimbal. */

@@ -42,7 +42,7 @@ interface OwnHub {
 }
 
 /** Masked secrets, as credentials of a URL or as a parameter of its query. */
-const MASKED = /:\/\/[^/?#]*\*{3}@|=\*{3}(?=[&;#]|$)/;
+const MASKED = /:\/\/\*{3}@|=\*{3}(?:[&;#]|$)/;
 
 export async function registerStream(
   { sql, config, hub }: RegistrationDeps & { readonly hub: OwnHub },
