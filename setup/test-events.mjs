@@ -23,9 +23,9 @@ export default async function* writeEvents(events) {
  *   slowest: { run: string, files: readonly string[], ms: number }[],
  *   silent: string[],
  *   running: string[],
- *   failed: { file: string, tests: string[] }[],
+ *   failed: { file: string, tests: string[], hanging: string[] }[],
  * }} `slowest` are all runs, slowest first; `silent` are files that succeeded without a test; `failed` are files with the
- * names of their failed tests, which are empty when the file failed as a whole
+ * names of their failed tests, which are empty when the file failed as a whole, and of those that ran when it was ended
  */
 export function readEvents(path, runs, root) {
   const took = new Map([...runs.keys()].map((run) => [run, 0]));
@@ -63,10 +63,11 @@ export function readEvents(path, runs, root) {
     }
   }
   const entries = [...tests];
+  const hasOwn = ({ failing, running }) => failing.length > 0 || running.size > 0;
   // In a shared process, files with a failed test are at fault; without a failed test, any file may have ended it.
-  const isAtFault = (file, { failing }) => {
+  const isAtFault = (file, test) => {
     const together = [...runs.values()].find((files) => files.includes(file)) ?? [];
-    return failing.length > 0 || together.every((other) => tests.get(other).failing.length === 0);
+    return hasOwn(test) || !together.some((other) => hasOwn(tests.get(other)));
   };
   return {
     executed,
@@ -77,6 +78,6 @@ export function readEvents(path, runs, root) {
       .map(([file, test]) => `${file}: ${[...test.running].join(" > ")}`),
     failed: entries
       .filter(([file, test]) => test.hasFailed && isAtFault(file, test))
-      .map(([file, { failing }]) => ({ file, tests: failing })),
+      .map(([file, { failing, running }]) => ({ file, tests: failing, hanging: [...running] })),
   };
 }

@@ -71,6 +71,8 @@ async function runTests(files, limits, environment, isOnce) {
   const first = await runFiles(runs, limits, env);
   if (runs.size > 1) showSlowest(first.slowest, performance.now() - beganMs);
   const { failed } = first;
+  for (const { file, hanging } of failed)
+    for (const test of hanging) console.log(`still running when its file was ended: ${relative(ROOT, file)}: ${test}`);
   if (isOnce || !first.mayRetry || failed.length === 0 || failed.length > MAX_RETRIED_FILES) return first.faults;
   console.log(`\nretrying alone: ${failed.map(({ file }) => relative(ROOT, file)).join(", ")}`);
   const retried = new Map(failed.map(({ file }) => [writeAlone(file), [file]]));

@@ -118,6 +118,23 @@ test("does not retry with --once or WINDHOVER_TEST_ONCE", () => {
   }
 });
 
+test("names the test that hangs", () => {
+  const { status, stdout } = runSuiteWith(
+    // Eight seconds.
+    { WINDHOVER_TEST_PATIENCE: String((8 * Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1)) / (15 * 60)) },
+    {
+      "hanging.test.ts": `
+        import { test } from "node:test";
+        test("ends", () => {});
+        test("hangs", { timeout: 600_000 }, () => new Promise((resolve) => setTimeout(resolve, 600_000)));`,
+    },
+    "--once",
+  );
+  assert.equal(status, 1);
+  assert.match(stdout, /^still running when its file was ended: .*hanging\.test\.ts: hangs$/m);
+  assert.doesNotMatch(stdout, /hanging\.test\.ts: ends$/m);
+});
+
 test("reports a file that fails to load, and kills its child processes", () => {
   const pidFile = join(folder, "child-pid");
   const { status, stdout } = runSuite(
