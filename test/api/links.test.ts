@@ -261,18 +261,24 @@ test("RTSP: the metadata of a camera that is pulled is in its recording, unit by
       const [first] = await list();
       return first !== undefined && first.stopped_at !== null && first;
     });
-    const response = await fetch(`${recording.segments[0]?.download_url}&format=ts`);
-    const { units: found, pictures } = readTs(Buffer.from(await response.arrayBuffer()));
-    const indices = found.map(({ data }) => units.findIndex((unit) => unit.equals(data)));
+    // Another file begins once the camera has reported its clock.
+    const indices: number[] = [];
+    for (const { download_url } of recording.segments) {
+      const response = await fetch(`${download_url}&format=ts`);
+      const { units: found, pictures } = readTs(Buffer.from(await response.arrayBuffer()));
+      // From then on, a frame has the time of its unit; that of the last unit may not have been recorded any more.
+      for (const { ptsUs } of found.slice(Math.max(0, 90 - indices.length), -1)) {
+        const offUs = Math.min(...pictures.map((time) => Math.abs(time - (ptsUs ?? 0))));
+        assert.ok(offUs < 5000, `${ptsUs} µs: ${pictures}`);
+      }
+      indices.push(...found.map(({ data }) => units.findIndex((unit) => unit.equals(data))));
+    }
     const [first = -1] = indices;
     assert.ok(first >= 0 && indices.length > 110, indices.join());
     assert.deepEqual(
       indices,
       [...indices.keys()].map((index) => first + index),
     );
-    // A frame has the time of its unit, once the camera has reported its clock.
-    for (const { ptsUs } of found.slice(90, -1))
-      assert.ok(Math.min(...pictures.map((time) => Math.abs(time - (ptsUs ?? 0)))) < 5000, `${ptsUs} µs: ${pictures}`);
   } finally {
     await camera.kill();
   }
