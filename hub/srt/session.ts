@@ -45,6 +45,8 @@ const REPEAT_SECONDS = 10;
 const HANDSHAKE_MS = 5_000;
 const TICK_MS = 250;
 const DRAIN_MS = 20;
+/** Packets of a stream that has ended are at most this far apart: longer than pictures. */
+const LAST_GAP_MS = 100;
 
 export type SrtOptions = SessionDeps & HubSettings["srt"];
 
@@ -262,15 +264,20 @@ class SrtSession {
       // Players have nothing to send: what they send is dropped.
       toStream?.push(data);
       if (this.isClosed) return;
+      if (this.#drainUntilMs !== null)
+        this.#drainUntilMs = Math.max(this.#drainUntilMs, performance.now() + LAST_GAP_MS);
     }
     this.#player?.flush();
   }
 
-  /** The publisher has closed the connection. What it has sent is due within the latency. */
+  /**
+   * The publisher has closed the connection. What it has sent is due within the latency, and as much later as its handshake
+   * took: libsrt counts from the end of the handshake, which may have waited for the authorization.
+   */
   #drain(toStream: SrtToStream): void {
     const nowMs = performance.now();
     if (this.#drainUntilMs === null) {
-      this.#drainUntilMs = nowMs + this.#latencyMs + DRAIN_MS;
+      this.#drainUntilMs = nowMs + this.#latencyMs + LAST_GAP_MS;
       this.#drainTimer = setInterval(
         this.#guard(() => this.#handleReady()),
         DRAIN_MS,
