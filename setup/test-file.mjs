@@ -1,13 +1,14 @@
 /**
- * Loaded by every test process. At exit it kills remaining child processes, also when a file failed to load and its hooks
- * never ran, and records the processor time.
+ * Loaded by every test process. Waits until it may run, and ends when it takes too long. At exit it kills remaining child
+ * processes, also when a file failed to load and its hooks never ran, and records the processor time.
  */
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
+import { takeSlot } from "./test-slots.mjs";
 
 /** USER_HZ: the unit of times in /proc. */
 const TICKS_PER_SECOND = 100;
-const { TEST_CPU_FILE } = process.env;
+const { TEST_CPU_FILE, TEST_SLOTS, TEST_FILE_MS } = process.env;
 
 // As setup/load.mjs at the start of a program, for the whole process: most code of tests runs a few times.
 setFlagsFromString("--interrupt-budget=1081344");
@@ -18,8 +19,12 @@ process.once("exit", () => {
   appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
 });
 
-// Node ends a file that exceeds its time limit with SIGTERM; without a handler there would be no "exit" event.
+// Without a handler there would be no "exit" event.
 process.once("SIGTERM", () => process.exit(143));
+
+if (TEST_SLOTS !== undefined) await takeSlot(TEST_SLOTS);
+// Not by `--test-timeout`, which would include the wait for a slot.
+if (TEST_FILE_MS !== undefined) setTimeout(() => process.exit(124), Number(TEST_FILE_MS)).unref();
 
 /** Exits: handles opened before the failure would keep the process alive. */
 export function failToLoad(error) {

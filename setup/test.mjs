@@ -20,6 +20,7 @@ import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { findSoaks, findTests } from "./find-tests.mjs";
 import { showSteps } from "./progress.mjs";
 import { readEvents } from "./test-events.mjs";
+import { openSlots } from "./test-slots.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MINUTE_MS = 60_000;
@@ -27,8 +28,8 @@ const SHOWN_FILES = 400;
 const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
 
 /**
- * Node ends a file after `fileMs` and reports it; `totalMs` is a fallback. Both only end what hangs: several files run in one
- * process, which takes two minutes on two idle cores and several times as long beside other work.
+ * A file is ended after `fileMs`; `totalMs` is a fallback. Both only end what hangs: several files run in one process, which
+ * takes two minutes on two idle cores and several times as long beside other work.
  */
 const LIMITS = {
   test: {
@@ -93,17 +94,19 @@ async function runFiles(runs, limits, env) {
       "--enable-source-maps",
       "--test",
       `--test-concurrency=${limits.concurrency}`,
-      `--test-timeout=${limits.fileMs}`,
+      `--test-timeout=${limits.totalMs}`,
     ],
     ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
     ...["--test-reporter=./setup/test-events.mjs", `--test-reporter-destination=${events}`],
     ...runs.keys(),
   ];
   const faults = [];
+  const slotsPath = join(folder, "slots");
+  const slots = await openSlots(slotsPath, limits.concurrency);
   try {
     await runCommand(process.execPath, args, {
       ...{ cwd: ROOT, limitMs: limits.totalMs, show: true },
-      env: { ...env, TEST_CPU_FILE: cpuFile },
+      env: { ...env, TEST_CPU_FILE: cpuFile, TEST_SLOTS: slotsPath, TEST_FILE_MS: String(limits.fileMs) },
     }).catch((error) => {
       if (!(error instanceof CommandFailure)) throw error;
       faults.push(error.late ? `the tests took longer than ${limits.totalMs / MINUTE_MS} minutes` : FAILED);
@@ -116,6 +119,7 @@ async function runFiles(runs, limits, env) {
     const measured = slowest.map(({ run, files, ms }) => ({ files, ms, cpu: cpu.get(run) ?? null }));
     return { faults, slowest: measured, failed, mayRetry: faults.includes(FAILED) };
   } finally {
+    slots.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }

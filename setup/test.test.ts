@@ -165,7 +165,8 @@ test("kills child processes of a test process that is terminated", async () => {
     writeFileSync(${JSON.stringify(pidFile)}, String(spawn("sleep", ["600"]).pid));
     console.log("started");`,
   );
-  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
+  const { TEST_SLOTS: _, ...env } = process.env;
+  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"], env });
   await once(child.stdout, "data");
   child.kill("SIGTERM");
   assert.deepEqual(await once(child, "exit"), [143, null]);

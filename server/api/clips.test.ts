@@ -13,6 +13,7 @@ import { Thumbnails } from "../clips/thumbnails.ts";
 import { WorkFolders } from "../clips/work-folder.ts";
 import { Sender } from "../detections/detections.fixture.ts";
 import { StoredDetections } from "../detections/detections.ts";
+import { until } from "../media/media-service.fixture.ts";
 import { removeOldest } from "../media/recordings/disk-space.ts";
 import { RecordingFolder } from "../media/recordings/recording-files.ts";
 import type { SegmentFile } from "../media/recordings/recordings.ts";
@@ -256,7 +257,7 @@ async function addProcess(name: string): Promise<string> {
 const render = (name: string, more: object, user: Client = client) =>
   user.call("POST", "/clips", { source_uuid: videos.get(name), ...more });
 
-async function until(uuid: string, isOver: (clip: Body) => boolean): Promise<Body> {
+async function untilClip(uuid: string, isOver: (clip: Body) => boolean): Promise<Body> {
   const deadlineMs = performance.now() + 120_000;
   for (;;) {
     const { status, body } = await client.call("GET", `/clip/${uuid}`);
@@ -265,7 +266,7 @@ async function until(uuid: string, isOver: (clip: Body) => boolean): Promise<Bod
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-const awaitEnd = (uuid: string) => until(uuid, ({ state }) => state === "ready" || state === "failed");
+const awaitEnd = (uuid: string) => untilClip(uuid, ({ state }) => state === "ready" || state === "failed");
 
 describe("a rendered clip", () => {
   for (const name of ["plain.mp4", "reordered.mov", "old.avi"])
@@ -345,7 +346,7 @@ describe("a rendered clip", () => {
       await render("old.avi", { from: 0, to: 1 }),
       await render("plain.mp4", { from: 0, to: 1 }),
     ];
-    await until(first.body.uuid, ({ state }) => state === "rendering");
+    await untilClip(first.body.uuid, ({ state }) => state === "rendering");
     assert.deepEqual(
       await codeOf(
         await service.app.call(`/clip/${first.body.uuid}/file`, { headers: { api_key: client.user.username } }),
@@ -353,14 +354,14 @@ describe("a rendered clip", () => {
       [409, "clip_not_ready"],
     );
     assert.equal((await client.call("DELETE", `/clip/${first.body.uuid}`)).status, 200);
-    await until(second.body.uuid, ({ state }) => state === "rendering");
+    await untilClip(second.body.uuid, ({ state }) => state === "rendering");
     await jobs.close();
     assert.equal((await client.call("GET", `/clip/${second.body.uuid}`)).body.state, "queued");
     jobs = openJobs();
     assert.equal((await awaitEnd(second.body.uuid)).state, "ready");
     assert.equal((await client.call("GET", `/clip/${first.body.uuid}`)).status, 404);
-    // Only that of the thumbnail decoder, if it is not idle, is left.
-    assert.ok((await readdir(join(service.dataDir, "clip-work"))).length <= 1);
+    // Only that of the thumbnail decoder, if it is not idle, is left; that of a clip goes when it is stored as ready.
+    await until("its folder is gone", async () => (await readdir(join(service.dataDir, "clip-work"))).length <= 1);
   });
 
   test("fails with the reason when its video is damaged", async () => {

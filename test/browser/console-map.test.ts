@@ -203,7 +203,7 @@ test("attaches an output for TAK, whose events arrive", { skip }, async () => {
   await page.getByLabel("Address", { exact: true }).fill(`udp://127.0.0.1:${receiver.address().port}`);
   await page.getByLabel(/^Callsign/).fill("Mast");
   await photograph(page, "output-tak");
-  const arrived = once(receiver, "message");
+  const arrived = once(receiver, "message", { signal: AbortSignal.timeout(60_000) });
   await page.getByRole("button", { name: "Attach", exact: true }).click();
   await page.getByRole("button", { name: "Detach Mast" }).waitFor();
   assert.match(String((await arrived)[0]), /<event [^>]*type="/);
