@@ -25,7 +25,7 @@ const detections = new StoredDetections({
   shared: null,
   hasSpace: () => true,
 });
-const options = { needs: { listeners: [detections] } };
+const options = { needs: { listeners: [detections] }, isAlone: false };
 const live = await openStage(database.sql, options);
 const user = live.user;
 const onFile = await openStage(database.sql, { ...options, user, sourceUuid: live.sourceUuid, isFile: true });

@@ -106,6 +106,8 @@ async function readClip(fromMs: number, toMs: number): Promise<ClipAnswer> {
   return { status: response.status, gaps: (response.headers.get("windhover-gaps") ?? "").split(", ").filter(Boolean) };
 }
 
+const rangeOf = (gap: string): readonly number[] => gap.split("/").map((text) => Date.parse(text));
+
 async function readLive(): Promise<{ readonly timeMs: number; readonly mark: number }> {
   const { timeMs, path } = await readLivePicture();
   return { timeMs, mark: readMark(path) };
@@ -221,7 +223,9 @@ test("its last seconds are kept while an alert wants clips; a lost camera is a g
   await expectOneClock();
   const { status, gaps } = await readClip(lostMs - 1000, Date.now() - LAG_MS);
   assert.equal(status, 200);
-  assert.equal(gaps.length, 1, gaps.join());
+  // A busy machine may have more of them, where it was too slow for the camera.
+  const isLost = ([from = 0, to = 0]: readonly number[]) => from <= lostMs + 500 && to >= lostMs + 1500;
+  assert.ok(gaps.map(rangeOf).some(isLost), gaps.join());
   await service.expect(200, "DELETE", `/alert/${uuid}`);
 });
 
@@ -232,11 +236,13 @@ test("it is recorded again after the end of the runner and of the hub", { skip }
     const killedMs = Date.now();
     kill(program);
     await untilRecorded(killedMs);
+    const backMs = Date.now();
     await expectOneClock();
-    const { status, gaps } = await readClip(killedMs - 1000, Date.now() - LAG_MS);
+    const { status, gaps } = await readClip(killedMs - 1000, backMs - LAG_MS);
     assert.equal(status, 200);
     // At most the time until it is back.
-    assert.ok(gaps.length <= 1, gaps.join());
+    const lostMs = gaps.map(rangeOf).reduce((sum, [from = 0, to = 0]) => sum + to - from, 0);
+    assert.ok(lostMs <= backMs - LAG_MS - killedMs, gaps.join());
   }
 });
 

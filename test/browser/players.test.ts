@@ -162,7 +162,8 @@ test("H.265 is analysed; a browser without a decoder gets the reason, and the pr
   ]);
   assert.equal(stdout.trim(), `hevc,${WIDTH}`);
   const { codes } = await decodeCodes(await readFile(path));
-  for (const [i, code] of codes.entries()) assert.ok(i === 0 || code > (codes[i - 1] ?? 0), String(codes));
+  // A publisher that catches up makes two in the same millisecond.
+  for (const [i, code] of codes.entries()) assert.ok(i === 0 || code >= (codes[i - 1] ?? 0), String(codes));
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
 });
 
@@ -215,6 +216,13 @@ async function readEnds(page: Page, url: string): Promise<(number | null)[]> {
   const view = await readFile(CLIP_VIEW, "utf8");
   const pictures = await page.evaluate<number[][]>(`${view}\nwindow.readEnds(${JSON.stringify(url)})`);
   return pictures.map((data) => readTimeCode({ data, width: WIDTH, height: HEIGHT, step: 1 }));
+}
+
+/** A busy browser may not paint the last frame in time: then it plays the clip again. */
+async function expectEnds(page: Page, url: string, expected: readonly (number | undefined)[]): Promise<void> {
+  let shown = await readEnds(page, url);
+  for (let i = 0; i < 2 && shown[1] !== expected[1]; i++) shown = await readEnds(page, url);
+  assert.deepEqual(shown, expected);
 }
 
 for (const [codec, bFrames] of [
@@ -285,8 +293,7 @@ for (const [codec, bFrames] of [
     assert.deepEqual(again.codes, clip.codes);
     if (codec === "h264") {
       const page = await browser.show(camera.page("hls"), VIEW);
-      for (const played of [url, fileUrl])
-        assert.deepEqual(await readEnds(page, played), [clip.codes[0], clip.codes.at(-1)]);
+      for (const played of [url, fileUrl]) await expectEnds(page, played, [clip.codes[0], clip.codes.at(-1)]);
       await page.close();
     }
     const part = await fetch(url, { headers: { range: "bytes=500-10499" } });
