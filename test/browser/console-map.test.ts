@@ -193,6 +193,8 @@ test("shows any time of a process: by the slider, and played", { skip }, async (
 });
 
 test("attaches an output for TAK, whose events arrive", { skip }, async () => {
+  await service.expect(200, "DELETE", "/processes");
+  await start();
   const receiver = createSocket("udp4");
   receiver.bind(0, "127.0.0.1");
   await once(receiver, "listening");
@@ -214,7 +216,9 @@ test("attaches an output for TAK, whose events arrive", { skip }, async () => {
 });
 
 test("calibrates the heading with a landmark in a frame, and removes the calibration", { skip }, async () => {
-  const { uuid } = await findRunning();
+  // A new one: that of the tests before may end meanwhile.
+  await service.expect(200, "DELETE", "/processes");
+  const uuid = await start();
   const page = await signIn(browser, service.url, { page: `processes/${uuid}` });
   const heading = page.getByRole("region", { name: "Heading" });
   await heading.getByText("Used as the telemetry reports it.").waitFor();
