@@ -119,3 +119,10 @@ test("a gimbal whose yaw is relative to the nose is turned by the yaw of the dro
   const [, rtk = ""] = MODELS[3] ?? [];
   assert.equal(only(cue(rtk), { gimbal_yaw_frame: "body" }).native.camera_yaw, -177.5);
 });
+
+test("ignores a number that is too large for a number", () => {
+  const { native } = only(
+    cue(`[latitude: 41.4] [longitude: 2.17] [gb_yaw : ${"9".repeat(400)} gb_pitch : -30 gb_roll : 0] [rel_alt: 10]`),
+  );
+  assert.ok(Object.values(native).every((value) => typeof value !== "number" || Number.isFinite(value)));
+});

@@ -53,7 +53,7 @@ function readCue(cue: RegExpExecArray, body: string, parameters: FormatParameter
   if (to < from) return null;
   const named = new Map<string, number>();
   for (const [, name = "", value] of body.matchAll(NAMED))
-    if (!named.has(name)) named.set(name.toLowerCase(), Number(value));
+    if (!named.has(name) && Number.isFinite(Number(value))) named.set(name.toLowerCase(), Number(value));
   const timeMs = readDate(body) ?? from;
   const native = {
     ...readPlace(body, named, parameters),
