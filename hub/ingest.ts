@@ -128,14 +128,16 @@ export class Ingest {
     const isB = codec.mayReorder(firstSlice, this.#sets.reorderFrames);
     const times = this.#timeline.placePicture(ptsUs, dtsUs, isB, this.#now() * 1000);
     if (isKey) this.#publishTracks();
-    this.#publication.write({
-      kind: "video",
-      ...times,
+    const picture = {
+      kind: "video" as const,
+      ptsUs: times.ptsUs,
+      dtsUs: times.dtsUs,
       captureMs: checkClock(captureMs),
       isKey,
       parts: isKey ? this.#sets.prepend(parts) : parts,
-      ...(waitingKlv.length > 0 && { klv: waitingKlv.map((unit) => placeKlv(unit, ptsUs, times.ptsUs)) }),
-    });
+    };
+    const klv = waitingKlv.map((unit) => placeKlv(unit, ptsUs, times.ptsUs));
+    this.#publication.write(klv.length > 0 ? { ...picture, klv } : picture);
   }
 
   /** Throws a `MediaError`. */

@@ -306,8 +306,10 @@ export class Publisher {
       return new AacDepayloader(audio.layout, ({ timestamp, frame }) =>
         this.#ingest.pushAudio({ ...clock.convert(timestamp, Date.now()), frame }),
       );
-    return new NalDepayloader(codec, this.#options.unitBytes, ({ timestamp, nals }) =>
-      this.#ingest.pushVideo({ ...clock.convert(timestamp, Date.now()), dtsUs: null, nals }),
-    );
+    return new NalDepayloader(codec, this.#options.unitBytes, ({ timestamp, nals }) => {
+      // Without spread syntax, which takes V8 longer than the rest of a picture's path here.
+      const { ptsUs, captureMs } = clock.convert(timestamp, Date.now());
+      this.#ingest.pushVideo({ ptsUs, dtsUs: null, captureMs, nals });
+    });
   }
 }

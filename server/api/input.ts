@@ -79,7 +79,7 @@ async function readBody(
     throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
   if (isOptional) expectJsonType(incoming);
   if (bytes.length > LARGE_BYTES) {
-    await scheduler.scheduleExpensive(originOf(call.address));
+    await scheduler.scheduleExpensive(originOf(call.address), bytes.length);
     if (hasTooManyValues(bytes)) throw invalidInput([{ path: "", message: TOO_MANY_VALUES }]);
   }
   const parsed = parseJson(bytes);

@@ -49,7 +49,7 @@ test("starts several requests of the only active client per iteration, for a sho
   await iteration();
   assert.equal(started, 6);
   while (started < 10) await iteration();
-  for (let i = 0; i < 3; i++) void scheduler.scheduleExpensive("a").then(count);
+  for (let i = 0; i < 3; i++) void scheduler.scheduleExpensive("a", 20_000).then(count);
   await iteration();
   assert.equal(started, 11, "one expensive task per iteration");
   while (started < 13) await iteration();
@@ -74,7 +74,8 @@ for (const [name, isExpensive] of [
   test(`limits a client ${name} to part of the thread while another client is active`, async () => {
     const scheduler = new RequestScheduler();
     let started = 0;
-    const add = () => (isExpensive ? void scheduler.scheduleExpensive("a").then(run) : scheduler.schedule("a", run));
+    const add = () =>
+      isExpensive ? void scheduler.scheduleExpensive("a", 1000).then(run) : scheduler.schedule("a", run);
     const run = () => {
       started += 1;
       block(5);
@@ -89,3 +90,21 @@ for (const [name, isExpensive] of [
     const { utilization } = performance.eventLoopUtilization(before);
     assert.ok(utilization < 0.8, `the thread was busy for ${utilization} of the time`);
   });
+
+test("delays the tasks of a client by their bytes while another client is active", async () => {
+  const scheduler = new RequestScheduler();
+  const elapsedMs = async () => {
+    const sinceMs = performance.now();
+    for (let i = 0; i < 3; i++) await scheduler.scheduleExpensive("a", 250_000);
+    return performance.now() - sinceMs;
+  };
+  const aloneMs = await elapsedMs();
+  const other = setInterval(() => scheduler.schedule("b", () => {}), 1);
+  await new Promise<void>((resolve) => scheduler.schedule("b", resolve));
+  try {
+    const besideMs = await elapsedMs();
+    assert.ok(besideMs >= 200 && besideMs > 2 * aloneMs, `${besideMs} ms, alone ${aloneMs} ms`);
+  } finally {
+    clearInterval(other);
+  }
+});

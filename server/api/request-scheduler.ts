@@ -5,7 +5,8 @@
  *
  * While several clients are active, a client with a long queue, or one that has just run an expensive task, is limited to
  * a quarter of this thread: its next request starts once the thread has been idle for three quarters of the time since the
- * previous one. Other clients then usually find the thread idle.
+ * previous one. Other clients then usually find the thread idle. An expensive task counts by its bytes, too: their
+ * collection costs the thread more than the task itself, but later.
  */
 import { performance } from "node:perf_hooks";
 
@@ -16,11 +17,16 @@ const ACTIVE_MS = 1000;
 const BURST_MS = 1;
 const THROTTLED_SHARE = 1 / 4;
 const MAX_PAUSE_MS = 100;
+/**
+ * Of expensive tasks. The texts of a large body are allocated in the old generation (twice: the body and its values):
+ * at 10 MB/s it is collected every second, and every collection delays all clients by up to 20 ms.
+ */
+const BYTES_PER_MS = 2500;
 
 interface Client {
   readonly queue: (() => void)[];
-  /** Its last task was an expensive one. */
-  isExpensive: boolean;
+  /** From its last task to the next one; 0 unless that was an expensive one. */
+  minPauseMs: number;
   /** When its last task started, and the total busy time of the thread at that moment. */
   startedMs: number;
   busyMs: number;
@@ -35,17 +41,17 @@ export class RequestScheduler {
   /** Calls `start` in this or a later iteration of the event loop. */
   schedule(name: string, start: () => void): void {
     const client = this.#clients.get(name);
-    if (client === undefined) this.#clients.set(name, { queue: [start], isExpensive: false, startedMs: 0, busyMs: 0 });
+    if (client === undefined) this.#clients.set(name, { queue: [start], minPauseMs: 0, startedMs: 0, busyMs: 0 });
     else client.queue.push(start);
     this.#immediate ??= setImmediate(() => this.#runOnce());
   }
 
-  /** Resolves when the client may run an expensive synchronous task. */
-  scheduleExpensive(name: string): Promise<void> {
+  /** Resolves when the client may run an expensive synchronous task on so many bytes. */
+  scheduleExpensive(name: string, bytes: number): Promise<void> {
     return new Promise((resolve) =>
       this.schedule(name, () => {
         const client = this.#clients.get(name);
-        if (client !== undefined) client.isExpensive = true;
+        if (client !== undefined) client.minPauseMs = bytes / BYTES_PER_MS;
         resolve();
       }),
     );
@@ -61,14 +67,14 @@ export class RequestScheduler {
       const { queue } = client;
       if (queue.length === 0 && nowMs - client.startedMs > ACTIVE_MS) this.#clients.delete(name);
       if (queue.length === 0) continue;
-      const isThrottled = this.#clients.size > 1 && (client.isExpensive || queue.length > LONG_QUEUE);
+      const isThrottled = this.#clients.size > 1 && (client.minPauseMs > 0 || queue.length > LONG_QUEUE);
       const clientPauseMs = isThrottled ? pauseOf(client, nowMs, busyMs) : 0;
       if (clientPauseMs <= 0) {
-        Object.assign(client, { isExpensive: false, startedMs: nowMs, busyMs });
+        Object.assign(client, { minPauseMs: 0, startedMs: nowMs, busyMs });
         // Not those that they schedule.
         for (let left = queue.length; left > 0; left--) {
           queue.shift()?.();
-          if (this.#clients.size > 1 || client.isExpensive || performance.now() - nowMs > BURST_MS) break;
+          if (this.#clients.size > 1 || client.minPauseMs > 0 || performance.now() - nowMs > BURST_MS) break;
         }
       }
       if (queue.length > 0) pauseMs = Math.min(pauseMs, clientPauseMs);
@@ -81,5 +87,5 @@ export class RequestScheduler {
 /** How long the client still has to wait; 0 or less: not at all. */
 function pauseOf(client: Client, nowMs: number, busyMs: number): number {
   const sinceMs = nowMs - client.startedMs;
-  return Math.min((busyMs - client.busyMs) / THROTTLED_SHARE, MAX_PAUSE_MS) - sinceMs;
+  return Math.max(client.minPauseMs, Math.min((busyMs - client.busyMs) / THROTTLED_SHARE, MAX_PAUSE_MS)) - sinceMs;
 }
