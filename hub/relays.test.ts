@@ -7,6 +7,7 @@ import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import { makeClip } from "../media/mp4/clip.fixture.ts";
 import { RtspClient, readRtspAddress } from "../media/rtsp/client.ts";
 import { TRACKS } from "../media/tracks.fixture.ts";
+import { poll } from "../test/watch.fixture.ts";
 import { Connections } from "./connections.ts";
 import { StreamRejected } from "./errors.ts";
 import { LIMITS } from "./hub.fixture.ts";
@@ -117,14 +118,6 @@ class TestPublisher {
   }
 }
 
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 20_000;
-  while (!isSo()) {
-    if (performance.now() > deadlineMs) throw new Error(`not so in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 const readersOf = (streams: Streams): number => streams.list().find(({ path }) => path === PATH)?.readers ?? 0;
 
 /** Every picture has a unit at its time, as far as sender reports say it: in milliseconds. It may come with the picture before. */
@@ -150,7 +143,7 @@ test("a relay keeps pictures, their metadata, their intervals and their capture 
   const reader = new KeepingReader();
   b.streams.read(PATH, reader);
   publisher.begin();
-  await until("30 pictures, with audio", () => reader.units.length >= 60);
+  await poll("30 pictures, with audio", () => reader.units.length >= 60);
   const units = reader.units.map(({ unit }) => unit);
   // The cached pictures come first.
   for (const [kind, read] of [
@@ -191,7 +184,7 @@ test("relays H.265 with open GOPs, from a keyframe on, with its parameter sets",
   const decodable = units.slice(key).filter(({ ptsUs }) => ptsUs >= begun);
   assert.ok(decodable.length < units.length - key, "there are pictures that refer to some before the keyframe");
   // The last one is known to be complete by its marker.
-  await until("all pictures", () => reader.units.length >= decodable.length);
+  await poll("all pictures", () => reader.units.length >= decodable.length);
   const read = reader.units.map(({ unit }) => unit);
   const bytesOf = (all: readonly AccessUnit[]) => all.map(({ parts }) => Buffer.concat(parts).toString("base64"));
   assert.deepEqual(bytesOf(read), bytesOf(decodable));
@@ -210,14 +203,14 @@ test("one connection for many readers, which ends some time after the last; noth
   await Promise.all([1, 2, 3, 4].map(() => b.relays.want(PATH)));
   const leaves = [1, 2, 3, 4].map(() => b.streams.read(PATH, new KeepingReader()));
   const player = players.ffmpeg(b.url("key"), "tcp");
-  await until("a player reads", () => readersOf(b.streams) === 5);
+  await poll("a player reads", () => readersOf(b.streams) === 5);
   assert.deepEqual([readersOf(a.streams), a.connections.count], [1, 1]);
   // Longer than a relay without readers lasts.
   await new Promise((resolve) => setTimeout(resolve, 1000));
   assert.equal(readersOf(a.streams), 1);
   player.child.kill("SIGINT");
   for (const leave of leaves) leave();
-  await until("the relay ends", () => readersOf(a.streams) === 0 && a.connections.count === 0);
+  await poll("the relay ends", () => readersOf(a.streams) === 0 && a.connections.count === 0);
   assert.equal(b.streams.tracks(PATH), null);
   assert.deepEqual(b.events, []);
   await b.relays.want(PATH);
@@ -265,7 +258,7 @@ test("a publisher on this node replaces the relay", async (t) => {
   assert.equal(reader.words.at(-1), "end the stream is published on this node now");
   assert.deepEqual(b.events, [`published ${PATH}`]);
   await b.relays.want(PATH);
-  await until("the relay ends", () => readersOf(a.streams) === 0);
+  await poll("the relay ends", () => readersOf(a.streams) === 0);
   assert.equal(b.streams.isRelay(PATH), false);
 });
 
@@ -316,9 +309,9 @@ test("an origin that becomes unreachable without closing the connection ends the
   b.streams.read(PATH, reader);
   await new Promise((resolve) => setTimeout(resolve, 2000));
   stream.write(pictureAt(1, Date.now()));
-  await until("the picture after a pause", () => reader.units.length === 2);
+  await poll("the picture after a pause", () => reader.units.length === 2);
   for (const socket of sockets) socket.unpipe().pause();
-  await until("the relay ends", () => reader.words.at(-1)?.startsWith("end") === true);
+  await poll("the relay ends", () => reader.words.at(-1)?.startsWith("end") === true);
   assert.match(reader.words.at(-1) ?? "", /did not answer GET_PARAMETER/);
 });
 

@@ -3,12 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../test/watch.fixture.ts";
 import { isAlive } from "./is-alive.ts";
-
-async function waitUntil(condition: () => boolean): Promise<void> {
-  for (const untilMs = performance.now() + 30_000; !condition() && performance.now() < untilMs; ) await sleep(10);
-}
 
 test("a process that runs is alive", () => {
   assert.ok(isAlive(process.pid));
@@ -21,9 +17,9 @@ test("a process that has ended is not, whether its parent has waited for it or n
   try {
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const child = Number(line.toString());
-    await waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8") === "sleep\n");
+    await until(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8") === "sleep\n");
     process.kill(child, "SIGKILL");
-    await waitUntil(() => !isAlive(child));
+    await until(() => !isAlive(child));
     assert.ok(!isAlive(child), "ended, and not waited for");
     assert.doesNotThrow(() => process.kill(child, 0), "it still has its number");
   } finally {

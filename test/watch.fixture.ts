@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const POLL_MS = 50;
+const POLL_MS = 25;
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
@@ -41,9 +41,9 @@ export interface PollOptions {
   readonly describe?: () => string;
 }
 
-type Found<T> = T | false | null;
+type Found<T> = T | false | null | undefined;
 
-/** Calls `read` until it returns something other than false and null. */
+/** Calls `read` until it returns something other than false, null and undefined. */
 export async function poll<T>(
   what: string,
   read: () => Promise<Found<T>> | Found<T>,
@@ -51,7 +51,11 @@ export async function poll<T>(
 ): Promise<T> {
   for (const deadlineMs = performance.now() + limitMs; ; await sleep(POLL_MS)) {
     const found = await read();
-    if (found !== false && found !== null) return found;
+    if (found !== false && found !== null && found !== undefined) return found;
     assert.ok(performance.now() < deadlineMs, `still waiting for: ${what}\n${describe()}`);
   }
 }
+
+/** Calls `holds` until it is true. For conditions that explain themselves: the message of a failure shows the function. */
+export const until = (holds: () => Promise<boolean> | boolean, limitMs = LIMIT_MS): Promise<boolean> =>
+  poll(String(holds), holds, { limitMs });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { until } from "../../test/watch.fixture.ts";
 import { Inference, type InferenceEvent, InferenceLost, type InferenceSettings } from "./inference.ts";
 import { type Act, SCRIPTED_WORKER, scriptModel } from "./worker/script.fixture.ts";
 
@@ -46,9 +47,6 @@ async function withInference(
 const infer = async (inference: Inference, slot: number) => (await inference.infer(slot, 0.1, 0.5)).boxes[0];
 const statesOf = (events: readonly InferenceEvent[]) =>
   events.map((event) => (event.state === "failed" ? event.reason : event.state));
-const until = async (isSo: () => boolean) => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-};
 
 /** Concurrent: most of them wait for a limit. */
 describe("inference", { concurrency: 4 }, () => {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { NAL, nalType } from "../../media/h264/nal.ts";
 import { publishRtsp } from "../../media/rtsp/publisher.ts";
+import { until } from "../../test/watch.fixture.ts";
 import {
   assertPlayed,
   countSounds,
@@ -16,7 +17,6 @@ import {
   type Way,
 } from "./clients.fixture.ts";
 import { openServer } from "./rtsp.fixture.ts";
-import { until } from "./talk.fixture.ts";
 
 const WAYS: readonly Way[] = ["tcp", "udp"];
 const KEY_EVERY = 12;

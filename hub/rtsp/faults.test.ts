@@ -6,9 +6,10 @@ import { describe, type TestContext, test } from "node:test";
 import type { AccessUnit } from "../../media/access-unit.ts";
 import { readRtp, timestampStep } from "../../media/rtp/packet.ts";
 import { readSenderReport } from "../../media/rtp/rtcp.ts";
+import { until } from "../../test/watch.fixture.ts";
 import { makeClip, players, publishers } from "./clients.fixture.ts";
 import { openServer } from "./rtsp.fixture.ts";
-import { BASIC, FakeCamera, PLAY_TCP, SDP, Talk, until } from "./talk.fixture.ts";
+import { BASIC, FakeCamera, PLAY_TCP, SDP, Talk } from "./talk.fixture.ts";
 
 async function open(t: TestContext, ...given: Parameters<typeof openServer>) {
   const server = await openServer(...given);

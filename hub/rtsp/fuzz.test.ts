@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { until } from "../../test/watch.fixture.ts";
 import {
   clientPorts,
   converse,
@@ -12,7 +13,7 @@ import {
   spoiling,
 } from "./fuzz.fixture.ts";
 import { KEY, openServer } from "./rtsp.fixture.ts";
-import { FakeCamera, Talk, until } from "./talk.fixture.ts";
+import { FakeCamera, Talk } from "./talk.fixture.ts";
 
 const RUNS = 300;
 const CODEC = fc.constantFrom("h264" as const, "h265" as const);

@@ -10,10 +10,11 @@ import { payloadNals } from "../../media/rtp/nal-units.ts";
 import { joinPayload, writeRtpHeader } from "../../media/rtp/packet.ts";
 import { writeSenderReport } from "../../media/rtp/rtcp.ts";
 import { interleave } from "../../media/rtp/sender.ts";
+import { until } from "../../test/watch.fixture.ts";
 import { AAC_CONFIG_HEX, assertReceived, type ClipName, clip, type Expected } from "../publishers.fixture.ts";
 import { KeepingReader } from "../reader.fixture.ts";
 import { openServer } from "./rtsp.fixture.ts";
-import { BASIC, Talk, until } from "./talk.fixture.ts";
+import { BASIC, Talk } from "./talk.fixture.ts";
 
 interface Packet {
   readonly marker: boolean;

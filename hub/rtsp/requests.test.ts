@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { until } from "../../test/watch.fixture.ts";
 import { openServer } from "./rtsp.fixture.ts";
-import { BASIC, FakeCamera, PLAY_TCP, RECORD_TCP, SDP, Talk, until } from "./talk.fixture.ts";
+import { BASIC, FakeCamera, PLAY_TCP, RECORD_TCP, SDP, Talk } from "./talk.fixture.ts";
 
 const NO_SUCH_SESSION = "454 this connection has no such session";
 

@@ -120,14 +120,3 @@ export class FakeCamera {
     return this.publisher.send({ kind: "video", dtsUs: timeUs, ptsUs: timeUs, captureMs, isKey, parts });
   }
 }
-
-const PATIENCE_MS = 60_000;
-
-/** Looks again and again until it is so, and gives up only when it will never be. */
-export async function until(isSo: () => boolean): Promise<void> {
-  const givenUpAt = performance.now() + PATIENCE_MS;
-  while (!isSo()) {
-    if (performance.now() > givenUpAt) throw new Error(`it never became so: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

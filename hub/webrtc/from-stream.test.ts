@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { AccessUnit } from "../../media/access-unit.ts";
 import { CODECS } from "../../media/codecs.ts";
 import type { RtpHeader } from "../../media/rtp/packet.ts";
+import { until } from "../../test/watch.fixture.ts";
 import { Sender } from "./from-stream.ts";
 
 const WAITING_BYTES = 200_000;
@@ -29,10 +30,7 @@ function open() {
     isStuck = value;
     for (const onSent of unsent.splice(0)) onSent();
   };
-  const until = async (holds: () => boolean) => {
-    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1));
-  };
-  return { sender, sent, unsent, stick, until };
+  return { sender, sent, unsent, stick };
 }
 
 const picture = (n: number, isKey: boolean, bytes = 5000): AccessUnit => ({
@@ -41,7 +39,7 @@ const picture = (n: number, isKey: boolean, bytes = 5000): AccessUnit => ({
 });
 
 test("sends a large picture in paced bursts, complete and in order", async () => {
-  const { sender, sent, until } = open();
+  const { sender, sent } = open();
   sender.send(picture(0, true, 150_000));
   assert.ok(sent.length <= 40, `${sent.length} at once`);
   await until(() => sent.at(-1)?.marker === true);
@@ -64,7 +62,7 @@ test("sends nothing before the first keyframe", () => {
 });
 
 test("a viewer that accepts nothing uses at most its share of memory, and continues with a keyframe", async () => {
-  const { sender, sent, unsent, stick, until } = open();
+  const { sender, sent, unsent, stick } = open();
   stick(true);
   sender.send(picture(0, true));
   for (let n = 1; n < 2000; n++) {

@@ -3,9 +3,9 @@ import { after, afterEach, before, test } from "node:test";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
 import { AlertWriter, type QueuedEvent } from "../alerts/alerts.ts";
-import { until } from "../media/media-service.fixture.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -371,7 +371,7 @@ test("a restart of the service applies no pending changes: processes keep their 
   const next = await openAlerts(database.sql, { user, sourceUuid, isAlone: false });
   // Both servers may claim it.
   const isHeld = ({ supervisor }: typeof stage) => supervisor.held(process) !== null;
-  const holder = await until("a server holds it", () => [next.stage, stage].find(isHeld) ?? null);
+  const holder = await poll("a server holds it", () => [next.stage, stage].find(isHeld) ?? null);
   await holder.reach(process, "running");
   const { job } = await holder.inside(process);
   const rules = (job.live as { watch: { rules: { alert: string; trigger: { count: number } }[] } }).watch.rules;

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { record } from "../../media/mp4/recorded.fixture.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { ClipJobs } from "../clips/clip-jobs.ts";
 import { SourceVideo } from "../clips/source-video.ts";
 import { Thumbnails } from "../clips/thumbnails.ts";
 import { WorkFolders } from "../clips/work-folder.ts";
 import { Sender } from "../detections/detections.fixture.ts";
 import { StoredDetections } from "../detections/detections.ts";
-import { until } from "../media/media-service.fixture.ts";
 import { removeOldest } from "../media/recordings/disk-space.ts";
 import { RecordingFolder } from "../media/recordings/recording-files.ts";
 import type { SegmentFile } from "../media/recordings/recordings.ts";
@@ -257,15 +257,11 @@ async function addProcess(name: string): Promise<string> {
 const render = (name: string, more: object, user: Client = client) =>
   user.call("POST", "/clips", { source_uuid: videos.get(name), ...more });
 
-async function untilClip(uuid: string, isOver: (clip: Body) => boolean): Promise<Body> {
-  const deadlineMs = performance.now() + 120_000;
-  for (;;) {
+const untilClip = (uuid: string, isOver: (clip: Body) => boolean): Promise<Body> =>
+  poll("the clip is as expected", async () => {
     const { status, body } = await client.call("GET", `/clip/${uuid}`);
-    if (status !== 200 || isOver(body)) return body;
-    assert.ok(performance.now() < deadlineMs, "it took too long");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+    return (status !== 200 || isOver(body)) && body;
+  });
 const awaitEnd = (uuid: string) => untilClip(uuid, ({ state }) => state === "ready" || state === "failed");
 
 describe("a rendered clip", () => {
@@ -361,7 +357,7 @@ describe("a rendered clip", () => {
     assert.equal((await awaitEnd(second.body.uuid)).state, "ready");
     assert.equal((await client.call("GET", `/clip/${first.body.uuid}`)).status, 404);
     // Only that of the thumbnail decoder, if it is not idle, is left; that of a clip goes when it is stored as ready.
-    await until("its folder is gone", async () => (await readdir(join(service.dataDir, "clip-work"))).length <= 1);
+    await poll("its folder is gone", async () => (await readdir(join(service.dataDir, "clip-work"))).length <= 1);
   });
 
   test("fails with the reason when its video is damaged", async () => {

@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { makeFilm, makeSound, withFolder } from "../../native/film.fixture.ts";
+import { until } from "../../test/watch.fixture.ts";
 import { type Client, insertProcess, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
 
 let service: SourcesService;
@@ -53,16 +54,13 @@ async function expectClean(): Promise<void> {
 }
 
 /** Waits for the clean-up after the client has disconnected. */
-async function untilClean(): Promise<void> {
-  for (;;) {
-    const failed = await expectClean().then(
-      () => null,
-      (error) => error,
-    );
-    if (failed === null) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+const untilClean = () =>
+  until(() =>
+    expectClean().then(
+      () => true,
+      () => false,
+    ),
+  );
 
 /** An incomplete upload. */
 async function sendPart(client: Client, declared: number | null, bytes: Buffer): Promise<Socket> {
@@ -82,7 +80,7 @@ async function sendPart(client: Client, declared: number | null, bytes: Buffer):
 /** Waits until the server has started to write the file. */
 async function untilWriting(): Promise<void> {
   const kept = await service.sql`select file_name from sources where type = 'file'`;
-  while ((await service.listFiles()).length <= kept.length) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(async () => (await service.listFiles()).length > kept.length);
 }
 
 async function readAnswer(socket: Socket): Promise<string> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { paintCar, toPatch } from "../../enhance/painted-car.fixture.ts";
 import type { EnhancedData } from "../../schemas/enhancement.ts";
+import { poll, until } from "../../test/watch.fixture.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
 import { enhancementEndpoints } from "../api/tracks.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
@@ -16,7 +16,6 @@ import { Enhancements } from "./enhancements.ts";
 
 const ENTRY = new URL("../../enhance/enhance.mjs", import.meta.url);
 const NO_ENTRY = new URL("./none.mjs", import.meta.url);
-const LIMIT_MS = 60_000;
 const RED = toPatch(paintCar({ paint: [180, 24, 30], width: 80 }));
 
 let database: TestDatabase;
@@ -98,19 +97,8 @@ async function call(user: User, method: string, path: string) {
 const start = (user: User, uuid: string) => call(user, "POST", `/decorate_tracks/${uuid}`);
 const ask = (user: User, uuid: string) => call(user, "GET", `/decorate_tracks/${uuid}/status`);
 
-/** What `look` says when it says something. */
-async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
-  const deadlineMs = performance.now() + LIMIT_MS;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    assert.ok(performance.now() < deadlineMs, "it took too long");
-    await wait(20);
-  }
-}
-
 const awaitEnd = (user: User, uuid: string) =>
-  until(async () => {
+  poll("the enhancement has ended", async () => {
     const { body } = await ask(user, uuid);
     return body.status !== "RUNNING" && body;
   });

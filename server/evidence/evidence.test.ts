@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { probePackets } from "../../media/mp4/decode.fixture.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { describeEvidence, toEvidence } from "../alerts/alert-evidence.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { evidenceEndpoints } from "../api/evidence.ts";
 import { noticeEndpoints } from "../api/notices.ts";
 import { openFiles } from "../files/open-files.ts";
 import { TestS3 } from "../files/s3-server.fixture.ts";
-import { addSource, MediaService, until } from "../media/media-service.fixture.ts";
+import { addSource, MediaService } from "../media/media-service.fixture.ts";
 import type { MediaServer } from "../media/open-media.ts";
 import { ServiceError } from "../service-error.ts";
 import { insertProcess } from "../sources/sources.fixture.ts";
@@ -130,7 +131,7 @@ const clipOf = (before_seconds: number, after_seconds: number, boxes = false) =>
 });
 const read = async (notice: string) => (await service.call(ada, "GET", `/notice/${notice}`)).body;
 const ended = async (notice: string) => {
-  await until("its evidence is complete", async () => {
+  await poll("its evidence is complete", async () => {
     const [row] = await service.sql<{ state: string }[]>`select state from evidence where notice_uuid = ${notice}`;
     return row?.state !== "pending";
   });
@@ -153,13 +154,13 @@ async function secondsOf(url: string): Promise<number> {
   }
 }
 const startedAt = (source: string) =>
-  until("it is recorded", async () => {
+  poll("it is recorded", async () => {
     const [row] = await service.sql<{ startedAt: Date }[]>`
       select segments.started_at from recordings join recording_segments as segments on recording_uuid = uuid
       where source_uuid = ${source} order by segments.started_at limit 1`;
     return row?.startedAt.getTime() ?? null;
   });
-const untilTime = (ms: number) => until("that time has come", () => Date.now() >= ms);
+const untilTime = (ms: number) => poll("that time has come", () => Date.now() >= ms);
 
 test("a notice has a clip of the recording, at once as a URL and then complete", async () => {
   const source = await addSource(service.sql, "ada", "ada/yard");
@@ -194,7 +195,7 @@ test("a notice has a clip of the recording, at once as a URL and then complete",
   publisher.kill("SIGKILL");
 
   // It outlives the recording, and ends with its notice.
-  await until("the recording has ended", async () => {
+  await poll("the recording has ended", async () => {
     const rows = await service.sql`select from recordings where source_uuid = ${source} and stopped_at is null`;
     return rows.length === 0;
   });
@@ -213,7 +214,7 @@ test("a notice has a clip of the recording, at once as a URL and then complete",
   const path = evidence.folder.clipPath(notice);
   await access(path);
   assert.equal((await service.call(ada, "DELETE", `/notice/${notice}`)).status, 200);
-  await until("its file is removed", () =>
+  await poll("its file is removed", () =>
     access(path).then(
       () => false,
       () => true,
@@ -422,7 +423,7 @@ test("a clip is cut by the node that has the recording, and stored in the bucket
     { cut: async () => new ElsewhereNode(holder) },
   );
   t.after(() => without.close());
-  await until("it is left to the other node", async () => {
+  await poll("it is left to the other node", async () => {
     const [row] = await service.sql<
       { nodeUuid: string }[]
     >`select node_uuid from evidence where notice_uuid = ${notice}`;
@@ -440,6 +441,6 @@ test("a clip is cut by the node that has the recording, and stored in the bucket
   // The quota of recordings leaves it; its notice takes it along.
   assert.equal(await removeAboveQuota(service.sql, 0), 0);
   await service.call(ada, "DELETE", `/notice/${notice}`);
-  await until("it is removed", async () => (await files.find("evidence", notice)) === null);
+  await poll("it is removed", async () => (await files.find("evidence", notice)) === null);
   publisher.kill("SIGKILL");
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { makeFilm } from "../../native/film.fixture.ts";
 import { temporaryFolder } from "../../test/graph.fixture.ts";
-import { until } from "../media/media-service.fixture.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import { openSourcesService } from "../sources/sources.fixture.ts";
 import { TestS3 } from "./s3-server.fixture.ts";
@@ -55,7 +55,7 @@ test("an upload on one node can be used on another, which has the same content, 
   assert.deepEqual(await service.listFiles(), [`${body.uuid}.mp4`], "nothing partial is left");
   // Deleted on the other node: the object is removed, and the copies with the next sweep of each node.
   await other.sources.remove(ada.user, body.uuid);
-  await until("the object is removed", async () => (await keys()).length === 0);
+  await poll("the object is removed", async () => (await keys()).length === 0);
   await service.files?.sweep();
   assert.deepEqual(paths.map(existsSync), [false, false]);
   assert.equal((await sql`select from files`).count, 0);
@@ -73,7 +73,7 @@ test("while the storage is unavailable uploads are rejected, and copies are used
   await service.sources.resolveInput(ada.user.uuid, body.uuid);
   assert.deepEqual(await service.listFiles(), [`${body.uuid}.mp4`]);
   await s3.startAgain();
-  await until("uploads are accepted again", async () => (await upload("away")).status === 201);
+  await poll("uploads are accepted again", async () => (await upload("away")).status === 201);
   await other.sources.resolveInput(ada.user.uuid, body.uuid);
   await service.files?.sweep();
   assert.equal((await keys()).length, 2);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, type TestContext, test } from "node:test";
 import type { AuthorizeRequest, StreamInfo } from "../../schemas/hub.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { ClusterNode } from "../cluster/node.ts";
 import { ClusterKey, SIGNATURE_SECONDS } from "../cluster/signature.ts";
@@ -11,7 +12,7 @@ import type { Sql } from "../store/client.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { Authorizer, RunTokens, WrongKeys } from "./authorization.ts";
 import { ClusterStreams } from "./cluster-streams.ts";
-import { addSource, KEY_ORDER, until } from "./media-service.fixture.ts";
+import { addSource, KEY_ORDER } from "./media-service.fixture.ts";
 
 let database: TestDatabase;
 let sql: Sql;
@@ -86,7 +87,7 @@ test("a path is published on one node; the others show it while it is live, and 
   assert.equal(await b.streams.locate("ada/yard"), null, "no keyframe yet");
   assert.deepEqual(await b.shown(), [false, 0]);
   a.streams.add(infoOf("ada/yard"));
-  await until("it is live", async () => (await rows())[0]?.[2] === true);
+  await poll("it is live", async () => (await rows())[0]?.[2] === true);
   assert.deepEqual(await b.shown(), [true, 1]);
   assert.equal((await b.streams.findNode("ada/yard"))?.uuid, a.node.uuid);
   assert.match(
@@ -99,7 +100,7 @@ test("a path is published on one node; the others show it while it is live, and 
   assert.equal(await a.ask({}), "granted");
   assert.equal((await rows())[0]?.[2], true);
   a.streams.remove("ada/yard");
-  await until("it has ended", async () => (await rows()).length === 0);
+  await poll("it has ended", async () => (await rows()).length === 0);
   assert.deepEqual(await b.shown(), [false, 2]);
   assert.equal(await b.ask({}), "granted");
   assert.equal(await a.ask({}), ELSEWHERE);
@@ -111,11 +112,11 @@ test("a stream ends with its hub, and counts no longer when the lease of its nod
     assert.equal(await a.ask({ path }), "granted");
     a.streams.add(infoOf(path));
   }
-  await until("both are live", async () => (await rows()).every(([, , isLive]) => isLive));
+  await poll("both are live", async () => (await rows()).every(([, , isLive]) => isLive));
   a.streams.clear();
-  await until("all have ended", async () => (await rows()).length === 0);
+  await poll("all have ended", async () => (await rows()).length === 0);
   a.streams.add(infoOf("ada/yard"));
-  await until("it is live again", async () => (await rows()).length === 1);
+  await poll("it is live again", async () => (await rows()).length === 1);
   assert.equal(await b.ask({}), ELSEWHERE);
   await sql`update nodes set lease_until = now() - interval '1 second' where uuid = ${a.node.uuid}`;
   assert.deepEqual(await b.shown(), [false, 2]);
@@ -139,15 +140,15 @@ test("what the database does not know is written again; a publisher whose path w
   const [a, b] = [await open(t, { isSwept: true }), await open(t)];
   await a.streams.claim("ada/yard", true);
   a.streams.add(infoOf("ada/yard"));
-  await until("it is live", async () => (await rows())[0]?.[2] === true);
+  await poll("it is live", async () => (await rows())[0]?.[2] === true);
   await sql`delete from streams`;
-  await until("it is written again", async () => (await rows())[0]?.[2] === true);
+  await poll("it is written again", async () => (await rows())[0]?.[2] === true);
   // Left by a removal that failed.
   await sql`insert into streams (path, node_uuid, fence, is_by_key, since) values ('ada/gate', ${a.node.uuid}, 0, true, now())`;
-  await until("it is removed", async () => (await rows()).length === 1);
+  await poll("it is removed", async () => (await rows()).length === 1);
   assert.deepEqual(a.expelled, []);
   await sql`update streams set node_uuid = ${b.node.uuid}`;
-  await until("its publisher is disconnected", () => a.expelled.length > 0);
+  await poll("its publisher is disconnected", () => a.expelled.length > 0);
   assert.deepEqual(a.expelled, [`ada/yard: ${ELSEWHERE}`]);
   assert.deepEqual(await rows(), [["ada/yard", b.node.uuid, true]]);
 });
@@ -156,7 +157,7 @@ test("while the database does not answer, relays use the last address, and runne
   const [a, b] = [await open(t), await open(t)];
   await a.streams.claim("ada/yard", true);
   a.streams.add(infoOf("ada/yard"));
-  await until("it is live", async () => (await rows())[0]?.[2] === true);
+  await poll("it is live", async () => (await rows())[0]?.[2] === true);
   assert.notEqual(await b.streams.locate("ada/yard"), null);
   const { token } = b.tokens.issue("publish", "ada/processed");
   await sql.begin(async (transaction) => {
@@ -168,7 +169,7 @@ test("while the database does not answer, relays use the last address, and runne
     assert.equal(unknown, null);
   });
   a.streams.remove("ada/yard");
-  await until("it has ended", async () => (await rows()).every(([path]) => path !== "ada/yard"));
+  await poll("it has ended", async () => (await rows()).every(([path]) => path !== "ada/yard"));
   assert.equal(await b.streams.locate("ada/yard"), null);
 });
 
@@ -179,13 +180,13 @@ test("runners publish like clients, but do not count against the limit of the ke
   a.streams.add(infoOf("ada/processed"));
   const other = b.tokens.issue("publish", "ada/processed").token;
   assert.match(await b.ask({ path: "ada/processed", secret: other }), /is published on another node/);
-  await until("it is live", async () => (await rows())[0]?.[2] === true);
+  await poll("it is live", async () => (await rows())[0]?.[2] === true);
   assert.equal(await a.ask({ path: "ada/gate" }), "granted");
   a.streams.add(infoOf("ada/gate"));
-  await until("both are live", async () => (await rows()).filter(([, , isLive]) => isLive).length === 2);
+  await poll("both are live", async () => (await rows()).filter(([, , isLive]) => isLive).length === 2);
   assert.match(await b.ask({}), /Stream limit reached/);
   a.streams.remove("ada/gate");
-  await until("it has ended", async () => (await rows()).length === 1);
+  await poll("it has ended", async () => (await rows()).length === 1);
   assert.equal(await b.ask({ path: "ada/gate" }), "granted");
 });
 
@@ -194,7 +195,7 @@ test("a token of a relay plays one path for a short time, and is never looked up
   const [a, b] = [await open(t, { now: () => nowMs }), await open(t)];
   await a.streams.claim("ada/yard", true);
   a.streams.add(infoOf("ada/yard"));
-  await until("it is live", async () => (await rows())[0]?.[2] === true);
+  await poll("it is live", async () => (await rows())[0]?.[2] === true);
   const url = new URL((await b.streams.locate("ada/yard"))?.replace("rtsp:", "http:") ?? "");
   const secret = url.password;
   const play = { action: "play", path: "ada/yard", secret } as const;

@@ -4,7 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { exitOf, MediaService, until } from "./media-service.fixture.ts";
+import { poll } from "../../test/watch.fixture.ts";
+import { exitOf, MediaService } from "./media-service.fixture.ts";
 
 const run = promisify(execFile);
 
@@ -28,7 +29,7 @@ async function register(path: string, protocol: "rtsp" | "rtmp" = "rtsp") {
 const statusOf = async (uuid: string): Promise<string> =>
   (await service.call(ada, "GET", `/source/${uuid}`)).body.status;
 const awaitStatus = (uuid: string, status: string) =>
-  until(`the source is ${status}`, async () => (await statusOf(uuid)) === status);
+  poll(`the source is ${status}`, async () => (await statusOf(uuid)) === status);
 
 const recordingsOf = async (sourceUuid: string) => {
   const { body } = await service.call(ada, "GET", "/sources/recordings");
@@ -55,7 +56,7 @@ for (const protocol of ["rtmp", "rtsp"] as const)
 
     assert.equal(await exitOf(publisher), 0);
     await awaitStatus(source.uuid, "offline");
-    const [recording] = await until("the recording is closed", async () => {
+    const [recording] = await poll("the recording is closed", async () => {
       const found = await recordingsOf(source.uuid);
       return found[0]?.stopped_at ? found : null;
     });
@@ -87,7 +88,7 @@ test("disconnects a publisher when its source is deleted, and when its key is re
   await awaitStatus(source.uuid, "streaming");
   assert.equal((await service.call(ada, "DELETE", `/source/${source.uuid}`)).status, 200);
   assert.notEqual(await exitOf(first), 0);
-  const kept = await until("its recording is closed", async () => {
+  const kept = await poll("its recording is closed", async () => {
     const [recording] = await recordingsOf(source.uuid);
     return recording?.stopped_at ? recording : null;
   });
@@ -97,7 +98,7 @@ test("disconnects a publisher when its source is deleted, and when its key is re
   const stream = { alias: "bob's", input_url: service.address("rtmp", "bob/cam"), stream_type: "rtmp" };
   const { body } = await service.call(bob, "POST", "/stream", stream);
   const second = service.publish("rtmp", "bob/cam", bob);
-  await until("it is live", () => service.server.hub.find("bob/cam"));
+  await poll("it is live", () => service.server.hub.find("bob/cam"));
   await service.sql`update users set revoked_at = now() where username = 'bob'`;
   assert.notEqual(await exitOf(second), 0);
   assert.equal((await fetch(body.hls_url)).status, 404, "signed addresses go with the key");
@@ -108,16 +109,16 @@ test("a killed hub is restarted on the same ports, and its recordings are comple
   const source = await register("ada/crashing");
   service.publish("rtsp", "ada/crashing", ada);
   await awaitStatus(source.uuid, "streaming");
-  await until("two seconds are recorded", async () => (await recordingsOf(source.uuid))[0]?.duration_seconds >= 2);
+  await poll("two seconds are recorded", async () => (await recordingsOf(source.uuid))[0]?.duration_seconds >= 2);
   const before = { rtsp: hub.rtspPort, rtmp: hub.rtmpPort, pid: hub.pid ?? 0, restarts: hub.numbers.restarts };
   const token = hub.issueToken("play", "ada/crashing");
   process.kill(before.pid, "SIGKILL");
-  await until("it is gone", () => hub.pid !== before.pid || hub.trouble !== null);
+  await poll("it is gone", () => hub.pid !== before.pid || hub.trouble !== null);
   assert.equal(await statusOf(source.uuid), "offline");
-  await until("it is back", () => hub.trouble === null && hub.pid !== before.pid);
+  await poll("it is back", () => hub.trouble === null && hub.pid !== before.pid);
   assert.deepEqual([hub.rtspPort, hub.rtmpPort, hub.numbers.restarts], [before.rtsp, before.rtmp, before.restarts + 1]);
 
-  const [recording] = await until("the recording is closed", async () => {
+  const [recording] = await poll("the recording is closed", async () => {
     const found = await recordingsOf(source.uuid);
     return found[0]?.stopped_at ? found : null;
   });
@@ -145,5 +146,5 @@ test("while the hub is down only streams are unavailable", async () => {
   process.kill(hub.pid ?? 0, "SIGKILL");
   const { status, body, headers } = await asking;
   assert.deepEqual([status, body.code, headers.get("retry-after")], [503, "media_unavailable", "1"]);
-  await until("it is back", () => hub.trouble === null);
+  await poll("it is back", () => hub.trouble === null);
 });

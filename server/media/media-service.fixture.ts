@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../../schemas/config.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
@@ -32,9 +31,6 @@ export const KEY_ORDER: Omit<KeyOrder, "username"> = {
 
 const HUB_ENTRY = new URL("../../hub/hub.mjs", import.meta.url);
 const PROBE_ENTRY = new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url);
-/** Not a measure of anything: only so that a hang becomes a failure. */
-const LIMIT_MS = 60_000;
-const POLL_MS = 25;
 const STALL_MS = 10_000;
 
 interface More extends Pick<MediaServerDeps, "recheckMs"> {
@@ -161,17 +157,6 @@ export class MediaService {
   async close(): Promise<void> {
     for (const publisher of this.#publishers) publisher.kill("SIGKILL");
     await this.#close();
-  }
-}
-
-/** Resolves with the first answer that is neither null nor false. */
-export async function until<T>(what: string, look: () => Promise<T | null | false> | T | null | false): Promise<T> {
-  const deadlineMs = performance.now() + LIMIT_MS;
-  for (;;) {
-    const found = await look();
-    if (found !== null && found !== false) return found as T;
-    if (performance.now() > deadlineMs) throw new Error(`it never came about that ${what}`);
-    await wait(POLL_MS);
   }
 }
 

@@ -7,13 +7,13 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Deadline } from "../../ipc/channel.ts";
 import { HUB_PROTOCOL } from "../../schemas/hub.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { RunTokens } from "./authorization.ts";
 import { CLIENT_LIMITS, type LIMITS, MediaHub, type RecordingReport } from "./media-hub.ts";
-import { until } from "./media-service.fixture.ts";
 import { WRONG_KEY_MS } from "./open-media.ts";
 
 const REAL = new URL("../../hub/hub.mjs", import.meta.url);
@@ -54,10 +54,10 @@ test("restarts a hub that hangs, on the same ports", async () => {
   const { opening, reports, losses } = open(REAL, { silentMs: 2_000 });
   const hub = await opening;
   try {
-    await until("it has repaired recordings", () => reports.includes("repaired"));
+    await poll("it has repaired recordings", () => reports.includes("repaired"));
     const { pid = 0, rtspPort } = hub;
     process.kill(pid, "SIGSTOP");
-    await until("another runs", () => hub.pid !== pid && hub.trouble === null);
+    await poll("another runs", () => hub.pid !== pid && hub.trouble === null);
     assert.deepEqual([hub.rtspPort, hub.numbers.restarts, losses()], [rtspPort, 1, 1]);
     assert.ok(!isAlive(pid), "the first one is gone");
   } finally {
@@ -71,7 +71,7 @@ test("keeps its hub after the server itself was stopped for longer than the sile
   const { opening, reports } = open(REAL, { silentMs });
   const hub = await opening;
   try {
-    await until("it has repaired recordings", () => reports.includes("repaired"));
+    await poll("it has repaired recordings", () => reports.includes("repaired"));
     const { pid } = hub;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, silentMs + 500);
     // By the time that this one is missed, the hub would have been.
@@ -135,8 +135,8 @@ test("restarts a hub that keeps crashing with growing delays, until it is closed
   );
   const { opening, losses } = open(entry, { restart: { firstMs, maxMs: 10_000 } });
   const hub = await opening;
-  await until("it has died four times", () => hub.numbers.restarts >= 4);
-  assert.match(hub.trouble ?? (await until("it is gone", () => hub.trouble)), /ended with code 7/);
+  await poll("it has died four times", () => hub.numbers.restarts >= 4);
+  assert.match(hub.trouble ?? (await poll("it is gone", () => hub.trouble)), /ended with code 7/);
   assert.ok(losses() >= 4);
   await hub.close();
   const moments = (await readFile(lives, "utf8")).trim().split("\n");

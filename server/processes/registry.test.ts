@@ -1,6 +1,7 @@
 /** Ownership of processes, whatever the database and other nodes do meanwhile. */
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import { until } from "../../test/watch.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { countWaiting } from "../store/claims.ts";
@@ -11,10 +12,6 @@ import type { SupervisorDeps } from "./supervisor.ts";
 const { database, stage } = await openStages();
 // Not for the nodes of the next test.
 afterEach(() => database.sql`delete from processes`);
-
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
-}
 
 const unreachable = (): ServiceError => new ServiceError("database_unavailable", { detail: "unreachable" });
 

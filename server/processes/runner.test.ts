@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { pino } from "pino";
+import { until } from "../../test/watch.fixture.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { type Runner, RunnerPool } from "./runner.ts";
@@ -86,7 +87,3 @@ test("close kills every runner, also one that a caller waits for, and rejects la
   await until(() => countRunners() === 0);
   await assert.rejects(take(pool), /shutting down/);
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

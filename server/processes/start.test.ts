@@ -6,6 +6,7 @@ import { afterEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ENTRY, WATCHED } from "../../graphs/runtime/runner/runner.fixture.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { until } from "../../test/watch.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { lockUser } from "../store/users.ts";
@@ -33,10 +34,6 @@ const countRunners = (): number => process.getActiveResourcesInfo().filter((name
 const failOnSuccess = (): never => assert.fail("it was started");
 const never = <T>(): Promise<T> => new Promise(() => {});
 const rowsOf = ({ user }: Stage) => database.sql`select from processes where user_uuid = ${user.uuid}`;
-
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
-}
 
 /** The error of a start, which must come within its limit. */
 async function failStart(on: Stage, script: JsonRecord = {}): Promise<ServiceError> {

@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { WebSocket } from "ws";
 import { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
 import { startApp } from "../api/app.ts";
 import { streamEndpoints } from "../api/streams.ts";
@@ -144,11 +145,6 @@ export async function refusalOf(
   return { status: problem.status, code: problem.code, detail: problem.detail, headers: answer.headers };
 }
 
-/** Looks again until it holds, for a time that a sound system never needs. */
-export async function eventually(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < deadline, `not within 20 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+/** Resolves when it holds. */
+export const eventually = (holds: () => boolean | Promise<boolean>, what: string): Promise<boolean> =>
+  poll(what, holds);

@@ -108,7 +108,7 @@ test("a landmark corrects the heading of running and restarted processes, until 
     if (notice.type !== "message" || notice.channel !== "print") return;
     yaw = Number(/"yaw":\s?(-?[\d.]+)/.exec(String(notice.message.line))?.[1] ?? yaw);
   });
-  const untilYaw = (degrees: number): Promise<void> =>
+  const untilYaw = (degrees: number) =>
     eventually(() => Math.abs(yaw - degrees) < 0.3, `frames have a heading of ${degrees} degrees`);
   await untilYaw(20);
   const { code } = await call<{ code: string }>("GET", 404);

@@ -93,14 +93,6 @@ export const start = (service: TestService, sourceUuid: string, more: object = {
 export const read = (service: TestService, uuid: string): Promise<ProcessRecord> =>
   service.expect(200, "GET", `/process/${uuid}`);
 
-export async function until(isSo: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
-  const deadlineMs = performance.now() + limitMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`not so within ${limitMs / 1000} s: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 /** Of nothing. */
 const OTHER = "01890000-0000-7000-8000-000000000009";
 /** They succeed without a body, once. */

@@ -17,7 +17,8 @@ import { S3Store } from "../../server/files/s3-store.ts";
 import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
 import { MASTER_KEY, type TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
-import { read, start, TestCluster, until } from "./cluster.fixture.ts";
+import { until } from "../watch.fixture.ts";
+import { read, start, TestCluster } from "./cluster.fixture.ts";
 
 const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 

@@ -10,7 +10,8 @@ import { TestService, uploadVideo } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { openPgBouncer, pgbouncerIsMissing } from "../pgbouncer.fixture.ts";
-import { listNodes, read, start, until } from "./cluster.fixture.ts";
+import { until } from "../watch.fixture.ts";
+import { listNodes, read, start } from "./cluster.fixture.ts";
 
 /** Connections to PostgreSQL: statements of a client meet sessions of others all the time. */
 const SESSIONS = "2";

@@ -26,11 +26,12 @@ import { testKeyring } from "../../server/store/sealing/test-key.fixture.ts";
 import { MASTER_KEY, type TestService, uploadVideo } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
-import { balance, compareAnswers, ownRecord, read, TestCluster, until } from "../cluster/cluster.fixture.ts";
+import { balance, compareAnswers, ownRecord, read, TestCluster } from "../cluster/cluster.fixture.ts";
 import { type Watched, watchGaps } from "../cluster/gaps.fixture.ts";
 import { addressesOf, exitOf, play, publish, readersOf, registerStream, view } from "../cluster/streams.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
+import { until } from "../watch.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
 /** Of `server/store/nodes.ts`; a process runs on another node at most five seconds later. */

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { poll } from "../../../test/watch.fixture.ts";
 import { findSubjects } from "../../store/hub-paths.ts";
 import { findWanted, recordOnAlert } from "../../store/rings.ts";
-import { addSource, MediaService, until } from "../media-service.fixture.ts";
+import { addSource, MediaService } from "../media-service.fixture.ts";
 
 let service: MediaService;
 let ada: string;
@@ -22,7 +23,7 @@ const setMode = async (source: string, body: object) => {
   assert.equal(status, 200, JSON.stringify(setting));
   return setting;
 };
-const isLive = (path: string) => until("it is live", () => service.server.hub.find(path) !== null);
+const isLive = (path: string) => poll("it is live", () => service.server.hub.find(path) !== null);
 /** Seconds in the rings of a source. */
 const ringOf = async (source: string): Promise<number> => {
   const [row] = await service.sql<{ seconds: number }[]>`
@@ -39,12 +40,12 @@ test("records a source from one request to another, with the seconds before", as
   });
   const publisher = service.publish("rtsp", "ada/yard", ada);
   await isLive("ada/yard");
-  await until("its last seconds are kept", async () => (await ringOf(source)) >= 3);
+  await poll("its last seconds are kept", async () => (await ringOf(source)) >= 3);
   assert.deepEqual(await recordingsOf(source), []);
 
   const startedMs = Date.now();
   await setMode(source, { mode: "always" });
-  const [recording] = await until("it is recorded", async () => {
+  const [recording] = await poll("it is recorded", async () => {
     const found = await recordingsOf(source);
     return found.length > 0 && found;
   });
@@ -55,7 +56,7 @@ test("records a source from one request to another, with the seconds before", as
   assert.deepEqual([body.mode, body.recording_uuid], ["always", recording.uuid]);
 
   await setMode(source, { mode: "off", pre_roll_seconds: 0 });
-  const [ended] = await until("it has ended", async () => {
+  const [ended] = await poll("it has ended", async () => {
     const found = await recordingsOf(source);
     return found[0].stopped_at !== null && found;
   });
@@ -69,12 +70,12 @@ test("records a source for some seconds from each notice on", async () => {
   const source = await addSource(service.sql, "ada", "ada/gate");
   await setMode(source, { mode: "on_alert", pre_roll_seconds: 5 });
   const publisher = service.publish("rtsp", "ada/gate", ada);
-  await until("its last seconds are kept", async () => (await ringOf(source)) >= 1);
+  await poll("its last seconds are kept", async () => (await ringOf(source)) >= 1);
   assert.deepEqual(await recordingsOf(source), []);
   await recordOnAlert(service.sql, [{ sourceUuid: source, processUuid: source }], 2);
-  await until("it is recorded", async () => (await recordingsOf(source)).length === 1);
-  await until("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
-  await until("its last seconds are kept again", async () => (await ringOf(source)) > 0);
+  await poll("it is recorded", async () => (await recordingsOf(source)).length === 1);
+  await poll("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
+  await poll("its last seconds are kept again", async () => (await ringOf(source)) > 0);
   publisher.kill("SIGKILL");
 });
 
@@ -83,7 +84,7 @@ test("keeps nothing of a source that is neither recorded nor needs pre-roll", as
   await setMode(source, { mode: "off" });
   const publisher = service.publish("rtmp", "ada/shed", ada, 3);
   await isLive("ada/shed");
-  await until("it has ended", () => publisher.exitCode !== null);
+  await poll("it has ended", () => publisher.exitCode !== null);
   const rows = await service.sql`select from recordings where source_uuid = ${source}`;
   assert.equal(rows.length, 0);
 });
@@ -98,11 +99,11 @@ test("limits the bytes of rings by key, oldest first, and removes their files", 
       where source_uuid = ${source} order by index`;
     return rows;
   };
-  await until("it has two files", async () => (await segments()).length >= 2);
+  await poll("it has two files", async () => (await segments()).length >= 2);
   const { recordings } = service.config as { recordings: { ring_bytes_per_key: number } };
   const before = recordings.ring_bytes_per_key;
   recordings.ring_bytes_per_key = 1;
-  const [left] = await until("only the newest is left", async () => {
+  const [left] = await poll("only the newest is left", async () => {
     const found = await segments();
     return found.length === 1 && found[0]?.index !== 0 && found;
   });

@@ -1,10 +1,11 @@
 /** Recordings by the real media hub. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { poll } from "../../../test/watch.fixture.ts";
 import { silentLog } from "../../store/database.fixture.ts";
 import { addNode } from "../../store/nodes.fixture.ts";
 import { newUuid } from "../../uuid.ts";
-import { addSource, exitOf, MediaService, until } from "../media-service.fixture.ts";
+import { addSource, exitOf, MediaService } from "../media-service.fixture.ts";
 import { type MediaServer, openMedia } from "../open-media.ts";
 
 const HUB_ENTRY = new URL("../../../hub/hub.mjs", import.meta.url);
@@ -25,20 +26,20 @@ test("records a live stream again when there is disk space again, and gives the 
   const { hub } = service.server;
   const publisher = service.publish("rtsp", "ada/room", ada);
   const listed = (count: number) =>
-    until(`${count} are listed, the last with something in it`, async () => {
+    poll(`${count} are listed, the last with something in it`, async () => {
       const found = await recordingsOf(source);
       return found.length === count && found[0].size_bytes > 0 && found;
     });
   const [first] = await listed(1);
   hub.allowRecording(false);
-  await until("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
+  await poll("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
   hub.allowRecording(true);
   const [second, ended] = await listed(2);
   assert.deepEqual([ended.uuid, second.stopped_at], [first.uuid, null]);
   assert.match(ended.detail, /disk is nearly full/);
   assert.equal(second.detail, null);
   publisher.kill("SIGKILL");
-  await until("it has ended with its stream", async () => (await recordingsOf(source))[0].stopped_at !== null);
+  await poll("it has ended with its stream", async () => (await recordingsOf(source))[0].stopped_at !== null);
   assert.equal((await recordingsOf(source)).length, 2);
 });
 
@@ -46,7 +47,7 @@ test("lists finished files that were not written to the database after the next 
   const source = await addSource(service.sql, "ada", "ada/outage");
   const publisher = service.publish("rtsp", "ada/outage", ada, 4);
   assert.equal(await exitOf(publisher), 0);
-  const [whole] = await until("it has ended", async () => {
+  const [whole] = await poll("it has ended", async () => {
     const found = await recordingsOf(source);
     return found[0]?.stopped_at != null && found;
   });
@@ -80,7 +81,7 @@ async function restart(): Promise<MediaServer> {
 }
 
 const settled = (source: string, files = 2) =>
-  until("all rows are written", async () => {
+  poll("all rows are written", async () => {
     const found = await recordingsOf(source);
     return found[0]?.stopped_at != null && found[0].segments.length >= files && found;
   });

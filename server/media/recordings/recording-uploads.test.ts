@@ -5,6 +5,7 @@ import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
+import { poll } from "../../../test/watch.fixture.ts";
 import { makeConfig } from "../../api/app.fixture.ts";
 import { assertStored, Sender, START_MS, sceneAt } from "../../detections/detections.fixture.ts";
 import { StoredDetections, saveTimes } from "../../detections/detections.ts";
@@ -15,7 +16,6 @@ import { S3Store } from "../../files/s3-store.ts";
 import { silentLog } from "../../store/database.fixture.ts";
 import { addNode } from "../../store/nodes.fixture.ts";
 import { newUuid } from "../../uuid.ts";
-import { until } from "../media-service.fixture.ts";
 import { listProcessFolders, ProcessRecordings } from "./recording-files.ts";
 import { RecordingUploads } from "./recording-uploads.ts";
 import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
@@ -105,7 +105,7 @@ async function textOf(pieces: Pieces | undefined): Promise<string> {
 }
 
 const stored = (uuid: string, count: number) =>
-  until(`${count} files are stored`, async () => {
+  poll(`${count} files are stored`, async () => {
     const rows = await sql`select from files where owner_uuid = ${uuid} and stored_at is not null`;
     return rows.length === count;
   });
@@ -129,7 +129,7 @@ test("finished files move to the bucket, and every node serves them; the open on
     await assert.rejects(second.recordings.remove(user, uuid), { code: "recording_unavailable" });
     first.recordings.handle({ type: "recorded", recording: uuid, stoppedAtMs: Date.now(), detail: null });
     await stored(uuid, 3);
-    await until("nothing is left on disk", async () => !existsSync(join(first.dataDir, "recordings", uuid)));
+    await poll("nothing is left on disk", async () => !existsSync(join(first.dataDir, "recordings", uuid)));
     assert.equal(
       await textOf(await (await second.recordings.find(null, uuid, 2)).read?.({ first: 0, last: 9 })),
       "0123456789",
@@ -152,7 +152,7 @@ test("while the bucket is unavailable files wait on disk, up to the limit, and a
       await s3.stop();
       const uuid = await stage.record(node.recordings, { files: 4 });
       assert.deepEqual(await node.recordings.folder.listSegments(uuid), [0, 1, 2, 3]);
-      await until("the failure is noticed", async () => node.files.trouble !== null);
+      await poll("the failure is noticed", async () => node.files.trouble !== null);
       await node.recordings.sweep();
       assert.deepEqual(await node.recordings.folder.listSegments(uuid), [1, 2, 3], "the oldest was above the limit");
       assert.equal((await node.recordings.find(user, uuid, 1)).read, undefined);
@@ -359,7 +359,7 @@ test("a recording of a process that was not stored before a crash is stored by t
     assert.ok(existsSync(path), "a held process: its file is not moved");
     const next = await openNode(node.dataDir);
     await stored(process, 1);
-    await until("it has left the disk", async () => !existsSync(path));
+    await poll("it has left the disk", async () => !existsSync(path));
     assert.deepEqual(await keys(), [`process-recordings/${process}/4-0.mp4`]);
     await next.stop();
   });

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { RecordedSegment } from "../../../schemas/hub.ts";
+import { poll } from "../../../test/watch.fixture.ts";
 import { makeConfig } from "../../api/app.fixture.ts";
 import { createKey } from "../../keys/keys.ts";
 import type { Sql } from "../../store/client.ts";
@@ -11,7 +12,7 @@ import { addNode } from "../../store/nodes.fixture.ts";
 import type { RecordingRow } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import { newUuid } from "../../uuid.ts";
-import { KEY_ORDER, until } from "../media-service.fixture.ts";
+import { KEY_ORDER } from "../media-service.fixture.ts";
 import { listProcessFolders } from "./recording-files.ts";
 import { Recordings } from "./recordings.ts";
 
@@ -100,7 +101,7 @@ export class RecordingStage {
     recordings: Recordings,
     holds: (rows: readonly RecordingRow[]) => boolean,
   ): Promise<readonly RecordingRow[]> {
-    return until("recordings are as expected", async () => {
+    return poll("recordings are as expected", async () => {
       const rows = await this.list(recordings);
       return holds(rows) && rows;
     });

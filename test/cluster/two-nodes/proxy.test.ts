@@ -6,7 +6,8 @@ import { after, describe, test } from "node:test";
 import WebSocket from "ws";
 import { MASTER_KEY } from "../../api/service.fixture.ts";
 import { type Haproxy, haproxyIsMissing } from "../../haproxy.fixture.ts";
-import { answeringNode, balance, ownRecord, start, until } from "../cluster.fixture.ts";
+import { until } from "../../watch.fixture.ts";
+import { answeringNode, balance, ownRecord, start } from "../cluster.fixture.ts";
 import { first, second, yard } from "./two-nodes.fixture.ts";
 
 describe("behind HAProxy", { skip: haproxyIsMissing }, async () => {

@@ -13,7 +13,8 @@ import { testKeyring } from "../../../server/store/sealing/test-key.fixture.ts";
 import { newUuid } from "../../../server/uuid.ts";
 import { Detections, readFeed } from "../../api/process-client.fixture.ts";
 import { MASTER_KEY, type TestService } from "../../api/service.fixture.ts";
-import { compareAnswers, listNodes, ownRecord, read, start, until } from "../cluster.fixture.ts";
+import { until } from "../../watch.fixture.ts";
+import { compareAnswers, listNodes, ownRecord, read, start } from "../cluster.fixture.ts";
 import { databaseUrl, first, second, yard } from "./two-nodes.fixture.ts";
 
 /** Server-sent events, as text. */

@@ -11,8 +11,8 @@ import type { SourceRecord } from "../../../schemas/api/sources.ts";
 import { keepPublishing } from "../../../server/media/publisher.fixture.ts";
 import { MASTER_KEY, type TestService } from "../../api/service.fixture.ts";
 import { haproxyIsMissing } from "../../haproxy.fixture.ts";
-import { poll } from "../../watch.fixture.ts";
-import { answeringNode, balance, ownRecord, read, start, until } from "../cluster.fixture.ts";
+import { poll, until } from "../../watch.fixture.ts";
+import { answeringNode, balance, ownRecord, read, start } from "../cluster.fixture.ts";
 import { addressesOf, exitOf, play, publish, readersOf, registerStream, view } from "../streams.fixture.ts";
 import { first, second } from "./two-nodes.fixture.ts";
 
