@@ -39,6 +39,7 @@ test("help, version and a command that is not there", async () => {
   for (const name of Object.keys(COMMANDS)) assert.match(bare?.stdout ?? "", new RegExp(`^ {2}${name} `, "m"));
   assert.match(help?.stdout ?? "", /--snapshot NODE@TIME=FILE/);
   assert.equal(version?.stdout, `windhover ${readVersion()}\n`);
+  for (const { stderr } of [bare, help, version]) assert.equal(stderr, "");
   assert.deepEqual([typo?.code, option?.code, early?.code], [2, 2, 2]);
   assert.match(typo?.stderr ?? "", /did you mean "launch"\?/);
   assert.match(option?.stderr ?? "", /did you mean "--json"\?/);

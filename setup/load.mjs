@@ -8,16 +8,24 @@ const BUNDLE = new URL("build/bundle/", ROOT);
 
 /**
  * How much of a function must have run before V8 optimises it: much more than usual while a program starts, when most code
- * runs once. Optimising it takes a fifth of the processor time of a start.
+ * runs once. Optimising it takes a fifth of the processor time of a start. Only the V8 of Node 20 has this flag; later ones
+ * print an error for it, and compile with less effort first.
  */
-const BUDGET = { start: 1_081_344, usual: 67_584 };
-const START_MS = 10_000;
+const BUDGET = { start: 1_081_344, usual: 67_584, lasting: 16_896 };
+const START_MS = { usual: 10_000, lasting: 2_000 };
+const setBudget = process.versions.v8.startsWith("11.")
+  ? (budget) => setFlagsFromString(`--interrupt-budget=${budget}`)
+  : () => {};
+
+/** For programs that mostly start, or run most of their code a few times. */
+export const postponeOptimising = () => setBudget(BUDGET.start);
+
 /**
- * A program that runs for days and does the same all the time: its code is optimised soon after the start, and its heap may
- * grow to several times what is in use before it is collected. The hub uses 9 MB, to which every picture adds buffers: by
- * V8's own measure it would collect them once a second, which took a quarter of its processor time with eight streams.
+ * For a program that runs for days and does the same all the time: its heap may grow to several times what is in use before
+ * it is collected. The hub uses 9 MB, to which every picture adds buffers: by V8's own measure it would collect them once a
+ * second, which took a quarter of its processor time with eight streams.
  */
-const LASTING = { budget: 16_896, startMs: 2_000, heapGrowthPercent: 400 };
+const HEAP_GROWTH_PERCENT = 400;
 
 /**
  * @param {string} name that of the bundle
@@ -27,10 +35,10 @@ const LASTING = { budget: 16_896, startMs: 2_000, heapGrowthPercent: 400 };
  * @param {{ isLasting?: boolean }} options
  */
 export async function load(name, source, libraries = [], { isLasting = false } = {}) {
-  setFlagsFromString(`--interrupt-budget=${BUDGET.start}`);
-  const after = isLasting ? LASTING : { budget: BUDGET.usual, startMs: START_MS };
-  if (isLasting) setFlagsFromString(`--heap-growing-percent=${LASTING.heapGrowthPercent}`);
-  setTimeout(() => setFlagsFromString(`--interrupt-budget=${after.budget}`), after.startMs).unref();
+  const pace = isLasting ? "lasting" : "usual";
+  postponeOptimising();
+  setTimeout(() => setBudget(BUDGET[pace]), START_MS[pace]).unref();
+  if (isLasting) setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   // Node 22 and later: caches compiled code for the next start.
   module.enableCompileCache?.();
   const bundle = findBundle(name);

@@ -3,15 +3,14 @@
  * processes, also when a file failed to load and its hooks never ran, and records the processor time.
  */
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
-import { setFlagsFromString } from "node:v8";
+import { postponeOptimising } from "./load.mjs";
 import { takeSlot } from "./test-slots.mjs";
 
 /** USER_HZ: the unit of times in /proc. */
 const TICKS_PER_SECOND = 100;
 const { TEST_CPU_FILE, TEST_SLOTS, TEST_FILE_MS } = process.env;
 
-// As setup/load.mjs at the start of a program, for the whole process: most code of tests runs a few times.
-setFlagsFromString("--interrupt-budget=1081344");
+postponeOptimising();
 
 process.once("exit", () => {
   for (const pid of listChildren()) endProcess(pid);

@@ -7,6 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { CameraMessage } from "../../schemas/camera-message.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { temporaryFolder } from "../../test/graph.fixture.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { cameraAt, Sender, START_MS, sceneAt } from "../detections/detections.fixture.ts";
 import { StoredDetections } from "../detections/detections.ts";
 import { addUser, openStage } from "../processes/supervisor.fixture.ts";
@@ -162,13 +163,9 @@ test("disconnects a client that reads nothing, and keeps little of the answer in
   socket.on("error", () => {});
   socket.pause();
   socket.write(`GET /process/${uuid}/detections${range} HTTP/1.1\r\nHost: x\r\napi_key: ${user.username}\r\n\r\n`);
-  await new Promise<void>((resolve) => {
-    const look = setInterval(() => {
-      if (!app.logged.some((line) => line.includes(uuid) && line.includes('"aborted":true'))) return;
-      clearInterval(look);
-      resolve();
-    }, 20);
-  });
+  await poll("the client is disconnected", () =>
+    app.logged.some((line) => line.includes(uuid) && line.includes('"aborted":true')),
+  );
   let received = 0;
   socket.on("data", (chunk) => {
     received += chunk.length;

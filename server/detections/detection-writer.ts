@@ -58,6 +58,8 @@ export interface WriterDeps {
 
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };
 const NEVER = new AbortController().signal;
+/** The name of a new file may be taken by the last file of the same process, which has just ended and begun again. */
+const NAME_TRIES = 5;
 
 /** Lines of one part that are not written yet. */
 interface Chunk {
@@ -216,8 +218,16 @@ export class DetectionWriter {
   async #beginFile({ begins, span }: Chunk, text: string): Promise<number> {
     const { processUuid, nextFile } = this.#deps;
     if (begins === null) throw new Error("its file was removed");
-    this.#file = new AppendedFile(await nextFile(processUuid));
-    return (await this.#file.append(text, span, true)) ?? 0;
+    for (let left = NAME_TRIES; ; left--) {
+      try {
+        const file = new AppendedFile(await nextFile(processUuid));
+        const bytes = (await file.append(text, span, true)) ?? 0;
+        this.#file = file;
+        return bytes;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST" || left === 0) throw error;
+      }
+    }
   }
 
   async #completeFile(): Promise<void> {

@@ -171,6 +171,19 @@ test("each start of a runner, and the segment length, begin a file; a range is r
   }
 });
 
+test("a process that begins again while its last file is written gets a file of its own", async () => {
+  const { stored, process, list } = open();
+  const senders = [process, new Sender(), new Sender()];
+  for (const [at, sender] of senders.entries()) {
+    if (at > 0) stored.follow(sender);
+    sender.send(frames(20, at * 20));
+    sender.notify({ type: "ended" });
+  }
+  await stored.flush();
+  assert.equal((await list()).length, 3);
+  assert.deepEqual(stored.numbers, { written: 60, lost: 0, bytes: stored.numbers.bytes });
+});
+
 test("a minute out of a long file is read without inflating the rest", async () => {
   const { stored, process, folder, read } = open();
   process.send(frames(6_000));
