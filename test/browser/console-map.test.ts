@@ -15,6 +15,7 @@ import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 const clip = testClip("vtest.avi");
@@ -165,13 +166,18 @@ test("does not redraw the map while nothing changes", { skip }, async () => {
 });
 
 test("shows any time of a process: by the slider, and played", { skip }, async () => {
-  const { uuid, started_at } = await findRunning();
+  // A new one: the clip of another may end while it is shown.
+  await service.expect(200, "DELETE", "/processes");
+  const uuid = await start();
+  const { started_at } = await findRunning();
   const startMs = Date.parse(started_at ?? "");
+  // The page shows what is older than 2 s.
+  await poll("it has run for some seconds", () => Date.now() > startMs + 9_000);
   const page = await signIn(browser, service.url, { page: "map" });
   await page.getByRole("combobox", { name: "Show" }).selectOption(uuid);
   const slider = page.getByRole("slider", { name: "Time" });
-  // At its beginning, nothing has been seen.
-  await page.getByText("Table: 0 cameras, 0 tracks").waitFor();
+  // At its beginning, no object has been seen; the first frame may have a position of the camera.
+  await page.getByText(/^Table: [01] cameras?, 0 tracks/).waitFor();
   assert.equal(await slider.inputValue(), String(startMs));
   await slider.fill(String(startMs + 4_000));
   await page.getByText(/^Table: 1 camera, [1-9]/).click();
