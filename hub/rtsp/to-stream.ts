@@ -307,7 +307,7 @@ export class Publisher {
         this.#ingest.pushAudio({ ...clock.convert(timestamp, Date.now()), frame }),
       );
     return new NalDepayloader(codec, this.#options.unitBytes, ({ timestamp, nals }) => {
-      // Without spread syntax, which takes V8 longer than the rest of a picture's path here.
+      // Without spread syntax, here and in `Ingest`: V8 took a quarter of the hub's processor time for it.
       const { ptsUs, captureMs } = clock.convert(timestamp, Date.now());
       this.#ingest.pushVideo({ ptsUs, dtsUs: null, captureMs, nals });
     });
