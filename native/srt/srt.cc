@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -98,9 +99,9 @@ class Core {
       if (count > 0) signal();
     }
     srt_epoll_release(epoll_);
-    wake_.Release();
   }
 
+  // No thread wakes JavaScript afterwards, except the thread of this object until it has ended.
   void stop() {
     std::lock_guard<std::mutex> lock(mutex_);
     is_closing_ = true;
@@ -130,6 +131,9 @@ class Core {
     if (verdict > 0) return reject(socket, verdict);
     return is_closing_ ? reject(socket, SRT_REJX_DOWN) : 0;
   }
+
+  // On JavaScript's thread, when the thread of this object has ended.
+  void release() { wake_.Release(); }
 
   // False: the handshake has ended without this answer.
   bool decide(SRTSOCKET socket, int code, const std::string& key, double seconds) {
@@ -185,6 +189,45 @@ class Core {
   Clock::time_point budget_at_ = Clock::now();
 };
 
+class Sockets;
+
+// All open sockets, with their owners. libsrt (1.5.1) must not end while it has some: its clean-up holds a lock that a
+// handshake in progress waits for, and waits for the handshake. `srt_close` does not.
+class OpenSockets {
+ public:
+  void add(SRTSOCKET socket, const Sockets* owner) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    owners_[socket] = owner;
+  }
+
+  void remove(SRTSOCKET socket) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    owners_.erase(socket);
+  }
+
+  // Null: of all owners.
+  void close(const Sockets* owner) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto at = owners_.begin(); at != owners_.end();) {
+      const bool is_meant = owner == nullptr || at->second == owner;
+      if (is_meant) srt_close(at->first);
+      at = is_meant ? owners_.erase(at) : std::next(at);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<SRTSOCKET, const Sockets*> owners_;
+};
+
+// Never destroyed: used while the process exits.
+OpenSockets& open_sockets() {
+  static auto* const all = new OpenSockets();
+  return *all;
+}
+
+void close_all() { open_sockets().close(nullptr); }
+
 int on_caller(void* opaque, SRTSOCKET socket, int, const sockaddr* peer, const char* stream_id) {
   return static_cast<Core*>(opaque)->judge(socket, peer, stream_id);
 }
@@ -236,11 +279,16 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
   explicit Sockets(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sockets>(info), received_(kReceiveBytes) {
     if (info.Length() < 1 || !info[0].IsFunction()) throw Napi::TypeError::New(info.Env(), "expected a function");
     if (srt_startup() < 0) fail(info.Env(), "SRT cannot be started: " + last_error());
+    // For `process.exit`, which runs no hook of Node. Registered after libsrt's own, it runs before it.
+    [[maybe_unused]] static const int registered = std::atexit(close_all);
     srt_setloglevel(kLogCritical);
     auto wake = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "srt", 0, 1);
     wake.Unref(info.Env());
     core_ = std::make_shared<Core>(wake);
     thread_ = std::thread([core = core_] { core->run(); });
+    // Hooks run in reverse order: the thread ends before Node finalizes the function that it calls. In the destructor it
+    // would be too late when Node exits with sockets open.
+    napi_add_env_cleanup_hook(info.Env(), on_exit, this);
   }
 
   ~Sockets() override { end(); }
@@ -265,6 +313,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
       srt_close(socket);
       fail(env, error);
     }
+    open_sockets().add(socket, this);
     core_->watch(socket);
     auto result = Napi::Object::New(env);
     result.Set("socket", socket);
@@ -290,6 +339,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
       srt_close(socket);
       fail(env, error);
     }
+    open_sockets().add(socket, this);
     return Napi::Number::New(env, socket);
   }
 
@@ -330,6 +380,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
   Napi::Value accept(const Napi::CallbackInfo& info) {
     const SRTSOCKET socket = srt_accept(socket_of(info), nullptr, nullptr);
     if (socket == SRT_INVALID_SOCK) return info.Env().Null();
+    open_sockets().add(socket, this);
     core_->watch(socket);
     return Napi::Number::New(info.Env(), socket);
   }
@@ -399,6 +450,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
   Napi::Value close(const Napi::CallbackInfo& info) {
     const SRTSOCKET socket = socket_of(info);
     srt_epoll_remove_usock(core_->epoll(), socket);
+    open_sockets().remove(socket);
     srt_close(socket);
     core_->forget(socket);
     return info.Env().Undefined();
@@ -412,10 +464,15 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
 
   void end() {
     if (!thread_.joinable()) return;
+    napi_remove_env_cleanup_hook(Env(), on_exit, this);
     core_->stop();
     thread_.join();
+    core_->release();
+    open_sockets().close(this);
     srt_cleanup();
   }
+
+  static void on_exit(void* sockets) { static_cast<Sockets*>(sockets)->end(); }
 
   // Of { host, port }. Throws unless the host is a numeric address.
   Address address_of(Napi::Env env, const Napi::Object& options) {
