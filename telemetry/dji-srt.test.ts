@@ -126,3 +126,8 @@ test("ignores a number that is too large for a number", () => {
   );
   assert.ok(Object.values(native).every((value) => typeof value !== "number" || Number.isFinite(value)));
 });
+
+test("of a value that is named twice, the first counts", () => {
+  const { native } = only(cue("[latitude: 41.4] [Latitude: 1] [longitude: 2.17] [LONGITUDE: 3] [rel_alt: 10]"));
+  assert.deepEqual([native.latitude, native.longitude], [41.4, 2.17]);
+});

@@ -52,8 +52,10 @@ function readCue(cue: RegExpExecArray, body: string, parameters: FormatParameter
   const [from, to] = [readTime(cue, 1), readTime(cue, 5)];
   if (to < from) return null;
   const named = new Map<string, number>();
-  for (const [, name = "", value] of body.matchAll(NAMED))
-    if (!named.has(name) && Number.isFinite(Number(value))) named.set(name.toLowerCase(), Number(value));
+  for (const [, written = "", value] of body.matchAll(NAMED)) {
+    const name = written.toLowerCase();
+    if (!named.has(name) && Number.isFinite(Number(value))) named.set(name, Number(value));
+  }
   const timeMs = readDate(body) ?? from;
   const native = {
     ...readPlace(body, named, parameters),

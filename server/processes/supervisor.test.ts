@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { poll } from "../../test/watch.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import type { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
@@ -271,6 +272,17 @@ test("attaches the feed while it has viewers", async () => {
   assert.deepEqual((await inside(uuid)).attached, { feed: "feed" });
   await second();
   assert.deepEqual((await inside(uuid)).attached, {});
+});
+
+test("rejects a start that a shutdown interrupts as one during it", async () => {
+  const { supervisor, user, start } = await stage();
+  const starting = assert.rejects(start({ plays: false }), rejectsWith("shutting_down"));
+  await poll("it is starting", async () => {
+    const rows = await database.sql`select from processes where user_uuid = ${user.uuid}`;
+    return rows.length === 1;
+  });
+  await supervisor.close();
+  await starting;
 });
 
 test("rejects starts during shutdown, and leaves no runner", async () => {

@@ -184,7 +184,7 @@ export class Supervisor implements Processes {
     } catch (error) {
       process.abandon();
       await this.#remove(row.uuid, row.fence, limit);
-      throw error;
+      throw this.#isClosing ? shuttingDown() : error;
     }
   }
 
