@@ -31,9 +31,15 @@ export function failToLoad(error) {
   process.exit(1);
 }
 
+/** A thread may end meanwhile, and another one has its children then. */
 function listChildren() {
   const read = (thread) => readFileSync(`/proc/self/task/${thread}/children`, "utf8");
-  return readdirSync("/proc/self/task").flatMap((thread) => read(thread).split(" ").filter(Boolean).map(Number));
+  for (let tries = 10; ; tries--)
+    try {
+      return readdirSync("/proc/self/task").flatMap((thread) => read(thread).split(" ").filter(Boolean).map(Number));
+    } catch (error) {
+      if (tries === 0 || !["ENOENT", "ESRCH"].includes(error.code)) throw error;
+    }
 }
 
 function endProcess(pid) {
