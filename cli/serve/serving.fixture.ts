@@ -151,13 +151,22 @@ export function listDescendants(pid: number): readonly number[] {
   return below(pid);
 }
 
+/** The command line of a process, with spaces between its words; empty if it has ended. */
+export const commandOf = (pid: number): string => readOr(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
+
+/** Empty if the process has ended. */
+export const environmentOf = (pid: number): string => readOr(`/proc/${pid}/environ`);
+
+/** Descendants of a process by their command lines. */
+export const findDescendants = (pid: number, pattern: RegExp): readonly number[] =>
+  listDescendants(pid).filter((child) => pattern.test(commandOf(child)));
+
 /** Resolves with those that are left when all are gone, or the time is up. */
 export async function awaitGone(pids: readonly number[]): Promise<readonly string[]> {
   const deadlineMs = performance.now() + LIMIT_MS / 2;
   for (;;) {
     const left = pids.filter((pid) => existsSync(`/proc/${pid}`) && !isZombie(pid));
-    if (left.length === 0 || performance.now() > deadlineMs)
-      return left.map((pid) => `${pid} ${readOr(`/proc/${pid}/cmdline`).replaceAll("\0", " ")}`);
+    if (left.length === 0 || performance.now() > deadlineMs) return left.map((pid) => `${pid} ${commandOf(pid)}`);
     await wait(POLL_MS);
   }
 }

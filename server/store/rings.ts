@@ -95,8 +95,10 @@ export async function saveProcessMode(sql: Queries, processUuid: string, mode: R
 export interface WantedRecording extends PathSubject {
   readonly mode: RecordingMode;
   readonly preRollSeconds: number;
-  /** `on_alert`: because of a recent notice. */
+  /** `on_alert`: because of a recent notice, until `wantedUntil`. */
   readonly isAlerted: boolean;
+  /** Null: there was no notice, or none within the last minute. */
+  readonly wantedUntil: Date | null;
   /** An alert with a clip runs on it, or a clip is not complete. */
   readonly hasEvidence: boolean;
   /** A process pulls it, and publishes it when it is needed. */
@@ -129,6 +131,7 @@ export function findWanted(
     select found.user_uuid, source_uuid, alias, path, is_pulled, coalesce(mode, usual_mode) as mode,
       coalesce(pre_roll_seconds, 0) as pre_roll_seconds,
       coalesce(wanted_until > now(), false) as is_alerted,
+      case when wanted_until > now() - interval '1 minute' then wanted_until end as wanted_until,
       exists (
         select from processes join process_alerts on process_alerts.process_uuid = processes.uuid
           join alerts on alerts.uuid = alert_uuid

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { RecordingSetting } from "../../schemas/api/recording-setting.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { type Camera, startCamera } from "../camera.fixture.ts";
@@ -177,15 +177,8 @@ const untilRecorded = (sinceMs: number): Promise<number> =>
     return status === 200 && gaps.length === 0 && fromMs;
   });
 
-const commandOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
-  }
-};
 function kill(program: "hub" | "runner"): void {
-  const pids = listDescendants(service.serving.pid).filter((pid) => commandOf(pid).includes(`${program}.mjs`));
+  const pids = findDescendants(service.serving.pid, new RegExp(`${program}\\.mjs`));
   assert.notEqual(pids.length, 0, `no ${program}`);
   for (const pid of pids) process.kill(pid, "SIGKILL");
 }

@@ -1,9 +1,8 @@
 /** A media-server source from registration to recordings, with a real publisher, a real process and a killed hub. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { commandOf, environmentOf, findDescendants, listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
@@ -35,8 +34,7 @@ const listRecordings = async () =>
   (await service.expect<{ recordings: Recording[] }>(200, "GET", "/sources/recordings")).recordings;
 
 function findHub(): number {
-  const isHub = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("hub.mjs");
-  return listDescendants(service.serving.pid).find(isHub) ?? assert.fail("the hub is not running");
+  return findDescendants(service.serving.pid, /hub\.mjs/)[0] ?? assert.fail("the hub is not running");
 }
 
 describe("a media-server source", () => {
@@ -62,15 +60,14 @@ describe("a media-server source", () => {
     assert.equal((await read(source.uuid)).status, "processing");
     const detections = await Detections.open(started.detection_data_url);
     for (const { source_uri } of await detections.next(3)) assert.equal(source_uri, address);
-    const programOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-    const own = programOf(service.serving.pid);
+    const own = commandOf(service.serving.pid);
     // A forked child has the command line of the server at first; esbuild runs when the service is not bundled.
-    const isOther = (pid: number) => programOf(pid) !== own && !programOf(pid).includes("/esbuild ");
+    const isOther = (pid: number) => commandOf(pid) !== own && !commandOf(pid).includes("/esbuild ");
     const children = listDescendants(service.serving.pid).filter(isOther);
     assert.ok(children.length > 2);
     for (const pid of children) {
-      const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
-      for (const secret of [SECRETS_KEY, MASTER_KEY]) assert.ok(!environment.includes(secret), programOf(pid));
+      const environment = environmentOf(pid);
+      for (const secret of [SECRETS_KEY, MASTER_KEY]) assert.ok(!environment.includes(secret), commandOf(pid));
     }
 
     first.end();

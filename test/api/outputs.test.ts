@@ -1,13 +1,12 @@
 /** Output of processed video: played by ffmpeg, GStreamer and WebRTC, pushed to nginx, recorded. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
-import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
@@ -69,7 +68,7 @@ async function playWithFfmpeg(url: string, frames: number, picture: string): Pro
 }
 
 const findPids = (program: string): readonly number[] =>
-  listDescendants(service.serving.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(program));
+  findDescendants(service.serving.pid, new RegExp(`${program}\\.mjs`));
 
 test("ffmpeg and GStreamer play an rtsp output at its resolution, and it survives a killed hub", async () => {
   const output = await attach("rtsp", "rtsp://yard/processed", "1080p");
@@ -85,8 +84,8 @@ test("ffmpeg and GStreamer play an rtsp output at its resolution, and it survive
     ..."! rtph264depay ! h264parse ! avdec_h264 ! identity eos-after=30 ! fakesink".split(" "),
   ]);
   await poll("frames are counted", async () => (await read(output)).frames_sent > before);
-  const [runner = 0] = findPids("runner.mjs");
-  const [hub = 0] = findPids("hub.mjs");
+  const [runner = 0] = findPids("runner");
+  const [hub = 0] = findPids("hub");
   process.kill(hub, "SIGKILL");
   await awaitStatus(output, "retrying");
   await awaitStatus(output, "live");
@@ -97,7 +96,7 @@ test("ffmpeg and GStreamer play an rtsp output at its resolution, and it survive
     record.output_states.map(({ output_uuid, status, status_detail }) => [output_uuid, status, status_detail]),
     [[output.uuid, "live", null]],
   );
-  assert.ok(findPids("runner.mjs").includes(runner), "its runner was restarted");
+  assert.ok(findPids("runner").includes(runner), "its runner was restarted");
   for (const format of ["json", "dot", "mermaid", "launch"]) {
     const { text } = await service.call("GET", `/process/${uuid}/graph?format=${format}`);
     assert.doesNotMatch(text, /run_[\w-]{20}/);
@@ -179,7 +178,7 @@ test("a process of a key with recording is recorded, one file per run, only for 
   const read = (index: number, range?: string) =>
     fetch(`${service.url}${path(index)}`, { headers: { api_key: key, ...(range !== undefined && { range }) } });
   await poll("a second is recorded", async () => (await (await read(0)).arrayBuffer()).byteLength > 30_000);
-  for (const runner of findPids("runner.mjs")) process.kill(runner, "SIGKILL");
+  for (const runner of findPids("runner")) process.kill(runner, "SIGKILL");
   await poll("the second run is recorded", async () => (await read(1)).status === 200);
   const response = await read(0);
   const first = Buffer.from(await response.arrayBuffer());

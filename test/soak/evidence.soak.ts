@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { NoticeRecord } from "../../schemas/api/notices.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
@@ -220,19 +220,10 @@ function checkRange({ timestamp, evidence }: NoticeRecord): void {
   assert.ok(Math.abs((to ?? 0) - (atMs + AFTER_SECONDS * 1000)) <= 200, `it ends ${(to ?? 0) - atMs} ms after`);
 }
 
-const commandOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
-  }
-};
-
 async function kill(victim: Victim): Promise<void> {
   if (victim === null) return;
   const { pid } = service.serving;
-  const pids =
-    victim === "server" ? [pid] : listDescendants(pid).filter((child) => commandOf(child).includes(`${victim}.mjs`));
+  const pids = victim === "server" ? [pid] : findDescendants(pid, new RegExp(`${victim}\\.mjs`));
   assert.notEqual(pids.length, 0, `no ${victim}`);
   for (const each of pids) process.kill(each, "SIGKILL");
   if (victim !== "server") return;

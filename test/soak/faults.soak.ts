@@ -5,7 +5,7 @@ import { type ClientRequest, request } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { awaitGone, listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { awaitGone, commandOf, findDescendants, listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
@@ -32,20 +32,12 @@ function eventually<T>(what: string, read: () => Promise<T | null>): Promise<T> 
   return poll(what, tolerant, { describe: () => last });
 }
 
-const commandOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-  } catch {
-    return "";
-  }
-};
-
 /** All runners: it is not known which one runs the process. */
 function findVictims(service: TestService, victim: Victim): readonly number[] {
   const { pid } = service.serving;
   if (victim === "server") return [pid];
   const pattern = victim === "runner" ? /runner\.mjs/ : /postgres\b.*-D|bin\/postgres/;
-  return listDescendants(pid).filter((child) => pattern.test(commandOf(child)));
+  return findDescendants(pid, pattern);
 }
 
 const readProcess = async (service: TestService, uuid: string): Promise<ProcessRecord> =>

@@ -7,7 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
-import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
@@ -215,7 +215,7 @@ export class MediaStage {
   }
 
   #pids(pattern: RegExp): readonly number[] {
-    return listDescendants(this.service.serving.pid).filter((pid) => pattern.test(readOr(`/proc/${pid}/cmdline`)));
+    return findDescendants(this.service.serving.pid, pattern);
   }
 }
 

@@ -79,6 +79,19 @@ test("records a source for some seconds from each notice on", async () => {
   publisher.kill("SIGKILL");
 });
 
+test("records the kept seconds also for a notice whose time was over before it was seen", async () => {
+  const source = await addSource(service.sql, "ada", "ada/late");
+  await setMode(source, { mode: "on_alert", pre_roll_seconds: 5 });
+  const publisher = service.publish("rtsp", "ada/late", ada);
+  await poll("its last seconds are kept", async () => (await ringOf(source)) >= 1);
+  await recordOnAlert(service.sql, [{ sourceUuid: source, processUuid: source }], -1);
+  await poll("it is recorded", async () => (await recordingsOf(source)).length === 1);
+  await poll("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
+  await poll("its last seconds are kept again", async () => (await ringOf(source)) > 0);
+  assert.equal((await recordingsOf(source)).length, 1);
+  publisher.kill("SIGKILL");
+});
+
 test("keeps nothing of a source that is neither recorded nor needs pre-roll", async () => {
   const source = await addSource(service.sql, "ada", "ada/shed");
   await setMode(source, { mode: "off" });

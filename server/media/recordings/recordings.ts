@@ -115,6 +115,8 @@ export class Recordings {
   #pulled: Pulled | null = null;
   #trimmedMs = Number.NEGATIVE_INFINITY;
   #wanted: { readonly key: string; readonly readMs: number; readonly found: readonly WantedRecording[] } | null = null;
+  /** Up to when streams were to be recorded by the last notice that is recorded, by path. Empty after a restart. */
+  readonly #alerted = new Map<string, number>();
   /** To record live streams, by path. */
   #attempts = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
 
@@ -321,6 +323,7 @@ export class Recordings {
     if (recorder === null) return;
     const live = new Set(recorder.livePaths);
     for (const path of this.#attempts.keys()) if (!live.has(path)) this.#attempts.delete(path);
+    for (const path of this.#alerted.keys()) if (!live.has(path)) this.#alerted.delete(path);
     // Of what processes of this server publish, only what they pull is recorded.
     const paths = [...live].filter((path) => !recorder.isOwn(path));
     const pulled = this.#pulled?.uuids ?? [];
@@ -329,7 +332,7 @@ export class Recordings {
     const found = await this.#readWanted(streams, pulled);
     const needed = found.filter((subject) => subject.isPulled && this.#isNeeded(subject));
     this.#pulled?.sync(new Map(needed.map(({ sourceUuid, path }) => [sourceUuid, path])));
-    for (const wanted of found) await this.#adjust(recorder, wanted);
+    for (const wanted of found) await this.#adjust(recorder, this.#withMissedAlert(wanted));
   }
 
   /** Read again when other streams are live, and after a while. */
@@ -346,6 +349,15 @@ export class Recordings {
   #isNeeded(subject: WantedRecording): boolean {
     const { enabled } = this.#deps.config.recordings;
     return chooseKind(subject, enabled) !== null || (enabled && subject.mode === "on_alert");
+  }
+
+  /** Of a notice whose time was over before this check, the recording has at least the seconds that were kept. */
+  #withMissedAlert(subject: WantedRecording): WantedRecording {
+    const { path, wantedUntil, isAlerted } = subject;
+    if (wantedUntil === null) return subject;
+    const current = this.#writer.current(path);
+    if (current !== null && !current.isRing) this.#alerted.set(path, wantedUntil.getTime());
+    return { ...subject, isAlerted: isAlerted || this.#alerted.get(path) !== wantedUntil.getTime() };
   }
 
   async #adjust(recorder: Recorder, subject: WantedRecording): Promise<void> {
