@@ -1,10 +1,11 @@
-/** Graph files: which file a name refers to, its text, and the graphs it extends. */
+/** Graph files: which file a name refers to, its text, and the graphs it extends or uses parts of. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { GraphText, LoadGraph } from "../graphs/compiler/extend-document.ts";
 import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
+import type { GraphText, LoadGraph } from "../graphs/compiler/graph-levels.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
+import { findPackageFile } from "../graphs/compiler/worker/package-file.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { UsageFault } from "./command.ts";
 import { describeErrno, findNearFile } from "./files.ts";
@@ -96,7 +97,7 @@ function unreadable(file: string, error: NodeJS.ErrnoException): Reason {
   };
 }
 
-/** One graph with those it extends, read from disk at every `read`. */
+/** One graph with those it names, read from disk at every `read`. */
 export class GraphFiles {
   readonly #file: string;
   /** By absolute path. Every file has one name, so that a cycle of `extends` is found. */
@@ -122,14 +123,15 @@ export class GraphFiles {
     return this.#load(this.#file);
   }
 
-  /** Resolves `extends` for the compiler. Use one per compilation: each call is relative to the file of the last one. */
+  /** Resolves `extends` and parts of other files for the compiler; paths are relative to the file that has them. */
   loader(): LoadGraph {
-    let extending = this.#file;
+    return this.#loaderOf(this.#file);
+  }
+
+  #loaderOf(from: string): LoadGraph {
     return (name) => {
-      const file = findBase(name, extending);
-      if (file === undefined) return undefined;
-      extending = file;
-      return this.#load(file);
+      const file = findGraph(name, from);
+      return file === undefined ? undefined : { ...this.#load(file), load: this.#loaderOf(file) };
     };
   }
 
@@ -141,14 +143,19 @@ export class GraphFiles {
   }
 }
 
-/** A path is relative to the file that extends; a name is a file beside it, or a template. */
-function findBase(name: string, extending: string): string | undefined {
-  const folder = dirname(extending);
+/** A path is relative to the file that has it, or in an npm package; a name is a file beside it, or a template. */
+function findGraph(name: string, from: string): string | undefined {
+  const folder = dirname(from);
   const candidates = isGraphPath(name)
-    ? [resolve(folder, name)]
+    ? [resolve(folder, name), ...listPackageFiles(name, folder)]
     : /^[\w-]+$/.test(name)
       ? [resolve(folder, `${name}.yaml`), join(TEMPLATES, `${name}.yaml`)]
       : [];
   const found = candidates.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
   return found === undefined ? undefined : showPath(found);
 }
+
+const listPackageFiles = (name: string, folder: string): readonly string[] => {
+  const found = findPackageFile(name, resolve(folder));
+  return found === null ? [] : [found];
+};

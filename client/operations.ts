@@ -516,8 +516,15 @@ export type Graph = {
 export type GraphFault = {
   readonly line: number;
   readonly column: number;
-  /** The extended graph that contains the fault; null for the graph's own text. */
+  /** The graph file that contains it: one that is extended, or has a part; null for the graph's own text. */
   readonly file: string | null;
+  /** Of a fault in a part: where a chain or slot uses the part. */
+  readonly used_at?: {
+    readonly line: number;
+    readonly column: number;
+    /** The graph file that contains it: one that is extended, or has a part; null for the graph's own text. */
+    readonly file: string | null;
+  };
   /** Stable error code. */
   readonly code: string;
   /** Description of the fault. */

@@ -35,6 +35,25 @@ export const CapsStep = Type.Object(
   { additionalProperties: false, description: "A caps filter: restricts the link to this format." },
 );
 
+export const UseStep = Type.Object(
+  {
+    use: Type.Union([
+      Type.String({ description: "Name of a part; `FILE#PART` for a part of another graph file." }),
+      Type.Object(
+        {
+          part: Type.String({ description: "Name of a part; `FILE#PART` for a part of another graph file." }),
+          name: Type.Optional(
+            Type.String({ pattern: NAME, description: "Begins the names of its nodes: `small` gives `small-encode`." }),
+          ),
+          when: Type.Optional(When),
+        },
+        { description: "The part, and values of its parameters." },
+      ),
+    ]),
+  },
+  { additionalProperties: false, description: "The steps of a part, in place of this step." },
+);
+
 export const Param = Type.Object(
   {
     live: Type.Optional(Type.Boolean({ description: "Mutable while PLAYING." })),
@@ -68,6 +87,17 @@ export function graphSchema<S extends TSchema>(step: S) {
       description: "A branch that can be attached to the running graph any number of times. Begins with `from:` a tee.",
     },
   );
+  const Part = Type.Object(
+    {
+      about: Type.Optional(Type.String({ description: "One sentence on what the part does." })),
+      params: Type.Optional(Params),
+      chain: Steps,
+    },
+    {
+      additionalProperties: false,
+      description: "Steps that chains and slots can `use`, with parameters of their own.",
+    },
+  );
   const Insertion = Type.Object(
     {
       before: Type.Optional(Type.String({ description: "Insert before this node: its name, or `slot/node`." })),
@@ -82,6 +112,12 @@ export function graphSchema<S extends TSchema>(step: S) {
       about: Type.Optional(Type.String({ description: "One sentence on what the graph does." })),
       extends: Type.Optional(Type.String({ description: "Name of the graph that this one extends." })),
       params: Type.Optional(Params),
+      parts: Type.Optional(
+        Type.Record(Type.String({ pattern: NAME }), Part, {
+          description:
+            "Named pieces of chains, for `use:`. With `extends`, a part of the same name replaces the inherited one.",
+        }),
+      ),
       chains: Type.Optional(
         Type.Record(Type.String({ pattern: NAME }), Chain, {
           description:

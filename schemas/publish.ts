@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { type TSchema, Type } from "typebox";
 import type { AnyElement } from "../elements/element.ts";
 import { loadElements } from "../elements/index.ts";
-import { CapsStep, FromStep, graphSchema, NODE_PROPERTIES, ToStep } from "./graph.ts";
+import { CapsStep, FromStep, graphSchema, NODE_PROPERTIES, ToStep, UseStep } from "./graph.ts";
 import { canonicalJson } from "./json.ts";
 import { kebab } from "./names.ts";
 
@@ -24,8 +24,9 @@ function stepSchema(elements: readonly AnyElement[]): TSchema {
     FromStep,
     ToStep,
     CapsStep,
+    UseStep,
     ...elements.map(elementStep),
-    nativeStep([...known, "from", "to", "caps"]),
+    nativeStep([...known, "from", "to", "caps", "use"]),
   ]);
 }
 

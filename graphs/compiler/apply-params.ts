@@ -3,12 +3,13 @@ import { parse } from "yaml";
 import type { Json } from "../../schemas/json.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
-import type { Chain, JoinStep, UnreadableStep } from "./document.ts";
+import type { Chain, ElementStep, JoinStep, PartUse, UnreadableStep } from "./document.ts";
 import type { FaultList } from "./fault.ts";
 import { MAX_INTERPOLATED_CHARS, MAX_TEXT_CHARS } from "./limits.ts";
-import type { Located, LocatedScalar } from "./located.ts";
+import { type Located, type LocatedScalar, locate } from "./located.ts";
 import type { ParamValues } from "./params.ts";
 import type { Position } from "./plan.ts";
+import { validate } from "./schema-check.ts";
 
 export interface PreparedProperty {
   readonly name: string;
@@ -46,6 +47,7 @@ export interface Prepared {
 
 export function prepare(chains: readonly Chain[], params: ParamValues, faults: FaultList): Prepared {
   const substitution = new Substitution(params, faults);
+  const uses = new Map<PartUse, boolean>();
   const leftOut = new Set<string>();
   const prepared = chains.flatMap((chain): readonly PreparedChain[] => {
     const chainKept = isKept(chain.when, params, faults);
@@ -53,13 +55,16 @@ export function prepare(chains: readonly Chain[], params: ParamValues, faults: F
       if (step.kind !== "element") return [step];
       const name = step.name?.value ?? step.element;
       // Steps that are left out are checked too.
-      const stepKept = isKept(step.when, params, faults);
+      const kept = step.when.map((when) => isKept(when, params, faults));
+      const isIncluded = chainKept && !kept.includes(false);
+      // What follows from a wrong value of a part is not worth reporting.
+      if (!areUsesValid(step, isIncluded, uses, substitution, faults)) return [{ kind: "unreadable", at: step.at }];
       const properties = step.properties.map((entry) => {
         const { key, at, value: written } = entry;
         const untyped = written.kind === "scalar" && written.untyped === true;
         return { name: key, at, written, ...substitution.apply(written), untyped, params: listParams(written) };
       });
-      if (chainKept && stepKept) return [{ kind: "element", at: step.at, element: step.element, name, properties }];
+      if (isIncluded) return [{ kind: "element", at: step.at, element: step.element, name, properties }];
       leftOut.add(name);
       return [];
     });
@@ -69,6 +74,37 @@ export function prepare(chains: readonly Chain[], params: ParamValues, faults: F
     return chainKept && (!isEmpty || joinsBoth) ? [{ name: chain.name, at: chain.at, items }] : [];
   });
   return { chains: prepared, leftOut };
+}
+
+/**
+ * Whether the values of the parts around a step fit the schemas of their parameters. Of a step that is left out, only
+ * whether the parameters in them exist. `checked` holds earlier results.
+ */
+function areUsesValid(
+  { uses }: ElementStep,
+  isIncluded: boolean,
+  checked: Map<PartUse, boolean>,
+  substitution: Substitution,
+  faults: FaultList,
+): boolean {
+  return uses.every((use) => {
+    const known = checked.get(use);
+    if (known !== undefined) return known;
+    const before = faults.size;
+    for (const { param, value: written } of use.values) {
+      const { value, unknown } = substitution.apply(written);
+      if (unknown || !isIncluded) continue;
+      for (const { path, found, expected } of validate(param.schema, value)) {
+        const what = [param.name, ...path].join(".");
+        faults.add("bad_param", locate(written, path), `parameter "${what}" of part "${use.part}" is ${found}`, {
+          expected,
+        });
+      }
+    }
+    const isValid = faults.size === before;
+    if (isIncluded || !isValid) checked.set(use, isValid);
+    return isValid;
+  });
 }
 
 interface Substituted {
@@ -94,6 +130,7 @@ export function wholeParam(located: Located): string | null {
   return WHOLE.exec(located.value)?.[1] ?? null;
 }
 
+/** `$name` as a whole value. */
 const WHOLE = /^\$([A-Za-z][A-Za-z0-9_-]*)$/;
 const PART = /\$\$|\$\{([^$}]*)\}|\$(?=[A-Za-z])/g;
 
@@ -181,8 +218,8 @@ class Substitution {
   }
 }
 
-const FLAG = /^(!?)\s*\$?([A-Za-z][A-Za-z0-9_-]*)$/;
-const COMPARISON = /^\$?([A-Za-z][A-Za-z0-9_-]*)\s*(==|!=)\s*(\S.{0,200})$/;
+export const FLAG = /^(!?)\s*\$?([A-Za-z][A-Za-z0-9_-]*)$/;
+export const COMPARISON = /^\$?([A-Za-z][A-Za-z0-9_-]*)\s*(==|!=)\s*(\S.{0,200})$/;
 
 /** The parameter that it depends on, or null. */
 export function paramOfWhen(when: LocatedScalar | null): string | null {

@@ -7,6 +7,16 @@ const NINES = Array.from({ length: 9 }, (_, level) => {
   return `  a${level}: &a${level} [${Array(9).fill(inner).join(",")}]`;
 }).join("\n");
 
+/** Parts that each use the next one twice. */
+const doubling = (levels: number, step: string, more = ""): string => {
+  const parts = Array.from({ length: levels }, (_, level) => {
+    const use = `{ use: { part: p${level + 1}${more} } }`;
+    return `  p${level}: { params: { a: { default: x } }, chain: [${use}, ${use}] }`;
+  });
+  const last = `  p${levels}: { params: { a: { default: x } }, chain: [${step}] }`;
+  return `graph: g\nparts:\n${[...parts, last].join("\n")}\nchains: { main: [source, { use: p0 }, print] }\n`;
+};
+
 /** Text made to cost more than it is worth. Each must be refused at a place, quickly, and without taking the process down. */
 const BOMBS: readonly (readonly [string, string])[] = [
   ["a billion laughs", `graph: g\nparams:\n${NINES}\n`],
@@ -33,6 +43,22 @@ const BOMBS: readonly (readonly [string, string])[] = [
   ["documents", "---\n".repeat(200_000)],
   ["quotes", `'"`.repeat(450_000)],
   ["one long key", `${"k".repeat(900_000)}: 1`],
+  [
+    "many steps that cannot be read",
+    `graph: g\nchains: { main: [source, ${Array(9000).fill("7").join(",")}, print] }\n`,
+  ],
+  ["parts that double 20 times", doubling(20, "queue")],
+  ["parts that double 15 times", doubling(15, "queue")],
+  ["texts in parts that double 15 times", doubling(15, "{ filesink: { location: $a } }", `, a: "\${a}\${a}"`)],
+  ["lists in parts that double 15 times", doubling(15, "{ filesink: { location: $a } }", ", a: [$a, $a]")],
+  [
+    "a large value in many steps of a part",
+    `graph: g\nparts: { p: { params: { a: {} }, chain: [${Array(900).fill("{ queue: { leaky: $a } }").join(",")}] } }\nchains: { main: [source, { use: { part: p, a: [${Array(9000).fill("1").join(",")}] } }, print] }\n`,
+  ],
+  [
+    "a large default in many uses of a part",
+    `graph: g\nparts: { p: { params: { a: { default: [${Array(9000).fill("1").join(",")}] } }, chain: [queue] } }\nchains: { main: [source, ${Array(5000).fill("{ use: p }").join(",")}, print] }\n`,
+  ],
   ["many keys", Array.from({ length: 100_000 }, (_, i) => `k${i}: 1`).join("\n")],
 ];
 

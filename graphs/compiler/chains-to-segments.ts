@@ -80,10 +80,10 @@ function resolveAll(
   const resolved = new Map<PreparedStep, ResolvedStep>();
   let parts = 0;
   for (const step of prepared.chains.flatMap((chain) => chain.items)) {
-    if (step.kind !== "element") continue;
-    const result = resolveStep(step, resolution);
-    resolved.set(step, result);
-    parts += Math.max(1, result.parts.length);
+    if (step.kind === "from" || step.kind === "to") continue;
+    const result = step.kind === "element" ? resolveStep(step, resolution) : null;
+    if (step.kind === "element" && result !== null) resolved.set(step, result);
+    parts += Math.max(1, result?.parts.length ?? 0);
     if (parts <= MAX_NODES) continue;
     faults.add("yaml_too_complex", step.at, `the graph has more than ${MAX_NODES} nodes`, {
       expected: `at most ${MAX_NODES}`,

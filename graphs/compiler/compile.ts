@@ -1,7 +1,8 @@
 /** The compiler: text → document → plan. Pure, and never throws for a wrong graph: all its faults are in the result. */
 import { type Compiled, type PlanInput, planDocument, rejectGraph } from "./document-to-plan.ts";
-import { type GraphText, type LoadGraph, readGraph } from "./extend-document.ts";
+import { readGraph } from "./extend-document.ts";
 import { FaultList } from "./fault.ts";
+import type { GraphText, LoadGraph } from "./graph-levels.ts";
 import { readLaunch } from "./launch-to-document.ts";
 
 export type { Compiled } from "./document-to-plan.ts";

@@ -2,7 +2,7 @@
 
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { FaultList } from "./fault.ts";
-import type { LocatedEntry, LocatedMap, LocatedScalar } from "./located.ts";
+import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from "./located.ts";
 import type { Position } from "./plan.ts";
 
 export interface Named {
@@ -16,12 +16,17 @@ export interface ElementStep {
   readonly element: string;
   /** The author's name, or the one given by `nameSteps`; null before that. */
   readonly name: Named | null;
-  readonly when: LocatedScalar | null;
+  /** Its name if the author gives none: the element, after the names of the uses around it. */
+  readonly stem: string;
+  /** All must hold: its own condition, and those of the uses around it. */
+  readonly when: readonly LocatedScalar[];
   readonly properties: readonly LocatedEntry[];
+  /** The uses of parts that it comes from, outermost first. */
+  readonly uses: readonly PartUse[];
 }
 
 export const elementStep = (at: Position, element: string, properties: readonly LocatedEntry[] = []): ElementStep => ({
-  ...{ kind: "element", at, element, name: null, when: null, properties },
+  ...{ kind: "element", at, element, name: null, stem: element, when: [], properties, uses: [] },
 });
 
 /** `from: node.pad` or `to: node.pad`. */
@@ -38,13 +43,27 @@ export interface UnreadableStep {
   readonly at: Position;
 }
 
-export type Step = ElementStep | JoinStep | UnreadableStep;
+/** `use: part`, which stands for the steps of the part. */
+export interface UseStep {
+  readonly kind: "use";
+  readonly at: Position;
+  /** The name of a part, after the file or graph that has it: `draw`, `video.yaml#draw`. */
+  readonly part: Named;
+  readonly name: Named | null;
+  readonly when: LocatedScalar | null;
+  /** Values of the part's parameters. */
+  readonly given: readonly LocatedEntry[];
+}
 
-export interface Chain {
+export type Step = ElementStep | JoinStep | UnreadableStep;
+/** Before parts are inlined. */
+export type WrittenStep = Step | UseStep;
+
+export interface Chain<S extends WrittenStep = Step> {
   readonly name: string;
   readonly at: Position;
   readonly when: LocatedScalar | null;
-  readonly steps: readonly Step[];
+  readonly steps: readonly S[];
 }
 
 export interface Param {
@@ -56,10 +75,25 @@ export interface Param {
   readonly written: LocatedMap;
 }
 
-export interface Slot {
+export interface Slot<S extends WrittenStep = Step> {
   readonly about: string;
   readonly params: readonly Param[];
-  readonly chain: Chain;
+  readonly chain: Chain<S>;
+}
+
+/** A named piece of a chain. Its steps refer to its own parameters only. */
+export interface PartDefinition {
+  readonly name: string;
+  readonly at: Position;
+  readonly about: string;
+  readonly params: readonly Param[];
+  readonly steps: readonly WrittenStep[];
+}
+
+/** Values of one use that depend on parameters of the graph: checked when those are known. */
+export interface PartUse {
+  readonly part: string;
+  readonly values: readonly { readonly param: Param; readonly value: Located }[];
 }
 
 /** An item of `remove:`. */
@@ -69,17 +103,17 @@ export interface Removal extends Named {
 }
 
 /** Changes to the graph named by `extends`. */
-export interface Edits {
+export interface Edits<S extends WrittenStep = Step> {
   readonly set: readonly { readonly node: Named; readonly properties: LocatedMap }[];
   readonly insert: readonly {
     readonly side: "before" | "after";
     readonly node: Named;
-    readonly steps: readonly Step[];
+    readonly steps: readonly S[];
   }[];
   readonly remove: readonly Removal[];
 }
 
-export interface GraphDocument {
+export interface GraphDocument<S extends WrittenStep = Step> {
   readonly file: string | null;
   readonly graph: string;
   readonly about: string;
@@ -88,10 +122,11 @@ export interface GraphDocument {
   /** Position of `params`, or of the document. */
   readonly paramsAt: Position;
   readonly slotsAt: Position;
-  readonly chains: readonly Chain[];
-  readonly slots: readonly Slot[];
-  readonly edits: Edits;
-  /** Parts could not be read; missing names may be in them. */
+  readonly parts: readonly PartDefinition[];
+  readonly chains: readonly Chain<S>[];
+  readonly slots: readonly Slot<S>[];
+  readonly edits: Edits<S>;
+  /** Some of it could not be read; missing names may be there. */
   readonly damaged: boolean;
 }
 
@@ -116,24 +151,30 @@ function nameChains(chains: readonly Chain[], faults: FaultList): readonly Chain
       continue;
     }
     repeated.add(step);
-    const { file, line } = first.name?.at ?? first.at;
-    const where = file === step.name.at.file ? `line ${line}` : `${file}:${line}`;
-    faults.add("duplicate_name", step.name.at, `two nodes are named "${step.name.value}"; the first is on ${where}`, {
-      expected: "a name of its own for each node",
+    faults.add("duplicate_name", step.name.at, describeRepeat(step.name, first.name?.at ?? first.at), {
+      expected: `a name of its own for each ${step.name.at.usedAt !== undefined ? "use of the part: `use: { part: …, name: … }`" : "node"}`,
     });
   }
   const lastSuffix = new Map<string, number>();
   const nameStep = (step: Step): Step => {
     if (step.kind !== "element" || (step.name !== null && !repeated.has(step))) return step;
-    let suffix = lastSuffix.get(step.element) ?? 0;
+    const { stem } = step;
+    let suffix = lastSuffix.get(stem) ?? 0;
     let name: string;
     do {
       suffix++;
-      name = suffix === 1 ? step.element : `${step.element}-${suffix}`;
+      name = suffix === 1 ? stem : `${stem}-${suffix}`;
     } while (taken.has(name));
-    lastSuffix.set(step.element, suffix);
+    lastSuffix.set(stem, suffix);
     taken.set(name, step);
     return { ...step, name: { value: name, at: step.at } };
   };
   return chains.map((chain) => ({ ...chain, steps: chain.steps.map(nameStep) }));
+}
+
+function describeRepeat({ value, at }: Named, { file, line, usedAt }: Position): string {
+  const isSamePlace = file === at.file && line === at.line && usedAt !== undefined;
+  const first = isSamePlace ? usedAt : { file, line };
+  const where = first.file === at.file ? `line ${first.line}` : `${first.file}:${first.line}`;
+  return `two nodes are named "${value}"; the first is ${isSamePlace ? "of the use " : ""}on ${where}`;
 }

@@ -1,4 +1,4 @@
-/** `extends`: the base graph with `set`, `insert` and `remove` applied, overlaid with this graph's own parts. */
+/** `extends`: the base graph with `set`, `insert` and `remove` applied, overlaid with what this graph has itself. */
 import { suggest } from "../../schemas/suggest.ts";
 import {
   type Chain,
@@ -12,58 +12,33 @@ import {
   type Step,
 } from "./document.ts";
 import type { FaultList } from "./fault.ts";
-import { MAX_EXTENDS } from "./limits.ts";
+import { tableParts } from "./find-parts.ts";
+import { type GraphText, type LoadGraph, readLevels } from "./graph-levels.ts";
+import { PartInliner } from "./inline-parts.ts";
 import type { LocatedEntry } from "./located.ts";
 import { makeParam } from "./params.ts";
 import type { Position } from "./plan.ts";
-import { readYaml } from "./text-to-values.ts";
 import { readWhen } from "./values-to-chains.ts";
 import { readDocument } from "./values-to-document.ts";
 
-export interface GraphText {
-  readonly file: string | null;
-  readonly text: string;
-}
-
-export type LoadGraph = (name: string) => { readonly file: string; readonly text: string } | undefined;
-
-/** Null when the text, or a graph that it extends, cannot be read. `below` are the graphs that extend this one. */
-export function readGraph(
-  source: GraphText,
-  load: LoadGraph,
-  faults: FaultList,
-  below: readonly { readonly file: string | null; readonly graph: string }[] = [],
-): GraphDocument | null {
-  const before = faults.size;
-  const root = readYaml(source.file, source.text, faults);
-  const damaged = faults.size > before;
-  const read = root === null ? null : readDocument(source.file, root, faults);
-  if (read === null) return null;
-  const document = damaged ? { ...read, damaged } : read;
-  if (document.extends === null) return nameSteps(document, faults);
-  const { value: name, at } = document.extends;
-  const levels = [...below, { file: source.file, graph: document.graph }];
-  const base = load(name);
-  if (base === undefined) {
-    faults.add("unknown_graph", at, `unknown graph "${name}"`, {
-      expected: "the name of a template, or the path of a graph file",
-    });
-    return null;
-  }
-  const again = levels.findIndex((level) => level.file === base.file);
-  if (again >= 0) {
-    const cycle = [...levels.slice(again).map((level) => level.graph), levels[again]?.graph];
-    faults.add("extends_cycle", at, `the graphs extend each other in a cycle: ${cycle.join(" → ")}`);
-    return null;
-  }
-  if (levels.length >= MAX_EXTENDS) {
-    faults.add("yaml_too_complex", at, `${MAX_EXTENDS} graphs extend one another`, {
-      expected: `at most ${MAX_EXTENDS - 1}`,
-    });
-    return null;
-  }
-  const inherited = readGraph(base, load, faults, levels);
-  return inherited === null ? null : nameSteps(overlay(edit(inherited, document, faults), document), faults);
+/** Null when the text, or a graph that it extends, cannot be read. */
+export function readGraph(source: GraphText, load: LoadGraph, faults: FaultList): GraphDocument | null {
+  const levels = readLevels(source, load, (file, root) => readDocument(file, root, faults), faults);
+  if (levels === null) return null;
+  const parts = tableParts(levels);
+  const inliner = new PartInliner(faults);
+  const [base, ...derived] = levels
+    .map(({ document, damaged, load: loader }) => {
+      const inlined = inliner.inline(document, { parts, load: loader });
+      return damaged ? { ...inlined, damaged } : inlined;
+    })
+    .reverse();
+  if (base === undefined) return null;
+  inliner.checkUnused(parts);
+  return derived.reduce(
+    (inherited, document) => nameSteps(overlay(edit(inherited, document, faults), document), faults),
+    nameSteps(base, faults),
+  );
 }
 
 function overlay(base: GraphDocument, own: GraphDocument): GraphDocument {
@@ -162,7 +137,7 @@ function setProperties(step: ElementStep, entries: readonly LocatedEntry[], faul
   return {
     ...step,
     properties: [...kept, ...properties],
-    when: when === undefined ? step.when : readWhen(when, faults),
+    when: when === undefined ? step.when : [readWhen(when, faults)].filter((condition) => condition !== null),
   };
 }
 
@@ -247,7 +222,7 @@ function reportDangling(base: GraphDocument, edited: GraphDocument, own: GraphDo
 const namesOf = (chains: readonly Chain[]): ReadonlySet<string> =>
   new Set(
     chains.flatMap(({ steps }) =>
-      steps.flatMap((step) => (step.kind === "element" ? [step.name?.value ?? step.element] : [])),
+      steps.flatMap((step) => (step.kind === "element" ? [step.name?.value ?? step.stem] : [])),
     ),
   );
 

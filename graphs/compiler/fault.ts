@@ -19,6 +19,8 @@ export type FaultCode =
   | "document_shape"
   | "unknown_graph"
   | "extends_cycle"
+  | "unknown_part"
+  | "part_cycle"
   | "unknown_param"
   | "missing_param"
   | "bad_param"
@@ -35,15 +37,21 @@ export type FaultCode =
   | "missing_source"
   | "launch_syntax";
 
-/** `graphs/detect.yaml:12:7: unknown element "detct" (expected …; did you mean "detect"?)` */
+/** `graphs/detect.yaml:12:7: unknown element "detct" (expected …; did you mean "detect"?), used at …` */
 export function formatFault(fault: Fault): string {
   const { file, line, column } = fault.at;
   const hints = [
     fault.expected === undefined ? null : `expected ${fault.expected}`,
     fault.suggestion === undefined ? null : `did you mean "${fault.suggestion}"?`,
   ].filter((hint) => hint !== null);
-  return `${file ?? "launch"}:${line}:${column}: ${fault.message}${hints.length > 0 ? ` (${hints.join("; ")})` : ""}`;
+  const uses = usesOf(fault.at).map((at) => `${at.file}:${at.line}`);
+  const used = uses.length > 0 ? `, used at ${uses.join(", ")}` : "";
+  return `${file ?? "launch"}:${line}:${column}: ${fault.message}${hints.length > 0 ? ` (${hints.join("; ")})` : ""}${used}`;
 }
+
+/** Where the part around a position is used, innermost use first. */
+export const usesOf = ({ usedAt }: Position): readonly Position[] =>
+  usedAt === undefined ? [] : [usedAt, ...usesOf(usedAt)];
 
 /** The text of `GraphFaults` has these at most; `faults` has all. */
 const FAULTS_SHOWN = 20;
@@ -68,7 +76,10 @@ interface Hints {
   readonly suggestion?: string | undefined;
 }
 
-/** Collects faults without duplicates and sorts them in text order, files in the order of their first fault. */
+/**
+ * Collects faults without duplicates and sorts them in text order, files in the order of their first fault. The same fault
+ * in several uses of a part is reported once, with the first use.
+ */
 export class FaultList {
   readonly #faults = new Map<string, Fault>();
   readonly #files: (string | null)[] = [];

@@ -37,6 +37,7 @@ export function readLaunch(line: string, faults: FaultList): GraphDocument | nul
     params: [],
     paramsAt: start,
     slotsAt: start,
+    parts: [],
     chains: chains.map((steps, index) => ({
       ...{ name: index === 0 ? "main" : `chain-${index + 1}`, at: steps[0]?.at ?? start, when: null, steps },
     })),

@@ -43,7 +43,9 @@ export function findLiveParams(document: GraphDocument, uses: readonly ParamUse[
     fixed[param] ??= `property "${property}" of "${node}" is not mutable while PLAYING`;
   for (const { chain, prefix, own } of listChains(document)) {
     const steps = chain.steps.flatMap((step) =>
-      step.kind === "element" ? [{ name: prefix + (step.name?.value ?? step.element), when: step.when }] : [],
+      step.kind === "element"
+        ? step.when.map((when) => ({ name: prefix + (step.name?.value ?? step.element), when }))
+        : [],
     );
     for (const { name, when } of [{ name: chain.name, when: chain.when }, ...steps]) {
       const param = paramOfWhen(when);

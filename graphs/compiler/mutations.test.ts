@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Compiled } from "./compile.ts";
 import { compileLine, compileText, DETECT, messagesOf } from "./compiler.fixture.ts";
+import { usesOf } from "./fault.ts";
 import { mutated } from "./mutations.fixture.ts";
 
 const RUNS = 1_000;
@@ -19,13 +20,48 @@ chains:
   more: [{ from: frames }, { stage: { buffers: 3, when: !small } }, { filesink: { location: "out-\${model}.bin" } }]
 `;
 
+const PARTS = `graph: parts
+params: { size: { type: integer, default: 3, live: true }, small: { type: boolean, default: true } }
+parts:
+  buffer:
+    about: A queue, and a copy of the frames.
+    params: { count: { type: integer, minimum: 1, default: 5 }, keep: { type: boolean, default: false }, to: { type: string } }
+    chain:
+      - queue: { max-size-buffers: $count, name: q }
+      - use: { part: copy, when: keep, name: more }
+      - identity: { when: $count == 5 }
+      - filesink: { location: "out-\${to}-$$.bin" }
+  copy: { chain: [videoconvert, { tee: { name: copies } }] }
+chains:
+  main: [source, decode, { use: copy }, { use: "library#scale" }, print]
+  left: [{ from: copies }, { use: { part: buffer, count: $size, keep: $small, to: a, name: left } }]
+slots:
+  right: { params: { path: { type: string } }, chain: [{ from: copies }, { use: { part: buffer, to: "x-\${path}", name: r } }] }
+  plain: { params: { path: { type: string } }, chain: [{ from: copies }, { use: { part: "library#end", path: $path } }] }
+`;
+
+const LIBRARY = `graph: library
+parts:
+  scale: { params: { width: { type: integer, default: 640 } }, chain: [videoconvert, { caps: "video/x-raw,width=\${width}" }] }
+  end: { params: { path: { type: string } }, chain: [{ use: scale }, { filesink: { location: $path } }] }
+`;
+
 const LINE = `videotestsrc pattern=ball num-buffers=5 ! video/x-raw, width=640 ! tee name=t t. ! queue leaky=no ! fakesink t. ! jpegenc ! filesink location="a b"`;
 
-const load = (name: string) => (name === "detect" ? { file: "detect.yaml", text: DETECT } : undefined);
+const loaderOf = (library: string) => (name: string) =>
+  name === "detect"
+    ? { file: "detect.yaml", text: DETECT }
+    : name === "library"
+      ? { file: "library.yaml", text: library }
+      : undefined;
+const load = loaderOf(LIBRARY);
 
 function assertLocated({ plan, faults }: Compiled, texts: ReadonlyMap<string | null, string>): void {
   assert.equal(plan === null, faults.length > 0);
-  for (const { at, message } of faults) {
+  for (const { at, message } of faults.flatMap((fault) => [
+    fault,
+    ...usesOf(fault.at).map((at) => ({ ...fault, at })),
+  ])) {
     const lines = texts.get(at.file)?.split("\n");
     assert.ok(lines !== undefined, `a fault in an unknown file: ${at.file}`);
     const line = lines[at.line - 1];
@@ -38,24 +74,38 @@ function assertLocated({ plan, faults }: Compiled, texts: ReadonlyMap<string | n
 }
 
 test("the original graphs have no faults", () => {
-  for (const text of [DETECT, VARIANT]) assert.deepEqual(messagesOf(compileText(text, { load })), []);
+  for (const text of [DETECT, VARIANT, PARTS]) assert.deepEqual(messagesOf(compileText(text, { load })), []);
   assert.deepEqual(messagesOf(compileLine(LINE)), []);
 });
 
 test("a damaged graph compiles or gets faults at places in its text, and never throws", () => {
   fc.assert(
-    fc.property(mutated([DETECT, VARIANT]), fc.constantFrom("check" as const, "run" as const), (text, mode) => {
+    fc.property(mutated([DETECT, VARIANT, PARTS]), fc.constantFrom("check" as const, "run" as const), (text, mode) => {
       const compiled = compileText(text, { load, mode });
       assertLocated(
         compiled,
         new Map([
           ["a.yaml", text],
           ["detect.yaml", DETECT],
+          ["library.yaml", LIBRARY],
         ]),
       );
       for (const name of Object.keys(compiled.plan?.slots ?? {})) compiled.slot(name, "1", { path: "p" });
     }),
     { numRuns: RUNS },
+  );
+});
+
+test("a graph compiles with damaged parts of another file, or gets faults at places in both", () => {
+  fc.assert(
+    fc.property(mutated([LIBRARY]), (library) => {
+      const texts = [
+        ["a.yaml", PARTS],
+        ["library.yaml", library],
+      ] as const;
+      assertLocated(compileText(PARTS, { load: loaderOf(library) }), new Map(texts));
+    }),
+    { numRuns: RUNS / 2 },
   );
 });
 

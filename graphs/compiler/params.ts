@@ -58,7 +58,7 @@ export function makeParam(name: string, at: Param["at"], written: LocatedMap): P
 }
 
 /** Whether the declaration is valid, after inheritance. */
-function checkParam(param: Param, faults: FaultList): boolean {
+export function checkParam(param: Param, faults: FaultList): boolean {
   const before = faults.size;
   for (const entry of param.written.entries) {
     if (KEYWORDS.includes(entry.key)) continue;

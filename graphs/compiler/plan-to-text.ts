@@ -2,6 +2,7 @@
 
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
+import { usesOf } from "./fault.ts";
 import type { GraphPlan, PlanDriver, PlanLink, PlanNode, PlanSegment, Position } from "./plan.ts";
 
 export function explain(plan: GraphPlan): string {
@@ -79,8 +80,13 @@ function originOf(node: PlanNode, name: string, file: string | null): string {
   return `(${place(origin.at, file)}${params === "" ? "" : `, from ${params}`})`;
 }
 
-/** Names the file only when it is another one, such as a base graph. */
-const place = (at: Position, file: string | null): string =>
+/** Names the file only when it is another one, such as a base graph. Of a part, also where it is used. */
+const place = (at: Position, file: string | null): string => {
+  const [own = "", ...uses] = [at, ...usesOf(at)].map((each) => placeOf(each, file));
+  return uses.length === 0 ? own : `${own}, used at ${uses.join(", ")}`;
+};
+
+const placeOf = (at: Position, file: string | null): string =>
   at.file === null ? `column ${at.column}` : at.file === file ? `line ${at.line}` : `${at.file}:${at.line}`;
 
 const show = (value: Json): string => (typeof value === "string" ? value || '""' : JSON.stringify(value));

@@ -7,6 +7,8 @@ export interface Position {
   readonly file: string | null;
   readonly line: number;
   readonly column: number;
+  /** Of text in a part: where the part is used. */
+  readonly usedAt?: Position;
 }
 
 export interface PlanNode {

@@ -6,7 +6,7 @@ import { loadRegistry } from "../runtime/registry.ts";
 import { compile } from "./compile.ts";
 import { readGraph } from "./extend-document.ts";
 import { FaultList, formatFault } from "./fault.ts";
-import { ALLOWED_ELEMENTS, canTry, FREE_TEXTS, reachOf, restrictAuthor } from "./restrict.ts";
+import { ALLOWED_ELEMENTS, canTry, FREE_TEXTS, listReserved, reachOf, restrictAuthor } from "./restrict.ts";
 
 const knowledge = { elements: await loadElements(), registry: loadRegistry(), models: ["default", "quality"] };
 
@@ -123,6 +123,26 @@ describe("of our own elements", () => {
       `slots:\n  feed:\n    chain:\n      - from: frames\n      - ${step}\n      - fakesink\n`;
     assert.equal(judge(graphOf("stage", "", slot("detect: { model: /etc/passwd }"))).length, 1);
     assert.deepEqual(judge(graphOf("stage", "", slot("overlay: { classes: [person] }"))), []);
+  });
+
+  test("parts are held to the same, with the values of their uses", () => {
+    const parts =
+      "parts:\n  find: { params: { m: { type: string } }, chain: [{ detect: { model: $m } }] }\n  save: { chain: [{ filesink: { location: /tmp/x } }] }\n";
+    const find = (model: string) => judge(graphOf(`use: { part: find, m: ${model} }`, parts));
+    assert.deepEqual(find("quality"), []);
+    assert.equal(find("/etc/passwd").length, 1);
+    assert.match(judge(graphOf("use: save", parts)).join(), /"filesink" is not allowed.*, used at tried.yaml:/);
+  });
+
+  test("a parameter that reaches a file through a part cannot be set by clients", () => {
+    const text = `graph: g
+params: { folder: { type: string, default: . }, level: { type: number, default: 0.5 } }
+parts:
+  save: { params: { to: { type: string }, above: { type: number } }, chain: [{ detect: { confidence: $above } }, { filesink: { location: $to } }] }
+chains: { main: [source, decode, { use: { part: save, to: "\${folder}/x", above: $level } }] }
+`;
+    const document = readGraph({ file: "a.yaml", text }, () => undefined, new FaultList("a.yaml")) ?? assert.fail();
+    assert.deepEqual([...listReserved(document, knowledge)], [["folder", "filesink.location"]]);
   });
 
   test("leaves out slots that write or send", () => {

@@ -1,6 +1,16 @@
 /** Located values → chains and steps. */
 import { suggest } from "../../schemas/suggest.ts";
-import { type Chain, type ElementStep, elementStep, type JoinStep, type Step } from "./document.ts";
+import {
+  type Chain,
+  type ElementStep,
+  elementStep,
+  type JoinStep,
+  type Named,
+  type Step,
+  type UnreadableStep,
+  type UseStep,
+  type WrittenStep,
+} from "./document.ts";
 import type { FaultList } from "./fault.ts";
 import {
   describeLocated,
@@ -14,10 +24,10 @@ import type { Position } from "./plan.ts";
 import { ALIGNED_STEPS } from "./yaml-faults.ts";
 
 export const NODE_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
-const STEP = '`element`, `element: { properties }`, `from: node`, `to: node` or `caps: "video/x-raw"`';
+const STEP = '`element`, `element: { properties }`, `use: part`, `from: node`, `to: node` or `caps: "video/x-raw"`';
 
 /** `main: [steps]`, or `main: { when: flag, chain: [steps] }`. Null when it is neither. */
-export function readChain(name: string, at: Position, value: Located, faults: FaultList): Chain | null {
+export function readChain(name: string, at: Position, value: Located, faults: FaultList): Chain<WrittenStep> | null {
   if (value.kind === "list")
     return { name, at, when: null, steps: readSteps(value.items, `chain "${name}"`, at, faults) };
   if (value.kind === "map") {
@@ -38,9 +48,24 @@ export function readChain(name: string, at: Position, value: Located, faults: Fa
   return null;
 }
 
-export function readSteps(items: readonly Located[], owner: string, at: Position, faults: FaultList): readonly Step[] {
+export function readSteps(
+  items: readonly Located[],
+  owner: string,
+  at: Position,
+  faults: FaultList,
+): readonly WrittenStep[] {
   if (items.length === 0) faults.add("document_shape", at, `${owner} has no steps`, { expected: STEP });
-  const steps = items.map((item) => readStep(item, faults));
+  return placeJoins(
+    items.map((item) => readStep(item, faults)),
+    faults,
+  );
+}
+
+/** Reports `from:` and `to:` in the middle. */
+export function placeJoins<S extends WrittenStep>(
+  steps: readonly S[],
+  faults: FaultList,
+): readonly (S | UnreadableStep)[] {
   return steps.map((step, index) => {
     const isMisplaced = (step.kind === "from" && index > 0) || (step.kind === "to" && index < steps.length - 1);
     if (!isMisplaced) return step;
@@ -50,7 +75,7 @@ export function readSteps(items: readonly Located[], owner: string, at: Position
   });
 }
 
-function readStep(item: Located, faults: FaultList): Step {
+function readStep(item: Located, faults: FaultList): WrittenStep {
   const unreadable: Step = { kind: "unreadable", at: item.at };
   const folded = item.kind === "scalar" && typeof item.value === "string" ? /^(\S+) - (.+)$/.exec(item.value) : null;
   if (folded !== null) {
@@ -76,6 +101,7 @@ function readStep(item: Located, faults: FaultList): Step {
   }
   if (entry.key === "from" || entry.key === "to") return readJoin(entry.key, entry, faults) ?? unreadable;
   if (entry.key === "caps") return readCaps(entry, faults) ?? unreadable;
+  if (entry.key === "use") return readUse(entry, faults) ?? unreadable;
   return readElement(entry, faults) ?? unreadable;
 }
 
@@ -99,6 +125,37 @@ function readCaps(entry: LocatedEntry, faults: FaultList): ElementStep | null {
   return null;
 }
 
+const PART_REFERENCE = /^(?:[^#]{1,1024}#)?[A-Za-z][A-Za-z0-9_-]*$/;
+
+/** `use: part`, or `use: { part: …, name: …, when: …, param: value }`. */
+function readUse({ at, value }: LocatedEntry, faults: FaultList): UseStep | null {
+  const part = value.kind === "map" ? findEntry(value, "part")?.value : value;
+  const text = part?.kind === "scalar" ? part.value : null;
+  if (part === undefined || typeof text !== "string" || !PART_REFERENCE.test(text)) {
+    const found = part === undefined ? "no part" : describeLocated(part);
+    faults.add("document_shape", part?.at ?? value.at, `\`use:\` names ${found}`, {
+      expected: "`use: PART`, `use: { part: PART, param: value }`, or FILE#PART for a part of another file",
+    });
+    return null;
+  }
+  const entries = value.kind === "map" ? value.entries : [];
+  return {
+    ...{ kind: "use", at, part: { value: text, at: part.at } },
+    name: readName(
+      entries.find(({ key }) => key === "name"),
+      faults,
+    ),
+    when: readWhen(
+      entries.find(({ key }) => key === "when"),
+      faults,
+    ),
+    given: entries.filter(({ key }) => !USE_KEYS.includes(key)),
+  };
+}
+
+/** What `use` itself has; a part cannot have parameters of these names. */
+export const USE_KEYS: readonly string[] = ["part", "name", "when"];
+
 function readElement({ key, at, value }: LocatedEntry, faults: FaultList): ElementStep | null {
   const written = value.kind === "scalar" && value.value === null ? emptyMap(at) : value;
   if (written.kind !== "map") {
@@ -107,17 +164,16 @@ function readElement({ key, at, value }: LocatedEntry, faults: FaultList): Eleme
     });
     return null;
   }
+  const when = readWhen(findEntry(written, "when"), faults);
+  const properties = written.entries.filter((entry) => entry.key !== "name" && entry.key !== "when");
   return {
-    kind: "element",
-    at,
-    element: key,
+    ...elementStep(at, key, properties),
     name: readName(findEntry(written, "name"), faults),
-    when: readWhen(findEntry(written, "when"), faults),
-    properties: written.entries.filter((entry) => entry.key !== "name" && entry.key !== "when"),
+    when: when === null ? [] : [when],
   };
 }
 
-function readName(entry: LocatedEntry | undefined, faults: FaultList): ElementStep["name"] {
+function readName(entry: LocatedEntry | undefined, faults: FaultList): Named | null {
   if (entry === undefined) return null;
   const name = entry.value.kind === "scalar" ? entry.value.value : null;
   if (typeof name === "string" && NODE_NAME.test(name)) return { value: name, at: entry.value.at };

@@ -1,7 +1,7 @@
 /** Located values → graph document. Unreadable parts are reported and left out; the rest is still checked. */
 import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
-import type { Edits, GraphDocument, Named, Removal, Slot } from "./document.ts";
+import type { Edits, GraphDocument, Named, PartDefinition, Removal, Slot, WrittenStep } from "./document.ts";
 import type { FaultList } from "./fault.ts";
 import {
   describeLocated,
@@ -12,20 +12,19 @@ import {
   readEntries,
 } from "./located.ts";
 import { readParams } from "./params.ts";
-import { NODE_NAME, readChain, readSteps, readWhen } from "./values-to-chains.ts";
+import { NODE_NAME, readChain, readSteps, readWhen, USE_KEYS } from "./values-to-chains.ts";
 
-const KEYS = ["graph", "about", "extends", "params", "chains", "slots", "set", "insert", "remove"];
+const KEYS = ["graph", "about", "extends", "params", "parts", "chains", "slots", "set", "insert", "remove"];
 const SLOT_KEYS = ["about", "when", "params", "chain"];
+const PART_KEYS = ["about", "params", "chain"];
 
-export function readDocument(file: string | null, root: Located, faults: FaultList): GraphDocument | null {
-  if (root.kind !== "map") {
-    const found = `the document is ${describeLocated(root)}`;
-    faults.add("document_shape", root.at, found, { expected: "a map that begins with `graph: NAME`" });
-    return null;
-  }
+export type WrittenDocument = GraphDocument<WrittenStep>;
+
+export function readDocument(file: string | null, root: Located, faults: FaultList): WrittenDocument | null {
+  if (!expectMap(root, faults)) return null;
   rejectUnknownKeys(root, KEYS, "a graph", faults);
-  const base = readText(findEntry(root, "extends"), faults);
   const before = faults.size;
+  const { extends: base, parts } = readPartsOf(root, faults);
   const chains = readMapOf(findEntry(root, "chains"), "chains", faults, ({ key, at, value }) =>
     readChain(key, at, value, faults),
   );
@@ -47,12 +46,33 @@ export function readDocument(file: string | null, root: Located, faults: FaultLi
     params,
     paramsAt: findEntry(root, "params")?.at ?? root.at,
     slotsAt: findEntry(root, "slots")?.at ?? root.at,
+    parts,
     chains,
     slots,
     edits,
     damaged,
   };
 }
+
+function expectMap(root: Located, faults: FaultList): root is LocatedMap {
+  if (root.kind === "map") return true;
+  const found = `the document is ${describeLocated(root)}`;
+  faults.add("document_shape", root.at, found, { expected: "a map that begins with `graph: NAME`" });
+  return false;
+}
+
+/** What other files use of a graph file. */
+export type PartsOfFile = Pick<WrittenDocument, "extends" | "parts">;
+
+/** Of a file whose chains do not matter. */
+export function readPartsFile(root: Located, faults: FaultList): PartsOfFile | null {
+  return expectMap(root, faults) ? readPartsOf(root, faults) : null;
+}
+
+const readPartsOf = (root: LocatedMap, faults: FaultList): PartsOfFile => ({
+  extends: readText(findEntry(root, "extends"), faults),
+  parts: readMapOf(findEntry(root, "parts"), "parts", faults, (entry) => readPart(entry, faults)),
+});
 
 function readGraphName(root: LocatedMap, faults: FaultList): string {
   const entry = findEntry(root, "graph");
@@ -95,7 +115,27 @@ function readMapOf<T>(
   });
 }
 
-function readSlot(entry: LocatedEntry, faults: FaultList): Slot | null {
+function readPart({ key, at, value }: LocatedEntry, faults: FaultList): PartDefinition | null {
+  const chain = value.kind === "map" ? findEntry(value, "chain")?.value : undefined;
+  if (value.kind !== "map" || chain?.kind !== "list") {
+    faults.add("document_shape", at, `part "${key}" has no chain`, { expected: "`chain:` with a list of steps" });
+    return null;
+  }
+  rejectUnknownKeys(value, PART_KEYS, "a part", faults);
+  const params = readParams(findEntry(value, "params"), faults);
+  for (const { name, at: paramAt } of params)
+    if (USE_KEYS.includes(name))
+      faults.add("bad_param", paramAt, `a part cannot have a parameter "${name}"`, {
+        expected: `another name: \`${name}\` belongs to \`use\``,
+      });
+  return {
+    ...{ name: key, at, params },
+    about: readText(findEntry(value, "about"), faults)?.value ?? "",
+    steps: readSteps(chain.items, `part "${key}"`, at, faults),
+  };
+}
+
+function readSlot(entry: LocatedEntry, faults: FaultList): Slot<WrittenStep> | null {
   const steps = entry.value.kind === "map" ? findEntry(entry.value, "chain") : undefined;
   if (entry.value.kind !== "map" || steps === undefined) {
     faults.add("document_shape", entry.at, `slot "${entry.key}" has no chain`, {
@@ -126,7 +166,7 @@ function rejectUnknownKeys(map: LocatedMap, known: readonly string[], owner: str
 const INSERTION = "`- after: NODE` or `- before: NODE`, with `steps: [steps]` below it";
 
 /** `set`, `insert` and `remove`: how a graph differs from the one it extends. */
-function readEdits(root: LocatedMap, extending: boolean, faults: FaultList): Edits {
+function readEdits(root: LocatedMap, extending: boolean, faults: FaultList): Edits<WrittenStep> {
   if (!extending) {
     for (const { key, at } of findEntry(root, "extends") === undefined ? root.entries : []) {
       if (key !== "set" && key !== "insert" && key !== "remove") continue;
@@ -148,7 +188,7 @@ function readSet(root: LocatedMap, faults: FaultList): Edits["set"] {
   });
 }
 
-function readInsert(root: LocatedMap, faults: FaultList): Edits["insert"] {
+function readInsert(root: LocatedMap, faults: FaultList): Edits<WrittenStep>["insert"] {
   const entry = findEntry(root, "insert");
   if (entry === undefined) return [];
   if (entry.value.kind !== "list") {
@@ -160,7 +200,7 @@ function readInsert(root: LocatedMap, faults: FaultList): Edits["insert"] {
   return entry.value.items.flatMap((item) => readInsertion(item, faults));
 }
 
-function readInsertion(item: Located, faults: FaultList): Edits["insert"] {
+function readInsertion(item: Located, faults: FaultList): Edits<WrittenStep>["insert"] {
   const map = item.kind === "map" ? item : null;
   const before = map === null ? undefined : findEntry(map, "before");
   const after = map === null ? undefined : findEntry(map, "after");
@@ -170,15 +210,19 @@ function readInsertion(item: Located, faults: FaultList): Edits["insert"] {
     faults.add("document_shape", item.at, "an invalid insertion", { expected: INSERTION });
     return [];
   }
-  const inserted = readSteps(steps.value.items, "the insertion", steps.at, faults);
-  for (const step of inserted) {
-    if (step.kind !== "from" && step.kind !== "to") continue;
+  const inserted = rejectJoins(readSteps(steps.value.items, "the insertion", steps.at, faults), faults);
+  return [{ side: before === undefined ? "after" : "before", node, steps: inserted }];
+}
+
+/** Of an insertion. */
+export function rejectJoins<S extends WrittenStep>(steps: readonly S[], faults: FaultList): readonly S[] {
+  return steps.filter((step) => {
+    if (step.kind !== "from" && step.kind !== "to") return true;
     faults.add("document_shape", step.at, `\`${step.kind}:\` cannot be inserted`, {
       expected: "elements; new chains go below `chains`",
     });
-  }
-  const elements = inserted.filter((step) => step.kind !== "from" && step.kind !== "to");
-  return [{ side: before === undefined ? "after" : "before", node, steps: elements }];
+    return false;
+  });
 }
 
 const REMOVAL = "`remove: [geolocate, slot/node, { chain: data }, { slot: rtmp }]`";

@@ -4,7 +4,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { collector, compiledText, inputWith, start } from "../../test/graph.fixture.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { diffPlans } from "../compiler/diff.ts";
-import type { GraphDocument } from "../compiler/document.ts";
+import { elementStep, type GraphDocument } from "../compiler/document.ts";
 import { propertiesOfFactory } from "../compiler/inspect.ts";
 import { findLiveParams, listParamUses } from "../compiler/live-params.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
@@ -25,16 +25,18 @@ const planOf = (factory: string, properties: JsonRecord): GraphPlan => ({
 
 /** The same with a parameter for each property, all declared live. */
 const documentOf = (element: string, names: readonly string[]): GraphDocument => ({
-  ...{ file: null, graph: "a", about: "", extends: null, paramsAt: at, slotsAt: at, slots: [], damaged: false },
+  ...{ file: null, graph: "a", about: "", extends: null, paramsAt: at, slotsAt: at, damaged: false },
+  ...{ parts: [], slots: [] },
   params: names.map((name) => ({ name, at, schema: {}, live: true, written: { kind: "map", at, entries: [] } })),
   chains: [
     {
       ...{ name: "main", at, when: null },
       steps: [
-        {
-          ...{ kind: "element", at, element, name: null, when: null },
-          properties: names.map((key) => ({ key, at, value: { kind: "scalar", at, value: `$${key}` } })),
-        },
+        elementStep(
+          at,
+          element,
+          names.map((key) => ({ key, at, value: { kind: "scalar", at, value: `$${key}` } })),
+        ),
       ],
     },
   ],

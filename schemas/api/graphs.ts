@@ -6,13 +6,20 @@ const JsonSchema = jsonObject("JSON Schema.");
 
 export const GraphName = Type.String({ minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_-]*$" });
 
+const GraphPosition = {
+  line: Type.Integer({ minimum: 1 }),
+  column: Type.Integer({ minimum: 1 }),
+  file: orNull(Type.String(), {
+    description: "The graph file that contains it: one that is extended, or has a part; null for the graph's own text.",
+  }),
+};
+
 export const GraphFault = Type.Object(
   {
-    line: Type.Integer({ minimum: 1 }),
-    column: Type.Integer({ minimum: 1 }),
-    file: orNull(Type.String(), {
-      description: "The extended graph that contains the fault; null for the graph's own text.",
-    }),
+    ...GraphPosition,
+    used_at: Type.Optional(
+      Type.Object(GraphPosition, { description: "Of a fault in a part: where a chain or slot uses the part." }),
+    ),
     code: Type.String({ description: "Stable error code." }),
     message: Type.String({ description: "Description of the fault." }),
     expected: Type.Optional(Type.String({ description: "The expected value." })),

@@ -129,6 +129,16 @@ describe("validation", () => {
     );
   });
 
+  test("a fault that a part of another graph has here is reported with the line of its use", async () => {
+    const text =
+      "graph: a\nchains:\n  main:\n    - source\n    - decode\n    - use: detect#draw-and-encode\n    - fakesink\n";
+    const { faults } = await read<Validation>(await validate(text, "text/yaml"));
+    assert.deepEqual(
+      faults.map(({ file, code, used_at }) => [file, code, used_at]),
+      [["detect.yaml", "missing_metadata", { file: null, line: 6, column: 7 }]],
+    );
+  });
+
   for (const [what, body] of [
     ["invalid YAML", "graph: [a"],
     ["an empty body", ""],
@@ -142,6 +152,10 @@ describe("validation", () => {
     ["deep nesting", "[".repeat(5000)],
     ["a binary", "\u0000\u0001\u0002"],
     ["another graph's file", "graph: a\nextends: /etc/passwd\n"],
+    [
+      "a part of a file",
+      "graph: a\nchains: { main: [source, decode, { use: ./detect.yaml#draw-and-encode }, fakesink] }\n",
+    ],
   ] as const)
     test(`${what} is a fault, not an error`, async () => {
       const { valid, faults } = await read<Validation>(await validate(body, "text/yaml"));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
@@ -149,6 +149,61 @@ chains: { main: [source, decode, videobalance: { contrast: $level }, fakesink] }
       rmSync(folder, { recursive: true });
     }
   });
+});
+
+describe("parts of files in another folder", () => {
+  const PART = (level: number) =>
+    `graph: parts\nparts: { balance: { chain: [{ videobalance: { contrast: ${level} } }] } }\n`;
+  const USE = (part: string) => `graph: own\nchains: { main: [source, decode, { use: ${part} }, fakesink] }\n`;
+  const folder = mkdtempSync(join(tmpdir(), "graphs-"));
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  };
+  let own: GraphLibrary;
+  before(async () => {
+    write("graphs/installed.yaml", USE("./parts/video.yaml#balance"));
+    write("graphs/packaged.yaml", USE("filters/video.yaml#balance"));
+    write("graphs/outside.yaml", USE("../outside.yaml#balance"));
+    write("graphs/parts/video.yaml", PART(0.5));
+    write("outside.yaml", PART(0.5));
+    write("node_modules/filters/package.json", '{ "name": "filters", "version": "1.0.0" }');
+    write("node_modules/filters/video.yaml", PART(0.3));
+    own = await GraphLibrary.open(knowledge, CONFIG, pathToFileURL(`${folder}/graphs/`), LIMITS);
+  });
+  after(async () => {
+    await own.close();
+    rmSync(folder, { recursive: true });
+  });
+  const contrastOf = async (graph: string) => {
+    const { plan } = await own.prepare({ graph, params: {}, sourceUri: CLIP });
+    return plan.main.nodes.find(({ factory }) => factory === "videobalance")?.properties.contrast;
+  };
+
+  test("are used by installed graphs, also of a package, and read at each use", async () => {
+    assert.equal(await contrastOf("installed"), 0.5);
+    assert.equal(await contrastOf("packaged"), 0.3);
+    write("graphs/parts/video.yaml", PART(0.7));
+    assert.equal(await contrastOf("installed"), 0.7);
+    write("graphs/parts/video.yaml", "graph: parts\nparts: { balance: { chain: [nothing] } }\n");
+    assert.match(
+      faultsOf(await refused(contrastOf("installed"))).join(),
+      /parts\/video.yaml:2:\d+: .*nothing.*, used at installed.yaml:2/,
+    );
+  });
+
+  test("outside of the folder are not read", async () => {
+    assert.match(faultsOf(await refused(contrastOf("outside"))).join(), /unknown graph "..\/outside.yaml"/);
+  });
+
+  for (const part of ["./parts/video.yaml", "parts/video.yaml", "filters/video.yaml", "../outside.yaml", "/etc/passwd"])
+    test(`${part} is not read for a client`, async () => {
+      const faults = await own.validate(USE(`${part}#balance`));
+      assert.deepEqual(
+        faults.map(({ code, message }) => [code, message]),
+        [["unknown_graph", `unknown graph "${part}"`]],
+      );
+    });
 });
 
 describe("listing", () => {

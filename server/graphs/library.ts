@@ -1,6 +1,6 @@
 /** The installed graphs, and the compilation of graphs for processes. */
 import type { CompileInput } from "../../graphs/compiler/compile.ts";
-import type { Fault } from "../../graphs/compiler/fault.ts";
+import { type Fault, formatFault } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import type { RegistryFile } from "../../graphs/compiler/registry-file.ts";
 import type {
@@ -250,11 +250,4 @@ const describeParam = ({ path, message }: ParamFault): InputFault => ({
 });
 
 /** With line and column in the message: the graph has no path in the body. */
-function describeFault({ at, message, expected, suggestion }: Fault): InputFault {
-  const hints = [
-    ...(expected === undefined ? [] : [`expected ${expected}`]),
-    ...(suggestion === undefined ? [] : [`did you mean "${suggestion}"?`]),
-  ];
-  const hint = hints.length === 0 ? "" : ` (${hints.join("; ")})`;
-  return { path: "/yaml", message: `${at.file ?? "graph"}:${at.line}:${at.column}: ${message}${hint}` };
-}
+const describeFault = (fault: Fault): InputFault => ({ path: "/yaml", message: formatFault(fault) });

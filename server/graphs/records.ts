@@ -1,5 +1,5 @@
 /** Graphs and elements as shown by the API. */
-import type { Fault } from "../../graphs/compiler/fault.ts";
+import { type Fault, usesOf } from "../../graphs/compiler/fault.ts";
 import {
   listElements,
   OURS,
@@ -8,7 +8,7 @@ import {
   propertiesOfPads,
   type ShownProperty,
 } from "../../graphs/compiler/inspect.ts";
-import type { GraphPlan, PlanLink, PlanNode } from "../../graphs/compiler/plan.ts";
+import type { GraphPlan, PlanLink, PlanNode, Position } from "../../graphs/compiler/plan.ts";
 import { gstLaunch } from "../../graphs/compiler/plan-to-text.ts";
 import { ALLOWED_ELEMENTS } from "../../graphs/compiler/restrict.ts";
 import type { DescribedGraph, GraphSummary as Summary } from "../../graphs/compiler/worker/messages.ts";
@@ -81,14 +81,17 @@ const showLink = ({ from, fromPad, to, toPad, caps }: PlanLink) => ({
 /** `own`: the name of the text itself, which is omitted. */
 export const showFaults = (faults: readonly Fault[], own: string): ShownFault[] =>
   faults.slice(0, MAX_FAULTS).map(({ code, at, message, expected, suggestion }) => ({
-    line: at.line,
-    column: at.column,
-    file: at.file === own ? null : at.file,
+    ...showPosition(at, own),
+    ...(at.usedAt !== undefined && { used_at: showPosition(usesOf(at).at(-1) ?? at.usedAt, own) }),
     code,
     message,
     ...(expected !== undefined && { expected }),
     ...(suggestion !== undefined && { suggestion }),
   }));
+
+const showPosition = ({ line, column, file }: Position, own: string) => ({
+  ...{ line, column, file: file === own ? null : file },
+});
 
 type Known = Pick<GraphLibrary, "elements" | "registry">;
 

@@ -59,8 +59,7 @@ function Workspace({ graph, sources }: Subject) {
   // Null while the text has changed since it was validated.
   const faults = error === null && value?.text === text ? value.faults : null;
   useEffect(() => {
-    // Errors in a graph that this one extends have no line here.
-    if (faults !== null) editor.current?.mark(faults.filter(({ file }) => file === null));
+    if (faults !== null) editor.current?.mark(faults.flatMap((fault) => placeHere(fault) ?? []));
   }, [faults, isReady]);
   useEffect(() => {
     import("./editor.ts").then(
@@ -86,6 +85,12 @@ function Workspace({ graph, sources }: Subject) {
   `;
 }
 
+/** Errors in a graph that this one extends have no line here; those in a part of another file have that of its use. */
+function placeHere(fault: GraphFault): GraphFault | null {
+  if (fault.file === null) return fault;
+  return fault.used_at?.file === null ? { ...fault, ...fault.used_at } : null;
+}
+
 /** The value once it has not changed for `pauseMs`. */
 function useSettled(value: string, pauseMs: number): string {
   const [settled, setSettled] = useState(value);
@@ -108,13 +113,19 @@ const Faults = ({ faults, onShow }: FaultsProps) => {
   return html`
     <p role="status">${formatCount(faults.length, "error")} to fix:</p>
     <ol class="faults">${faults.map(
-      (fault) => html`<li>
-        ${fault.file === null ? html`<button type="button" class="plain link" onClick=${() => onShow(fault)}>Line ${fault.line}</button>` : html`<strong>${fault.file}, line ${fault.line}</strong>`}
-        ${fault.message}${suggestFix(fault)}
-      </li>`,
+      (fault) => html`<li><${FaultPlace} fault=${fault} onShow=${onShow} /> ${fault.message}${suggestFix(fault)}</li>`,
     )}</ol>
   `;
 };
+
+function FaultPlace({ fault, onShow }: { fault: GraphFault; onShow: FaultsProps["onShow"] }) {
+  const here = placeHere(fault);
+  const link =
+    here !== null &&
+    html`<button type="button" class="plain link" onClick=${() => onShow(here)}>Line ${here.line}</button>`;
+  if (fault.file === null) return link;
+  return html`${link} <strong>${fault.file}, line ${fault.line}</strong>`;
+}
 
 function suggestFix({ suggestion, expected }: GraphFault): string {
   if (suggestion !== undefined) return `; did you mean ${suggestion}?`;

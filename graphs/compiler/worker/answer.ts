@@ -6,7 +6,7 @@ import { didYouMean } from "../../../schemas/suggest.ts";
 import { type CompileInput, compile } from "../compile.ts";
 import { describeSchema } from "../describe.ts";
 import type { GraphDocument } from "../document.ts";
-import { type GraphText, type LoadGraph, readGraph } from "../extend-document.ts";
+import { readGraph } from "../extend-document.ts";
 import { type Fault, FaultList } from "../fault.ts";
 import { paramsSchema } from "../params.ts";
 import { canTry, checkGiven, listReserved, restrictAuthor } from "../restrict.ts";
@@ -36,7 +36,8 @@ export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnsw
       return graph === null ? absent(deps) : { type: "described", graph };
     }
     case "validate": {
-      const { faults } = compile({ file: OWN_TEXT, text: request.text }, { ...inputOf(deps), mode: "check" });
+      const graph = ownText(request.text, deps);
+      const { faults } = compile(graph, { ...inputOf(graph, deps), mode: "check" });
       return { type: "validated", faults };
     }
     case "prepare":
@@ -73,9 +74,9 @@ function describe(name: string, deps: CompilerDeps): DescribedGraph | null {
 
 function prepare(request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
   const { text, params, attach, models } = request;
-  const graph = text === null ? deps.installed.read(request.graph) : { file: OWN_TEXT, text };
+  const graph = text === null ? deps.installed.read(request.graph) : ownText(text, deps);
   if (graph === null) return absent(deps);
-  const { checked, document } = text === null ? checkInstalled(graph, deps) : check(graph, deps, deps.installed.load);
+  const { checked, document } = text === null ? checkInstalled(graph, deps) : check(graph, deps);
   if (document === null) return reject([], checked.faults);
   const { paramSchema } = checked;
   const restricted = text === null ? checkGiven(document, request.given, { ...deps, models }) : [];
@@ -107,11 +108,11 @@ const joinFaults = (
 ];
 
 /** Compiles with the real values and the real source. */
-function run(graph: GraphText, request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
+function run(graph: InstalledText, request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
   const { text, params, sourceUri, sourceLoops: loop, attach } = request;
   const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime", loop } as const);
   const { plan, faults, slot } = compile(graph, {
-    ...inputOf(deps),
+    ...inputOf(graph, deps),
     params,
     source,
     ...(text !== null && { keepSlot: canTry }),
@@ -142,19 +143,22 @@ const reject = (params: readonly ParamFault[], graph: readonly Fault[] = []): Co
   refusal: { params, graph },
 });
 
-const inputOf = ({ elements, registry, installed }: CompilerDeps): CompileInput => ({
-  elements,
-  registry,
-  load: installed.load,
+/** A client's text, which can name installed graphs only. */
+const ownText = (text: string, { installed }: CompilerDeps): InstalledText => ({
+  ...{ file: OWN_TEXT, text, load: installed.load },
+});
+
+const inputOf = ({ load }: InstalledText, { elements, registry }: CompilerDeps): CompileInput => ({
+  ...{ elements, registry, load },
 });
 
 const checkInstalled = (graph: InstalledText, deps: CompilerDeps): CheckedGraph =>
-  deps.cache.get(graph, (load) => check(graph, deps, load));
+  deps.cache.get(graph, (load) => check({ ...graph, load }, deps));
 
 /** Without parameter values and with a sample source. */
-const check = (graph: GraphText, deps: CompilerDeps, load: LoadGraph): CheckedGraph => ({
-  checked: compile(graph, { ...inputOf(deps), load, source: SAMPLE, mode: "check" }),
-  document: readGraph(graph, load, new FaultList(graph.file)),
+const check = (graph: InstalledText, deps: CompilerDeps): CheckedGraph => ({
+  checked: compile(graph, { ...inputOf(graph, deps), source: SAMPLE, mode: "check" }),
+  document: readGraph(graph, graph.load, new FaultList(graph.file)),
 });
 
 /** Bound by the server, even if a graph has parameters of these names. */

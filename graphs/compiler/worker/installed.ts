@@ -1,25 +1,34 @@
 /** The installed graphs: files of one folder, read on every use, so that a changed file takes effect at once. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Compiled } from "../compile.ts";
 import type { GraphDocument } from "../document.ts";
-import type { LoadGraph } from "../extend-document.ts";
+import type { LoadedGraph, LoadGraph } from "../graph-levels.ts";
+import { findPackageFile } from "./package-file.ts";
 
 const ENDING = ".yaml";
 /** Names from clients become file names. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const PATH = /\.ya?ml$/i;
 
-export interface InstalledText {
-  /** The file name without the folder, as shown to clients. */
-  readonly file: string;
-  readonly text: string;
+/** `file` is the path in the folder, as shown to clients; `load` loads what the graph names. */
+export type InstalledText = Required<LoadedGraph>;
+
+/** A file of the operator: of the folder, or of a package. */
+interface Place {
+  readonly path: string;
+  readonly shown: string;
+  /** Paths in it stay below this folder. */
+  readonly root: string;
 }
 
 export class InstalledGraphs {
-  readonly #folder: URL;
+  readonly #folder: string;
 
   /** `folder` ends in a slash. */
   constructor(folder: URL) {
-    this.#folder = folder;
+    this.#folder = fileURLToPath(folder);
   }
 
   names(): readonly string[] {
@@ -30,17 +39,45 @@ export class InstalledGraphs {
   }
 
   read(name: string): InstalledText | null {
-    if (!NAME.test(name)) return null;
-    const file = `${name}${ENDING}`;
-    const url = new URL(file, this.#folder);
-    if (!statSync(url, { throwIfNoEntry: false })?.isFile()) return null;
-    return { file, text: readFileSync(url, "utf8") };
+    return NAME.test(name) ? this.#open(this.#placeOf(name)) : null;
   }
 
-  /** For `extends`: by name only. */
+  /** For texts of clients: the installed graphs by name, and no other file. */
   get load(): LoadGraph {
     return (name) => this.read(name) ?? undefined;
   }
+
+  #placeOf(name: string): Place {
+    const file = name + ENDING;
+    return { path: join(this.#folder, file), shown: file, root: this.#folder };
+  }
+
+  #open(place: Place): InstalledText | null {
+    if (!statSync(place.path, { throwIfNoEntry: false })?.isFile()) return null;
+    return { file: place.shown, text: readFileSync(place.path, "utf8"), load: this.#loaderOf(place) };
+  }
+
+  /** For graphs of the operator: by name, by a path below the folder, or of a package. */
+  #loaderOf(place: Place): LoadGraph {
+    return (name) => {
+      if (NAME.test(name)) return this.read(name) ?? undefined;
+      if (!PATH.test(name)) return undefined;
+      const beside = findBeside(name, place);
+      const packaged = findPackage(name, place);
+      return (beside && this.#open(beside)) ?? (packaged && this.#open(packaged)) ?? undefined;
+    };
+  }
+}
+
+function findBeside(name: string, { path, root }: Place): Place | null {
+  const found = resolve(dirname(path), name);
+  const shown = relative(root, found);
+  return isAbsolute(name) || shown.startsWith("..") ? null : { path: found, shown, root };
+}
+
+function findPackage(name: string, { path }: Place): Place | null {
+  const found = findPackageFile(name, dirname(path));
+  return found === null ? null : { path: found, shown: name, root: dirname(found) };
 }
 
 export interface CheckedGraph {
@@ -51,29 +88,30 @@ export interface CheckedGraph {
 
 /** Results of the last check of each installed graph, valid until a file changes that was read for it. */
 export class CheckCache {
-  readonly #installed: InstalledGraphs;
-  readonly #results = new Map<string, { result: CheckedGraph; files: ReadonlyMap<string, string | null> }>();
-
-  constructor(installed: InstalledGraphs) {
-    this.#installed = installed;
-  }
+  readonly #results = new Map<string, { text: string; result: CheckedGraph; loads: readonly Load[] }>();
 
   get(graph: InstalledText, check: (load: LoadGraph) => CheckedGraph): CheckedGraph {
     const cached = this.#results.get(graph.file);
-    const isFresh = cached !== undefined && [...cached.files].every(([file, text]) => this.#read(file, graph) === text);
-    if (isFresh) return cached.result;
-    const files = new Map<string, string | null>([[graph.file, graph.text]]);
-    const result = check((name) => {
-      const found = this.#installed.read(name);
-      files.set(found?.file ?? name + ENDING, found?.text ?? null);
-      return found ?? undefined;
-    });
-    this.#results.set(graph.file, { result, files });
+    const isFresh = cached?.text === graph.text && cached.loads.every(({ load, text }) => textOf(load()) === text);
+    if (cached !== undefined && isFresh) return cached.result;
+    const loads: Load[] = [];
+    const record =
+      (load: LoadGraph): LoadGraph =>
+      (name) => {
+        const found = load(name);
+        loads.push({ load: () => load(name), text: textOf(found) });
+        return found && { ...found, load: record(found.load ?? load) };
+      };
+    const result = check(record(graph.load));
+    this.#results.set(graph.file, { text: graph.text, result, loads });
     return result;
   }
-
-  #read(file: string, graph: InstalledText): string | null {
-    if (file === graph.file) return graph.text;
-    return this.#installed.read(file.slice(0, -ENDING.length))?.text ?? null;
-  }
 }
+
+/** A file that was read for a check; null when it did not exist. */
+interface Load {
+  load(): LoadedGraph | undefined;
+  readonly text: string | null;
+}
+
+const textOf = (loaded: LoadedGraph | undefined): string | null => loaded?.text ?? null;

@@ -16,7 +16,7 @@ const deps: CompilerDeps = {
   elements: await loadElements(),
   registry: new RegistryFile(registryFd),
   installed,
-  cache: new CheckCache(installed),
+  cache: new CheckCache(),
 };
 
 parentPort?.on("message", (request: CompileRequest) => parentPort?.postMessage(answer(request, deps)));

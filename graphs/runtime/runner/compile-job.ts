@@ -33,14 +33,14 @@ const INSTALLED = new InstalledGraphs(new URL("../../", import.meta.url));
 
 /** Throws `GraphFaults`. Files are played in real time. */
 export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValues = {}): Compiled {
-  const base = job.graphText === null ? INSTALLED.read(job.graph) : { file: job.graph, text: job.graphText };
+  const own = job.graphText === null ? null : { file: job.graph, text: job.graphText, load: INSTALLED.load };
+  const base = own ?? INSTALLED.read(job.graph);
   if (base === null) throw unknownGraph(job.graph);
-  const load = (name: string) => (name === BASE ? base : INSTALLED.load(name));
   const isChanged = Object.keys(live).length > 0;
   const graph = isChanged ? { file: null, text: writeLive(job.graph, BASE, live) } : base;
   const compiled = compile(graph, {
     ...knowledge,
-    load,
+    load: isChanged ? (name) => (name === BASE ? base : undefined) : base.load,
     params: job.params as JsonRecord,
     source: {
       ...{ uri: job.sourceUri, pace: "realtime", ...findDemuxer(job.sourceUri) },
