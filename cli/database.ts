@@ -10,12 +10,13 @@ import { DatabaseFault, type Sql } from "../server/store/client.ts";
 import { borrowDatabase } from "../server/store/database.ts";
 import { listDataFolders } from "../server/store/postgres-setup.ts";
 import { CommandFailure, type Given, type Options } from "./command.ts";
+import { configSources } from "./workspace.ts";
 
 export const DATABASE_OPTIONS: Options = {
   config: {
     type: "string",
     value: "FILE",
-    about: "Configuration file; default: windhover.yaml in the working directory.",
+    about: "Configuration file; default: windhover.yaml in the working directory, or the nearest one above it.",
   },
   json: { type: "boolean", about: "Print as JSON." },
 };
@@ -29,7 +30,7 @@ export async function withDatabase<T>(
   mayMake: boolean,
   work: (sql: Sql, config: Config) => Promise<T>,
 ): Promise<T> {
-  const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
+  const { config } = loadConfig(configSources(given.text("config")));
   const log = openLog({ ...config.log, level: "warn" });
   try {
     if (!mayMake) await expectDatabase(config);

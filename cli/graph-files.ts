@@ -6,28 +6,42 @@ import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import type { GraphText, LoadGraph } from "../graphs/compiler/graph-levels.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
 import { findPackageFile } from "../graphs/compiler/worker/package-file.ts";
+import { readFolders } from "../schemas/folders.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { UsageFault } from "./command.ts";
 import { describeErrno, findNearFile } from "./files.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
 
+/** Those of the workspace first. */
+const graphFolders = (): readonly string[] => [...readFolders().graphs, TEMPLATES];
+
 export const isGraphPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
 
-export const listTemplates = (): readonly string[] =>
-  readdirSync(TEMPLATES)
-    .filter((file) => file.endsWith(".yaml"))
-    .map((file) => basename(file, ".yaml"))
-    .sort();
+/** Names of graphs: of the workspace, and of the templates that come with Windhover. */
+export const listGraphs = (): readonly string[] => {
+  const files = graphFolders().flatMap((folder) => readdirSync(folder).filter((file) => file.endsWith(".yaml")));
+  return [...new Set(files.map((file) => basename(file, ".yaml")))].sort();
+};
 
-/** The path of a graph named on the command line. Throws `UsageFault` for an unknown template. */
+/** The path of a graph named on the command line. Throws `UsageFault` for an unknown name. */
 export function locateGraph(name: string): string {
   if (isGraphPath(name)) return normalize(name);
-  const templates = listTemplates();
-  if (templates.includes(name)) return showPath(join(TEMPLATES, `${name}.yaml`));
-  const hint = didYouMean(name, templates) || `; to use a file, give its path: ./${name}.yaml`;
-  throw new UsageFault(`there is no graph "${name}"; the templates are ${templates.join(", ")}${hint}`);
+  const found = findNamed(name);
+  if (found !== undefined) return showPath(found);
+  const names = listGraphs();
+  const hint = didYouMean(name, names) || `; to use a file, give its path: ./${name}.yaml`;
+  throw new UsageFault(`there is no graph "${name}"; the graphs are ${names.join(", ")}${hint}`);
 }
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+const findNamed = (name: string): string | undefined =>
+  /^[\w-]+$/.test(name)
+    ? graphFolders()
+        .map((folder) => join(folder, `${name}.yaml`))
+        .find(isFile)
+    : undefined;
 
 /** Relative to the working directory where it is below it. */
 function showPath(path: string): string {
@@ -143,15 +157,15 @@ export class GraphFiles {
   }
 }
 
-/** A path is relative to the file that has it, or in an npm package; a name is a file beside it, or a template. */
+/** A path is relative to the file that has it, or in an npm package; a name is a file beside it, or a graph of that name. */
 function findGraph(name: string, from: string): string | undefined {
   const folder = dirname(from);
-  const candidates = isGraphPath(name)
-    ? [resolve(folder, name), ...listPackageFiles(name, folder)]
-    : /^[\w-]+$/.test(name)
-      ? [resolve(folder, `${name}.yaml`), join(TEMPLATES, `${name}.yaml`)]
-      : [];
-  const found = candidates.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  if (!isGraphPath(name)) {
+    const beside = resolve(folder, `${name}.yaml`);
+    const found = /^[\w-]+$/.test(name) && isFile(beside) ? beside : findNamed(name);
+    return found === undefined ? undefined : showPath(found);
+  }
+  const found = [resolve(folder, name), ...listPackageFiles(name, folder)].find(isFile);
   return found === undefined ? undefined : showPath(found);
 }
 

@@ -8,6 +8,7 @@ import { showFaults } from "./faults.ts";
 import { helpOf, helpOfFamily, helpOverall } from "./help.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
+import { openWorkspace } from "./workspace.ts";
 
 export async function main(args: readonly string[]): Promise<void> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env);
@@ -41,7 +42,10 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<nu
   if (isFamily && (second === undefined || isHelp(second))) return showHelp([name], terminal);
   const command = await (isFamily ? findEntry([name], second ?? "", entry.commands) : entry).load();
   const given = readArguments(command, isFamily ? others : rest);
-  return given.flag("help") ? showHelp(command.name.split(" "), terminal) : command.run(given, terminal);
+  if (given.flag("help")) return showHelp(command.name.split(" "), terminal);
+  // Commands with this option read the configuration themselves.
+  if (!("config" in command.options)) await openWorkspace();
+  return command.run(given, terminal);
 }
 
 const isFlag = (word: string): boolean => word.startsWith("-") && !isHelp(word);

@@ -1,7 +1,10 @@
 /** Loads the elements. One that fails to load is left out, with place and reason; the others are not affected. */
 import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { readFolders } from "../schemas/folders.ts";
 import type { AnyElement, BrokenElement, Elements } from "./element.ts";
 import { type FoundElement, findElements } from "./find.ts";
+import { findOutside, type OutsideElement } from "./outside.ts";
 import { framesOf, shortenPath } from "./source-lines.ts";
 
 /** A module with a top-level await that never settles must not block the others. */
@@ -12,17 +15,39 @@ class LoadFault extends Error {
   override readonly name = "LoadFault";
 }
 
-export async function loadElements(found?: readonly FoundElement[]): Promise<Elements> {
-  const loaded = await Promise.all((found ?? (await findElements())).map(loadElement));
+export interface LoadedElements extends Map<string, AnyElement> {
+  readonly broken: ReadonlyMap<string, BrokenElement>;
+  /** Those of `Folders` that were loaded or are broken. */
+  readonly outside: readonly OutsideElement[];
+}
+
+/** Windhover's own, and those of the folders that `schemas/folders.ts` names. Of two with the same name, the first counts. */
+export async function loadElements(
+  own?: readonly FoundElement[],
+  outside?: readonly OutsideElement[],
+): Promise<LoadedElements & Elements> {
+  const others = outside ?? (own === undefined ? await findOutside(readFolders()) : []);
+  const first = new Map<string, FoundElement>();
+  const found = [...(own ?? (await findElements())), ...others];
+  for (const each of found) if (!first.has(each.name)) first.set(each.name, each);
+  const loaded = await Promise.all([...first.values()].map(loadElement));
+  // Built elements need no process of esbuild any more.
+  if (others.length > 0 && readFolders().built === null) await (await import("./build.ts")).stopBuilding();
   const elements = new Map<string, AnyElement>();
   const broken = new Map<string, BrokenElement>();
   for (const outcome of loaded)
     if ("reason" in outcome) broken.set(outcome.name, outcome);
     else elements.set(outcome.name, outcome);
-  return Object.assign(elements, { broken });
+  for (const each of found) {
+    const taken = first.get(each.name) ?? each;
+    const owner = others.some((other) => other === taken) ? "" : "Windhover's own ";
+    const reason = `the name "${each.name}" is taken by ${owner}${taken.file}; expected another name`;
+    if (first.get(each.name) !== each) broken.set(each.name, { name: each.name, place: each.file, reason });
+  }
+  return Object.assign(elements, { broken, outside: others.filter((each) => first.get(each.name) === each) });
 }
 
-async function loadElement(found: FoundElement): Promise<AnyElement | BrokenElement> {
+export async function loadElement(found: FoundElement): Promise<AnyElement | BrokenElement> {
   try {
     return expectElement(await withinLimit(found.load()), found.name);
   } catch (error) {
@@ -81,7 +106,10 @@ function explainLoadFault(thrown: unknown, file: string): LoadFailure {
 /** From esbuild, whose columns start at 0, or from Node, which marks the column below the line. */
 function explainSyntax({ message, stack = "" }: Error): LoadFailure | null {
   const [, path, line, column, reason = ""] = /^(.+?):(\d+):(\d+): ERROR: (.*)$/m.exec(message) ?? [];
-  if (path !== undefined) return { place: `${shortenPath(path)}:${line}:${Number(column) + 1}`, reason };
+  if (path !== undefined) {
+    const file = shortenPath(path.startsWith("..") ? resolve(path) : path);
+    return { place: `${file}:${line}:${Number(column) + 1}`, reason };
+  }
   const [, drawn, drawnLine, before = ""] = /^(\S+):(\d+)\n.*\n( *)\^+\n/.exec(stack) ?? [];
   return drawn === undefined
     ? null
@@ -101,7 +129,7 @@ function explainImport(error: NodeJS.ErrnoException, file: string): LoadFailure 
 function explainThrow(error: Error, file: string): LoadFailure {
   const place = framesOf(error.stack ?? "")
     .map((frame) => /^([^\s(]+\.[cm]?[jt]s:\d+:\d+)\)?$/.exec(frame.split(/[\s(]/).at(-1) ?? "")?.[1])
-    .find((at) => at !== undefined && !/^(node:|node_modules\/|elements\/(index|find)\.ts)/.test(at));
+    .find((at) => at !== undefined && !/^(node:|node_modules\/|elements\/(index|find|evaluate|outside)\.ts)/.test(at));
   return { place: place ?? file, reason: `throws while loading: ${error.message || error.name}` };
 }
 

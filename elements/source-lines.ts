@@ -25,11 +25,22 @@ export function framesOf(stack: string): readonly string[] {
   return last < 0 ? frames : frames.slice(0, last + 1);
 }
 
-/** Relative to the checkout, if inside it. */
+/** Relative to the checkout or to the working directory, if inside it. */
 export const shortenPath = (path: string): string => {
   const plain = path.startsWith("file://") ? fileURLToPath(path) : path;
-  return plain.startsWith(ROOT) ? plain.slice(ROOT.length) : plain;
+  const above = [ROOT, join(process.cwd(), "/")].find((folder) => plain.startsWith(folder)) ?? "";
+  return plain.slice(above.length);
 };
+
+/** Source maps of code that is in no file: of elements that were built when they were loaded. */
+const maps = new Map<string, string>();
+const MAX_MAPS = 256;
+
+/** `path` is the file name of the code in stacks. The oldest are forgotten. */
+export function keepMap(path: string, map: string): void {
+  maps.set(path, map);
+  for (const oldest of [...maps.keys()].slice(0, Math.max(0, maps.size - MAX_MAPS))) maps.delete(oldest);
+}
 
 function locateFrame(text: string): string {
   const [, name, path, line, column] = FRAME.exec(text) ?? [];
@@ -46,6 +57,8 @@ function findSource(path: string, line: number, column: number): string {
 }
 
 function readMap(path: string): SourceMap | null {
+  const kept = maps.get(path);
+  if (kept !== undefined) return new SourceMap(JSON.parse(kept));
   const file = `${path}.map`;
   if (!path.startsWith(join(ROOT, "build/")) || !existsSync(file)) return null;
   return new SourceMap(JSON.parse(readFileSync(file, "utf8")));

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readFolders } from "../schemas/folders.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { modelFolders } from "./cache.ts";
 import type { ModelCard } from "./card.ts";
@@ -15,7 +16,7 @@ export interface FoundCard {
   readonly card: ModelCard;
   readonly file: string;
   /** `given`: by the path of a file. */
-  readonly origin: "windhover" | "yours" | "given";
+  readonly origin: CardFile["origin"] | "given";
   /** Name or path that identifies this card uniquely, for commands in messages. */
   readonly askedFor: string;
 }
@@ -23,13 +24,19 @@ export interface FoundCard {
 export interface CardFile {
   readonly name: string;
   readonly file: string;
-  readonly origin: "windhover" | "yours";
+  /** `workspace`: of a folder of the workspace or of the configuration. */
+  readonly origin: "windhover" | "yours" | "workspace";
 }
 
-/** One per name: the user's card has precedence over Windhover's. Reads no card. */
+/** One per name: the workspace's card has precedence over the user's, and that one over Windhover's. Reads no card. */
 export function listCardFiles(): readonly CardFile[] {
   const files = new Map<string, CardFile>();
-  for (const [folder, origin] of [[BUILT_IN, "windhover"] as const, [modelFolders().cards, "yours"] as const])
+  const folders: readonly (readonly [folder: string, origin: CardFile["origin"]])[] = [
+    [BUILT_IN, "windhover"],
+    [modelFolders().cards, "yours"],
+    ...[...readFolders().models].reverse().map((folder) => [folder, "workspace"] as const),
+  ];
+  for (const [folder, origin] of folders)
     for (const name of listNames(folder)) files.set(name, { name, file: join(folder, name + ENDING), origin });
   return [...files.values()];
 }
@@ -43,7 +50,7 @@ export const findAllBuiltIn = (): readonly FoundCard[] => listNames(BUILT_IN).ma
 /** Ignores the user's cards. Throws when there is none of that name. */
 export function findBuiltIn(name: string): FoundCard {
   const file = join(BUILT_IN, name + ENDING);
-  const isHidden = existsSync(userCard(name));
+  const isHidden = listCardFiles().some((card) => card.name === name && card.origin !== "windhover");
   return { card: readCard(file), file, origin: "windhover", askedFor: isHidden ? file : name };
 }
 

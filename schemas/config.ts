@@ -328,8 +328,19 @@ export const Config = section({
     probe_seconds: seconds(20, "Time limit for probing an upload"),
   }),
   graphs: section({
+    folders: list(
+      "Folders with further graphs, `NAME.yaml`; an earlier one has precedence, and all of them over the graphs that come with Windhover.",
+    ),
     compile_seconds: seconds(5, "Time limit for compiling a graph"),
     queued_per_key: count(4, "Maximum number of waiting graphs per key; keys are served in turn.", 1),
+  }),
+  elements: section({
+    folders: list(
+      "Folders with further elements, `NAME/NAME.ts`. npm packages `windhover-element-NAME` beside such a folder are elements, too.",
+    ),
+  }),
+  models: section({
+    folders: list("Folders with further model cards, `NAME.yaml`."),
   }),
   disk: section({ reserve_bytes: count(2 ** 30, "Minimum free disk space for uploads.") }),
   log: section({

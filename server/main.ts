@@ -94,8 +94,8 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   readonly consoleFolder: string;
   readonly enhancerEntry: URL;
   readonly alertTypes: readonly AlertTypeDefinition[];
-  /** What runners read their models from. */
-  readonly modelFolders: readonly string[];
+  /** What runners read: models, and the graphs and elements of the operator. */
+  readonly readFolders: readonly string[];
   /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
 }
@@ -152,7 +152,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const { sql, health } = await openStore(config, log, shutDown);
   signal.throwIfAborted();
   const terrain = readTerrain(config.terrain.folder, partOf(log, "terrain"));
-  const reads = [...knowledge.modelFolders, ...(terrain === null ? [] : [terrain.folder])];
+  const reads = [...knowledge.readFolders, ...(terrain === null ? [] : [terrain.folder])];
   const mapTiles = await openMapTiles(config.map);
   shutDown.add("map", SPARE_MS, () => mapTiles?.close());
   const terrainTiles = terrain?.spacingM == null ? null : new TerrainTiles(terrain.folder, terrain.spacingM);

@@ -78,8 +78,8 @@ function describeFault(error, file) {
   return `${path}:${line}:${column}: ERROR: ${first.text}`;
 }
 
-/** esbuild as a dependency of tsx: the version that also loads the sources. Not loaded before npm packages are installed. */
-export const loadEsbuild = () => createRequire(createRequire(import.meta.url).resolve("tsx/package.json"))("esbuild");
+/** Not loaded before npm packages are installed. */
+export const loadEsbuild = () => createRequire(import.meta.url)("esbuild");
 
 function run(options, broken) {
   return loadEsbuild().build({
@@ -116,7 +116,7 @@ export async function buildBundle() {
       // V8 keeps the text of every loaded file.
       minifyWhitespace: true,
       // A release may omit tools/: the commands that load it then print an error (cli/commands/bench.ts).
-      external: ["onnxruntime-node", ...(existsSync(join(ROOT, "tools")) ? [] : ["../../tools/*"])],
+      external: ["onnxruntime-node", "esbuild", ...(existsSync(join(ROOT, "tools")) ? [] : ["../../tools/*"])],
     });
     writeFileSync(join(fresh, LIST), JSON.stringify(describeInputs(Object.keys(metafile.inputs))));
     mkdirSync(OUT, { recursive: true });

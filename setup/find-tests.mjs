@@ -43,7 +43,7 @@ const SHARED_PROCESSES = [
 
 /** Not with others in one process: they examine or change the state of their whole process, or keep a media hub. */
 const ALONE = [
-  ...["commands/golden", "commands/models", "commands/serve", "run/interrupt", "serve/registry"].map(
+  ...["commands/golden", "commands/models", "commands/serve", "run/interrupt", "serve/registry", "serve/workspace"].map(
     (name) => `cli/${name}.test.ts`,
   ),
   ...["runner/bundle", "runner/orphan"].map((name) => `graphs/runtime/${name}.test.ts`),

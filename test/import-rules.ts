@@ -70,8 +70,16 @@ export const TABLE: readonly Row[] = [
       .map((name) => `elements/${name}.ts`)
       .concat("media"),
   },
-  { part: "elements/index.ts", may: ["elements"] },
+  { part: "elements/index.ts", may: ["elements", "schemas"] },
   { part: "elements/find.ts", may: ["elements"] },
+  { part: "elements/list-folder.ts", may: [] },
+  // Elements outside of this repository: found, built, run.
+  { part: "elements/outside.ts", may: ["elements", "schemas"] },
+  { part: "elements/build.ts", may: ["elements/host-modules.ts"] },
+  { part: "elements/evaluate.ts", may: ["elements/build.ts", "elements/host-modules.ts", "elements/source-lines.ts"] },
+  { part: "elements/host-modules.ts", may: ["elements/public.ts"] },
+  // The package `@windhover/element`.
+  { part: "elements/public.ts", may: ["schemas", "elements/element.ts"] },
   // Maps the position of an error back to its source file and line.
   { part: "elements/source-lines.ts", may: [] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },

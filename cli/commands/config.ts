@@ -2,6 +2,7 @@ import { showValue, writeExample } from "../../server/config/keys.ts";
 import { loadConfig } from "../../server/config/load.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
 import { alignColumns } from "../text.ts";
+import { configSources } from "../workspace.ts";
 
 export default {
   name: "config",
@@ -11,7 +12,7 @@ export default {
     config: {
       type: "string",
       value: "FILE",
-      about: "Configuration file; default: windhover.yaml in the working directory.",
+      about: "Configuration file; default: windhover.yaml in the working directory, or the nearest one above it.",
     },
     example: { type: "boolean", about: "Print a configuration file with every key, its description and its default." },
     json: { type: "boolean", about: "Print as JSON." },
@@ -26,11 +27,7 @@ export default {
       await terminal.print(writeExample());
       return EXIT.ok;
     }
-    const { settings } = loadConfig({
-      file: given.text("config") ?? null,
-      folder: process.cwd(),
-      env: process.env,
-    });
+    const { settings } = loadConfig(configSources(given.text("config")));
     const rows = settings.map((setting) => ({
       key: setting.key.name,
       value: showValue(setting),

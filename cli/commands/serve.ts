@@ -6,6 +6,7 @@ import { type Command, CommandFailure, EXIT, expectPositionals } from "../comman
 import { onStopSignal } from "../run/interrupt.ts";
 import { announceHint, announceKey, announceReady, showDemo } from "../serve/announce.ts";
 import type { Terminal } from "../terminal.ts";
+import { configSources } from "../workspace.ts";
 
 export default {
   name: "serve",
@@ -15,7 +16,7 @@ export default {
     config: {
       type: "string",
       value: "FILE",
-      about: "Configuration file; default: windhover.yaml in the working directory.",
+      about: "Configuration file; default: windhover.yaml in the working directory, or the nearest one above it.",
     },
     demo: { type: "boolean", about: "Start a demo: a street clip as a live source, with object detection." },
     json: { type: "boolean", about: "Print the ready line as JSON, also on a terminal." },
@@ -25,7 +26,7 @@ export default {
   examples: ["serve", "serve --demo", "serve --config /etc/windhover.yaml", "serve --json 2>windhover.log"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "no arguments");
-    const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
+    const { config } = loadConfig(configSources(given.text("config")));
     // The service keeps running when the reader of the ready line goes away.
     terminal.onClosed(() => {});
     const { openLog } = await import("../../server/log/log.ts");
@@ -37,7 +38,7 @@ export default {
         import("../../server/main.ts"),
         import("../serve/gather-knowledge.ts"),
       ]);
-      const knowledge = await gatherKnowledge();
+      const knowledge = await gatherKnowledge(config);
       for (const { name, place, reason } of knowledge.elements.broken?.values() ?? [])
         log.logger.warn({ element: name, place, reason }, "element not loaded");
       const server = await startServer({ config, knowledge, log: log.logger, signal: ending.signal });

@@ -8,7 +8,7 @@ import { type Command, EXIT, UsageFault } from "../command.ts";
 import { type Knowledge, loadKnowledge, planGraph, readGraphWords } from "../compile-graph.ts";
 import { showFaults } from "../faults.ts";
 import { expectRoom } from "../files.ts";
-import { GraphFiles, isGraphPath, listTemplates, locateGraph } from "../graph-files.ts";
+import { GraphFiles, isGraphPath, listGraphs, locateGraph } from "../graph-files.ts";
 import { writeSvg } from "../svg.ts";
 
 export const check = {
@@ -26,8 +26,8 @@ export const check = {
     const knowledge = await loadKnowledge(terminal);
     const all: Fault[] = [];
     for (const name of given.positionals) {
-      const isTemplate = !isGraphPath(name) && listTemplates().includes(name);
-      const files = new GraphFiles(isTemplate ? locateGraph(name) : name);
+      const isName = !isGraphPath(name) && listGraphs().includes(name);
+      const files = new GraphFiles(isName ? locateGraph(name) : name);
       const faults = checkFile(files, knowledge);
       all.push(...faults);
       if (!given.flag("json")) showFaults(faults, files.textOf, terminal);

@@ -13,9 +13,9 @@ import { newUuid } from "../../server/uuid.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals, type Given } from "../command.ts";
 import { DATABASE_OPTIONS, withDatabase } from "../database.ts";
 import { Progress } from "../progress.ts";
+import { configSources } from "../workspace.ts";
 
-const readConfig = (given: Given): Config =>
-  loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env }).config;
+const readConfig = (given: Given): Config => loadConfig(configSources(given.text("config"))).config;
 
 /** In several parts. */
 const TEST_BYTES = 20 * 2 ** 20;

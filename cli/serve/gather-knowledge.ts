@@ -1,17 +1,26 @@
 /** What the server needs from elements, GStreamer and models, none of which it may import. */
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareClip } from "../../clips/prepare-clip.ts";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
+import { stopBuilding } from "../../elements/build.ts";
 import { loadElements } from "../../elements/index.ts";
+import { listElementFolders, storeOutside } from "../../elements/outside.ts";
 import { cacheFolder } from "../../models/cache.ts";
+import type { Config } from "../../schemas/config.ts";
+import { type Folders, shareFolders } from "../../schemas/folders.ts";
 import type { ServerKnowledge } from "../../server/main.ts";
+import { CommandFailure } from "../command.ts";
 import { listInstalled } from "../models/summary.ts";
 import { readVersion } from "../version.ts";
+import { foldersOf } from "../workspace.ts";
 import { readRegistry } from "./registry.ts";
 
 const FRESH_MS = 2_000;
 
-export async function gatherKnowledge(): Promise<ServerKnowledge> {
+export async function gatherKnowledge(config: Config): Promise<ServerKnowledge> {
+  const folders = await openFolders(config);
   const installed = remember(listInstalled);
   return {
     softwareVersion: readVersion(),
@@ -19,7 +28,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     readRegistry,
     modelNames: async () => (await installed()).map(({ name }) => name),
     alertTypes: ALERT_TYPES,
-    modelFolders: [cacheFolder()],
+    readFolders: [cacheFolder(), ...listRead(folders)],
     classNames: async () => [...new Set((await installed()).flatMap(({ labels }) => labels))],
     runnerEntry: new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url),
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
@@ -30,6 +39,33 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     enhancerEntry: new URL("../../enhance/enhance.mjs", import.meta.url),
   };
 }
+
+/** Runners cannot start programs: elements outside of Windhover are built for them. */
+async function openFolders(config: Config): Promise<Folders> {
+  const folders = foldersOf(config);
+  if (folders.elements.length === 0) {
+    shareFolders(folders);
+    return folders;
+  }
+  const built = join(config.data_dir, "elements", "built.json");
+  try {
+    await mkdir(dirname(built), { recursive: true, mode: 0o755 });
+    await storeOutside(folders, built);
+    await stopBuilding();
+  } catch (cause) {
+    throw new CommandFailure(`${built} (data_dir) cannot be written: ${(cause as Error).message}`, { cause });
+  }
+  shareFolders({ ...folders, built });
+  return { ...folders, built };
+}
+
+/** What runners read of them. */
+const listRead = (folders: Folders): readonly string[] => [
+  ...folders.graphs,
+  ...folders.models,
+  ...listElementFolders(folders),
+  ...(folders.built === null ? [] : [dirname(folders.built)]),
+];
 
 /** Cached for two seconds: it is called at every start of a process. */
 function remember<T>(find: () => Promise<T>): () => Promise<T> {

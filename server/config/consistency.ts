@@ -1,5 +1,5 @@
 /** Checks that the schemas of single keys cannot express. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { readMailServer } from "../delivery/mail-server.ts";
@@ -125,8 +125,13 @@ export function checkConsistency(
     expect("webrtc.addresses", isIP(address) !== 0, `has "${address}"; expected an IP address, not a name`);
   for (const host of media.hosts)
     expect("media.hosts", isHost(host), `has "${host}"; expected a name or an address, without a port`);
+  for (const section of ["graphs", "elements", "models"] as const)
+    for (const folder of config[section].folders)
+      expect(`${section}.folders`, isFolder(folder), `has "${folder}"; expected an existing folder`);
   return faults;
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const isHost = (text: string): boolean => isIP(text) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(text);
 

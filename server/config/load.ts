@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../schemas/config.ts";
+import { SETTINGS_FILE } from "../../schemas/folders.ts";
 import type { Json } from "../../schemas/json.ts";
 import { checkConsistency } from "./consistency.ts";
 import { CONFIG_KEYS, type ConfigFault, ConfigFaults, checkSetting, type Setting } from "./keys.ts";
@@ -22,14 +23,13 @@ export interface LoadedConfig {
   readonly file: string | null;
 }
 
-const DEFAULT_FILE = "windhover.yaml";
 const MAX_BYTES = 1_000_000;
 
 /** Throws `ConfigFaults` with all faults. */
 export function loadConfig({ file, folder, env }: ConfigSources): LoadedConfig {
   const faults: ConfigFault[] = [];
   const text = readText(file, folder, faults);
-  const shown = file ?? DEFAULT_FILE;
+  const shown = file ?? SETTINGS_FILE;
   const written = text === null ? [] : readConfigText(shown, text, faults);
   const given = readEnvironment(env, faults);
   const chosen = new Map([...written, ...given].map((setting) => [setting.key.name, setting]));
@@ -51,14 +51,14 @@ export function loadConfig({ file, folder, env }: ConfigSources): LoadedConfig {
 
 function readText(file: string | null, folder: string, faults: ConfigFault[]): string | null {
   try {
-    const text = readFileSync(resolve(folder, file ?? DEFAULT_FILE), "utf8");
+    const text = readFileSync(resolve(folder, file ?? SETTINGS_FILE), "utf8");
     if (text.length <= MAX_BYTES) return text;
-    faults.push({ where: file ?? DEFAULT_FILE, message: "the file is too large; expected at most 1 MB of YAML" });
+    faults.push({ where: file ?? SETTINGS_FILE, message: "the file is too large; expected at most 1 MB of YAML" });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (file === null && code === "ENOENT") return null;
     const why = code === "ENOENT" ? "the file does not exist" : `the file cannot be read: ${message}`;
-    faults.push({ where: file ?? DEFAULT_FILE, message: why });
+    faults.push({ where: file ?? SETTINGS_FILE, message: why });
   }
   return null;
 }
@@ -69,12 +69,17 @@ const byDefault = (key: Setting["key"]): Setting => ({
   origin: { kind: "default", where: "default" },
 });
 
-const PATHS = ["data_dir", "secrets.key_file", "http.tls_cert", "http.tls_key"];
+const PATHS = [
+  ...["data_dir", "secrets.key_file", "http.tls_cert", "http.tls_key"],
+  ...["graphs.folders", "elements.folders", "models.folders"],
+];
 
-/** Paths are relative to the working directory, in the file as well. */
+/** Paths are relative to the working directory or the workspace, in the file as well. */
 function absolute(setting: Setting, folder: string): Setting {
-  if (!PATHS.includes(setting.key.name) || typeof setting.value !== "string") return setting;
-  return { ...setting, value: resolve(folder, setting.value) };
+  if (!PATHS.includes(setting.key.name)) return setting;
+  const { value } = setting;
+  if (Array.isArray(value)) return { ...setting, value: value.map((path) => resolve(folder, String(path))) };
+  return typeof value === "string" ? { ...setting, value: resolve(folder, value) } : setting;
 }
 
 function nest(settings: readonly Setting[]): Config {

@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
+import { FOLDERS_VARIABLE } from "../../schemas/folders.ts";
 import { listDenied } from "../net/addresses.ts";
 import { StartFault } from "../start-fault.ts";
 
@@ -27,7 +28,7 @@ const GUARD_SOCKET = 3;
 const GUARD = 5;
 
 /** Variables of Windhover that its programs read. All its others, and all that may be secrets, are removed. */
-const OURS = new Set(["WINDHOVER_CACHE_DIR", "WINDHOVER_ADDON"]);
+const OURS = new Set(["WINDHOVER_CACHE_DIR", "WINDHOVER_ADDON", FOLDERS_VARIABLE]);
 const SECRET = /^WINDHOVER_|^DATABASE_URL$|^PG|KEY|SECRET|TOKEN|PASSW|CREDENTIAL/i;
 
 export interface ConfinementOptions {

@@ -90,6 +90,7 @@ const LIMITS = {
   idleMs: 60_000,
 };
 type GraphLimits = Readonly<typeof LIMITS>;
+type CompileLimits = Pick<Config["graphs"], "compile_seconds" | "queued_per_key">;
 
 export class GraphLibrary {
   readonly elements: CompileInput["elements"];
@@ -102,7 +103,7 @@ export class GraphLibrary {
   private constructor(
     knowledge: GraphKnowledge,
     registry: RegistryFile,
-    config: Config["graphs"],
+    config: CompileLimits,
     folder: URL | null,
     { loadMs, bytes, queued, idleMs }: GraphLimits,
   ) {
@@ -127,7 +128,7 @@ export class GraphLibrary {
   /** `folder` of the installed graphs, with a slash at the end. Default: those of this checkout. */
   static async open(
     knowledge: GraphKnowledge,
-    config: Pick<Config, "graphs">,
+    config: { readonly graphs: CompileLimits },
     folder?: URL,
     limits: GraphLimits = LIMITS,
   ): Promise<GraphLibrary> {

@@ -1,7 +1,8 @@
-/** The installed graphs: files of one folder, read on every use, so that a changed file takes effect at once. */
+/** The installed graphs: files of folders, read on every use, so that a changed file takes effect at once. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { readFolders } from "../../../schemas/folders.ts";
 import type { Compiled } from "../compile.ts";
 import type { GraphDocument } from "../document.ts";
 import type { LoadedGraph, LoadGraph } from "../graph-levels.ts";
@@ -24,32 +25,39 @@ interface Place {
 }
 
 export class InstalledGraphs {
-  readonly #folder: string;
+  readonly #folders: readonly string[];
 
-  /** `folder` ends in a slash. */
-  constructor(folder: URL) {
-    this.#folder = fileURLToPath(folder);
+  /** Folders end in a slash. An earlier one has precedence. */
+  constructor(folders: readonly URL[]) {
+    this.#folders = folders.map((folder) => fileURLToPath(folder));
+  }
+
+  /** Those that come with Windhover are in `own`, with a slash at the end. */
+  static besides(own: URL): InstalledGraphs {
+    return new InstalledGraphs([...readFolders().graphs.map((folder) => pathToFileURL(`${folder}/`)), own]);
   }
 
   names(): readonly string[] {
-    return readdirSync(this.#folder)
+    const names = this.#folders
+      .flatMap((folder) => readdirSync(folder))
       .filter((file) => file.endsWith(ENDING) && NAME.test(file.slice(0, -ENDING.length)))
-      .map((file) => file.slice(0, -ENDING.length))
-      .sort();
+      .map((file) => file.slice(0, -ENDING.length));
+    return [...new Set(names)].sort();
   }
 
   read(name: string): InstalledText | null {
-    return NAME.test(name) ? this.#open(this.#placeOf(name)) : null;
+    if (!NAME.test(name)) return null;
+    const shown = name + ENDING;
+    for (const root of this.#folders) {
+      const found = this.#open({ path: join(root, shown), shown, root });
+      if (found !== null) return found;
+    }
+    return null;
   }
 
   /** For texts of clients: the installed graphs by name, and no other file. */
   get load(): LoadGraph {
     return (name) => this.read(name) ?? undefined;
-  }
-
-  #placeOf(name: string): Place {
-    const file = name + ENDING;
-    return { path: join(this.#folder, file), shown: file, root: this.#folder };
   }
 
   #open(place: Place): InstalledText | null {

@@ -7,7 +7,7 @@ import type { GraphPlan } from "../plan.ts";
 export interface CompilerKnowledge {
   /** Of `RegistryFile`. */
   readonly registryFd: number;
-  /** `file:` URL of the installed graphs; null: those of this checkout. */
+  /** `file:` URL of the installed graphs; null: those of this checkout and of `schemas/folders.ts`. */
   readonly folder: string | null;
 }
 

@@ -11,7 +11,10 @@ import type { CompileRequest, CompilerKnowledge } from "./messages.ts";
 
 const { registryFd, folder } = workerData as CompilerKnowledge;
 
-const installed = new InstalledGraphs(new URL(folder ?? "../../", folder === null ? import.meta.url : undefined));
+const installed =
+  folder === null
+    ? InstalledGraphs.besides(new URL("../../", import.meta.url))
+    : new InstalledGraphs([new URL(folder)]);
 const deps: CompilerDeps = {
   elements: await loadElements(),
   registry: new RegistryFile(registryFd),

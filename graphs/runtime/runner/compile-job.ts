@@ -29,7 +29,8 @@ export function listHosts({ graph, graphText, sourceUri, sourceAddresses = [] }:
 const readHost = (url: string): readonly string[] =>
   URL.canParse(url) ? [new URL(url).hostname.replace(/^\[|\]$/g, "")] : [];
 
-const INSTALLED = new InstalledGraphs(new URL("../../", import.meta.url));
+const OWN = new URL("../../", import.meta.url);
+const INSTALLED = InstalledGraphs.besides(OWN);
 
 /** Throws `GraphFaults`. Files are played in real time. */
 export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValues = {}): Compiled {
@@ -79,7 +80,8 @@ const unknownGraph = (name: string): GraphFaults =>
 const USUAL: RunnerJob = {
   uuid: "",
   graph: "detect",
-  graphText: null,
+  // Windhover's own, which always compiles.
+  graphText: new InstalledGraphs([OWN]).read("detect")?.text ?? null,
   params: {},
   sourceUri: "/video.mp4",
   positionNs: "0",

@@ -6,7 +6,7 @@ import { startServer } from "../../../server/main.ts";
 
 const { config } = loadConfig({ file: null, folder: process.cwd(), env: process.env });
 const log = openLog(config.log);
-const knowledge = { ...(await gatherKnowledge()), runnerEntry: new URL("./runner.mjs", import.meta.url) };
+const knowledge = { ...(await gatherKnowledge(config)), runnerEntry: new URL("./runner.mjs", import.meta.url) };
 const signal = new AbortController().signal;
 const { url, rtsp, stop } = await startServer({ config, knowledge, log: log.logger, signal });
 process.once("SIGTERM", async () => {
