@@ -25,6 +25,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Show the service configuration, and where each value comes from.",
     load: async () => (await import("./commands/config.ts")).default,
   },
+  init: {
+    about: "Create a workspace: a folder for graphs, elements and models of your own.",
+    load: async () => (await import("./commands/init.ts")).default,
+  },
   run: {
     about: "Run a graph on a source.",
     load: async () => (await import("./commands/run.ts")).run,

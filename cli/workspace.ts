@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../schemas/config.ts";
-import { type Folders, SETTINGS_FILE, shareFolders } from "../schemas/folders.ts";
+import { type Folders, NO_FOLDERS, SETTINGS_FILE, shareFolders } from "../schemas/folders.ts";
 
 export function findWorkspace(folder: string = process.cwd()): string | null {
   if (existsSync(join(folder, SETTINGS_FILE))) return folder;
@@ -28,7 +28,7 @@ export const foldersOf = ({ graphs, elements, models }: Config): Folders => ({
 
 /** Makes graphs, elements and models of the workspace known. Throws `ConfigFaults`. */
 export async function openWorkspace(): Promise<void> {
-  if (findWorkspace() === null) return;
+  if (findWorkspace() === null) return shareFolders(NO_FOLDERS);
   // Loaded here: most commands run without a workspace.
   const { loadConfig } = await import("../server/config/load.ts");
   shareFolders(foldersOf(loadConfig(configSources(undefined)).config));

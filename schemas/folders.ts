@@ -18,11 +18,12 @@ export const SETTINGS_FILE = "windhover.yaml";
 
 export const FOLDERS_VARIABLE = "WINDHOVER_FOLDERS";
 
-const NONE: Folders = { graphs: [], elements: [], models: [], built: null };
+/** Without a workspace. */
+export const NO_FOLDERS: Folders = { graphs: [], elements: [], models: [], built: null };
 
 export function readFolders(env: NodeJS.ProcessEnv = process.env): Folders {
   const text = env[FOLDERS_VARIABLE] ?? "";
-  return text === "" ? NONE : (JSON.parse(text) as Folders);
+  return text === "" ? NO_FOLDERS : (JSON.parse(text) as Folders);
 }
 
 /** For this process, and for threads and processes that it starts from now on. */

@@ -18,6 +18,7 @@ const { CommandFailure, endCommandsOnSignal, isInterrupted } = await import("./c
 const { withLock } = await import("./lock.mjs");
 const { buildBundle, isBundled } = await import("./bundle.mjs");
 const { buildConsole, isConsoleBuilt } = await import("./console.mjs");
+const { buildElementPackage, isElementPackageBuilt } = await import("./element-package.mjs");
 const models = await import("./models.mjs");
 const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
@@ -62,6 +63,11 @@ const STAGES = [
         title: "console",
         isDone: () => isConsoleBuilt(),
         work: () => buildConsole(),
+      },
+      {
+        title: "element package",
+        isDone: () => isElementPackageBuilt(),
+        work: () => buildElementPackage(),
       },
       {
         title: "models",
