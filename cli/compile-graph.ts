@@ -1,5 +1,6 @@
 /** From `GRAPH [SOURCE] [param=value…]` to a compiled graph. */
 import { type Elements, ExpandFault, type SourceBinding } from "../elements/element.ts";
+import type { LoadedElements } from "../elements/index.ts";
 import { expandSource } from "../elements/source/expand.ts";
 import { describeSource } from "../elements/source/uri.ts";
 import { type Compiled, type CompileInput, compile } from "../graphs/compiler/compile.ts";
@@ -61,14 +62,19 @@ export interface Knowledge {
   readonly registry: Registry;
 }
 
+/** The same, with elements that can be loaded again. */
+export interface LoadedKnowledge extends Knowledge {
+  readonly elements: LoadedElements;
+}
+
 /** Elements that could not be loaded are reported on `terminal`, if there is one. */
-export async function loadKnowledge(terminal: Terminal | null): Promise<Knowledge> {
+export async function loadKnowledge(terminal: Terminal | null): Promise<LoadedKnowledge> {
   const [{ loadElements }, { loadRegistry }] = await Promise.all([
     import("../elements/index.ts"),
     import("../graphs/runtime/registry.ts"),
   ]);
   const elements = await loadElements();
-  for (const { name, place, reason } of (terminal && elements.broken?.values()) ?? []) {
+  for (const { name, place, reason } of terminal === null ? [] : elements.broken.values()) {
     if (terminal?.isJson) terminal.say(JSON.stringify({ type: "broken-element", name, place, reason }));
     else terminal?.say(`${terminal.paintErr("yellow", `${place}:`)} ${reason}; the element "${name}" is left out`);
   }

@@ -101,6 +101,10 @@ export interface Handler<P extends TObject = TObject> {
   end?(): void | Promise<void>;
   /** Always called, exactly once, also after an error. */
   close?(): void | Promise<void>;
+  /** The code of the element is replaced while the graph runs: the state that the new code continues with. */
+  save?(): Json | Promise<Json>;
+  /** Called before the first frame, with what `save` of the old code returned. A throw keeps the old code. */
+  restore?(state: Json): void | Promise<void>;
 }
 
 export interface FrameFormat {

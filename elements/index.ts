@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { readFolders } from "../schemas/folders.ts";
-import type { AnyElement, BrokenElement, Elements } from "./element.ts";
+import type { AnyElement, BrokenElement } from "./element.ts";
 import { type FoundElement, findElements } from "./find.ts";
 import { findOutside, type OutsideElement } from "./outside.ts";
 import { framesOf, shortenPath } from "./source-lines.ts";
@@ -16,7 +16,7 @@ class LoadFault extends Error {
 }
 
 export interface LoadedElements extends Map<string, AnyElement> {
-  readonly broken: ReadonlyMap<string, BrokenElement>;
+  readonly broken: Map<string, BrokenElement>;
   /** Those of `Folders` that were loaded or are broken. */
   readonly outside: readonly OutsideElement[];
 }
@@ -25,7 +25,7 @@ export interface LoadedElements extends Map<string, AnyElement> {
 export async function loadElements(
   own?: readonly FoundElement[],
   outside?: readonly OutsideElement[],
-): Promise<LoadedElements & Elements> {
+): Promise<LoadedElements> {
   const others = outside ?? (own === undefined ? await findOutside(readFolders()) : []);
   const first = new Map<string, FoundElement>();
   const found = [...(own ?? (await findElements())), ...others];
@@ -45,6 +45,18 @@ export async function loadElements(
     if (first.get(each.name) !== each) broken.set(each.name, { name: each.name, place: each.file, reason });
   }
   return Object.assign(elements, { broken, outside: others.filter((each) => first.get(each.name) === each) });
+}
+
+/** Again, after one of its files has changed. Null: its code is the same. */
+export async function reloadElement(found: OutsideElement): Promise<AnyElement | BrokenElement | null> {
+  let isSame = false;
+  const load = async () => {
+    const loaded = await found.loadChanged();
+    isSame = loaded === null;
+    return loaded ?? {};
+  };
+  const outcome = await loadElement({ ...found, load });
+  return isSame ? null : outcome;
 }
 
 export async function loadElement(found: FoundElement): Promise<AnyElement | BrokenElement> {

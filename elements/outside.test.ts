@@ -85,7 +85,10 @@ test("an element imports files, packages, and the modules of Windhover itself", 
     { ...found, fault: null },
     { twice: 42, shout: "HI!", text: "beside the source", isSame: true, fault: null },
   );
-  assert.deepEqual([...good.files()].sort(), [join(folder, "elements/good/good.ts"), join(folder, "lib/twice.ts")]);
+  assert.deepEqual(
+    [...good.files()].sort(),
+    ["elements/good", "elements/good/good.ts", "lib/twice.ts"].map((path) => join(folder, path)),
+  );
 });
 
 test("an element that is loaded again has its new code, and that of the files it imports", async () => {

@@ -21,10 +21,12 @@ export interface OutsideElement extends FoundElement {
   readonly path: string;
   /** The package that it is, or null. */
   readonly packageFolder: string | null;
-  /** What was read for it, besides packages: it is to be loaded again when one of them changes. */
+  /** What was read for it, besides packages, and its folder: it may have to be loaded again when one of them changes. */
   files(): readonly string[];
   /** Again at every call, as `load` does. */
   build(): Promise<Built>;
+  /** As `load`; resolves with null if its code is that of the last load. */
+  loadChanged(): Promise<unknown>;
 }
 
 /** An element as the service has built it, or why it could not be built. */
@@ -72,11 +74,20 @@ function toElement(
   build: () => Promise<Built>,
   { packageFolder = null, files = () => [] }: Partial<Pick<OutsideElement, "packageFolder" | "files">> = {},
 ): OutsideElement {
-  const load = async () => {
+  let loaded: string | null = null;
+  const evaluate = async (built: Built) => {
     const { evaluateElement } = await import("./evaluate.ts");
-    return evaluateElement(path, await build());
+    loaded = built.code;
+    return evaluateElement(path, built);
   };
-  return { name, path, file: shortenPath(path), packageFolder, files, build, load };
+  return {
+    ...{ name, path, file: shortenPath(path), packageFolder, files, build },
+    load: async () => evaluate(await build()),
+    loadChanged: async () => {
+      const built = await build();
+      return built.code === loaded ? null : evaluate(built);
+    },
+  };
 }
 
 const fromStored = ({ name, path, built, fault }: StoredElement): OutsideElement =>
@@ -91,12 +102,12 @@ async function listElements(folder: string): Promise<readonly OutsideElement[]> 
 }
 
 function fromSource(name: string, path: string, packageFolder: string | null): OutsideElement {
-  let inputs: readonly string[] = [path];
+  let inputs: readonly string[] = [path, dirname(path)];
   const build = async () => {
     if (!existsSync(path)) throw notFound(`module '${path}'`, dirname(path));
     const { buildElement } = await import("./build.ts");
     const built = await buildElement(path);
-    ({ inputs } = built);
+    inputs = [...built.inputs, dirname(path)];
     return built;
   };
   return toElement(name, path, build, { packageFolder, files: () => inputs });

@@ -112,6 +112,10 @@ export class NativeFrame {
     return this.#abort.signal;
   }
 
+  get isDiscarded(): boolean {
+    return this.#discarded;
+  }
+
   /** The metadata for the buffer; undefined when nothing was written. */
   settle(): Metadata | undefined {
     this.#settled = true;

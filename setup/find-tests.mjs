@@ -43,9 +43,15 @@ const SHARED_PROCESSES = [
 
 /** Not with others in one process: they examine or change the state of their whole process, or keep a media hub. */
 const ALONE = [
-  ...["commands/golden", "commands/models", "commands/serve", "run/interrupt", "serve/registry", "serve/workspace"].map(
-    (name) => `cli/${name}.test.ts`,
-  ),
+  ...[
+    "commands/golden",
+    "commands/models",
+    "commands/serve",
+    "run/interrupt",
+    "run/reload-elements",
+    "serve/registry",
+    "serve/workspace",
+  ].map((name) => `cli/${name}.test.ts`),
   ...["runner/bundle", "runner/orphan"].map((name) => `graphs/runtime/${name}.test.ts`),
   ...["rtmp/chunks", "rtmp/publisher"].map((name) => `media/${name}.test.ts`),
   ...["confinement/confinement", "enhancement/enhancements", "evidence/evidence", "files/open-files", "log/log"].map(

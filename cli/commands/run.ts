@@ -5,7 +5,7 @@ import {
   compileAtPace,
   compileGraph,
   type GraphWords,
-  type Knowledge,
+  type LoadedKnowledge,
   loadKnowledge,
   readGraphWords,
 } from "../compile-graph.ts";
@@ -20,7 +20,10 @@ export const run = {
   usage: "GRAPH [SOURCE] [param=value…] [option…]",
   options: {
     ...RUN_OPTIONS,
-    watch: { type: "boolean", about: "Apply the graph file to the running graph whenever it is saved." },
+    watch: {
+      type: "boolean",
+      about: "Apply the graph file, and elements of the workspace, to the running graph whenever they are saved.",
+    },
   },
   notes: [
     "GRAPH is a file (a path with a slash, or a name ending in .yaml) or the name of a template. SOURCE is a file, an rtsp or rtmp URL, or test:PATTERN; leave it out if the graph names its own source.",
@@ -76,7 +79,7 @@ export const launch = {
 export async function runGraphFile(
   words: GraphWords,
   settings: RunSettings,
-  load: () => Promise<Knowledge>,
+  load: () => Promise<LoadedKnowledge>,
   terminal: Terminal,
   print?: (line: string) => Promise<void>,
 ): Promise<number> {

@@ -10,7 +10,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-report.ts";
 import { EXIT } from "../command.ts";
-import type { Knowledge } from "../compile-graph.ts";
+import type { LoadedKnowledge } from "../compile-graph.ts";
 import { withTrace } from "../faults.ts";
 import { writeText } from "../files.ts";
 import type { Terminal } from "../terminal.ts";
@@ -20,6 +20,7 @@ import { onInterrupt } from "./interrupt.ts";
 import { TracksFile, WrittenFiles } from "./output-files.ts";
 import { Snapshots, tapNodes } from "./probes.ts";
 import { FileWatch, type GraphOrigin, reload } from "./reload.ts";
+import { reloadElements } from "./reload-elements.ts";
 import { exitOnUncaught, Reporter, reportEvent, showLog } from "./reporter.ts";
 import type { RunSettings } from "./settings.ts";
 import { Status } from "./status.ts";
@@ -34,7 +35,7 @@ const DOT_AGAIN_MS = 1_000;
 export class ForegroundRun {
   readonly #origin: GraphOrigin;
   readonly #settings: RunSettings;
-  readonly #knowledge: Knowledge;
+  readonly #knowledge: LoadedKnowledge;
   readonly #terminal: Terminal;
   readonly #reporter: Reporter;
   readonly #snapshots: Snapshots;
@@ -47,13 +48,16 @@ export class ForegroundRun {
   #graph: RunningGraph | null = null;
   #status: Status | null = null;
   #watch: FileWatch | null = null;
+  #elementWatch: FileWatch | null = null;
+  /** A serial queue. */
+  #reloading: Promise<void> = Promise.resolve();
   #interrupted = false;
   /** A snapshot or a file could not be written. */
   #incomplete = false;
   /** Errors that elements logged and recovered from. */
   #errors = 0;
 
-  constructor(origin: GraphOrigin, settings: RunSettings, knowledge: Knowledge, terminal: Terminal) {
+  constructor(origin: GraphOrigin, settings: RunSettings, knowledge: LoadedKnowledge, terminal: Terminal) {
     this.#origin = origin;
     this.#settings = settings;
     this.#knowledge = knowledge;
@@ -75,8 +79,7 @@ export class ForegroundRun {
     );
     const removeUncaught = exitOnUncaught(this.#reporter, this.#terminal);
     this.#terminal.onClosed(() => void this.#stop());
-    if (this.#settings.watch) this.#watch = new FileWatch(() => void this.#reload());
-    this.#watch?.follow(this.#origin.files());
+    if (this.#settings.watch) this.#startWatching();
     const startMs = performance.now();
     try {
       if (this.#settings.tracks !== null) this.#tracks = new TracksFile(this.#settings.tracks, plan.source?.uri ?? "");
@@ -90,6 +93,7 @@ export class ForegroundRun {
     } finally {
       this.#tracks?.close();
       this.#watch?.close();
+      this.#elementWatch?.close();
       removeSignals();
       removeUncaught();
       for (const timer of this.#timers) clearTimeout(timer);
@@ -176,10 +180,33 @@ export class ForegroundRun {
       this.#timers.add(setTimeout(() => void this.#stop(), seconds * 1000 + OVERTIME_MS));
   }
 
+  #startWatching(): void {
+    const enqueue = (work: () => Promise<void>) => () => {
+      this.#reloading = this.#reloading.then(work);
+    };
+    this.#watch = new FileWatch(enqueue(() => this.#reload()));
+    this.#watch.follow(this.#origin.files());
+    this.#elementWatch = new FileWatch(enqueue(() => this.#reloadElements()));
+    this.#elementWatch.follow(this.#elementFiles());
+  }
+
   async #reload(): Promise<void> {
     if (this.#graph === null) return;
     await reload(this.#graph, this.#origin, this.#reporter, this.#terminal);
     this.#watch?.follow(this.#origin.files());
+  }
+
+  async #reloadElements(): Promise<void> {
+    if (this.#graph === null) return;
+    await reloadElements({
+      ...{ graph: this.#graph, elements: this.#knowledge.elements, origin: this.#origin },
+      ...{ reporter: this.#reporter, terminal: this.#terminal },
+    });
+    this.#elementWatch?.follow(this.#elementFiles());
+  }
+
+  #elementFiles(): readonly string[] {
+    return this.#knowledge.elements.outside.flatMap((element) => element.files());
   }
 
   #interrupt(): void {

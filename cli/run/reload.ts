@@ -41,10 +41,14 @@ export async function reload(
   try {
     const changes = await graph.apply(next);
     if (changes.length === 0) reporter.note("saved: no changes", { type: "changed", changes: [] });
-    for (const change of changes) reporter.note(formatChange(change), { type: "changed", ...change } as never);
+    reportChanges(changes, reporter);
   } catch (error) {
     reportFailedChange(graph, (error as Error).message, reporter);
   }
+}
+
+export function reportChanges(changes: readonly PlanChange[], reporter: Reporter): void {
+  for (const change of changes) reporter.note(formatChange(change), { type: "changed", ...change } as never);
 }
 
 function findMissingFile(error: unknown): string | null {

@@ -6,7 +6,7 @@ import { coerceParams } from "../../graphs/compiler/schema-check.ts";
 import type { SlotRequest } from "../../graphs/runtime/slots.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { EXIT, UsageFault } from "../command.ts";
-import { compileOrShow, type Knowledge } from "../compile-graph.ts";
+import { compileOrShow, type LoadedKnowledge } from "../compile-graph.ts";
 import { showFaults } from "../faults.ts";
 import { expectRoom, expectSourceFiles } from "../files.ts";
 import { writeSvg } from "../svg.ts";
@@ -21,7 +21,7 @@ import { expectTelemetry, readFlight } from "./telemetry-file.ts";
 export async function runGraph(
   origin: GraphOrigin,
   settings: RunSettings,
-  knowledge: Knowledge,
+  knowledge: LoadedKnowledge,
   terminal: Terminal,
 ): Promise<number> {
   const compiled = compileOrShow(origin.compile, origin.textOf, terminal);

@@ -4,7 +4,7 @@
  */
 import type { AnyElement, Driver, DriverServices, OpenServices } from "../../elements/element.ts";
 import type { PlanSegment } from "../compiler/plan.ts";
-import { type BoundHandler, createHandler, failureOf } from "./handlers.ts";
+import { type BoundHandler, createHandler, failureOf, type Replacement } from "./handlers.ts";
 import { LIMITS, withTimeout } from "./limits.ts";
 
 export interface SegmentDeps {
@@ -61,6 +61,14 @@ export class AttachedSegment {
       this.#drivers.push(driver);
       if (isClosed()) await this.closeDrivers();
     }
+  }
+
+  /** New versions of the handlers of the element. */
+  prepare(element: AnyElement): readonly Promise<Replacement>[] {
+    return this.segment.nodes.flatMap((node) => {
+      const handler = node.element === element.name ? this.handlers.get(node.name) : undefined;
+      return handler === undefined ? [] : [handler.prepare(element, node)];
+    });
   }
 
   /** Drivers of live sources, which pause by disconnecting. */

@@ -8,38 +8,62 @@ import { describeThrown, type FaultyCall, registerElement } from "../../native/h
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { PlanNode } from "../compiler/plan.ts";
 import { completeProperties } from "../compiler/properties.ts";
+import { CallGate, isPromise } from "./call-gate.ts";
 import { GraphFailure } from "./events.ts";
 import { LIMITS, withTimeout } from "./limits.ts";
-import { nativeProperties } from "./native-segment.ts";
+import { typeProperties } from "./native-segment.ts";
+
+/** The code of a handler: an element, and what its `create` returned. */
+interface Version {
+  readonly element: AnyElement;
+  readonly handler: Handler;
+  /** Ends its subscriptions. */
+  release(): void;
+}
+
+/** A new version of a handler that is not used yet. Either `commit` or `discard` follows. */
+export interface Replacement {
+  /** Holds frames back, and passes the state on. Rejects when one of the versions does. */
+  hold(): Promise<void>;
+  /** The next frame is processed by it; the old version is closed. */
+  commit(): void;
+  /** The old version continues. */
+  discard(): Promise<void>;
+}
 
 /** A handler with its guarantees: serial updates, closed once, each with a timeout. */
 export class BoundHandler {
   /** Identifies the handler to the native element. */
   readonly binding: number;
   readonly services: Services;
-  readonly handler: Handler;
   /** Of a sink: the stream time after its last processed frame. */
   reachedNs: bigint | null = null;
   /** Of a sink in a live graph: from capture. */
   readonly latency = new Latency();
-  readonly #element: AnyElement;
+  #version: Version;
   #properties: JsonRecord;
+  #format: FrameFormat | null = null;
+  readonly #gate = new CallGate();
   #updating: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Pending calls, oldest first. */
   readonly #open = new Set<OpenCall>();
 
-  constructor(handler: Handler, element: AnyElement, properties: JsonRecord, services: Services) {
+  constructor(version: Version, properties: JsonRecord, services: Services) {
     this.binding = nextBinding++;
-    this.handler = handler;
     this.services = services;
-    this.#element = element;
+    this.#version = version;
     this.#properties = properties;
     bound.set(this.binding, this);
   }
 
   get isSink(): boolean {
-    return this.#element.kind === "sink";
+    return this.#version.element.kind === "sink";
+  }
+
+  /** The current version. */
+  get handler(): Handler {
+    return this.#version.handler;
   }
 
   /** The oldest pending call that blocks frames, or null. */
@@ -49,22 +73,29 @@ export class BoundHandler {
   }
 
   process(frame: NativeFrame): ReturnType<Handler["process"]> {
-    if (!this.isSink) return this.call("process", () => this.handler.process(asFrame(frame)));
+    // A frame that was held back may have been discarded meanwhile.
+    const work = () => (frame.isDiscarded ? "drop" : this.handler.process(asFrame(frame)));
+    if (!this.isSink) return this.#call("process", work);
     const { ptsNs, durationNs, captureNs } = frame;
     if (this.services.job.live) this.latency.add(Math.max(0, Date.now() - Number(captureNs / 1_000_000n)));
-    return this.call(
-      "process",
-      () => this.handler.process(asFrame(frame)),
-      // Only on success: a frame that fails is where to resume.
-      () => {
-        if (ptsNs !== null) this.reachedNs = ptsNs + (durationNs ?? 1n);
-      },
-    );
+    // Only on success: a frame that fails is where to resume.
+    return this.#call("process", work, () => {
+      if (ptsNs !== null) this.reachedNs = ptsNs + (durationNs ?? 1n);
+    });
+  }
+
+  format(format: FrameFormat): void | Promise<void> {
+    this.#format = format;
+    return this.#call("format", () => this.handler.format?.(format));
+  }
+
+  end(): void | Promise<void> {
+    return this.#call("end", () => this.handler.end?.());
   }
 
   /** Runs a call that blocks frames. */
-  call<T>(name: OpenCall["name"], work: () => T, done: () => void = () => {}): T {
-    const result = work();
+  #call<T>(name: OpenCall["name"], work: () => T, done: () => void = () => {}): T {
+    const result = this.#gate.run(work);
     if (!isPromise(result)) {
       done();
       return result;
@@ -84,7 +115,7 @@ export class BoundHandler {
   /** Rejects when the handler does, which then keeps its old properties. Skipped when nothing changes. */
   update(properties: JsonRecord): Promise<void> {
     const turn = this.#updating.then(async () => {
-      const next = completeProperties(this.#element, properties);
+      const next = completeProperties(this.#version.element, properties);
       if (isDeepStrictEqual(next, this.#properties)) return;
       const updated = (async () => this.handler.update?.(next as never))();
       await withTimeout(LIMITS.updateMs, "the update did not finish", updated);
@@ -94,20 +125,54 @@ export class BoundHandler {
     return turn;
   }
 
+  /** Creates the handler anew, by other code of the element. Rejects with `GraphFailure`. */
+  async prepare(element: AnyElement, node: PlanNode): Promise<Replacement> {
+    const { version: next, properties } = await createVersion(element, node, this.services);
+    return {
+      hold: async () => {
+        const inFlight = (handler: Handler) => handler.inFlight ?? "none";
+        if (inFlight(next.handler) !== inFlight(this.handler))
+          throw new Error(
+            `inFlight of the handler changed from ${inFlight(this.handler)} to ${inFlight(next.handler)}; ${AT_START}`,
+          );
+        await this.#gate.hold(LIMITS.updateMs);
+        await withTimeout(LIMITS.updateMs, "the state was not passed on", this.#passOn(next.handler));
+      },
+      commit: () => {
+        const old = this.#version;
+        const isClosed = this.#closing !== undefined;
+        if (!isClosed) [this.#version, this.#properties] = [next, properties];
+        this.#gate.open();
+        void this.#closeVersion(isClosed ? next : old);
+      },
+      discard: () => {
+        this.#gate.open();
+        return this.#closeVersion(next);
+      },
+    };
+  }
+
+  /** As a copy: nothing of the old code is referred to. */
+  async #passOn(next: Handler): Promise<void> {
+    const state = await this.handler.save?.();
+    if (state !== undefined) await next.restore?.(structuredClone(state));
+    if (this.#format !== null) await next.format?.(this.#format);
+  }
+
   /** Never rejects: errors are logged. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#closeVersion(this.#version).finally(() => bound.delete(this.binding));
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #closeVersion({ handler, release }: Version): Promise<void> {
     try {
-      const closed = (async () => this.handler.close?.())();
+      const closed = (async () => handler.close?.())();
       await withTimeout(LIMITS.closeMs, "not settled", closed);
     } catch (error) {
       logFault("close", error, this);
     } finally {
-      bound.delete(this.binding);
+      release();
     }
   }
 }
@@ -117,26 +182,31 @@ interface OpenCall {
   readonly sinceMs: number;
 }
 
-const isPromise = (value: unknown): value is Promise<unknown> =>
-  typeof value === "object" && value !== null && "then" in value;
-
 const bound = new Map<number, BoundHandler>();
 const adapted = new WeakMap<object, BoundHandler>();
 let nextBinding = 1;
-const registered = new Set<string>();
 
-/** Registers the element with GStreamer, once per name. */
-function register(element: AnyElement): void {
-  if (element.kind === "composite" || registered.has(element.name)) return;
-  registered.add(element.name);
+const AT_START = "it takes effect when the program is started again";
+
+/** What a GStreamer type is made of, by the name of its element. */
+const registered = new Map<string, Readonly<Record<string, string | number>>>();
+
+/** Registers the element with GStreamer, once per name. Throws when another version of it was registered that differs. */
+function register(element: Exclude<AnyElement, { kind: "composite" }>): void {
+  const { name, about, kind, caps } = element;
+  const type = {
+    ...{ kind, caps, access: kind === "transform" ? (element.access ?? "read") : "read" },
+    inFlight: kind === "transform" ? (element.inFlight ?? 1) : 1,
+  } as const;
+  const before = registered.get(name);
+  for (const [key, value] of Object.entries(before ?? {})) {
+    const now = type[key as keyof typeof type];
+    if (now !== value) throw new Error(`${key} of the element changed from "${value}" to "${now}"; ${AT_START}`);
+  }
+  if (before !== undefined) return;
+  registered.set(name, type);
   registerElement({
-    name: element.name,
-    about: element.about,
-    kind: element.kind,
-    caps: element.caps,
-    access: element.kind === "transform" ? (element.access ?? "read") : "read",
-    inFlight: element.kind === "transform" ? (element.inFlight ?? 1) : 1,
-    properties: nativeProperties(element.properties),
+    ...{ name, about, ...type, properties: typeProperties(element) },
     create: ({ binding, node }) => adapt(bound.get(binding), node),
     fault: (call, error, handler) => logFault(call, error, adapted.get(handler)),
   });
@@ -156,15 +226,14 @@ const asFrame = (frame: NativeFrame): Frame => frame as NativeFrame & { readonly
 /** The handler as the native side calls it. */
 function adapt(entry: BoundHandler | undefined, node: string) {
   if (entry === undefined) throw new Error(`"${node}" was not created by a graph and has no handler`);
-  const { handler } = entry;
-  const { format, end } = handler;
+  const { inFlight, latencyMs } = entry.handler;
   const view = {
     process: (frame: NativeFrame) => entry.process(frame),
-    ...(handler.inFlight !== undefined && { inFlight: handler.inFlight }),
-    ...(handler.latencyMs !== undefined && { latencyMs: handler.latencyMs }),
-    ...(format && { format: (of: FrameFormat) => entry.call("format", () => format.call(handler, of)) }),
-    ...(handler.flush && { flush: handler.flush.bind(handler) }),
-    ...(end && { end: () => entry.call("end", () => end.call(handler)) }),
+    ...(inFlight !== undefined && { inFlight }),
+    ...(latencyMs !== undefined && { latencyMs }),
+    format: (format: FrameFormat) => entry.format(format),
+    flush: () => entry.handler.flush?.(),
+    end: () => entry.end(),
     update: (properties: Record<string, unknown>) => entry.update(properties as JsonRecord),
     close: () => entry.close(),
   };
@@ -182,18 +251,46 @@ export function failureOf(node: string | null, thrown: unknown): GraphFailure {
 }
 
 export async function createHandler(element: AnyElement, node: PlanNode, services: Services): Promise<BoundHandler> {
+  const { version, properties } = await createVersion(element, node, services);
+  return new BoundHandler(version, properties, services);
+}
+
+async function createVersion(element: AnyElement, node: PlanNode, services: Services) {
   if (element.kind === "composite") throw new Error(`"${element.name}" is a composite and has no handler`);
   register(element);
   const properties = completeProperties(element, node.properties);
-  const creating = (async () => element.create(properties, services))();
-  let handler: Handler;
+  const { own, release } = withSubscriptions(services);
+  const creating = (async () => element.create(properties, own))();
   try {
-    handler = await withTimeout(LIMITS.createMs, `"${node.author}" was not ready`, creating);
+    const handler = await withTimeout(LIMITS.createMs, `"${node.author}" was not ready`, creating);
+    return { version: { element, handler, release }, properties };
   } catch (cause) {
     creating.then((late) => late.close?.()).catch(() => {}); // created after the timeout
+    release();
     throw failureOf(node.author, cause);
   }
-  return new BoundHandler(handler, element, properties, services);
+}
+
+/** The services of one version. Subscriptions that it leaves behind would keep its code. */
+function withSubscriptions(services: Services): { readonly own: Services; release(): void } {
+  const subscriptions = new Set<() => void>();
+  const keep = (end: () => void) => {
+    subscriptions.add(end);
+    return () => {
+      subscriptions.delete(end);
+      end();
+    };
+  };
+  const own: Services = {
+    ...services,
+    listen: (channel, handle) => keep(services.listen(channel, handle)),
+    answer: (channel, handle) => keep(services.answer(channel, handle)),
+  };
+  const release = () => {
+    for (const end of subscriptions) end();
+    subscriptions.clear();
+  };
+  return { own, release };
 }
 
 const LATENCY_SAMPLES = 256;

@@ -4,7 +4,7 @@
  * Owns the pipeline and its attached segments. `close` ends drivers first (no new input), then the pipeline, then the
  * handlers that it did not close.
  */
-import type { DriverServices, Job, OpenServices } from "../../elements/element.ts";
+import type { AnyElement, DriverServices, Job, OpenServices } from "../../elements/element.ts";
 import { preferFactories } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
@@ -235,6 +235,25 @@ export class Launch {
     }
     // For TypeScript elements this only keeps the GObject properties up to date: the handler has the values already.
     await this.pipeline.set(node.name, encodeProperties(node, this.#options.elements, values));
+  }
+
+  /**
+   * Replaces the handlers of the element between two frames; resolves with their number. All or none: rejects, and the old
+   * ones continue, when one of them cannot be created or does not take over the state.
+   */
+  async replace(element: AnyElement): Promise<number> {
+    const preparing = [...this.#attached.values()].flatMap((attached) => attached.prepare(element));
+    const outcomes = await Promise.allSettled(preparing);
+    const prepared = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    try {
+      for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+      await settleAll(prepared.map((replacement) => replacement.hold()));
+    } catch (error) {
+      await Promise.all(prepared.map((replacement) => replacement.discard()));
+      throw error;
+    }
+    for (const replacement of prepared) replacement.commit();
+    return prepared.length;
   }
 
   /** Sends EOS from every source; frames in the pipeline still arrive. */

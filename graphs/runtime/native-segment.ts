@@ -1,4 +1,5 @@
 /** Plan segments and properties in the form of the native builder. */
+import { isDeepStrictEqual } from "node:util";
 import type { TObject, TSchema } from "typebox";
 import type { AnyElement } from "../../elements/element.ts";
 import type { NativeProperty } from "../../native/addon.ts";
@@ -50,16 +51,28 @@ export function encodeProperties(
   values: Readonly<Record<string, PlanNode["properties"][string] | undefined>>,
 ) {
   const element = node.kind === "typescript" ? elements.get(node.element) : undefined;
-  const known = new Map(
-    (element ? nativeProperties(element.properties) : []).map((property) => [property.name, property]),
-  );
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, encodeValue(known.get(name), value)] as const),
-  );
+  if (element === undefined)
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, encodeValue(undefined, value)] as const),
+    );
+  const typed = new Map(typeProperties(element).map((property) => [property.name, property]));
+  const current = new Map(nativeProperties(element.properties).map((property) => [property.name, property]));
+  // The handler has all values; those that the type does not have, or has otherwise, are left out here.
+  const fitting = Object.entries(values).filter(([name]) => isDeepStrictEqual(typed.get(name), current.get(name)));
+  return Object.fromEntries(fitting.map(([name, value]) => [name, encodeValue(typed.get(name), value)] as const));
+}
+
+const types = new Map<string, readonly NativeProperty[]>();
+
+/** Of its GStreamer type, which is that of its first version. */
+export function typeProperties({ name, properties }: AnyElement): readonly NativeProperty[] {
+  const known = types.get(name) ?? nativeProperties(properties);
+  types.set(name, known);
+  return known;
 }
 
 /** GObject properties of a TypeScript element, from its JSON Schema. */
-export function nativeProperties(properties: TObject): NativeProperty[] {
+function nativeProperties(properties: TObject): NativeProperty[] {
   return Object.entries(properties.properties as Record<string, TSchema>).map(([name, schema]) =>
     nativeProperty(kebab(name), schema as PropertySchema),
   );

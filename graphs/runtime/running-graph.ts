@@ -2,6 +2,7 @@
  * A running graph: started, changed while PLAYING, relaunched, ended. Owned by the caller of `start`; `stop` or the end of
  * the stream closes everything.
  */
+import type { AnyElement } from "../../elements/element.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Compiled } from "../compiler/compile.ts";
@@ -156,6 +157,14 @@ export class RunningGraph {
       this.#options.onEvent?.({ type: "changed", changes });
       return changes;
     });
+  }
+
+  /**
+   * Replaces the code of an element between two frames, without a relaunch; resolves with the number of handlers. The
+   * owner changes `RunOptions.elements`. Rejects when the new code does not fit, and the old one continues.
+   */
+  replace(element: AnyElement): Promise<number> {
+    return this.#enqueue(() => this.#launch.replace(element));
   }
 
   /** The id of the next object. */
