@@ -3,12 +3,21 @@
  * compiler, `windhover inspect` and the API need. Heavy modules are imported inside `create`.
  */
 import type { Static, TObject } from "typebox";
+import type { ExpressionScope, NodeVariables, ValueType } from "../schemas/expression.ts";
 import type { Json, JsonRecord } from "../schemas/json.ts";
 import type { Registry } from "../schemas/registry.ts";
 import type { SourceLink } from "../schemas/runner.ts";
 
 /** A required key of the frame metadata, an optional one, or several of which one is required. */
 export type Read = string | { readonly optional: string } | { readonly oneOf: readonly string[] };
+
+/** A value that an element attaches to every object, or to the frame. */
+export interface ComputedValue {
+  readonly name: string;
+  readonly scope: ExpressionScope;
+  /** Or an expression, whose type it has. */
+  readonly type: ValueType | { readonly expression: string };
+}
 
 interface Described<P extends TObject> {
   readonly name: string;
@@ -20,6 +29,10 @@ interface Described<P extends TObject> {
   readonly properties: P;
   readonly reads?: readonly Read[];
   readonly writes?: readonly string[];
+  /** The property, in camelCase, of the short form `- filter: "…"`. */
+  readonly main?: string;
+  /** Values that it computes, by name: variables of expressions downstream. */
+  values?(properties: Static<P>): readonly ComputedValue[];
   /** Imports the modules that `create` and `drive` need, ahead of the start of a graph. */
   preload?(): Promise<unknown>;
 }
@@ -243,6 +256,8 @@ export interface Services {
   readonly node: string;
   readonly job: Job;
   readonly log: Log;
+  /** Variables of the expressions in its properties; absent without expressions. */
+  readonly variables?: NodeVariables;
   /** Sends an event to the owner of the graph. Bounded queue: on overflow the oldest event is dropped and counted. */
   emit(event: ElementEvent): void;
   /** Writes to the standard output of the process that runs the graph; resolves when it accepts more. */

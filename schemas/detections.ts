@@ -12,6 +12,13 @@ const listOf = <T extends readonly number[]>(count: T["length"]) =>
 export const Box = listOf<[left: number, top: number, width: number, height: number]>(4);
 export type Box = Static<typeof Box>;
 
+/** Values that the graph computes, by name; null if unknown. */
+export const Values = Type.Record(
+  Type.String(),
+  Type.Union([Type.Boolean(), Type.Number(), Type.String(), Type.Null()]),
+);
+export type Values = Static<typeof Values>;
+
 export const Detection = Type.Object({
   /** Index in the labels of the model. */
   classId: Type.Integer({ minimum: 0 }),
@@ -19,6 +26,7 @@ export const Detection = Type.Object({
   /** From 0 to 1. */
   confidence: Type.Number({ minimum: 0, maximum: 1 }),
   box: Box,
+  values: Type.Optional(Values),
 });
 export type Detection = Static<typeof Detection>;
 

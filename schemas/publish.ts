@@ -38,7 +38,8 @@ function elementStep(element: AnyElement): TSchema {
     return [kebab(name), required.includes(name) && schema.default === undefined ? value : Type.Optional(value)];
   });
   const body = Type.Object({ ...Object.fromEntries(properties), ...NODE_PROPERTIES }, { additionalProperties: false });
-  const value = Type.Union([body, Type.Null()], { description: element.about });
+  const main = element.main === undefined ? [] : [declared[element.main] ?? Type.String()];
+  const value = Type.Union([body, Type.Null(), ...main], { description: element.about });
   return Type.Object({ [element.name]: value }, { additionalProperties: false, description: element.about });
 }
 

@@ -10,6 +10,7 @@ const COPIED = [
   "cli",
   "clips",
   "elements",
+  "expressions",
   "enhance",
   "graphs",
   "hub",

@@ -100,12 +100,15 @@ export const TABLE: readonly Row[] = [
   },
   // Video with telemetry as KLV.
   { part: "elements/mpegts", may: [...VIDEO_OUTPUT, "telemetry"] },
+  { part: "elements/filter", may: ["schemas", "elements/element.ts", "expressions"] },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },
   // Real clips for the demo and for tests: download and conversion.
   { part: "clips", may: ["models"] },
-  { part: "graphs/compiler", may: ["schemas", "elements"] },
+  // Expressions of graphs: conditions and computed values. Pure functions.
+  { part: "expressions", may: ["schemas"] },
+  { part: "graphs/compiler", may: ["schemas", "elements", "expressions"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "ipc"] },
   // Wire and file formats that the hub, the element `publish` and the server share. Pure functions.
   { part: "media", may: [] },
@@ -134,13 +137,13 @@ export const TABLE: readonly Row[] = [
     part: "tools",
     may: [
       ...["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
-      ...["vision", "enhance", "cli", "clips"],
+      ...["vision", "enhance", "cli", "clips", "expressions"],
     ],
   },
   // Published on its own: generated from the OpenAPI document, independent of the rest.
   { part: "client", may: [] },
   // Programs that generate pages and the client from definitions. No file imports them.
-  { part: "docs", may: ["schemas", "elements", "models", "server", "cli", "client"] },
+  { part: "docs", may: ["schemas", "elements", "expressions", "models", "server", "cli", "client"] },
   { part: "console", may: ["client"], types: ["schemas"] },
   { part: "setup", may: [] },
   // Bill of materials, licences and audit of a release. Programs: no file imports them.

@@ -5,6 +5,7 @@ import { writeApi } from "./api.ts";
 import { writeCommands } from "./commands.ts";
 import { writeConfig } from "./config.ts";
 import { writeElements } from "./elements.ts";
+import { writeExpressions } from "./expressions.ts";
 import { writeModels } from "./models.ts";
 import type { OpenApi } from "./open-api.ts";
 
@@ -14,6 +15,7 @@ export async function writeAll(document: unknown): Promise<ReadonlyMap<string, s
     ["docs/commands.md", await writeCommands()],
     ["docs/configuration.md", writeConfig()],
     ["docs/elements.md", await writeElements()],
+    ["docs/expressions.md", writeExpressions()],
     ["docs/models.md", writeModels()],
   ];
   return new Map([

@@ -157,7 +157,7 @@ function addTo<T>(set: Set<T>, item: T): boolean {
 }
 
 /** Linked chains → a segment of the plan. */
-export function assembleSegment({ name, tee, chains, linked }: Segment & { readonly linked: Linked }): PlanSegment {
+export function assembleSegment({ name, tee, chains }: Segment, { linked, metadata }: Wired): PlanSegment {
   const steps = chains.flatMap((chain) => chain.steps);
   const links = chains.flatMap((chain) => linksOf(chain, linked));
   const teeName = tee?.parts[0]?.name ?? null;
@@ -166,7 +166,7 @@ export function assembleSegment({ name, tee, chains, linked }: Segment & { reado
   return {
     name,
     tee: teeName,
-    nodes: steps.flatMap((step) => step.parts.map((part) => makeNode(step, part, linked))),
+    nodes: steps.flatMap((step) => step.parts.map((part) => makeNode(step, part, linked, metadata.get(step)))),
     links: entry > 0 ? [...links.slice(entry, entry + 1), ...links.slice(0, entry), ...links.slice(entry + 1)] : links,
     drivers: steps.flatMap((step) => step.driver ?? []),
   };
@@ -184,7 +184,8 @@ function linksOf({ steps, edges }: ConnectedChain, { byEdge, inside }: Linked): 
   return first === undefined || reached.has(first) ? along : [...insideOf(first), ...along];
 }
 
-function makeNode(step: ResolvedStep, part: Part, { unlinked }: Linked): PlanNode {
+function makeNode(step: ResolvedStep, part: Part, { unlinked }: Linked, available: Available | undefined): PlanNode {
+  const variables = available === "unknown" ? undefined : available?.variables;
   // Without `allow-not-linked` a tee stops the stream when its last branch is detached. Set on every tee, because it
   // cannot be set later, when the first branch is attached.
   const open = isTee(step) && part.properties["allow-not-linked"] === undefined ? { "allow-not-linked": true } : {};
@@ -200,5 +201,6 @@ function makeNode(step: ResolvedStep, part: Part, { unlinked }: Linked): PlanNod
     properties: { ...keep(part.properties), ...open },
     origins: keep(part.origins),
     at: step.at,
+    ...(variables && { variables }),
   };
 }

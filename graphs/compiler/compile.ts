@@ -15,7 +15,7 @@ export interface CompileInput extends PlanInput {
 /** A graph in YAML. */
 export function compile(text: GraphText, input: CompileInput): Compiled {
   const faults = new FaultList(text.file);
-  const document = readGraph(text, input.load ?? (() => undefined), faults);
+  const document = readGraph(text, { load: input.load ?? (() => undefined), elements: input.elements }, faults);
   return document === null ? rejectGraph(faults) : planDocument(document, input, faults);
 }
 

@@ -92,7 +92,7 @@ export function planDocument(document: GraphDocument, input: PlanInput, faults: 
   const paramSchema = deepFreeze(paramsSchema(document.params));
   if (faults.size > 0) return rejectGraph(faults, paramSchema);
 
-  const [first, ...branches] = segments.map((segment) => assembleSegment({ ...segment, linked: wired.linked }));
+  const [first, ...branches] = segments.map((segment) => assembleSegment(segment, wired));
   const steps = wired.chains.flatMap((chain) => chain.steps);
   const parts = steps.flatMap((step) => step.parts);
   const typescript = parts.filter((part) => part.kind === "typescript").map((part) => part.factory);
@@ -193,7 +193,7 @@ function compileSlot(
     outside: { name: teeOf(slot), tee, leftOut: main.prepared.leftOut, wired: main.wired },
   });
   if (wired === null || tee === null || faults.size > before) return null;
-  return deepFreeze(assembleSegment({ name: `${name}:${instance}`, tee, chains: wired.chains, linked: wired.linked }));
+  return deepFreeze(assembleSegment({ name: `${name}:${instance}`, tee, chains: wired.chains }, wired));
 }
 
 /** A slot cannot lead back into the graph: attaching it must not change main. */

@@ -23,10 +23,12 @@ export interface ElementStep {
   readonly properties: readonly LocatedEntry[];
   /** The uses of parts that it comes from, outermost first. */
   readonly uses: readonly PartUse[];
+  /** A value instead of properties, for the main property; null once `nameMain` has named it. */
+  readonly main: Located | null;
 }
 
 export const elementStep = (at: Position, element: string, properties: readonly LocatedEntry[] = []): ElementStep => ({
-  ...{ kind: "element", at, element, name: null, stem: element, when: [], properties, uses: [] },
+  ...{ kind: "element", at, element, name: null, stem: element, when: [], properties, uses: [], main: null },
 });
 
 /** `from: node.pad` or `to: node.pad`. */

@@ -1,4 +1,5 @@
 /** `extends`: the base graph with `set`, `insert` and `remove` applied, overlaid with what this graph has itself. */
+import type { AnyElement } from "../../elements/element.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import {
   type Chain,
@@ -16,20 +17,30 @@ import { tableParts } from "./find-parts.ts";
 import { type GraphText, type LoadGraph, readLevels } from "./graph-levels.ts";
 import { PartInliner } from "./inline-parts.ts";
 import type { LocatedEntry } from "./located.ts";
+import { nameMain } from "./main-property.ts";
 import { makeParam } from "./params.ts";
 import type { Position } from "./plan.ts";
 import { readWhen } from "./values-to-chains.ts";
 import { readDocument } from "./values-to-document.ts";
 
+export interface GraphSources {
+  readonly load: LoadGraph;
+  readonly elements: ReadonlyMap<string, AnyElement>;
+}
+
 /** Null when the text, or a graph that it extends, cannot be read. */
-export function readGraph(source: GraphText, load: LoadGraph, faults: FaultList): GraphDocument | null {
+export function readGraph(
+  source: GraphText,
+  { load, elements }: GraphSources,
+  faults: FaultList,
+): GraphDocument | null {
   const levels = readLevels(source, load, (file, root) => readDocument(file, root, faults), faults);
   if (levels === null) return null;
   const parts = tableParts(levels);
   const inliner = new PartInliner(faults);
   const [base, ...derived] = levels
     .map(({ document, damaged, load: loader }) => {
-      const inlined = inliner.inline(document, { parts, load: loader });
+      const inlined = nameMain(inliner.inline(document, { parts, load: loader }), elements, faults);
       return damaged ? { ...inlined, damaged } : inlined;
     })
     .reverse();

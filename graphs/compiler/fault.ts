@@ -28,6 +28,7 @@ export type FaultCode =
   | "unusable_element"
   | "unknown_property"
   | "bad_property"
+  | "bad_expression"
   | "duplicate_name"
   | "unknown_node"
   | "chain_from_nowhere"

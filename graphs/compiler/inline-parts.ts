@@ -19,7 +19,7 @@ import { type FoundPart, PartFinder, type PartScope } from "./find-parts.ts";
 import { MAX_PART_DEPTH, MAX_PART_VALUES } from "./limits.ts";
 import { findEntry, type Located, type LocatedScalar, locate } from "./located.ts";
 import { checkParam } from "./params.ts";
-import { literal, type PartPlace, placeAt, placeEntry, placeWhen, readLiteral } from "./part-values.ts";
+import { literal, type PartPlace, placeAt, placeEntry, placeValue, placeWhen, readLiteral } from "./part-values.ts";
 import type { Position } from "./plan.ts";
 import { validate } from "./schema-check.ts";
 import { placeJoins } from "./values-to-chains.ts";
@@ -204,8 +204,15 @@ export class PartInliner {
       stem: prefix + step.stem,
       when: [...when, ...step.when.map((condition) => placeWhen(condition, place))],
       properties: step.properties.map((entry) => placeEntry(entry, place)).filter(({ value }) => this.#afford(value)),
+      main: step.main === null ? null : this.#placeMain(step.main, place),
       uses,
     };
+  }
+
+  #placeMain(main: Located, place: PartPlace): Located {
+    const value = placeValue(main, place);
+    this.#afford(value);
+    return value;
   }
 
   /** False when the limit is reached, which is reported once. */

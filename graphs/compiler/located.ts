@@ -10,6 +10,8 @@ export interface LocatedScalar {
   readonly value: null | boolean | number | string;
   /** From a launch line, where every value is text: converted to the type of the property. */
   readonly untyped?: true;
+  /** Of a text: the position of one of its characters. */
+  readonly inside?: (offset: number) => Position;
 }
 
 interface LocatedList {
@@ -64,14 +66,20 @@ export function readEntries(
 /** The position of the value at `path`, or of the nearest value around it. */
 export function locate(located: Located, path: readonly string[]): Position {
   const [head, ...rest] = path;
-  if (head === undefined) return located.at;
-  const inner =
-    located.kind === "map"
-      ? findEntry(located, head)?.value
-      : located.kind === "list"
-        ? located.items[Number(head)]
-        : undefined;
+  const inner = head === undefined ? undefined : stepInto(located, head);
   return inner === undefined ? located.at : locate(inner, rest);
+}
+
+/** The value at `path`. */
+export function findLocated(located: Located, [head, ...rest]: readonly string[]): Located | undefined {
+  if (head === undefined) return located;
+  const inner = stepInto(located, head);
+  return inner === undefined ? undefined : findLocated(inner, rest);
+}
+
+function stepInto(located: Located, key: string): Located | undefined {
+  if (located.kind === "map") return findEntry(located, key)?.value;
+  return located.kind === "list" ? located.items[Number(key)] : undefined;
 }
 
 /** Splits a JSON pointer such as `/rules/0/name` into its keys. */

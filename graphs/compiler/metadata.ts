@@ -1,4 +1,7 @@
-import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
+import { listVariables, NO_VALUES } from "../../expressions/variables.ts";
+import type { NodeVariables, Variables } from "../../schemas/expression.ts";
+import type { FactoryInfo } from "../../schemas/registry.ts";
+import { checkExpressions, computeValues } from "./check-expressions.ts";
 import { type Edge, groupBy, type Ordered } from "./connect-chains.ts";
 import { listChoices } from "./describe.ts";
 import type { Part, Resolution, ResolvedStep } from "./resolve-steps.ts";
@@ -8,12 +11,16 @@ interface Known {
   readonly keys: ReadonlySet<string>;
   /** Keys that frames had before, and the element that dropped them. */
   readonly lost: ReadonlyMap<string, Part>;
+  /** Values that elements compute for expressions. */
+  readonly values: NodeVariables;
+  /** Variables of the step's own expressions; absent without expressions. */
+  readonly variables?: NodeVariables;
 }
 
 /** `unknown` after an unreadable step, which may write anything. */
 export type Available = Known | "unknown";
 
-const NOTHING: Known = { keys: new Set(), lost: new Map() };
+const NOTHING: Known = { keys: new Set(), lost: new Map(), values: NO_VALUES };
 
 /** `given`: results of earlier steps, such as the tee a slot is attached to. */
 export function followMetadata(
@@ -28,24 +35,34 @@ export function followMetadata(
     const arriving = meet((incoming.get(step) ?? []).map((edge: Edge) => result.get(edge.from) ?? NOTHING));
     if (!step.broken) checkReads(step, arriving, resolution);
     const opaque = step.broken && step.definition === null;
-    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, resolution.registry));
+    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, resolution));
   }
   return result;
 }
 
-function passOn(step: ResolvedStep, arriving: Known, registry: Registry): Known {
+function passOn(step: ResolvedStep, arriving: Known, resolution: Resolution): Known {
+  const { registry } = resolution;
   const writes = step.definition?.writes ?? [];
   const loser = step.parts.find((part) => {
     const factory = part.kind === "native" ? registry.get(part.factory) : undefined;
     return factory !== undefined && losesMetadata(factory);
   });
-  const { keys, lost } = loser === undefined ? arriving : drop(arriving, loser);
-  return { keys: new Set([...keys, ...writes]), lost };
+  const { keys, lost, values } = loser === undefined ? arriving : drop(arriving, loser);
+  // New objects do not have the values of those before.
+  const kept = writes.some((key) => OBJECT_KEYS.includes(key)) ? { ...values, object: {} } : values;
+  const passed = { keys: new Set([...keys, ...writes]), lost, values: kept };
+  if (step.expressions.length === 0 && step.values.length === 0) return passed;
+  const variables = listVariables(arriving.keys, arriving.values);
+  checkExpressions(step, variables, resolution);
+  return { ...passed, values: computeValues(step, variables, kept, resolution), variables };
 }
+
+const OBJECT_KEYS = ["detections", "tracks"];
 
 const drop = ({ keys, lost }: Known, loser: Part): Known => ({
   keys: new Set(),
   lost: new Map([...lost, ...[...keys].map((key) => [key, loser] as const)]),
+  values: NO_VALUES,
 });
 
 function meet(all: readonly Available[]): Available {
@@ -55,7 +72,18 @@ function meet(all: readonly Available[]): Available {
   return {
     keys: new Set([...first.keys].filter((key) => rest.every((other) => other.keys.has(key)))),
     lost: new Map(known.flatMap(({ lost }) => [...lost])),
+    values: {
+      object: shared(known.map(({ values }) => values.object)),
+      frame: shared(known.map(({ values }) => values.frame)),
+    },
   };
+}
+
+/** Those that all have, with the same type. */
+function shared([first = {}, ...rest]: readonly Variables[]): Variables {
+  return Object.fromEntries(
+    Object.entries(first).filter(([name, type]) => rest.every((other) => other[name] === type)),
+  );
 }
 
 function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: Resolution): void {

@@ -1,5 +1,6 @@
 /** The plan that the compiler produces and the runtime runs: plain frozen data that can be compared and printed. */
 import type { SourceBinding } from "../../elements/element.ts";
+import type { NodeVariables } from "../../schemas/expression.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 
 /** A position in the author's text. `file` is null for launch lines; lines and columns count from 1. */
@@ -25,6 +26,8 @@ export interface PlanNode {
   /** Positions of the properties that the author wrote; others come from an expansion or the compiler. */
   readonly origins?: Readonly<Record<string, PropertyOrigin>>;
   readonly at: Position;
+  /** Variables of the expressions in its properties. */
+  readonly variables?: NodeVariables;
 }
 
 export interface PropertyOrigin {

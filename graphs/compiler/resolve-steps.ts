@@ -2,6 +2,7 @@
 import {
   type AnyElement,
   type CompositeDefinition,
+  type ComputedValue,
   type Elements,
   type ExpandContext,
   type ExpandedNode,
@@ -23,6 +24,7 @@ import {
   completeProperties,
   missingProperties,
 } from "./properties.ts";
+import { listExpressions, listValues, type WrittenExpression } from "./written-expressions.ts";
 
 /** One element of the future pipeline. */
 export interface Part {
@@ -47,6 +49,10 @@ export interface ResolvedStep {
   readonly broken: boolean;
   readonly driver: PlanDriver | null;
   readonly prefer: readonly string[];
+  /** Expressions in its properties. */
+  readonly expressions: readonly WrittenExpression[];
+  /** Values that it computes for expressions downstream. */
+  readonly values: readonly ComputedValue[];
 }
 
 export interface Resolution {
@@ -62,7 +68,8 @@ export interface Resolution {
 
 /** A step that could not be read or resolved; checks of its neighbours ignore it. */
 export function brokenStep(at: Position, name = "", element = "", definition: AnyElement | null = null): ResolvedStep {
-  return { name, element, at, definition, parts: [], broken: true, driver: null, prefer: [] };
+  const nothing = { parts: [], driver: null, prefer: [], expressions: [], values: [] };
+  return { name, element, at, definition, broken: true, ...nothing };
 }
 
 export function resolveStep(step: PreparedStep, resolution: Resolution): ResolvedStep {
@@ -78,7 +85,10 @@ export function resolveStep(step: PreparedStep, resolution: Resolution): Resolve
     const { values: properties, origins } = checked;
     const pads = padsOf(definition);
     const part: Part = { name, kind: "typescript", factory: definition.name, properties, origins, pads, onward: null };
-    return { ...broken, parts: [part], broken: false };
+    if (faults.size > before) return { ...broken, parts: [part], broken: false };
+    const expressions = listExpressions(step, definition);
+    const values = listValues(definition, properties);
+    return { ...broken, parts: [part], broken: false, expressions, values };
   }
   const factory = registry.get(step.element);
   if (factory !== undefined) {

@@ -25,7 +25,7 @@ ${slot}
 
 function judge(text: string): readonly string[] {
   const faults = new FaultList("tried.yaml");
-  const document = readGraph({ file: "tried.yaml", text }, () => undefined, faults);
+  const document = readGraph({ file: "tried.yaml", text }, { ...knowledge, load: () => undefined }, faults);
   assert.ok(document !== null && faults.size === 0, faults.sorted().map(formatFault).join("\n"));
   const defaults = document.params.map(({ name, schema }) => [name, schema.default ?? null]);
   restrictAuthor(document, Object.fromEntries(defaults), knowledge, faults);
@@ -141,7 +141,9 @@ parts:
   save: { params: { to: { type: string }, above: { type: number } }, chain: [{ detect: { confidence: $above } }, { filesink: { location: $to } }] }
 chains: { main: [source, decode, { use: { part: save, to: "\${folder}/x", above: $level } }] }
 `;
-    const document = readGraph({ file: "a.yaml", text }, () => undefined, new FaultList("a.yaml")) ?? assert.fail();
+    const document =
+      readGraph({ file: "a.yaml", text }, { ...knowledge, load: () => undefined }, new FaultList("a.yaml")) ??
+      assert.fail();
     assert.deepEqual([...listReserved(document, knowledge)], [["folder", "filesink.location"]]);
   });
 

@@ -20,7 +20,7 @@ import { findElementProperty } from "./properties.ts";
 /** Elements of a graph that is tried. `encode` replaces the encoders, whose own properties name files. */
 export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
   ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
-  ...["telemetry", "geolocate", "alerts", "report"],
+  ...["telemetry", "geolocate", "alerts", "report", "filter"],
   ...["queue", "tee", "identity", "capsfilter", "fakesink", "clocksync", "valve"],
   ...["videoconvert", "videoscale", "videorate", "videocrop", "aspectratiocrop", "videobox", "videoflip"],
   ...["videobalance", "gamma", "deinterlace", "gaussianblur", "compositor"],
@@ -33,6 +33,7 @@ type PropertyTable = Readonly<Record<string, readonly string[]>>;
 export const FREE_TEXTS: PropertyTable = {
   alerts: ["rules"],
   detect: ["classes"],
+  filter: ["where"],
   overlay: ["classes"],
   print: ["keys"],
   textoverlay: ["text", "font-desc"],

@@ -17,6 +17,7 @@ import type { FaultList } from "./fault.ts";
 import { MAX_TEXT_BYTES, MAX_VALUES } from "./limits.ts";
 import type { Located, LocatedEntry, LocatedScalar } from "./located.ts";
 import type { Position } from "./plan.ts";
+import { writtenOffset } from "./scalar-offset.ts";
 import { adviseOnYaml, findExcess } from "./yaml-faults.ts";
 
 /** The kind of document, for messages. */
@@ -61,7 +62,7 @@ export function readYaml(file: string | null, text: string, faults: FaultList, w
     faults.add("document_shape", start, "the document is empty", { expected: wanted.begins });
     return null;
   }
-  return new YamlConverter(locate, faults).convert(document.contents);
+  return new YamlConverter(text, locate, faults).convert(document.contents);
 }
 
 function countLines(text: string): LineCounter {
@@ -108,6 +109,7 @@ const ANCHOR_OPEN = Symbol("an anchor whose value is not complete");
 
 /** YAML nodes → located values. An alias shares the value it names, but counts as a copy. */
 class YamlConverter {
+  readonly #text: string;
   readonly #locate: (offset: number) => Position;
   readonly #faults: FaultList;
   readonly #anchors = new Map<string, Located | typeof ANCHOR_OPEN>();
@@ -115,7 +117,8 @@ class YamlConverter {
   #values = 0;
   #exhausted = false;
 
-  constructor(locate: (offset: number) => Position, faults: FaultList) {
+  constructor(text: string, locate: (offset: number) => Position, faults: FaultList) {
+    this.#text = text;
     this.#locate = locate;
     this.#faults = faults;
   }
@@ -163,12 +166,18 @@ class YamlConverter {
       this.#faults.add("document_shape", at, `the YAML tag ${tag} is not supported`, { expected: "a plain value" });
       return { kind: "scalar", at, value: null };
     }
-    if (value === null || typeof value === "boolean" || typeof value === "string") return { kind: "scalar", at, value };
+    if (typeof value === "string") return { kind: "scalar", at, value, inside: this.#inside(node, value) };
+    if (value === null || typeof value === "boolean") return { kind: "scalar", at, value };
     if (typeof value === "number" && Number.isFinite(value)) return { kind: "scalar", at, value };
     const found =
       typeof value === "number" ? `${node.source ?? value} is not a JSON number` : "a value that is not JSON";
     this.#faults.add("document_shape", at, found, { expected: "text, a finite number, true, false or null" });
     return { kind: "scalar", at, value: null };
+  }
+
+  #inside({ range }: Scalar, value: string): (offset: number) => Position {
+    const [start, end] = range ?? [0, 0];
+    return (offset) => this.#locate(start + writtenOffset(this.#text.slice(start, end), value, offset));
   }
 
   #entries(map: YAMLMap, at: Position): readonly LocatedEntry[] {

@@ -102,7 +102,7 @@ function readStep(item: Located, faults: FaultList): WrittenStep {
   if (entry.key === "from" || entry.key === "to") return readJoin(entry.key, entry, faults) ?? unreadable;
   if (entry.key === "caps") return readCaps(entry, faults) ?? unreadable;
   if (entry.key === "use") return readUse(entry, faults) ?? unreadable;
-  return readElement(entry, faults) ?? unreadable;
+  return readElement(entry, faults);
 }
 
 function readJoin(kind: "from" | "to", entry: LocatedEntry, faults: FaultList): JoinStep | null {
@@ -156,14 +156,9 @@ function readUse({ at, value }: LocatedEntry, faults: FaultList): UseStep | null
 /** What `use` itself has; a part cannot have parameters of these names. */
 export const USE_KEYS: readonly string[] = ["part", "name", "when"];
 
-function readElement({ key, at, value }: LocatedEntry, faults: FaultList): ElementStep | null {
+function readElement({ key, at, value }: LocatedEntry, faults: FaultList): ElementStep {
   const written = value.kind === "scalar" && value.value === null ? emptyMap(at) : value;
-  if (written.kind !== "map") {
-    faults.add("document_shape", value.at, `"${key}" is given ${describeLocated(value)}`, {
-      expected: `properties: \`${key}: { property: value }\``,
-    });
-    return null;
-  }
+  if (written.kind !== "map") return { ...elementStep(at, key), main: written };
   const when = readWhen(findEntry(written, "when"), faults);
   const properties = written.entries.filter((entry) => entry.key !== "name" && entry.key !== "when");
   return {

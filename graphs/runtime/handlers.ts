@@ -259,7 +259,8 @@ async function createVersion(element: AnyElement, node: PlanNode, services: Serv
   if (element.kind === "composite") throw new Error(`"${element.name}" is a composite and has no handler`);
   register(element);
   const properties = completeProperties(element, node.properties);
-  const { own, release } = withSubscriptions(services);
+  const { variables } = node;
+  const { own, release } = withSubscriptions(variables === undefined ? services : { ...services, variables });
   const creating = (async () => element.create(properties, own))();
   try {
     const handler = await withTimeout(LIMITS.createMs, `"${node.author}" was not ready`, creating);

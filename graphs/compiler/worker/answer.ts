@@ -158,7 +158,7 @@ const checkInstalled = (graph: InstalledText, deps: CompilerDeps): CheckedGraph 
 /** Without parameter values and with a sample source. */
 const check = (graph: InstalledText, deps: CompilerDeps): CheckedGraph => ({
   checked: compile(graph, { ...inputOf(graph, deps), source: SAMPLE, mode: "check" }),
-  document: readGraph(graph, graph.load, new FaultList(graph.file)),
+  document: readGraph(graph, { load: graph.load, elements: deps.elements }, new FaultList(graph.file)),
 });
 
 /** Bound by the server, even if a graph has parameters of these names. */
