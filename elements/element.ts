@@ -28,6 +28,8 @@ interface Described<P extends TObject> {
   /** camelCase keys; graphs spell them in kebab-case. `live: true` makes a property mutable while PLAYING. */
   readonly properties: P;
   readonly reads?: readonly Read[];
+  /** Further metadata that it reads with these properties. */
+  needs?(properties: Static<P>): readonly Read[];
   readonly writes?: readonly string[];
   /** The property, in camelCase, of the short form `- filter: "…"`. */
   readonly main?: string;
@@ -216,7 +218,8 @@ export interface TensorGeometry {
  * drawn inside its edges; `dash` is the approximate length of dashes and gaps. The points of a line may be given as
  * x, y, x, y …; a line fades in, from `start` times `opacity` at its first point. The position of a text is the upper
  * left corner of its background, or of the text itself without one. A line of text is 1.25 `size` high, a letter about
- * 0.6 `size` wide (East Asian letters twice that), and the background is `size / 4` wider on both sides.
+ * 0.6 `size` wide (East Asian letters twice that), and the background is `size / 4` wider on both sides. `hide` replaces the
+ * pixels of its rectangle, outwards to even ones, by the means of blocks of that side, or a smooth course between them.
  */
 export type Shape =
   | {
@@ -248,7 +251,8 @@ export type Shape =
       colour: number;
       background?: number;
       opacity?: number;
-    };
+    }
+  | { kind: "hide"; x: number; y: number; width: number; height: number; block: number; smooth?: boolean };
 
 /** Services of the runtime for a running element. */
 export interface Services {

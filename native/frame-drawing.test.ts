@@ -146,8 +146,13 @@ test("clips shapes far outside of the frame", NO_HANG, async () => {
 });
 
 for (const [behaviour, shape, message] of [
-  ["an unknown shape", { kind: "star" }, /expected a shape of kind box, fill, line or text, got "star"/],
+  ["an unknown shape", { kind: "star" }, /expected a shape of kind box, fill, line, text or hide, got "star"/],
   ["a NaN coordinate", { kind: "fill", x: Number.NaN, opacity: 1 }, /shape 0 \(fill\): expected a finite/],
+  [
+    "a block without size",
+    { kind: "hide", width: 8, height: 8, block: 0 },
+    /\(hide\): expected a number above 0 as block/,
+  ],
   ["too much opacity", { kind: "fill", width: 1, height: 1, opacity: 2 }, /a number from 0 to 1 as opacity, got 2/],
 ] as const)
   test(`rejects ${behaviour} and draws nothing`, NO_HANG, async () => {

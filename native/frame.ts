@@ -166,6 +166,9 @@ const KINDS: Readonly<Record<string, Pack>> = {
     numbers.push(3, or(x, 0), or(y, 0), or(size, 16), or(colour, 0), or(background, -1), or(opacity, 1));
     texts.push(String(text));
   },
+  hide({ x, y, width, height, block, smooth }, numbers) {
+    numbers.push(4, or(x, 0), or(y, 0), or(width, 0), or(height, 0), or(block, 16), smooth === true ? 1 : 0);
+  },
 };
 
 const or = (value: unknown, fallback: number): number => (typeof value === "number" ? value : fallback);
@@ -176,7 +179,7 @@ function packShapes(shapes: readonly LooseShape[]): { numbers: Float64Array; tex
   for (const shape of shapes) {
     const pack = KINDS[String(shape.kind)];
     if (pack === undefined)
-      throw new TypeError(`expected a shape of kind box, fill, line or text, got "${shape.kind}"`);
+      throw new TypeError(`expected a shape of kind box, fill, line, text or hide, got "${shape.kind}"`);
     pack(shape, numbers, texts);
   }
   return { numbers: new Float64Array(numbers), texts };

@@ -109,6 +109,7 @@ function drawShapes([width, height]: readonly [number, number]): readonly LooseS
     return one([
       { kind: "box", ...area, ...paint, thickness: whole(1, 20), dash: one([0, 7]) },
       { kind: "fill", ...area, ...paint },
+      { kind: "hide", ...area, block: whole(1, 40), smooth: next() < 0.5 },
       { kind: "line", points, ...paint, thickness: between(0.5, 12), start: one([0, 1, next()]) },
       {
         kind: "text",

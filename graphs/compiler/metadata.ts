@@ -89,7 +89,7 @@ function shared([first = {}, ...rest]: readonly Variables[]): Variables {
 function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: Resolution): void {
   if (arriving === "unknown") return;
   const name = step.name.replace(/^.*\//, "");
-  for (const read of step.definition?.reads ?? []) {
+  for (const read of step.reads) {
     if (typeof read === "object" && "optional" in read) continue;
     const wanted = typeof read === "string" ? [read] : read.oneOf;
     if (wanted.some((key) => arriving.keys.has(key))) continue;

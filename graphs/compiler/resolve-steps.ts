@@ -8,6 +8,7 @@ import {
   type ExpandedNode,
   ExpandFault,
   type Expansion,
+  type Read,
 } from "../../elements/element.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
@@ -24,7 +25,7 @@ import {
   completeProperties,
   missingProperties,
 } from "./properties.ts";
-import { listExpressions, listValues, type WrittenExpression } from "./written-expressions.ts";
+import { listExpressions, readDefinition, type WrittenExpression } from "./written-expressions.ts";
 
 /** One element of the future pipeline. */
 export interface Part {
@@ -49,6 +50,8 @@ export interface ResolvedStep {
   readonly broken: boolean;
   readonly driver: PlanDriver | null;
   readonly prefer: readonly string[];
+  /** Metadata that it reads. */
+  readonly reads: readonly Read[];
   /** Expressions in its properties. */
   readonly expressions: readonly WrittenExpression[];
   /** Values that it computes for expressions downstream. */
@@ -68,7 +71,7 @@ export interface Resolution {
 
 /** A step that could not be read or resolved; checks of its neighbours ignore it. */
 export function brokenStep(at: Position, name = "", element = "", definition: AnyElement | null = null): ResolvedStep {
-  const nothing = { parts: [], driver: null, prefer: [], expressions: [], values: [] };
+  const nothing = { parts: [], driver: null, prefer: [], reads: definition?.reads ?? [], expressions: [], values: [] };
   return { name, element, at, definition, broken: true, ...nothing };
 }
 
@@ -87,8 +90,7 @@ export function resolveStep(step: PreparedStep, resolution: Resolution): Resolve
     const part: Part = { name, kind: "typescript", factory: definition.name, properties, origins, pads, onward: null };
     if (faults.size > before) return { ...broken, parts: [part], broken: false };
     const expressions = listExpressions(step, definition);
-    const values = listValues(definition, properties);
-    return { ...broken, parts: [part], broken: false, expressions, values };
+    return { ...broken, parts: [part], broken: false, expressions, ...readDefinition(definition, properties) };
   }
   const factory = registry.get(step.element);
   if (factory !== undefined) {

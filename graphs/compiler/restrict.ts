@@ -20,7 +20,7 @@ import { findElementProperty } from "./properties.ts";
 /** Elements of a graph that is tried. `encode` replaces the encoders, whose own properties name files. */
 export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
   ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
-  ...["telemetry", "geolocate", "alerts", "report", "filter"],
+  ...["telemetry", "geolocate", "alerts", "report", "filter", "blur"],
   ...["queue", "tee", "identity", "capsfilter", "fakesink", "clocksync", "valve"],
   ...["videoconvert", "videoscale", "videorate", "videocrop", "aspectratiocrop", "videobox", "videoflip"],
   ...["videobalance", "gamma", "deinterlace", "gaussianblur", "compositor"],
@@ -32,6 +32,7 @@ type PropertyTable = Readonly<Record<string, readonly string[]>>;
 /** Texts that only select what to draw, detect or pass. All others may name something outside the graph. */
 export const FREE_TEXTS: PropertyTable = {
   alerts: ["rules"],
+  blur: ["classes"],
   detect: ["classes"],
   filter: ["where"],
   overlay: ["classes"],

@@ -1,5 +1,5 @@
-/** Expressions in properties of TypeScript elements, as their author wrote them, and the values that elements compute. */
-import type { AnyElement, ComputedValue } from "../../elements/element.ts";
+/** Expressions in properties of TypeScript elements, as their author wrote them, and metadata that depends on properties. */
+import type { AnyElement, ComputedValue, Read } from "../../elements/element.ts";
 import type { ExpressionScope, ValueType } from "../../schemas/expression.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { PreparedStep } from "./apply-params.ts";
@@ -53,8 +53,19 @@ function locateText(written: Located, path: readonly string[], text: string, off
   return isOwn ? (found.inside?.(offset) ?? found.at) : locate(written, path);
 }
 
-/** Values that it computes for expressions downstream; none while a required property is unknown. */
-export function listValues(definition: AnyElement, properties: JsonRecord): readonly ComputedValue[] {
-  if (definition.values === undefined || missingProperties(definition, Object.keys(properties)).length > 0) return [];
-  return definition.values(completeProperties(definition, properties));
+interface Metadata {
+  readonly reads: readonly Read[];
+  /** Values that it computes for expressions downstream. */
+  readonly values: readonly ComputedValue[];
+}
+
+/** What of the metadata depends on its properties; nothing while a required one is unknown. */
+export function readDefinition(definition: AnyElement, properties: JsonRecord): Metadata {
+  const { reads = [] } = definition;
+  if (missingProperties(definition, Object.keys(properties)).length > 0) return { reads, values: [] };
+  const complete = completeProperties(definition, properties);
+  return {
+    reads: [...reads, ...(definition.needs?.(complete) ?? [])],
+    values: definition.values?.(complete) ?? [],
+  };
 }

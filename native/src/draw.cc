@@ -4,12 +4,15 @@
 #include <cmath>
 
 #include "glyphs.h"
+#include "hide.h"
 
 namespace windhover {
 namespace {
 
 // Far outside of any frame, and small enough for integer arithmetic.
 constexpr double coordinate_limit = 1e8;
+
+constexpr int smallest_block_px = 4, largest_block_px = 16384;
 
 int round_px(double value) {
   return static_cast<int>(std::lround(std::clamp(value, -coordinate_limit, coordinate_limit)));
@@ -52,17 +55,26 @@ class ShapeCheck {
     if (text.background) colour("background", *text.background);
     fraction("opacity", text.opacity);
   }
+  void operator()(const HideShape& hide) {
+    kind_ = "hide";
+    place(hide);
+    positive("block", hide.block);
+  }
   const std::string& error() const { return error_; }
 
  private:
   template <typename Rectangle>
   void rectangle(const char* kind, const Rectangle& shape) {
     kind_ = kind;
+    place(shape);
+    colour("colour", shape.colour);
+  }
+  template <typename Rectangle>
+  void place(const Rectangle& shape) {
     finite("x", shape.x);
     finite("y", shape.y);
     finite("width", shape.width);
     finite("height", shape.height);
-    colour("colour", shape.colour);
   }
   void finite(const char* field, double value) { require(std::isfinite(value), field, "a finite number", value); }
   void positive(const char* field, double value) {
@@ -111,6 +123,11 @@ class Canvas {
 
   void operator()(const FillShape& fill) const {
     paint_rectangle(planes_, edges_of(fill), paint_of(fill.colour, to_alpha(fill.opacity)));
+  }
+
+  void operator()(const HideShape& hide) const {
+    const int block = std::clamp((round_px(hide.block) + 1) / 2 * 2, smallest_block_px, largest_block_px);
+    hide_rectangle(planes_, whole_samples(edges_of(hide)), {block, hide.smooth});
   }
 
   void operator()(const LineShape& line) const {
@@ -221,6 +238,7 @@ struct Prefetch {
     rows(left, right, bottom - thick, bottom);
   }
   void operator()(const FillShape&) const {}
+  void operator()(const HideShape&) const {}
   void operator()(const LineShape&) const {}  // paint_line() prefetches itself
   void operator()(const TextShape& text) const {
     const int x = round_px(text.x), y = round_px(text.y);

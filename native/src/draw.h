@@ -1,4 +1,4 @@
-// Draws boxes, areas, lines and text on the planes of a frame.
+// Draws boxes, areas, lines and text on the planes of a frame, and hides parts of it.
 #pragma once
 
 #include <gst/video/video.h>
@@ -55,7 +55,15 @@ struct TextShape {
   double opacity = 1;
 };
 
-using Shape = std::variant<BoxShape, FillShape, LineShape, TextShape>;
+// The pixels of the rectangle are replaced by means of blocks. Its edge is moved outwards to even pixels.
+struct HideShape {
+  double x = 0, y = 0, width = 0, height = 0;
+  // Side of a block, at least 4 and rounded up to an even number.
+  double block = 16;
+  bool smooth = false;
+};
+
+using Shape = std::variant<BoxShape, FillShape, LineShape, TextShape, HideShape>;
 
 // Draws in order, later shapes over earlier ones.
 //

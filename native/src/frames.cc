@@ -271,9 +271,15 @@ Shape read_text(ShapeReader& from) {
   text.text = from.text();
   return text;
 }
+Shape read_hide(ShapeReader& from) {
+  HideShape hide;
+  hide.x = from.number(), hide.y = from.number(), hide.width = from.number(), hide.height = from.number();
+  hide.block = from.number(), hide.smooth = from.number() != 0;
+  return hide;
+}
 std::vector<Shape> read_shapes(const Napi::Float64Array& numbers, const Napi::Array& texts) {
   // In the order of the codes in native/frame.ts.
-  static constexpr Shape (*readers[])(ShapeReader&) = {read_box, read_fill, read_line, read_text};
+  static constexpr Shape (*readers[])(ShapeReader&) = {read_box, read_fill, read_line, read_text, read_hide};
   std::vector<Shape> shapes;
   ShapeReader from(numbers, texts);
   while (from.more()) {

@@ -139,6 +139,11 @@ struct Kernels {
   void (*paint_mask)(const YuvPlanes& planes, const Mask& mask, const Paint& paint, uint8_t* scratch);
   // Raises the coverage of `count` pixels, a multiple of 8, to that of the segment.
   void (*cover)(const SegmentRow& row, int count, uint8_t* coverage);
+  // Of a block of samples, `step` bytes apart in a row: 1 or 2.
+  uint64_t (*sum_block)(const uint8_t* at, ptrdiff_t stride, int step, int columns, int rows);
+  void (*fill_block)(uint8_t* at, ptrdiff_t stride, int step, int columns, int rows, uint8_t value);
+  // `count` samples between two levels (samples times 256), by the weight of the second, 0 to 256.
+  void (*fill_ramp)(uint8_t* at, int step, int count, uint16_t from, uint16_t to, const uint16_t* weights);
   // Means of four pixels out of each `step` of two rows.
   void (*shrink_row)(const uint8_t* upper, const uint8_t* lower, int step, int apart, int count, float* out);
   void (*halve_row)(const float* upper, const float* lower, int count, float* out);
