@@ -333,6 +333,12 @@ export const Config = section({
     ),
     compile_seconds: seconds(5, "Time limit for compiling a graph"),
     queued_per_key: count(4, "Maximum number of waiting graphs per key; keys are served in turn.", 1),
+    author_elements: list(
+      "Elements that keys with `graph_author` may use in their own graphs, besides the reviewed ones (`can_try` in `GET /elements`). All their properties are allowed, also those that name files and hosts.",
+    ),
+    stored_per_key: count(50, "Maximum number of stored graphs per key."),
+    versions_per_graph: count(200, "Maximum number of versions of a stored graph.", 1),
+    text_bytes: count(65_536, "Maximum size of the text of a stored graph.", 1),
   }),
   elements: section({
     folders: list(

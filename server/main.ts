@@ -53,6 +53,7 @@ import { Evidence, NeedsEncoding } from "./evidence/evidence.ts";
 import { renderEvidence } from "./evidence/render-evidence.ts";
 import { openFiles } from "./files/open-files.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
+import { OwnGraphs } from "./graphs/own-graphs.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
 import { createFirstKey } from "./keys/keys.ts";
@@ -365,7 +366,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url, mapTiles?.origins),
     ...mapEndpoints({ tiles: mapTiles, terrain: terrainTiles }),
-    ...graphEndpoints(library, config),
+    ...graphEndpoints({ library, own: new OwnGraphs({ sql, library, config }), config }),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),

@@ -118,6 +118,8 @@ export interface Edits<S extends WrittenStep = Step> {
 export interface GraphDocument<S extends WrittenStep = Step> {
   readonly file: string | null;
   readonly graph: string;
+  /** Position of its name, or of the document. */
+  readonly graphAt: Position;
   readonly about: string;
   readonly extends: Named | null;
   readonly params: readonly Param[];

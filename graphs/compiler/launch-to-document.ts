@@ -32,6 +32,7 @@ export function readLaunch(line: string, faults: FaultList): GraphDocument | nul
   const document: GraphDocument = {
     file: null,
     graph: "launch",
+    graphAt: start,
     about: line,
     extends: null,
     params: [],

@@ -6,7 +6,7 @@ import { loadRegistry } from "../runtime/registry.ts";
 import { compile } from "./compile.ts";
 import { readGraph } from "./extend-document.ts";
 import { FaultList, formatFault } from "./fault.ts";
-import { ALLOWED_ELEMENTS, canTry, FREE_TEXTS, listReserved, reachOf, restrictAuthor } from "./restrict.ts";
+import { ALLOWED_ELEMENTS, FREE_TEXTS, keepsSlot, listReserved, reachOf, restrictAuthor } from "./restrict.ts";
 
 const knowledge = { elements: await loadElements(), registry: loadRegistry(), models: ["default", "quality"] };
 
@@ -23,12 +23,15 @@ chains:
 ${slot}
 `;
 
-function judge(text: string): readonly string[] {
+/** The operator allows nothing besides. */
+const NONE: ReadonlySet<string> = new Set();
+
+function judge(text: string, authorElements: ReadonlySet<string> = NONE): readonly string[] {
   const faults = new FaultList("tried.yaml");
   const document = readGraph({ file: "tried.yaml", text }, { ...knowledge, load: () => undefined }, faults);
   assert.ok(document !== null && faults.size === 0, faults.sorted().map(formatFault).join("\n"));
   const defaults = document.params.map(({ name, schema }) => [name, schema.default ?? null]);
-  restrictAuthor(document, Object.fromEntries(defaults), knowledge, faults);
+  restrictAuthor(document, Object.fromEntries(defaults), { ...knowledge, authorElements }, faults);
   return faults.sorted().map(formatFault);
 }
 
@@ -68,7 +71,7 @@ describe("of all that GStreamer has here", () => {
 
   test("rejects an element with a pointer to the list, and suggests none that only has a similar name", () => {
     assert.deepEqual(judge(graphOf("record: { path: out.mp4 }")), [
-      'tried.yaml:9:7: "record" is not allowed in a graph that is tried (expected elements that reach nothing outside the graph: `can_try` in `GET /elements`)',
+      'tried.yaml:9:7: "record" is not allowed in a graph of a client (expected elements that reach nothing outside the graph: `can_try` in `GET /elements`)',
     ]);
   });
 
@@ -154,15 +157,30 @@ chains: { main: [source, decode, { use: { part: save, to: "\${folder}/x", above:
 `;
     const text = graphOf("detect", "", slots);
     assert.deepEqual(judge(text), []);
-    const { plan, faults } = compile({ file: null, text }, { ...knowledge, mode: "check", keepSlot: canTry });
+    const { plan, faults } = compile({ file: null, text }, { ...knowledge, mode: "check", keepSlot: keepsSlot(NONE) });
     assert.deepEqual(faults, []);
     assert.deepEqual(Object.keys(plan?.slots ?? {}), ["boxes"]);
+  });
+
+  test("allows what the operator allows, with all its properties, and nothing else", () => {
+    const slots = "slots:\n  file: { chain: [{ from: frames }, stage, encode, { record: { path: /etc/x.mp4 } }] }\n";
+    const record = new Set(["record"]);
+    assert.deepEqual(judge(graphOf("record: { path: /etc/x.mp4 }"), record), []);
+    assert.deepEqual(judge(graphOf("stage", "", slots), record), []);
+    assert.match(judge(graphOf("snapshot: { path: x.jpg }"), record).join(), /"snapshot" is not allowed/);
+    const { plan } = compile(
+      { file: null, text: graphOf("stage", "", slots) },
+      { ...knowledge, mode: "check", keepSlot: keepsSlot(record) },
+    );
+    assert.deepEqual(Object.keys(plan?.slots ?? {}), ["file"]);
   });
 
   test("a slot's param cannot bring a model in", () => {
     const slot =
       "slots:\n  feed:\n    params: { m: { type: string } }\n    chain:\n      - from: frames\n      - detect: { model: $m }\n      - fakesink\n";
     assert.equal(judge(graphOf("stage", "", slot)).length, 1);
+    const same = "params:\n  m: { type: string, default: quality }";
+    assert.equal(judge(graphOf("stage", same, slot)).length, 1);
   });
 
   test("reports all faults at once, with their lines", () => {

@@ -1,5 +1,5 @@
 /**
- * What clients without operator rights may do: which elements and properties a graph that is tried may have, and which
+ * What clients without operator rights may do: which elements and properties their own graphs may have, and which
  * parameters of an installed graph they may set.
  */
 import type { AnyElement } from "../../elements/element.ts";
@@ -17,7 +17,7 @@ import { findElementProperty } from "./properties.ts";
  * nothing by name, and write nowhere but downstream, whatever their properties.
  */
 
-/** Elements of a graph that is tried. `encode` replaces the encoders, whose own properties name files. */
+/** Elements of a graph of a client. `encode` replaces the encoders, whose own properties name files. */
 export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
   ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
   ...["telemetry", "geolocate", "alerts", "report", "filter", "blur"],
@@ -53,8 +53,13 @@ interface ElementSources {
 }
 
 interface RestrictOptions extends ElementSources {
-  /** Names of the installed models. */
+  /** Names of the models that the client may use. */
   readonly models: readonly string[];
+}
+
+interface AuthorOptions extends RestrictOptions {
+  /** Elements that the operator allows besides, with all their properties. */
+  readonly authorElements: ReadonlySet<string>;
 }
 
 /** How far a value reaches. `model`: the name of a model card. `outside`: a file, host or plugin; not for clients. */
@@ -95,23 +100,27 @@ function acceptsText(schema: Json | undefined): boolean {
 
 const isElement = (step: Step): step is ElementStep => step.kind === "element";
 
-/** Slots that record or publish are left out of a graph that is tried, so that changes of the templates can be tried. */
-export const canTry = ({ chain }: Slot): boolean =>
-  chain.steps.every((step) => !isElement(step) || ALLOWED_ELEMENTS.has(step.element));
+/** Slots that record or publish are left out of a client's graph, so that it can be a variant of an installed one. */
+export const keepsSlot =
+  (authorElements: ReadonlySet<string>) =>
+  ({ chain }: Slot): boolean =>
+    chain.steps.every(
+      (step) => !isElement(step) || ALLOWED_ELEMENTS.has(step.element) || authorElements.has(step.element),
+    );
 
 /** Of a graph whose author is not trusted: elements and texts that are not on the allow-list are faults. */
 export function restrictAuthor(
   whole: GraphDocument,
   params: JsonRecord,
-  options: RestrictOptions,
+  options: AuthorOptions,
   faults: FaultList,
 ): void {
-  const { elements, registry, models } = options;
-  const document = { ...whole, slots: whole.slots.filter(canTry) };
+  const { elements, registry, models, authorElements } = options;
+  const document = { ...whole, slots: whole.slots.filter(keepsSlot(authorElements)) };
   const isKnown = (name: string): boolean => elements.has(name) || registry.get(name) !== undefined;
   for (const { element, at } of listSteps(document))
-    if (!ALLOWED_ELEMENTS.has(element) && isKnown(element))
-      faults.add("unknown_element", at, `"${element}" is not allowed in a graph that is tried`, {
+    if (!ALLOWED_ELEMENTS.has(element) && !authorElements.has(element) && isKnown(element))
+      faults.add("unknown_element", at, `"${element}" is not allowed in a graph of a client`, {
         expected: "elements that reach nothing outside the graph: `can_try` in `GET /elements`",
       });
   for (const use of listUses(document)) {
@@ -121,19 +130,23 @@ export function restrictAuthor(
     const reach = reachOf(element, key, options);
     // An unknown property is reported by the compiler.
     const isProperty = elements.has(element) || registry.get(element)?.properties[key] !== undefined;
-    if (reach === "outside" && isProperty)
-      faults.add("bad_property", at, `${element}.${key} is not allowed in a graph that is tried`, {
+    if (reach === "outside" && isProperty && !authorElements.has(element))
+      faults.add("bad_property", at, `${element}.${key} is not allowed in a graph of a client`, {
         expected: "properties that name nothing outside the graph",
       });
-    if (reach !== "model") continue;
+    if (reach !== "model" || isMissing(use, document, params)) continue;
     const problem = checkModel(modelOf(use, params), models);
     if (problem !== null) faults.add("bad_property", value.at, `${element}.${key} ${problem}`);
   }
 }
 
+/** The whole value is a parameter of the graph that has no value yet: no process starts without it. */
+const isMissing = ({ whole, isOfSlot }: PropertyUse, { params }: GraphDocument, values: JsonRecord): boolean =>
+  whole !== null && !isOfSlot && !Object.hasOwn(values, whole) && params.some(({ name }) => name === whole);
+
 /** Undefined when it has several parts or comes from a parameter of a slot: unknown at this point. */
-function modelOf({ entry, params, whole }: PropertyUse, values: JsonRecord): Json | undefined {
-  if (whole !== null) return Object.hasOwn(values, whole) ? values[whole] : undefined;
+function modelOf({ entry, params, whole, isOfSlot }: PropertyUse, values: JsonRecord): Json | undefined {
+  if (whole !== null) return !isOfSlot && Object.hasOwn(values, whole) ? values[whole] : undefined;
   return params.length === 0 && entry.value.kind === "scalar" ? entry.value.value : undefined;
 }
 
@@ -187,14 +200,20 @@ interface PropertyUse {
   readonly params: readonly string[];
   /** The parameter that is the whole value, if there is one. */
   readonly whole: string | null;
+  /** That parameter is one of the slot, whatever the graph has of the same name. */
+  readonly isOfSlot: boolean;
 }
 
 const listSteps = (document: GraphDocument): readonly ElementStep[] =>
   [...document.chains, ...document.slots.map((slot) => slot.chain)].flatMap(({ steps }) => steps.filter(isElement));
 
-const listUses = (document: GraphDocument): readonly PropertyUse[] =>
-  listSteps(document).flatMap((step) =>
-    step.properties.map((entry) => ({
-      ...{ step, entry, params: listParams(entry.value), whole: wholeParam(entry.value) },
-    })),
+const listUses = ({ chains, slots }: GraphDocument): readonly PropertyUse[] =>
+  [...chains.map((chain) => ({ chain, params: [] })), ...slots].flatMap(({ chain, params: ofSlot }) =>
+    chain.steps.filter(isElement).flatMap((step) =>
+      step.properties.map((entry) => {
+        const whole = wholeParam(entry.value);
+        const isOfSlot = ofSlot.some(({ name }) => name === whole);
+        return { step, entry, params: listParams(entry.value), whole, isOfSlot };
+      }),
+    ),
   );

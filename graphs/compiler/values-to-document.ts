@@ -41,6 +41,7 @@ export function readDocument(file: string | null, root: Located, faults: FaultLi
   return {
     file,
     graph,
+    graphAt: findEntry(root, "graph")?.value.at ?? root.at,
     about: readText(findEntry(root, "about"), faults)?.value ?? "",
     extends: base,
     params,

@@ -15,7 +15,17 @@ const at = { file: null, line: 1, column: 1 };
 
 /** A graph of one element, as far as a change of its properties needs it. */
 const planOf = (factory: string, properties: JsonRecord): GraphPlan => ({
-  ...{ graph: "a", about: "", file: null, params: {}, liveParams: [], fixedParams: {}, live: false, source: null },
+  ...{
+    graph: "a",
+    graphAt: at,
+    about: "",
+    file: null,
+    params: {},
+    liveParams: [],
+    fixedParams: {},
+    live: false,
+    source: null,
+  },
   main: {
     ...{ name: "main", tee: null, links: [], drivers: [] },
     nodes: [{ name: "a", author: "a", element: factory, kind: "native", factory, properties, at }],
@@ -25,7 +35,7 @@ const planOf = (factory: string, properties: JsonRecord): GraphPlan => ({
 
 /** The same with a parameter for each property, all declared live. */
 const documentOf = (element: string, names: readonly string[]): GraphDocument => ({
-  ...{ file: null, graph: "a", about: "", extends: null, paramsAt: at, slotsAt: at, damaged: false },
+  ...{ file: null, graph: "a", graphAt: at, about: "", extends: null, paramsAt: at, slotsAt: at, damaged: false },
   ...{ parts: [], slots: [] },
   params: names.map((name) => ({ name, at, schema: {}, live: true, written: { kind: "map", at, entries: [] } })),
   chains: [

@@ -1,6 +1,6 @@
 /** Graphs and elements. */
 import { type Static, Type } from "typebox";
-import { jsonObject, listing, orNull, PageQuery, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
 const JsonSchema = jsonObject("JSON Schema.");
 
@@ -28,8 +28,41 @@ export const GraphFault = Type.Object(
   { title: "GraphFault" },
 );
 
+export const VersionNumber = Type.Integer({ minimum: 1, maximum: 999_999_999 });
+
+/** In a path, where parameters are texts. */
+export const VersionText = Type.String({ pattern: "^[1-9][0-9]{0,8}$" });
+
+const version = {
+  version: VersionNumber,
+  digest: Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of its text." }),
+  author: Type.String({ description: "Name of the key that stored it." }),
+  created_at: Timestamp,
+};
+
+export const GraphVersion = Type.Object(
+  {
+    name: GraphName,
+    ...version,
+    is_current: Type.Boolean({ description: "Processes start with this version by default." }),
+  },
+  { title: "GraphVersion" },
+);
+export type GraphVersion = Static<typeof GraphVersion>;
+
+export const GraphVersionListing = listing({ versions: Type.Array(GraphVersion) });
+
+export const DeletedGraph = Type.Object({ deleted: Type.Literal(true), name: GraphName });
+
 const summary = {
   name: GraphName,
+  origin: Type.Enum(["installed", "own"], {
+    description: "`installed`: a graph of the service; `own`: stored by this key.",
+  }),
+  version: orNull(VersionNumber, { description: "Of an own graph; null if installed, as the next three." }),
+  digest: orNull(version.digest),
+  author: orNull(version.author),
+  created_at: orNull(Timestamp),
   about: Type.String(),
   params: Type.Unsafe<Record<string, unknown>>({
     ...JsonSchema,
@@ -154,7 +187,7 @@ export const ElementRecord = Type.Object(
     plugin: Type.String(),
     about: Type.String(),
     kind: Type.Enum(["transform", "sink", "composite", "native"]),
-    can_try: Type.Boolean({ description: "Allowed in graphs for `POST /graphs/try`." }),
+    can_try: Type.Boolean({ description: "Allowed in graphs of clients: `POST /graphs/try`, `PUT /graphs/{name}`." }),
     caps: orNull(Type.String(), { description: "Accepted caps, for Windhover's own elements." }),
     reads: Type.Array(Type.Unknown(), { description: "Frame metadata that it reads." }),
     writes: Type.Array(Type.String(), { description: "Frame metadata that it writes." }),

@@ -9,7 +9,11 @@ export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "fin
 export const StartQuery = Type.Object({
   source_uuid: Uuid,
   graph: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, default: "detect", description: "One of `GET /graphs`." }),
+    Type.String({
+      ...{ minLength: 1, maxLength: 80, default: "detect" },
+      description:
+        "One of `GET /graphs`. Of an own graph also a version: `NAME@VERSION`; default: the current one. The process keeps the version that it is started with.",
+    }),
   ),
 });
 
@@ -124,6 +128,9 @@ export const ProcessRecord = Type.Object(
     source_uuid: Uuid,
     source_url: Type.String({ description: "Credentials are shown as `***`. For files: the name." }),
     graph: Type.String(),
+    graph_version: orNull(Type.Integer({ minimum: 1 }), {
+      description: "Of an own graph: the version that it runs. Null for other graphs.",
+    }),
     params: jsonObject(),
     started_at: orNull(Timestamp),
     finished_at: orNull(Timestamp),

@@ -8,7 +8,7 @@ import type { Page } from "../store/page.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Groups of the OpenAPI document, in its order. */
 export const TAGS = {

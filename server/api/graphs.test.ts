@@ -5,6 +5,8 @@ import type { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
+import { OwnGraphs } from "../graphs/own-graphs.ts";
+import { testDatabase } from "../store/database.fixture.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
 import { graphEndpoints, processGraphEndpoints } from "./graphs.ts";
 
@@ -38,9 +40,15 @@ const RUNNING: ProcessGraph = {
     },
   ],
 };
-const app = await openApp([...graphEndpoints(library, config), ...processGraphEndpoints({ library, processes })]);
+const database = await testDatabase();
+const own = new OwnGraphs({ sql: database.sql, library, config });
+const app = await openApp([
+  ...graphEndpoints({ library, own, config }),
+  ...processGraphEndpoints({ library, processes }),
+]);
 after(async () => {
   await app.close(0);
+  await database.close();
   await library.close();
 });
 

@@ -2,12 +2,15 @@
 import type { IncomingMessage } from "node:http";
 import { Type } from "typebox";
 import {
+  DeletedGraph,
   ElementListing,
   ElementRecord,
   ElementsQuery,
   GraphListing,
   GraphName,
   GraphRecord,
+  GraphVersion,
+  GraphVersionListing,
   LiveProperties,
   LivePropertiesSet,
   ProcessGraph,
@@ -15,6 +18,7 @@ import {
   TryBody,
   ValidateBody,
   Validation,
+  VersionText,
 } from "../../schemas/api/graphs.ts";
 import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/outputs.ts";
 import { StartedProcess } from "../../schemas/api/processes.ts";
@@ -24,12 +28,23 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
 import { expectInside } from "../graphs/live-properties.ts";
-import { showElement, showElements, showFaults, showGraph, showSummary } from "../graphs/records.ts";
+import type { OwnGraphs } from "../graphs/own-graphs.ts";
+import {
+  showElement,
+  showElements,
+  showFaults,
+  showGraph,
+  showInstalled,
+  showOwn,
+  showVersion,
+} from "../graphs/records.ts";
 import { describeState } from "../outputs/describe-output.ts";
 import { SERVICE_SLOTS } from "../processes/commands.ts";
 import type { BranchState, Processes } from "../processes/processes.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
+import { graphNotFound } from "../store/graphs.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
+import type { User } from "../user.ts";
 import { checkBy } from "../validation.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
 import type { Forwarder } from "./forward.ts";
@@ -41,21 +56,93 @@ const define = defineEndpoints("Graphs");
 /** The file name in the positions of a graph that was sent as text. */
 const UNNAMED = "graph.yaml";
 
-export function graphEndpoints(library: GraphLibrary, { http }: Pick<Config, "http">): readonly AnyEndpoint[] {
-  const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
+interface GraphDeps {
+  readonly library: GraphLibrary;
+  readonly own: OwnGraphs;
+  readonly config: Pick<Config, "http">;
+}
+
+export function graphEndpoints({ library, own, config }: GraphDeps): readonly AnyEndpoint[] {
+  const limits = { bytes: config.http.body_bytes, seconds: config.http.request_seconds };
+  const show = async (user: User, name: string, version: number | null, signal: AbortSignal) => {
+    const row = await own.find(user, name, version);
+    if (row === null && version !== null) throw graphNotFound(name, version);
+    if (row === null) return ok(showGraph(await library.describe(name), null));
+    return ok(showGraph(await library.describeOwn(name, row.yaml, { userUuid: user.uuid, signal }), row));
+  };
   return [
     define("GET", "/graphs", "listGraphs", {
-      summary: "List the installed graphs",
+      summary: "List the graphs: installed ones and your own",
+      description: "An own graph is listed with its current version, as compiled when it was stored.",
       query: PageQuery,
       answers: { 200: { description: "By name.", schema: GraphListing } },
-      handle: async ({ query }) => listing("graphs", pageByName(await library.list(), query), showSummary),
+      async handle({ user, query }) {
+        const mine = (await own.list(user)).map(showOwn);
+        const others = (await library.list()).filter(({ name }) => !mine.some((graph) => graph.name === name));
+        const all = [...others.map(showInstalled), ...mine].sort((a, b) => (a.name < b.name ? -1 : 1));
+        return listing("graphs", pageByName(all, query));
+      },
     }),
     define("GET", "/graphs/{name}", "getGraph", {
       summary: "Get a graph: its params, its YAML and the compiled pipeline",
       params: Type.Object({ name: GraphName }),
       answers: { 200: { description: "The graph.", schema: GraphRecord } },
       errors: ["graph_not_found"],
-      handle: async ({ params }) => ok(showGraph(await library.describe(params.name))),
+      handle: ({ user, params, signal }) => show(user, params.name, null, signal),
+    }),
+    define("PUT", "/graphs/{name}", "storeGraph", {
+      summary: "Store a graph of your own",
+      description:
+        'The graph as YAML, or as JSON: `{"yaml": "…"}`; its `graph` is the name in the path. Requires a key with the flag `graph_author`. It can use elements whose `can_try` is true (`GET /elements/{name}`); slots with other elements are left out. A graph with faults is rejected with all of them, each with its line and column. Every new text is a new version, and becomes the current one; versions never change. Names of installed graphs cannot be used. The operator limits the number of graphs and versions, and the size of a text.',
+      params: Type.Object({ name: GraphName }),
+      rawBody: { mediaType: "application/yaml", schema: Type.String() },
+      answers: {
+        200: { description: "This text is stored already; its version is the current one.", schema: GraphVersion },
+        201: { description: "The new version.", schema: GraphVersion },
+      },
+      errors: [
+        ...(["graph_author_needed", "graph_name_taken", "graphs_limit_reached"] as const),
+        ...([
+          "malformed_json",
+          "body_too_large",
+          "media_type_unsupported",
+          "invalid_input",
+          "request_timeout",
+        ] as const),
+      ],
+      async handle(call) {
+        expectAuthor(call.user);
+        const text = await readYamlBody(call, limits);
+        const { row, isNew } = await own.store(call.user, call.params.name, text, call.signal);
+        return { status: isNew ? 201 : 200, body: showVersion(row) };
+      },
+    }),
+    define("DELETE", "/graphs/{name}", "deleteGraph", {
+      summary: "Delete a graph of your own, with all its versions",
+      params: Type.Object({ name: GraphName }),
+      answers: { 200: { description: "Deleted.", schema: DeletedGraph } },
+      errors: ["graph_author_needed", "graph_not_found", "graph_in_use"],
+      async handle({ user, params: { name } }) {
+        expectAuthor(user);
+        await own.delete(user, name);
+        return ok({ deleted: true, name });
+      },
+    }),
+    define("GET", "/graphs/{name}/versions", "listGraphVersions", {
+      summary: "List the versions of a graph of your own",
+      params: Type.Object({ name: GraphName }),
+      query: PageQuery,
+      answers: { 200: { description: "Newest first.", schema: GraphVersionListing } },
+      errors: ["graph_not_found"],
+      handle: async ({ user, params, query }) =>
+        listing("versions", await own.listVersions(user, params.name, query), showVersion),
+    }),
+    define("GET", "/graphs/{name}/versions/{version}", "getGraphVersion", {
+      summary: "Get one version of a graph of your own",
+      params: Type.Object({ name: GraphName, version: VersionText }),
+      answers: { 200: { description: "The graph, compiled now.", schema: GraphRecord } },
+      errors: ["graph_not_found"],
+      handle: ({ user, params, signal }) => show(user, params.name, Number(params.version), signal),
     }),
     define("POST", "/graphs/validate", "validateGraph", {
       summary: "Validate a graph",
@@ -96,6 +183,15 @@ function pageByName<T extends { readonly name: string }>(all: readonly T[], { li
   const last = rows.at(-1);
   const isMore = last !== undefined && start + rows.length < all.length;
   return { rows, nextCursor: isMore ? Buffer.from(last.name).toString("base64url") : null };
+}
+
+/** Throws `graph_author_needed`. */
+function expectAuthor({ isGraphAuthor }: User): void {
+  if (isGraphAuthor) return;
+  throw new ServiceError("graph_author_needed", {
+    detail:
+      "This key does not have the flag `graph_author`; ask the operator for a key that has it (`windhover keys create NAME --graph-author`).",
+  });
 }
 
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"];
@@ -147,10 +243,7 @@ export function processGraphEndpoints({ library, processes, forwarder }: Process
       errors: ["graph_author_needed", ...START_ERRORS],
       async handle(call) {
         const { user, body, startedMs, signal } = call;
-        if (!user.isGraphAuthor)
-          throw new ServiceError("graph_author_needed", {
-            detail: "This key does not have the flag `graph_author`; ask the operator for a key that has it.",
-          });
+        expectAuthor(user);
         const { yaml, source_uuid: sourceUuid } = body;
         const order = {
           ...{ user, sourceUuid, graph: TRIED, graphText: yaml, requestedMs: startedMs, signal },

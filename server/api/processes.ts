@@ -13,6 +13,7 @@ import { Deleted } from "../../schemas/api/records.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { chooseGraph } from "../graphs/own-graphs.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import type { Processes, StartOrder } from "../processes/processes.ts";
@@ -75,11 +76,12 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
       errors: START_ERRORS,
       async handle(call) {
         const { user, query, body, startedMs, signal } = call;
-        const { source_uuid: sourceUuid, graph = "detect" } = query;
+        const { source_uuid: sourceUuid } = query;
+        const chosen = await chooseGraph(sql, user.uuid, query.graph ?? "detect");
         // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
         const labels = body.node_labels ?? {};
-        const order = { user, sourceUuid, graph, params, labels, requestedMs: startedMs, signal };
+        const order = { user, sourceUuid, ...chosen, params, labels, requestedMs: startedMs, signal };
         const start = () => startHere(processes, order, call);
         return forwarder === undefined ? start() : forwarder.place(call, order, start);
       },

@@ -9,7 +9,7 @@ import { ServiceError } from "../service-error.ts";
 import { loadTestKnowledge } from "./knowledge.fixture.ts";
 import { GraphLibrary } from "./library.ts";
 
-const CONFIG = { graphs: { compile_seconds: 20, queued_per_key: 4 } };
+const CONFIG = { graphs: { compile_seconds: 20, queued_per_key: 4, author_elements: [] } };
 const LIMITS = { loadMs: 60_000, bytes: 2 ** 27, queued: 4, idleMs: 60_000 };
 
 const knowledge = await loadTestKnowledge();

@@ -3,6 +3,7 @@ import type { CompileInput } from "../../graphs/compiler/compile.ts";
 import { type Fault, formatFault } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import type { RegistryFile } from "../../graphs/compiler/registry-file.ts";
+import { ALLOWED_ELEMENTS } from "../../graphs/compiler/restrict.ts";
 import type {
   CompileAnswer,
   CompileRequest,
@@ -90,11 +91,13 @@ const LIMITS = {
   idleMs: 60_000,
 };
 type GraphLimits = Readonly<typeof LIMITS>;
-type CompileLimits = Pick<Config["graphs"], "compile_seconds" | "queued_per_key">;
+type CompileConfig = Pick<Config["graphs"], "compile_seconds" | "queued_per_key" | "author_elements">;
 
 export class GraphLibrary {
   readonly elements: CompileInput["elements"];
   readonly registry: Registry;
+  /** Elements that clients may use in their own graphs. */
+  readonly authorElements: ReadonlySet<string>;
   readonly #modelNames: GraphKnowledge["modelNames"];
   /** Two, so that texts of users cannot delay the start of installed graphs. */
   readonly #installed: CompileThread;
@@ -103,14 +106,18 @@ export class GraphLibrary {
   private constructor(
     knowledge: GraphKnowledge,
     registry: RegistryFile,
-    config: CompileLimits,
+    config: CompileConfig,
     folder: URL | null,
     { loadMs, bytes, queued, idleMs }: GraphLimits,
   ) {
     this.elements = knowledge.elements;
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
-    const workerData: CompilerKnowledge = { registryFd: registry.fd, folder: folder?.href ?? null };
+    this.authorElements = new Set([...ALLOWED_ELEMENTS, ...config.author_elements]);
+    const workerData: CompilerKnowledge = {
+      ...{ registryFd: registry.fd, folder: folder?.href ?? null },
+      authorElements: config.author_elements,
+    };
     const compiler = { entry: COMPILER, name: "the compiler", workerData };
     // The operator knows the cost of installed graphs.
     const forInstalled = { loadMs, answerMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
@@ -128,7 +135,7 @@ export class GraphLibrary {
   /** `folder` of the installed graphs, with a slash at the end. Default: those of this checkout. */
   static async open(
     knowledge: GraphKnowledge,
-    config: { readonly graphs: CompileLimits },
+    config: { readonly graphs: CompileConfig },
     folder?: URL,
     limits: GraphLimits = LIMITS,
   ): Promise<GraphLibrary> {
@@ -148,6 +155,14 @@ export class GraphLibrary {
   async describe(graph: string): Promise<DescribedGraph> {
     const answer = await this.#ask(this.#installed, { type: "describe", graph });
     if (answer.type !== "described") throw unknownGraph(graph, answer.type === "absent" ? answer.installed : []);
+    return answer.graph;
+  }
+
+  /** A client's own graph, held to what clients may use. Its faults are in the result. */
+  async describeOwn(graph: string, text: string, owner: TextOwner): Promise<DescribedGraph> {
+    const models = await this.#modelNames();
+    const answer = await this.#ask(this.#texts, { type: "describe-own", graph, text, models }, owner);
+    if (answer.type !== "described") throw new Error(`the compiler replied "${answer.type}" to "describe-own"`);
     return answer.graph;
   }
 
@@ -233,7 +248,7 @@ const unknownGraph = (name: string, installed: readonly string[]): ServiceError 
   });
 
 /** `uri` is removed from messages: it may be a path of this machine or contain a password. */
-function invalidGraph(graph: string, { params, graph: faults }: Refusal, uri: string | null): ServiceError {
+export function invalidGraph(graph: string, { params, graph: faults }: Refusal, uri: string | null): ServiceError {
   const errors = [...params.map(describeParam), ...faults.map(describeFault)].map(({ path, message }) => ({
     path,
     message:

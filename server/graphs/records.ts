@@ -10,26 +10,49 @@ import {
 } from "../../graphs/compiler/inspect.ts";
 import type { GraphPlan, PlanLink, PlanNode, Position } from "../../graphs/compiler/plan.ts";
 import { gstLaunch } from "../../graphs/compiler/plan-to-text.ts";
-import { ALLOWED_ELEMENTS } from "../../graphs/compiler/restrict.ts";
 import type { DescribedGraph, GraphSummary as Summary } from "../../graphs/compiler/worker/messages.ts";
 import type {
   ElementProperty,
   ElementRecord,
   GraphRecord,
   GraphSummary,
+  GraphVersion,
   Pipeline,
   Validation,
 } from "../../schemas/api/graphs.ts";
 import type { FactoryInfo } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { ServiceError } from "../service-error.ts";
+import type { GraphVersionRow } from "../store/graphs.ts";
 import type { GraphLibrary } from "./library.ts";
 
 const MAX_FAULTS = 200;
 
 type ShownFault = Validation["faults"][number];
 
-export function showSummary({ name, about, params, reserved, offers, slots, faults }: Summary): GraphSummary {
+type StoredParts = "origin" | "version" | "digest" | "author" | "created_at";
+type CompiledSummary = Omit<GraphSummary, StoredParts>;
+
+const INSTALLED = { origin: "installed", version: null, digest: null, author: null, created_at: null } as const;
+
+export const showInstalled = (graph: Summary): GraphSummary => ({ ...showSummary(graph), ...INSTALLED });
+
+export const showOwn = (row: GraphVersionRow): GraphSummary => ({
+  ...(row.summary as unknown as CompiledSummary),
+  ...showStored(row),
+});
+
+const showStored = ({ version, digest, author, createdAt }: GraphVersionRow): Pick<GraphSummary, StoredParts> => ({
+  ...{ origin: "own", version, digest, author },
+  created_at: createdAt.toISOString(),
+});
+
+export const showVersion = (row: GraphVersionRow): GraphVersion => {
+  const { name, version, digest, author, createdAt, isCurrent } = row;
+  return { name, version, digest, author, created_at: createdAt.toISOString(), is_current: isCurrent };
+};
+
+export function showSummary({ name, about, params, reserved, offers, slots, faults }: Summary): CompiledSummary {
   const required = (params.required ?? []) as readonly string[];
   return {
     name,
@@ -42,9 +65,11 @@ export function showSummary({ name, about, params, reserved, offers, slots, faul
   };
 }
 
-export function showGraph(graph: DescribedGraph): GraphRecord {
+/** `row`: of a stored graph; null for an installed one. */
+export function showGraph(graph: DescribedGraph, row: GraphVersionRow | null): GraphRecord {
   return {
     ...showSummary(graph),
+    ...(row === null ? INSTALLED : showStored(row)),
     yaml: graph.text,
     pipeline: graph.plan === null ? null : showPipeline(graph.plan),
     faults: showFaults(graph.faults, `${graph.name}.yaml`),
@@ -93,13 +118,13 @@ const showPosition = ({ line, column, file }: Position, own: string) => ({
   ...{ line, column, file: file === own ? null : file },
 });
 
-type Known = Pick<GraphLibrary, "elements" | "registry">;
+type Known = Pick<GraphLibrary, "elements" | "registry" | "authorElements">;
 
-export const showElements = ({ elements, registry }: Known, find: string | undefined) =>
+export const showElements = ({ elements, registry }: Pick<Known, "elements" | "registry">, find: string | undefined) =>
   listElements(elements, registry, find).map(({ name, plugin, about }) => ({ name, plugin, about }));
 
 /** Throws `element_not_found`. */
-export function showElement({ elements, registry }: Known, name: string): ElementRecord {
+export function showElement({ elements, registry, authorElements }: Known, name: string): ElementRecord {
   const ours = elements.get(name);
   if (ours !== undefined)
     return {
@@ -107,7 +132,7 @@ export function showElement({ elements, registry }: Known, name: string): Elemen
       plugin: OURS,
       about: ours.about,
       kind: ours.kind,
-      can_try: ALLOWED_ELEMENTS.has(name),
+      can_try: authorElements.has(name),
       caps: ours.kind === "composite" ? null : ours.caps,
       reads: [...(ours.reads ?? [])],
       writes: [...(ours.writes ?? [])],
@@ -118,19 +143,19 @@ export function showElement({ elements, registry }: Known, name: string): Elemen
       properties: propertiesOf(ours).map(showProperty),
     };
   const factory = registry.get(name);
-  if (factory !== undefined) return showFactory(factory);
+  if (factory !== undefined) return showFactory(factory, authorElements);
   const names = [...elements.keys(), ...registry.list().map((listed) => listed.name)];
   throw new ServiceError("element_not_found", {
     detail: `There is no element "${name}"${didYouMean(name, names)}; search with \`GET /elements?find=\`.`,
   });
 }
 
-const showFactory = (factory: FactoryInfo): ElementRecord => ({
+const showFactory = (factory: FactoryInfo, authorElements: ReadonlySet<string>): ElementRecord => ({
   name: factory.name,
   plugin: factory.plugin || OURS,
   about: factory.about,
   kind: "native",
-  can_try: ALLOWED_ELEMENTS.has(factory.name),
+  can_try: authorElements.has(factory.name),
   caps: null,
   reads: [],
   writes: [],

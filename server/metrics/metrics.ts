@@ -20,7 +20,7 @@ export interface AnsweredRequest {
 
 export type ProcessStats = RunnerStats & CrashCounts;
 
-const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"];
+const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 const inSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000);

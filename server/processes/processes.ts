@@ -72,8 +72,11 @@ export interface StartOrder {
   readonly user: User;
   readonly sourceUuid: string;
   readonly graph: string;
-  /** Of a graph that is not installed; the process ends after `forSeconds`. */
+  /** Of a graph that is not installed. */
   readonly graphText?: string;
+  /** Of a graph that the user has stored. */
+  readonly graphVersion?: number;
+  /** The process ends after this time. */
   readonly forSeconds?: number;
   readonly params: JsonRecord;
   /** It runs only on nodes with these labels. */

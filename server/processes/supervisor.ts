@@ -209,14 +209,14 @@ export class Supervisor implements Processes {
 
   async #insert(order: StartOrder, checked: CheckedOrder, limit: RequestLimit): Promise<ProcessRow> {
     const { sql, node } = this.#deps;
-    const { user, sourceUuid, graph, graphText = null, forSeconds } = order;
+    const { user, sourceUuid, graph, graphText = null, graphVersion = null, forSeconds } = order;
     const { input, params, alertNode = null } = checked;
     const uuid = newUuid();
     const cost = await this.costOf({ graph, params, sourceUuid });
     const inserted = insertProcess(
       sql,
       {
-        ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, params },
+        ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, graphVersion, params },
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid: node.uuid },
         ...{ ...cost, labels: order.labels ?? {} },
         takesAlerts: alertNode !== null,

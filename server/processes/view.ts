@@ -44,6 +44,7 @@ export function describeProcess(
     source_uuid: row.sourceUuid,
     source_url: row.sourceUrl,
     graph: row.graph,
+    graph_version: row.graphVersion,
     params: row.params,
     started_at: rest.startedAt?.toISOString() ?? null,
     finished_at: rest.finishedAt?.toISOString() ?? null,

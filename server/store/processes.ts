@@ -5,6 +5,7 @@ import type { LiveValues } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
 import { capacityExhausted, hasRoomFor, lockRoom, type Reserved } from "./capacity.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
+import { expectGraphVersion } from "./graphs.ts";
 import { fetchPage, type Page, type PageRequest } from "./page.ts";
 import type { TelemetrySetting } from "./sources.ts";
 import { lockUser } from "./users.ts";
@@ -34,6 +35,8 @@ export interface ProcessRow extends Reserved {
   readonly sourceUrl: string;
   readonly graph: string;
   readonly graphText: string | null;
+  /** Of a graph that its user has stored; its text is `graphText`. */
+  readonly graphVersion: number | null;
   readonly params: JsonRecord;
   /** Properties by node, set while it was running. */
   readonly live: LiveProperties;
@@ -73,7 +76,7 @@ export interface ProcessView extends ProcessRow {
 export interface NewProcess
   extends Pick<
     ProcessRow,
-    | ("uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "params")
+    | ("uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "graphVersion" | "params")
     | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId" | "cores" | "memoryBytes" | "labels")
   > {
   readonly nodeUuid: string;
@@ -82,14 +85,15 @@ export interface NewProcess
 }
 
 /**
- * Claimed at once, so that no other machine starts it. Rejects with `processes_limit_reached`, `source_not_found`, or
- * `capacity_exhausted` when its node has no room.
+ * Claimed at once, so that no other machine starts it. Rejects with `processes_limit_reached`, `source_not_found`,
+ * `graph_not_found`, or `capacity_exhausted` when its node has no room.
  */
 export async function insertProcess(sql: Sql, process: NewProcess, limit: number): Promise<ProcessRow> {
   const { userUuid, sourceUuid, params, takesAlerts, ...row } = process;
   return sql.begin(async (sql) => {
     await lockUser(sql, userUuid);
     await expectSource(sql, userUuid, sourceUuid);
+    await expectGraphVersion(sql, userUuid, row);
     const [{ active = 0 } = {}] = await sql<{ active: number }[]>`
       select count(*) as active from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')`;
     if (active >= limit)
@@ -99,11 +103,11 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
     if (!hasRoomFor(await lockRoom(sql, row.nodeUuid), row)) throw capacityExhausted();
     const inserted = await writtenRow(sql<ProcessRow[]>`
       insert into processes
-        (uuid, user_uuid, source_uuid, source_url, graph, graph_text, params, has_track_logger, telemetry_cfg,
-         takes_alerts, desired, state, next_track_id, ends_at, node_uuid, fence, cores, memory_bytes, labels)
+        (uuid, user_uuid, source_uuid, source_url, graph, graph_text, graph_version, params, has_track_logger,
+         telemetry_cfg, takes_alerts, desired, state, next_track_id, ends_at, node_uuid, fence, cores, memory_bytes, labels)
       values
-        (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${sql.json(params)},
-         ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
+        (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${row.graphVersion},
+         ${sql.json(params)}, ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
          ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid}, 1,
          ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)})
       returning *`);

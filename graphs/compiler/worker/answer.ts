@@ -5,20 +5,24 @@ import type { Registry } from "../../../schemas/registry.ts";
 import { didYouMean } from "../../../schemas/suggest.ts";
 import { type CompileInput, compile } from "../compile.ts";
 import { describeSchema } from "../describe.ts";
-import type { GraphDocument } from "../document.ts";
+import type { GraphDocument, Slot } from "../document.ts";
 import { readGraph } from "../extend-document.ts";
 import { type Fault, FaultList } from "../fault.ts";
 import { paramsSchema } from "../params.ts";
-import { canTry, checkGiven, listReserved, restrictAuthor } from "../restrict.ts";
+import { checkGiven, keepsSlot, listReserved, restrictAuthor } from "../restrict.ts";
 import { validate } from "../schema-check.ts";
 import type { CheckCache, CheckedGraph, InstalledGraphs, InstalledText } from "./installed.ts";
 import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
+
+type OwnRequest = Extract<CompileRequest, { type: "describe-own" }>;
 
 export interface CompilerDeps {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
   readonly installed: InstalledGraphs;
   readonly cache: CheckCache;
+  /** Elements that the operator allows in graphs of clients. */
+  readonly authorElements: ReadonlySet<string>;
 }
 
 /** The file name in positions of a graph that is not installed. */
@@ -35,6 +39,8 @@ export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnsw
       const graph = describe(request.graph, deps);
       return graph === null ? absent(deps) : { type: "described", graph };
     }
+    case "describe-own":
+      return { type: "described", graph: describeOwn(request, deps) };
     case "validate": {
       const graph = ownText(request.text, deps);
       const { faults } = compile(graph, { ...inputOf(graph, deps), mode: "check" });
@@ -57,20 +63,34 @@ function summarise(name: string, deps: CompilerDeps) {
 function describe(name: string, deps: CompilerDeps): DescribedGraph | null {
   const found = deps.installed.read(name);
   if (found === null) return null;
-  const { checked, document } = checkInstalled(found, deps);
-  const { plan, paramSchema, faults } = checked;
-  return {
-    name,
-    about: plan?.about ?? document?.about ?? "",
-    params: paramSchema,
-    reserved: document === null ? [] : [...listReserved(document, deps).keys()],
-    offers: plan?.offers ?? [],
-    slots: plan?.slots ?? {},
-    faults,
-    text: found.text,
-    plan,
-  };
+  const result = checkInstalled(found, deps);
+  const reserved = result.document === null ? [] : [...listReserved(result.document, deps).keys()];
+  return { ...describeChecked(name, result), reserved, text: found.text };
 }
+
+function describeOwn({ graph: name, text, models }: OwnRequest, deps: CompilerDeps): DescribedGraph {
+  const graph = { file: `${name}.yaml`, text, load: deps.installed.load };
+  const result = check(graph, deps, keepsSlot(deps.authorElements));
+  const { document, checked } = result;
+  const faults = new FaultList(graph.file);
+  if (document !== null && document.graph !== name)
+    faults.add("document_shape", document.graphAt, `the graph is named "${document.graph}"`, {
+      expected: `"${name}", the name that it is stored under`,
+    });
+  const restricted = document === null ? [] : checkAuthor(document, { params: {}, models }, checked.paramSchema, deps);
+  faults.addAll(restricted.length > 0 ? restricted : checked.faults);
+  return { ...describeChecked(name, result), reserved: [], text, faults: faults.sorted() };
+}
+
+const describeChecked = (name: string, { checked, document }: CheckedGraph) => ({
+  name,
+  about: checked.plan?.about ?? document?.about ?? "",
+  params: checked.paramSchema,
+  offers: checked.plan?.offers ?? [],
+  slots: checked.plan?.slots ?? {},
+  faults: checked.faults,
+  plan: checked.plan,
+});
 
 function prepare(request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
   const { text, params, attach, models } = request;
@@ -115,7 +135,7 @@ function run(graph: InstalledText, request: PrepareRequest, deps: CompilerDeps):
     ...inputOf(graph, deps),
     params,
     source,
-    ...(text !== null && { keepSlot: canTry }),
+    ...(text !== null && { keepSlot: keepsSlot(deps.authorElements) }),
   });
   if (plan === null) return reject([], faults);
   const attached = attach === null ? null : slot(attach.slot, "check", attach.params);
@@ -125,7 +145,7 @@ function run(graph: InstalledText, request: PrepareRequest, deps: CompilerDeps):
 
 function checkAuthor(
   document: GraphDocument,
-  request: PrepareRequest,
+  request: Pick<PrepareRequest, "params" | "models">,
   { properties = {} }: JsonRecord,
   deps: CompilerDeps,
 ): readonly Fault[] {
@@ -156,8 +176,12 @@ const checkInstalled = (graph: InstalledText, deps: CompilerDeps): CheckedGraph 
   deps.cache.get(graph, (load) => check({ ...graph, load }, deps));
 
 /** Without parameter values and with a sample source. */
-const check = (graph: InstalledText, deps: CompilerDeps): CheckedGraph => ({
-  checked: compile(graph, { ...inputOf(graph, deps), source: SAMPLE, mode: "check" }),
+const check = (
+  graph: InstalledText,
+  deps: CompilerDeps,
+  keepSlot: (slot: Slot) => boolean = () => true,
+): CheckedGraph => ({
+  checked: compile(graph, { ...inputOf(graph, deps), source: SAMPLE, mode: "check", keepSlot }),
   document: readGraph(graph, { load: graph.load, elements: deps.elements }, new FaultList(graph.file)),
 });
 

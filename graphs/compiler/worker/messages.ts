@@ -9,6 +9,8 @@ export interface CompilerKnowledge {
   readonly registryFd: number;
   /** `file:` URL of the installed graphs; null: those of this checkout and of `schemas/folders.ts`. */
   readonly folder: string | null;
+  /** Elements that the operator allows in graphs of clients, besides the reviewed ones. */
+  readonly authorElements: readonly string[];
 }
 
 export interface PrepareRequest {
@@ -33,6 +35,8 @@ export type CompileRequest =
   | PrepareRequest
   | { readonly type: "list" }
   | { readonly type: "describe"; readonly graph: string }
+  /** A client's own graph of this name: limited to the allow-list. */
+  | { readonly type: "describe-own"; readonly graph: string; readonly text: string; readonly models: readonly string[] }
   /** Faults of any text. */
   | { readonly type: "validate"; readonly text: string };
 

@@ -9,7 +9,7 @@ import { answer, type CompilerDeps } from "./answer.ts";
 import { CheckCache, InstalledGraphs } from "./installed.ts";
 import type { CompileRequest, CompilerKnowledge } from "./messages.ts";
 
-const { registryFd, folder } = workerData as CompilerKnowledge;
+const { registryFd, folder, authorElements } = workerData as CompilerKnowledge;
 
 const installed =
   folder === null
@@ -20,6 +20,7 @@ const deps: CompilerDeps = {
   registry: new RegistryFile(registryFd),
   installed,
   cache: new CheckCache(),
+  authorElements: new Set(authorElements),
 };
 
 parentPort?.on("message", (request: CompileRequest) => parentPort?.postMessage(answer(request, deps)));

@@ -1,0 +1,120 @@
+/** Graphs that users store themselves: checked, then kept in versions that never change. */
+import { createHash } from "node:crypto";
+import type { Config } from "../../schemas/config.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Queries, Sql } from "../store/client.ts";
+import {
+  deleteGraph,
+  findGraph,
+  type GraphVersionRow,
+  graphNotFound,
+  listGraphs,
+  listGraphVersions,
+  storeGraph,
+} from "../store/graphs.ts";
+import type { Page, PageRequest } from "../store/page.ts";
+import type { User } from "../user.ts";
+import { type GraphLibrary, invalidGraph } from "./library.ts";
+import { showSummary } from "./records.ts";
+
+interface OwnGraphsDeps {
+  readonly sql: Sql;
+  readonly library: Pick<GraphLibrary, "list" | "describeOwn">;
+  readonly config: Pick<Config, "graphs">;
+}
+
+export class OwnGraphs {
+  readonly #deps: OwnGraphsDeps;
+
+  constructor(deps: OwnGraphsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The current versions, by name. */
+  list(user: User): Promise<readonly GraphVersionRow[]> {
+    return listGraphs(this.#deps.sql, user.uuid);
+  }
+
+  /** Null: the user has none of this name. `version` null: the current one. */
+  find(user: User, name: string, version: number | null = null): Promise<GraphVersionRow | null> {
+    return findGraph(this.#deps.sql, user.uuid, name, version);
+  }
+
+  /** Rejects with `graph_not_found`. Newest first. */
+  async listVersions(user: User, name: string, request: PageRequest): Promise<Page<GraphVersionRow>> {
+    if ((await this.find(user, name)) === null) throw graphNotFound(name, null);
+    return listGraphVersions(this.#deps.sql, user.uuid, name, request);
+  }
+
+  /**
+   * A text that is stored already is not stored again, but becomes the current version. Rejects with
+   * `graph_author_needed`, `graph_name_taken`, `graphs_limit_reached`, and with `invalid_input` and every fault of the graph.
+   */
+  async store(
+    user: User,
+    name: string,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly row: GraphVersionRow; readonly isNew: boolean }> {
+    const { sql, library, config } = this.#deps;
+    const { text_bytes: maxBytes, stored_per_key: graphs, versions_per_graph: versions } = config.graphs;
+    const yaml = canonicalText(text);
+    const bytes = Buffer.byteLength(yaml);
+    if (bytes > maxBytes)
+      throw new ServiceError("body_too_large", {
+        detail: `The graph has ${bytes} bytes; expected up to ${maxBytes}.`,
+      });
+    await this.#expectFreeName(user, name);
+    const described = await library.describeOwn(name, yaml, { userUuid: user.uuid, signal });
+    if (described.faults.length > 0) throw invalidGraph(name, { params: [], graph: described.faults }, null);
+    const digest = createHash("sha256").update(yaml).digest("hex");
+    const summary = showSummary(described) as unknown as JsonRecord;
+    const version = { userUuid: user.uuid, name, digest, yaml, summary, author: user.username };
+    return storeGraph(sql, version, { graphs, versions });
+  }
+
+  /** With all its versions. Rejects with `graph_not_found`, or with `graph_in_use` while a process runs it. */
+  async delete(user: User, name: string): Promise<void> {
+    if (!(await deleteGraph(this.#deps.sql, user.uuid, name))) throw graphNotFound(name, null);
+  }
+
+  /** A graph that was stored before the operator installed one of its name keeps the name. */
+  async #expectFreeName(user: User, name: string): Promise<void> {
+    const installed = await this.#deps.library.list();
+    if (!installed.some((graph) => graph.name === name) || (await this.find(user, name)) !== null) return;
+    throw new ServiceError("graph_name_taken", {
+      detail: `"${name}" is an installed graph; store yours under another name, such as "my-${name}" with \`extends: ${name}\`.`,
+    });
+  }
+}
+
+/** Line ends as LF, one at the end, no byte order mark: editors and shells differ in these. */
+export const canonicalText = (text: string): string =>
+  `${text
+    .replace(/^\uFEFF/, "")
+    .replaceAll("\r\n", "\n")
+    .replace(/\n+$/, "")}\n`;
+
+/** What `graph` of a start names. */
+export interface ChosenGraph {
+  readonly graph: string;
+  /** Of a stored graph; an installed one has none. */
+  readonly graphText?: string;
+  readonly graphVersion?: number;
+}
+
+const REFERENCE = /^([^@]+)@([1-9]\d{0,8})$/;
+
+/**
+ * `NAME`, or `NAME@VERSION` for a version of a stored graph. One that the user has stored comes before an installed one.
+ * Rejects with `graph_not_found` for an unknown version; an unknown name is left to the compiler.
+ */
+export async function chooseGraph(sql: Queries, userUuid: string, reference: string): Promise<ChosenGraph> {
+  const [, named = reference, number] = REFERENCE.exec(reference) ?? [];
+  const version = number === undefined ? null : Number(number);
+  const row = await findGraph(sql, userUuid, named, version);
+  if (row !== null) return { graph: named, graphText: row.yaml, graphVersion: row.version };
+  if (version !== null) throw graphNotFound(named, version);
+  return { graph: named };
+}
