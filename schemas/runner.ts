@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const RUNNER_PROTOCOL = 4;
+export const RUNNER_PROTOCOL = 5;
 /** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
@@ -79,6 +79,18 @@ export const RunnerRequest = Type.Union([
    * result is `SetResult`.
    */
   request("set", { nodes: Type.Record(Type.String(), Properties), params: Type.Optional(Properties) }),
+  /**
+   * Another text of the graph, with all its parameters and live values: those that clients have set, and those that the
+   * service supplies. Applied while PLAYING, all or nothing; nothing happens in a dry run, or if a relaunch is needed. The
+   * result is `ChangeResult`.
+   */
+  request("change", {
+    graphText: Type.String(),
+    params: Properties,
+    live: Type.Record(Type.String(), Properties),
+    supplied: Type.Record(Type.String(), Properties),
+    isDryRun: Type.Boolean(),
+  }),
   /** The running graph. */
   request("describe", {
     format: Type.Enum(["json", "dot", "mermaid", "launch"]),
@@ -97,6 +109,39 @@ export const SetResult = Type.Object({
   replaced: Type.Array(Type.Object({ node: Type.String(), property: Type.String() })),
 });
 export type SetResult = Static<typeof SetResult>;
+
+/** One difference between two graphs, with how it takes effect. */
+export const GraphChange = Type.Union(
+  [
+    Type.Object(
+      {
+        label: Type.Literal("live"),
+        node: Type.String(),
+        property: Type.String(),
+        from: Type.Optional(Type.Unknown({ description: "Absent: its default." })),
+        to: Type.Optional(Type.Unknown({ description: "Absent: its default." })),
+      },
+      { description: "A property is set while PLAYING, without interruption." },
+    ),
+    Type.Object(
+      { label: Type.Literal("branch"), action: Type.Enum(["attach", "detach"]), segment: Type.String() },
+      { description: "A branch is attached or detached; the rest of the graph is not interrupted." },
+    ),
+    Type.Object(
+      { label: Type.Literal("relaunch"), reason: Type.String() },
+      { description: "The pipeline is restarted." },
+    ),
+  ],
+  { title: "GraphChange" },
+);
+export type GraphChange = Static<typeof GraphChange>;
+
+/** `live`: values set by clients that stay. */
+export const ChangeResult = Type.Object({
+  changes: Type.Array(GraphChange),
+  live: Type.Record(Type.String(), Properties),
+});
+export type ChangeResult = Static<typeof ChangeResult>;
 
 /** Why it does not run. `source`: the source is missing or was lost; `graph`: the graph does not compile. */
 export const RunnerFailure = Type.Object({

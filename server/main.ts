@@ -17,7 +17,7 @@ import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
 import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
-import { branchEndpoints, graphEndpoints, processGraphEndpoints } from "./api/graphs.ts";
+import { branchEndpoints, graphEndpoints, processGraphEndpoints, processUpgradeEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mapEndpoints } from "./api/map.ts";
 import { mediaEndpoints } from "./api/media.ts";
@@ -368,6 +368,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...mapEndpoints({ tiles: mapTiles, terrain: terrainTiles }),
     ...graphEndpoints({ library, own: new OwnGraphs({ sql, library, config }), config }),
     ...processGraphEndpoints({ library, processes, forwarder }),
+    ...processUpgradeEndpoints(processes, sql),
     ...demoEndpoints(demo),
     ...nodeEndpoints({ sql, node, database: health }),
     ...metricsEndpoints({ config, metrics, components, processes, media, alerts, detections, delivery: outbox, nodes }),

@@ -1,5 +1,6 @@
 /** Graphs and elements. */
 import { type Static, Type } from "typebox";
+import { GraphChange } from "../runner.ts";
 import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
 const JsonSchema = jsonObject("JSON Schema.");
@@ -28,7 +29,8 @@ export const GraphFault = Type.Object(
   { title: "GraphFault" },
 );
 
-export const VersionNumber = Type.Integer({ minimum: 1, maximum: 999_999_999 });
+const VERSION_RANGE = { minimum: 1, maximum: 999_999_999 };
+export const VersionNumber = Type.Integer(VERSION_RANGE);
 
 /** In a path, where parameters are texts. */
 export const VersionText = Type.String({ pattern: "^[1-9][0-9]{0,8}$" });
@@ -256,5 +258,27 @@ export const LiveProperties = Type.Record(
     description: "Values by node and property; `params` for the graph's parameters.",
   },
 );
+
+export const UpgradeBody = Type.Object({
+  version: Type.Integer({ ...VERSION_RANGE, description: "A version of the graph that the process runs." }),
+  dry_run: Type.Optional(Type.Boolean({ description: "Only answer what would change. Default: false." })),
+});
+
+export const ProcessUpgrade = Type.Object(
+  {
+    uuid: Uuid,
+    process_uuid: Uuid,
+    graph: GraphName,
+    version: VersionNumber,
+    previous_version: VersionNumber,
+    dry_run: Type.Boolean(),
+    changes: Type.Array(GraphChange, {
+      description: "If the pipeline is relaunched, only the reasons for that. Empty: the same pipeline.",
+    }),
+    params: jsonObject("All params of the graph in this version."),
+  },
+  { title: "ProcessUpgrade" },
+);
+export type ProcessUpgrade = Static<typeof ProcessUpgrade>;
 
 export const LivePropertiesSet = Type.Object({ uuid: Uuid, process_uuid: Uuid, set: LiveProperties });

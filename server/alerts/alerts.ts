@@ -104,15 +104,13 @@ export class Alerts {
   }
 
   follow(process: Process): void {
-    const { alertNode, row } = process;
-    if (alertNode === null) return;
-    const alerts = new ProcessAlerts(process, alertNode);
+    const { record, row } = process;
+    if (record.graph.alertNode == null) return;
+    const alerts = new ProcessAlerts(process);
     this.#processes.set(row.uuid, alerts);
     process.supplyLive({
       prepare: () => this.#prepare(alerts),
-      get live() {
-        return alerts.rules;
-      },
+      live: (node) => alerts.rulesAt(node),
     });
     process.follow((notice) => {
       if (notice.type === "message" && notice.channel === ALERT_CHANNEL) this.#handleEvent(alerts, notice.message);
@@ -225,13 +223,11 @@ export class Alerts {
 /** The alerts of one process of this node, as rules of its runner. */
 class ProcessAlerts {
   readonly process: Process;
-  readonly #node: AlertNode;
   #alerts: ReadonlyMap<string, RunningAlert> | null = null;
   #hadAlerts = false;
 
-  constructor(process: Process, node: AlertNode) {
+  constructor(process: Process) {
     this.process = process;
-    this.#node = node;
   }
 
   /** They have been read from the database. */
@@ -249,9 +245,9 @@ class ProcessAlerts {
     this.#hadAlerts ||= alerts.length > 0;
   }
 
-  /** Empty until there is a first alert: the graph keeps its own rules. */
-  get rules(): LiveValues {
-    if (!this.#hadAlerts) return {};
+  /** For this node of the graph. Empty until there is a first alert: the graph keeps its own rules. */
+  rulesAt(node: AlertNode | null): LiveValues {
+    if (!this.#hadAlerts || node === null) return {};
     const rules = [...(this.#alerts?.values() ?? [])].map(
       ({ uuid, type, configuration: { evidence, ...parts }, schedule }): AlertRule => ({
         ...{ alert: uuid, type, ...parts },
@@ -259,8 +255,8 @@ class ProcessAlerts {
         ...(evidence?.snapshot === true && { snapshot: true }),
       }),
     );
-    const all = [...this.#node.rules, ...rules].slice(0, MOST_RULES);
-    return { [this.#node.name]: { rules: all as unknown as readonly Json[] } };
+    const all = [...node.rules, ...rules].slice(0, MOST_RULES);
+    return { [node.name]: { rules: all as unknown as readonly Json[] } };
   }
 }
 

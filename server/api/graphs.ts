@@ -15,7 +15,9 @@ import {
   LivePropertiesSet,
   ProcessGraph,
   ProcessGraphQuery,
+  ProcessUpgrade,
   TryBody,
+  UpgradeBody,
   ValidateBody,
   Validation,
   VersionText,
@@ -42,6 +44,7 @@ import { describeState } from "../outputs/describe-output.ts";
 import { SERVICE_SLOTS } from "../processes/commands.ts";
 import type { BranchState, Processes } from "../processes/processes.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
 import { graphNotFound } from "../store/graphs.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
 import type { User } from "../user.ts";
@@ -49,7 +52,7 @@ import { checkBy } from "../validation.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
 import type { Forwarder } from "./forward.ts";
 import { type BodyLimits, expectSize, parseJson, readBytes } from "./input.ts";
-import { START_ERRORS, startHere } from "./processes.ts";
+import { expectProcess, START_ERRORS, startHere } from "./processes.ts";
 
 const define = defineEndpoints("Graphs");
 
@@ -285,6 +288,27 @@ export function processGraphEndpoints({ library, processes, forwarder }: Process
         expectInside(graph, nodes, library);
         await processes.setProperties(user, uuid, nodes, values);
         return ok({ uuid, process_uuid: uuid, set });
+      },
+    }),
+  ];
+}
+
+/** Upgrades of running processes. */
+export function processUpgradeEndpoints(processes: Pick<Processes, "upgrade">, sql: Sql): readonly AnyEndpoint[] {
+  return [
+    define("POST", "/process/{process_uuid}/graph", "upgradeProcessGraph", {
+      summary: "Change a running process to another version of its graph",
+      description:
+        "For a process of a graph of your own. Answers with the differences, each labelled: `live` (a property is set without interruption), `branch` (a branch is attached or detached), `relaunch` (the pipeline is restarted; a file continues at its position, track ids continue). With `dry_run` nothing is changed. Otherwise it answers when the version runs. If it does not, the process continues with the version before, and the answer has the reason. Roll back with the previous version. Params that were given keep their values, others get the defaults of the version. Values set with `PATCH` stay where the version has the same node and property. A version without a slot that an output or branch uses is rejected.",
+      body: UpgradeBody,
+      answers: { 200: { description: "What has changed, or would.", schema: ProcessUpgrade } },
+      errors: ["process_not_found", "graph_not_found", "wrong_state", "graph_lacks", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid }, body }) {
+        const { graph } = await expectProcess(sql, user, uuid);
+        const { version, dry_run: isDryRun = false } = body;
+        const answer = await processes.upgrade(user, uuid, { version, isDryRun });
+        const { previousVersion: previous_version, changes, params } = answer;
+        return ok({ uuid, process_uuid: uuid, graph, version, previous_version, dry_run: isDryRun, changes, params });
       },
     }),
   ];

@@ -88,7 +88,8 @@ test("shows a process with its runner, and lists it until it ends", async () => 
   assert.deepEqual(rest, {
     ...{ uuid, process_uuid: uuid, state: "running", reconnecting: false, restarting: false },
     ...{ source_uuid: stage.sourceUuid, last_error: null },
-    ...{ source_url: "rtsp://***@camera/", graph: "detect", params: { script: {} }, finished_at: null, error: null },
+    ...{ source_url: "rtsp://***@camera/", graph: "detect", graph_version: null, params: { script: {} } },
+    ...{ finished_at: null, error: null },
     ...{ outputs: [], output_states: [], recording: null, recordings: [], alerts: [], telemetry: null },
     stats: {
       ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },

@@ -7,19 +7,22 @@ import type { Logger } from "pino";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
+import type { AlertNode } from "../graphs/library.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
+import { ServiceError } from "../service-error.ts";
 import type { AttachedOutput, BranchRow } from "../store/outputs.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { graphLacks } from "./errors.ts";
 import type { StateMachine } from "./lifecycle.ts";
 import { ORIGINAL, OriginalStream, type OriginalStreamDeps } from "./original-stream.ts";
 import { ProcessBranches, ProcessOutputs } from "./outputs.ts";
+import type { ProcessRecord } from "./process-record.ts";
 import type { Picture, PictureSlot, ProcessOffers } from "./processes.ts";
 import { Recorder, type RecordingPlace, type RecordingState } from "./recorder.ts";
 import type { Attachment, AttachmentReport, RunnerLink } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
 
-export interface AttachmentsOptions extends Pick<ProcessOffers, "slots"> {
+export interface AttachmentsOptions {
   readonly row: ProcessRow;
   readonly outputs: readonly AttachedOutput[];
   readonly branches: readonly BranchRow[];
@@ -30,6 +33,8 @@ export interface AttachmentsOptions extends Pick<ProcessOffers, "slots"> {
 }
 
 interface AttachmentsDeps {
+  /** With the graph that the process runs now. */
+  readonly record: Pick<ProcessRecord, "graph">;
   readonly link: RunnerLink;
   readonly machine: StateMachine;
   /** Of everything that changes the runner. */
@@ -45,7 +50,7 @@ export class Attachments {
   readonly outputs: ProcessOutputs;
   readonly branches: ProcessBranches;
   readonly feed: Feed;
-  readonly supplied = new SuppliedProperties();
+  readonly supplied: SuppliedProperties;
   readonly #options: AttachmentsOptions;
   readonly #deps: AttachmentsDeps;
   /** Null: it does not pull its source. */
@@ -54,17 +59,19 @@ export class Attachments {
   readonly #recorder: Recorder | null;
 
   constructor(options: AttachmentsOptions, deps: AttachmentsDeps) {
-    const { row, slots } = options;
-    const isRecorded = options.hasRecording && RECORDING in slots;
+    const { row } = options;
+    const hasSlot = (slot: string): boolean => Object.hasOwn(deps.record.graph.slots, slot);
+    const isRecorded = options.hasRecording && hasSlot(RECORDING);
     this.#options = options;
     this.#deps = deps;
     this.outputs = new ProcessOutputs(options.outputs, (output, failing) =>
       deps.routeOutput(output, failing, row.sourceUuid),
     );
-    this.branches = new ProcessBranches(options.branches, slots);
+    this.branches = new ProcessBranches(options.branches, (slot) => hasSlot(slot));
     this.feed = new Feed(deps);
+    this.supplied = new SuppliedProperties(deps.record);
     const { hub } = deps;
-    const isOffered = ORIGINAL in slots;
+    const isOffered = () => hasSlot(ORIGINAL);
     this.original =
       options.isPulled && hub !== null ? new OriginalStream({ ...deps, hub, graph: row.graph, isOffered }) : null;
     this.#recorder = isRecorded ? new Recorder({ ...deps, processUuid: row.uuid }) : null;
@@ -123,8 +130,23 @@ export class Attachments {
 
   /** Throws `graph_lacks`. */
   expectSlot(slot: string): void {
-    const { row, slots } = this.#options;
-    if (!Object.hasOwn(slots, slot)) throw graphLacks(row.graph, slot, Object.keys(slots));
+    const { slots } = this.#deps.record.graph;
+    if (!Object.hasOwn(slots, slot)) throw graphLacks(this.#options.row.graph, slot, Object.keys(slots));
+  }
+
+  /** Throws `graph_lacks` when another graph of the process lacks a slot that is attached, except for viewers. */
+  expectAttachable({ slots }: Pick<ProcessOffers, "slots">): void {
+    const used = [
+      ...this.outputs.attachments.map(({ id, slot }) => ({ slot, what: `the output ${id}` })),
+      ...this.branches.attachments.map(({ id, slot }) => ({ slot, what: `the branch ${id}` })),
+      ...(this.recording?.isRecording === true ? [{ slot: RECORDING, what: "the recording of the process" }] : []),
+      ...(this.original?.isAttached === true ? [{ slot: ORIGINAL, what: "the recording of the camera" }] : []),
+    ];
+    const lacking = used.find(({ slot }) => !Object.hasOwn(slots, slot));
+    if (lacking !== undefined)
+      throw new ServiceError("graph_lacks", {
+        detail: `this version has no slot "${lacking.slot}", which ${lacking.what} uses; detach or stop that first`,
+      });
   }
 
   async attachOutput(attachment: Attachment): Promise<void> {
@@ -135,6 +157,8 @@ export class Attachments {
 
 const SLOTS: readonly PictureSlot[] = ["feed", "view"];
 
+type FeedDeps = Pick<AttachmentsDeps, "link" | "queue" | "machine" | "record">;
+
 type Viewer = { readonly slot: PictureSlot; readonly listener: (picture: Picture) => void };
 
 /**
@@ -142,18 +166,22 @@ type Viewer = { readonly slot: PictureSlot; readonly listener: (picture: Picture
  * name, while it has viewers and the process runs.
  */
 export class Feed {
-  readonly #deps: Pick<AttachmentsDeps, "link" | "queue" | "machine">;
+  readonly #deps: FeedDeps;
   readonly #viewers = new Set<Viewer>();
   readonly #attached = new Set<PictureSlot>();
   /** A queued `sync` that has not started serves all viewers that come and go until then. */
   #queued: Promise<void> | null = null;
 
-  constructor(deps: Pick<AttachmentsDeps, "link" | "queue" | "machine">) {
+  constructor(deps: FeedDeps) {
     this.#deps = deps;
   }
 
+  /** An upgrade of the graph may remove a slot that is being watched. */
   get #watched(): readonly PictureSlot[] {
-    return SLOTS.filter((slot) => [...this.#viewers].some((viewer) => viewer.slot === slot));
+    const { slots } = this.#deps.record.graph;
+    return SLOTS.filter(
+      (slot) => Object.hasOwn(slots, slot) && [...this.#viewers].some((viewer) => viewer.slot === slot),
+    );
   }
 
   /** Resolves with a function that ends it. While the process does not run, pictures come with its next frames. */
@@ -214,14 +242,30 @@ const pictureAttachment = (slot: PictureSlot): Attachment => ({ id: slot, slot, 
 export interface SuppliedValues {
   /** Before each launch, to read them. Never rejects, and is quick. */
   prepare(): Promise<void>;
-  readonly live: LiveValues;
+  /** `null`: the graph evaluates no alerts. */
+  live(alertNode: AlertNode | null): LiveValues;
 }
 
 /** Every runner begins with them and is updated when they change. */
 class SuppliedProperties {
   values: SuppliedValues | null = null;
+  readonly #record: Pick<ProcessRecord, "graph">;
   /** What the current runner has. */
   #sent: LiveValues = {};
+
+  constructor(record: Pick<ProcessRecord, "graph">) {
+    this.#record = record;
+  }
+
+  /** For the graph that the process runs, or is going to. */
+  valuesFor({ alertNode = null }: Pick<ProcessOffers, "alertNode"> = this.#record.graph): LiveValues {
+    return this.values?.live(alertNode) ?? {};
+  }
+
+  /** The runner has them by other means. */
+  noteSent(live: LiveValues): void {
+    this.#sent = live;
+  }
 
   async prepare(): Promise<void> {
     await this.values?.prepare();
@@ -229,13 +273,13 @@ class SuppliedProperties {
 
   /** For the job of a new runner. */
   beginRun(): LiveValues {
-    this.#sent = this.values?.live ?? {};
+    this.#sent = this.valuesFor();
     return this.#sent;
   }
 
   /** Rejects when the runner does; the next change retries it. */
   async sync(link: RunnerLink): Promise<void> {
-    const live = this.values?.live ?? {};
+    const live = this.valuesFor();
     if (isDeepStrictEqual(live, this.#sent)) return;
     await link.request({ type: "set", nodes: live });
     this.#sent = live;

@@ -23,11 +23,11 @@ import { graphLacks, rateLimited, wrongState } from "./errors.ts";
 import type { StateMachine } from "./lifecycle.ts";
 import { ORIGINAL } from "./original-stream.ts";
 import type { ProcessRecord } from "./process-record.ts";
-import type { BranchState, ProcessInput, ProcessOffers, ProcessState } from "./processes.ts";
+import type { BranchState, ProcessInput, ProcessState } from "./processes.ts";
 import type { RunnerLink } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
 
-interface CommandsOptions extends Pick<ProcessOffers, "offers" | "slots"> {
+interface CommandsOptions {
   readonly row: ProcessRow;
   readonly input: ProcessInput;
 }
@@ -177,26 +177,34 @@ export class Commands {
     });
   }
 
-  describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
+  /** Rejects with `wrong_state` unless a runner is set up. */
+  whileLive<T>(action: string, task: () => Promise<T>): Promise<T> {
     return this.#enqueue(async () => {
-      this.#expect(LIVE, "described");
-      return this.#deps.link.request({ type: "describe", format });
+      this.#expect(LIVE, action);
+      return task();
     });
+  }
+
+  describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
+    return this.whileLive("described", () => this.#deps.link.request({ type: "describe", format }));
   }
 
   /** Slots that clients can attach. */
   get clientSlots(): Readonly<Record<string, JsonRecord>> {
-    return Object.fromEntries(Object.entries(this.#options.slots).filter(([slot]) => !SERVICE_SLOTS.includes(slot)));
+    const { slots } = this.#deps.record.graph;
+    return Object.fromEntries(Object.entries(slots).filter(([slot]) => !SERVICE_SLOTS.includes(slot)));
   }
 
   expectOffer(offer: string): void {
-    const { row, offers, slots } = this.#options;
+    const { row } = this.#options;
+    const { offers, slots } = this.#deps.record.graph;
     const offered = new Set([...offers, ...Object.keys(slots)]);
     if (!offered.has(offer)) throw graphLacks(row.graph, offer, [...offered]);
   }
 
   #expectClientSlot(slot: string): void {
-    const { row, slots } = this.#options;
+    const { row } = this.#options;
+    const { slots } = this.#deps.record.graph;
     if (SERVICE_SLOTS.includes(slot)) {
       const message = `is attached by the service itself: for outputs with POST /process/${row.uuid}/{output_uuid}, for viewers and recordings when needed`;
       throw new ServiceError("invalid_input", { detail: `/slot ${message}.`, errors: [{ path: "/slot", message }] });
@@ -212,8 +220,9 @@ export class Commands {
   /** Rejects with `invalid_input` when the graph, with the params that it has, does not accept them. */
   async #checkValues(order: Partial<GraphOrder>): Promise<void> {
     const { row, input } = this.#options;
+    const { graph, params } = this.#deps.record;
     const source = { sourceUri: input.uri, sourceLoops: input.loops ?? false };
-    await this.#deps.prepare({ ...row, params: this.#deps.record.params, ...source, ...order });
+    await this.#deps.prepare({ ...row, graphText: graph.text, params, ...source, ...order });
   }
 
   /** Rejects with `rate_limited` when too many commands wait, or one waits too long. */

@@ -23,7 +23,7 @@ function stage({ isOffered = true } = {}): Stage {
     },
   };
   const stream = new OriginalStream({
-    ...{ log: silentLog, machine, queue, graph: "own", isOffered, now: () => set.nowMs },
+    ...{ log: silentLog, machine, queue, graph: "own", isOffered: () => isOffered, now: () => set.nowMs },
     link: {
       attach: async ({ params }: Attachment) => void calls.push(`attach ${String(params.url)}`),
       detach: async (id: string) => void calls.push(`detach ${id}`),

@@ -23,7 +23,7 @@ export interface OriginalStreamDeps {
   /** Of the process. */
   readonly graph: string;
   /** The graph has the slot. */
-  readonly isOffered: boolean;
+  isOffered(): boolean;
   now?(): number;
 }
 
@@ -51,7 +51,7 @@ export class OriginalStream {
   /** Frames flow, and can be published. */
   get isReady(): boolean {
     const { machine, isOffered } = this.#deps;
-    return isOffered && machine.state === "running" && this.#now() >= this.#notBeforeMs;
+    return isOffered() && machine.state === "running" && this.#now() >= this.#notBeforeMs;
   }
 
   get isAttached(): boolean {
@@ -61,7 +61,7 @@ export class OriginalStream {
   /** Why there is no video of it; null: there is, or may be soon. */
   get trouble(): string | null {
     const { isOffered, graph } = this.#deps;
-    return isOffered
+    return isOffered()
       ? this.#trouble
       : `the graph ${graph} has no slot \`${ORIGINAL}\`, which video of cameras is kept from`;
   }
@@ -75,7 +75,7 @@ export class OriginalStream {
   /** For the job of a new runner. */
   beginRun(): readonly Attachment[] {
     this.endRun();
-    const isPossible = this.#deps.isOffered && this.#now() >= this.#notBeforeMs;
+    const isPossible = this.#deps.isOffered() && this.#now() >= this.#notBeforeMs;
     return this.#wanted === null || !isPossible ? [] : [this.#open(this.#wanted)];
   }
 

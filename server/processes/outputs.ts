@@ -182,12 +182,12 @@ const statusOf = ({ status, detail, framesSent, framesDropped }: AttachmentRepor
 
 /** Slots that clients have attached; they are attached again to every runner. */
 export class ProcessBranches {
-  readonly #slots: Readonly<Record<string, unknown>>;
+  readonly #hasSlot: (slot: string) => boolean;
   readonly #states = new Map<string, BranchState>();
 
-  /** `slots` of the graph as installed now: an operator may have changed it since the branch was attached. */
-  constructor(branches: readonly BranchRow[], slots: Readonly<Record<string, unknown>>) {
-    this.#slots = slots;
+  /** `hasSlot` of the graph as it is now: it may have been changed since the branch was attached. */
+  constructor(branches: readonly BranchRow[], hasSlot: (slot: string) => boolean) {
+    this.#hasSlot = hasSlot;
     for (const branch of branches) this.#states.set(branch.uuid, this.#firstState(branch));
   }
 
@@ -206,7 +206,7 @@ export class ProcessBranches {
 
   /** The graph still has its slot. */
   isOffered({ slot }: BranchRow): boolean {
-    return Object.hasOwn(this.#slots, slot);
+    return this.#hasSlot(slot);
   }
 
   /** When `attach` rejects, nothing is left of it. */

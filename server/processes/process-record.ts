@@ -30,7 +30,15 @@ import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import { StoredSamples } from "../telemetry/stored-samples.ts";
 import { checkBy } from "../validation.ts";
 import { type LifecycleState, type RunFault, storedState } from "./lifecycle.ts";
-import type { CrashCounts, ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
+import type {
+  CrashCounts,
+  ProcessCrash,
+  ProcessError,
+  ProcessNotice,
+  ProcessOffers,
+  ProcessState,
+  RunningGraph,
+} from "./processes.ts";
 import type { RunnerLink } from "./runner.ts";
 
 export interface ProcessRecordDeps {
@@ -39,6 +47,7 @@ export interface ProcessRecordDeps {
   readonly config: Pick<Config, "telemetry" | "network" | "http">;
   readonly link: RunnerLink;
   readonly isFile: boolean;
+  readonly offers: ProcessOffers;
   /** What a client is promised must be stored within this time. */
   readonly saveMs: number;
   /** Another node owns the process. */
@@ -48,6 +57,13 @@ export interface ProcessRecordDeps {
 /** The channel of telemetry in native form. */
 const DRONE_DATA = "drone_data";
 const checkCamera = checkBy(CameraReport);
+
+/** What an upgrade replaces. */
+export interface GraphSetting {
+  readonly graph: RunningGraph;
+  readonly params: JsonRecord;
+  readonly live: LiveProperties;
+}
 
 type Listener = (notice: ProcessNotice) => void;
 type Report<T> = Extract<RunnerMessage, { type: T }>;
@@ -63,6 +79,9 @@ export class ProcessRecord {
   desired: ProcessRow["desired"];
   live: LiveProperties;
   params: JsonRecord;
+  graph: RunningGraph;
+  /** An upgrade is being launched: what to return to, and what is stored until it runs. */
+  before: GraphSetting | null = null;
   positionNs: number;
   restarts: number;
   lastError: ProcessCrash | null;
@@ -101,6 +120,7 @@ export class ProcessRecord {
     this.desired = row.desired;
     this.live = row.live;
     this.params = row.params;
+    this.graph = { ...deps.offers, text: row.graphText, version: row.graphVersion };
     this.positionNs = row.positionNs;
     this.restarts = row.restarts;
     this.lastError = row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) };
@@ -234,6 +254,18 @@ export class ProcessRecord {
     this.live = mergeLive(dropLive(this.live, replaced), nodes);
   }
 
+  get setting(): GraphSetting {
+    const { graph, params, live } = this;
+    return { graph, params, live };
+  }
+
+  /** Another version of its graph. */
+  adopt({ graph, params, live }: GraphSetting): void {
+    this.graph = graph;
+    this.params = params;
+    this.live = live;
+  }
+
   /** Resolves with true when it is stored, with false when it never will be. */
   save(): Promise<boolean> {
     return this.#writer.save(this.#snapshot(this.trackIds.reserved));
@@ -338,8 +370,10 @@ export class ProcessRecord {
   }
 
   #snapshot(nextTrackId: number): ProcessSnapshot {
-    const { desired, live, params, state, positionNs, restarts, framesLost, startedAt, finishedAt } = this;
+    const { desired, state, positionNs, restarts, framesLost, startedAt, finishedAt } = this;
+    const { graph, params, live } = this.before ?? this.setting;
     return {
+      ...{ graphText: graph.text, graphVersion: graph.version },
       ...{ desired, live, params, state, positionNs, nextTrackId, restarts, framesLost, startedAt, finishedAt },
       errorCode: this.error?.code ?? null,
       errorDetail: this.error?.detail ?? null,

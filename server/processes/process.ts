@@ -11,7 +11,7 @@ import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { type RequestLimit, sleep, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { ClusterNode } from "../cluster/node.ts";
-import type { AlertNode, GraphOrder } from "../graphs/library.ts";
+import type { GraphOrder } from "../graphs/library.ts";
 import type { MediaHub } from "../media/media-hub.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
 import { SourceLocator } from "../sources/sources.ts";
@@ -30,9 +30,12 @@ import type {
   ProcessNotice,
   ProcessOffers,
   ProcessState,
+  UpgradeAnswer,
+  UpgradeOrder,
 } from "./processes.ts";
 import type { RecordingPlace } from "./recorder.ts";
 import { failLaunch, type Launched, type LaunchTimes, type Runner, RunnerLink, type RunnerPool } from "./runner.ts";
+import { Upgrades } from "./upgrade.ts";
 import { type LiveProcess, viewProcess } from "./view.ts";
 
 /** What processes, their starts and their claims need of this node. */
@@ -70,8 +73,6 @@ export interface ProcessOptions extends ProcessOffers, Omit<AttachmentsOptions, 
 
 export class Process {
   readonly row: ProcessRow;
-  /** Where alert rules are evaluated; null where the graph does not. */
-  readonly alertNode: AlertNode | null;
   readonly record: ProcessRecord;
   readonly attachments: Attachments;
   readonly commands: Commands;
@@ -86,6 +87,7 @@ export class Process {
   readonly #policy: RestartPolicy;
   readonly #locator: SourceLocator;
   readonly #link: RunnerLink;
+  readonly #upgrades: Upgrades;
   /** Of everything that changes the runner. */
   readonly #queue = new SerialQueue();
   readonly #tending: Poller;
@@ -108,7 +110,6 @@ export class Process {
     const link = new RunnerLink(machine);
     const queue = this.#queue;
     this.row = row;
-    this.alertNode = options.alertNode ?? null;
     this.#input = input;
     this.#source = { url: row.sourceUrl, isFile: input.isFile };
     this.#deps = deps;
@@ -117,17 +118,22 @@ export class Process {
     this.#link = link;
     this.record = new ProcessRecord(row, {
       ...{ sql, log, config, link, isFile: input.isFile, saveMs: limits.saveMs },
+      offers: { offers: options.offers, slots: options.slots, alertNode: options.alertNode ?? null },
       onLost: () => this.lose(),
     });
     this.attachments = new Attachments(
       { ...options, isPulled: input.isPulled === true },
-      { link, machine, queue, log, routeOutput, recordings, hub },
+      { record: this.record, link, machine, queue, log, routeOutput, recordings, hub },
     );
     this.#policy = new RestartPolicy(limits.restart, limits.giveUpMs);
     this.#locator = new SourceLocator(input.locate, limits.lookupMs, () => this.#move());
     this.commands = new Commands(options, {
       ...{ sql, log, queue, machine, link, record: this.record, attachments: this.attachments },
       replyMs: limits.replyMs,
+      prepare: (order) => deps.prepare(order),
+    });
+    this.#upgrades = new Upgrades({
+      ...{ row, input, sql, link, limits, record: this.record, attachments: this.attachments, commands: this.commands },
       prepare: (order) => deps.prepare(order),
     });
     this.ended = new Promise((resolve) => {
@@ -239,6 +245,11 @@ export class Process {
     if (untilMs !== null) this.#link.runner?.extendLease(untilMs);
   }
 
+  /** To another version of its graph. Resolves when that runs; when it does not, the process continues as it was. */
+  upgrade(order: UpgradeOrder): Promise<UpgradeAnswer> {
+    return this.#upgrades.run(order);
+  }
+
   /** The listener receives the current state first. Returns a function that unsubscribes. */
   follow(listener: (notice: ProcessNotice) => void): () => void {
     return this.record.follow(listener);
@@ -275,12 +286,16 @@ export class Process {
     for (;;) {
       this.#endRun();
       if (!(await this.#continueAfter(end))) return;
-      const launched = await this.#launch(false, this.#interruption.signal);
+      const signals = [this.#interruption.signal, this.#upgrades.signal].filter((signal) => signal !== null);
+      const launched = await this.#launch(false, AbortSignal.any(signals));
       if ("end" in launched) {
         await launched.gone;
         end = launched.end;
+        this.#upgrades.noteFailed("detail" in end ? end.detail : "it was stopped");
       } else {
-        await this.#setUp().catch((error: Error) => {
+        const setUp = this.#setUp().then(() => this.#upgrades.confirm(launched.runner));
+        await setUp.catch((error: Error) => {
+          this.#upgrades.noteFailed(error.message);
           // A runner that cannot be set up is of no use: this counts as a crash.
           if (this.#machine.isWanted) launched.runner.kill(`its state could not be restored: ${error.message}`);
         });
@@ -329,8 +344,9 @@ export class Process {
   }
 
   #makeJob(sourceUri: string): RunnerJob {
-    const { uuid, sourceUrl, graph, graphText } = this.row;
+    const { uuid, sourceUrl, graph } = this.row;
     const { params, positionNs, trackIds } = this.record;
+    const { text: graphText } = this.record.graph;
     if (this.#input.isFile) this.#epoch ??= this.record.startedAt ?? new Date();
     const startedAt = this.record.startedAt ?? this.#epoch;
     const { validUntilMs } = this.#deps.node;
@@ -391,6 +407,7 @@ export class Process {
 
   async #decide(end: RunEnd): Promise<void> {
     if (end.kind === "crash") this.record.noteCrash(end);
+    if (this.#upgrades.takeReplaced()) return void this.#machine.apply("restart");
     const { hasFlowed } = this.record;
     const facts = { isFile: this.#input.isFile, hasFlowed, nowMs: performance.now(), random: Math.random() };
     const decision = this.#hasMoved ? { waitMs: 0, isCrash: false } : this.#policy.decide(end, facts);
@@ -475,6 +492,7 @@ export class Process {
 
   #close(): void {
     clearTimeout(this.#endTimer);
+    this.#upgrades.noteFailed("the process has ended");
     this.record.telemetry?.close();
     void this.#tending.close();
     this.#input.release?.();

@@ -3,7 +3,7 @@ import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { RunnerStats } from "../../schemas/runner.ts";
+import type { GraphChange, RunnerStats } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -177,6 +177,29 @@ export type ProcessLimits = ReturnType<typeof readLimits>;
 /** What the graph of a process provides. */
 export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> & Partial<Pick<PreparedOrder, "alertNode">>;
 
+/** The graph that a process runs. An upgrade replaces all of it. */
+export interface RunningGraph extends ProcessOffers {
+  /** Of a graph that is not installed. */
+  readonly text: string | null;
+  /** Of a graph that its user has stored. */
+  readonly version: number | null;
+}
+
+/** What an upgrade changes. */
+export interface UpgradeAnswer {
+  readonly version: number;
+  readonly previousVersion: number;
+  readonly changes: readonly GraphChange[];
+  /** All params of the graph, with defaults. */
+  readonly params: JsonRecord;
+}
+
+export interface UpgradeOrder {
+  readonly version: number;
+  /** Only the answer: nothing is changed. */
+  readonly isDryRun: boolean;
+}
+
 /** All reject with `ServiceError`. Processes of other users are treated as missing. */
 export interface Processes {
   /** Resolves when the first frame of the source has been decoded. */
@@ -198,6 +221,8 @@ export interface Processes {
     nodes: Readonly<Record<string, JsonRecord>>,
     params?: JsonRecord,
   ): Promise<void>;
+  /** To another version of its graph, which the user has stored. Resolves when it runs; when it does not, the old one does. */
+  upgrade(user: User, uuid: string, order: UpgradeOrder): Promise<UpgradeAnswer>;
   attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState>;
   detachBranch(user: User, uuid: string, branchUuid: string): Promise<void>;
   listBranches(user: User, uuid: string): Promise<BranchList>;

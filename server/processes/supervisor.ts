@@ -31,6 +31,8 @@ import {
   readLimits,
   type StartedProcess,
   type StartOrder,
+  type UpgradeAnswer,
+  type UpgradeOrder,
 } from "./processes.ts";
 import { LAST_WRITE_MS, ProcessRegistry, type RegistryDeps } from "./registry.ts";
 import { RunnerPool } from "./runner.ts";
@@ -289,6 +291,10 @@ export class Supervisor implements Processes {
     params: JsonRecord = {},
   ): Promise<void> {
     await (await this.#expectHeld(user, uuid)).commands.setProperties(nodes, params);
+  }
+
+  async upgrade(user: User, uuid: string, order: UpgradeOrder): Promise<UpgradeAnswer> {
+    return (await this.#expectHeld(user, uuid)).upgrade(order);
   }
 
   async attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState> {

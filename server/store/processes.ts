@@ -197,7 +197,18 @@ export type Claim = Pick<ProcessRow, "uuid" | "fence">;
 /** What changes while it is running. */
 export type ProcessSnapshot = Pick<
   ProcessRow,
-  | ("desired" | "live" | "params" | "state" | "errorCode" | "errorDetail" | "positionNs" | "nextTrackId")
+  | (
+      | "graphText"
+      | "graphVersion"
+      | "desired"
+      | "live"
+      | "params"
+      | "state"
+      | "errorCode"
+      | "errorDetail"
+      | "positionNs"
+      | "nextTrackId"
+    )
   | ("restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt")
 >;
 
@@ -206,6 +217,9 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
   const [row] = await sql<{ saved: number }[]>`
     with saved as (
       update processes set
+        graph_text = case when graph_version is distinct from ${snapshot.graphVersion}::integer
+          then ${snapshot.graphText} else graph_text end,
+        graph_version = ${snapshot.graphVersion},
         desired = case desired when 'stopped' then desired else ${snapshot.desired} end,
         live = ${sql.json(snapshot.live)}, params = ${sql.json(snapshot.params)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},

@@ -54,6 +54,11 @@ export class Attachments {
   /** Meters all attachments of a pipeline that is about to play. */
   onBuilt(pipeline: Meters, segments: readonly PlanSegment[]): void {
     this.#pipeline = pipeline;
+    this.meterAll(segments);
+  }
+
+  /** Branches may have been attached again. */
+  meterAll(segments: readonly PlanSegment[]): void {
     for (const { id } of this.#attached.values()) this.meter(id, segments);
   }
 

@@ -8,9 +8,16 @@ import { type Channel, RequestRejected } from "../../../ipc/channel.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import { allowConnections } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
-import { dropLive, type LiveValues } from "../../../schemas/live-values.ts";
+import { dropLive, type LiveValues, mergeLive } from "../../../schemas/live-values.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
-import type { RunnerFailure, RunnerJob, RunnerMessage, RunnerRequest, SetResult } from "../../../schemas/runner.ts";
+import type {
+  ChangeResult,
+  RunnerFailure,
+  RunnerJob,
+  RunnerMessage,
+  RunnerRequest,
+  SetResult,
+} from "../../../schemas/runner.ts";
 import type { Compiled } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { type GraphEvent, GraphFailure } from "../events.ts";
@@ -18,6 +25,7 @@ import { failureOf } from "../handlers.ts";
 import { LIMITS } from "../limits.ts";
 import { RunningGraph } from "../running-graph.ts";
 import { Attachments } from "./attachments.ts";
+import { changeGraph } from "./change-graph.ts";
 import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFaults, patchPlan, setLive } from "./live-values.ts";
@@ -133,6 +141,8 @@ export class Runner {
         return this.#detach(request.attachment);
       case "set":
         return this.#set(request.nodes as LiveValues, (request.params ?? {}) as JsonRecord);
+      case "change":
+        return this.#change(request);
       case "describe":
         return this.#expectRunning().description.write(request.format);
       case "deliver":
@@ -361,6 +371,22 @@ export class Runner {
     this.#live = changed.live;
     this.#running = { ...this.#expectRunning(), job: withParams(params), compiled: changed.compiled };
     return { replaced };
+  }
+
+  async #change(request: RunnerRequest & { type: "change" }): Promise<ChangeResult> {
+    const { graphText, params, isDryRun } = request;
+    const [live, supplied] = [request.live as LiveValues, request.supplied as LiveValues];
+    const { graph, compiled, job: before } = this.#expectRunning();
+    const job = { ...before, graphText, params };
+    const order = { job, live, supplied, isDryRun };
+    const { changes, kept, next } = await changeGraph(graph, compiled, order, this.#knowledge);
+    if (next !== null) {
+      this.#live = mergeLive(kept, supplied);
+      this.#uses = next.uses;
+      this.#running = { graph, job, description: new Description(graph, job), compiled: next.compiled };
+      this.#attachments.meterAll(graph.segments());
+    }
+    return { changes: [...changes], live: kept };
   }
 
   #onEvent(event: GraphEvent): void {
