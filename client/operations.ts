@@ -370,7 +370,7 @@ export type Element = {
   readonly plugin: string;
   readonly about: string;
   readonly kind: "transform" | "sink" | "composite" | "native";
-  /** Allowed in graphs for `POST /graphs/try`. */
+  /** Allowed in graphs of clients: `POST /graphs/try`, `PUT /graphs/{name}`. */
   readonly can_try: boolean;
   /** Accepted caps, for Windhover's own elements. */
   readonly caps: string | null;
@@ -496,6 +496,13 @@ export type EvidenceInfo = {
 
 export type Graph = {
   readonly name: string;
+  /** `installed`: a graph of the service; `own`: stored by this key. */
+  readonly origin: "installed" | "own";
+  /** Of an own graph; null if installed, as the next three. */
+  readonly version: number | null;
+  readonly digest: string | null;
+  readonly author: string | null;
+  readonly created_at: string | null;
   readonly about: string;
   /** JSON Schema of `params` of `POST /start`. */
   readonly params: Readonly<Record<string, unknown>>;
@@ -512,6 +519,26 @@ export type Graph = {
   readonly pipeline: Pipeline | null;
   readonly faults: readonly GraphFault[];
 };
+
+export type GraphChange =
+  | {
+      readonly label: "live";
+      readonly node: string;
+      readonly property: string;
+      /** Absent: its default. */
+      readonly from?: unknown;
+      /** Absent: its default. */
+      readonly to?: unknown;
+    }
+  | {
+      readonly label: "branch";
+      readonly action: "attach" | "detach";
+      readonly segment: string;
+    }
+  | {
+      readonly label: "relaunch";
+      readonly reason: string;
+    };
 
 export type GraphFault = {
   readonly line: number;
@@ -537,6 +564,13 @@ export type GraphFault = {
 
 export type GraphSummary = {
   readonly name: string;
+  /** `installed`: a graph of the service; `own`: stored by this key. */
+  readonly origin: "installed" | "own";
+  /** Of an own graph; null if installed, as the next three. */
+  readonly version: number | null;
+  readonly digest: string | null;
+  readonly author: string | null;
+  readonly created_at: string | null;
   readonly about: string;
   /** JSON Schema of `params` of `POST /start`. */
   readonly params: Readonly<Record<string, unknown>>;
@@ -553,6 +587,19 @@ export type GraphSummary = {
 export type GraphValidation = {
   readonly valid: boolean;
   readonly faults: readonly GraphFault[];
+};
+
+export type GraphVersion = {
+  readonly name: string;
+  readonly version: number;
+  /** SHA-256 of its text. */
+  readonly digest: string;
+  /** Name of the key that stored it. */
+  readonly author: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** Processes start with this version by default. */
+  readonly is_current: boolean;
 };
 
 export type Landmark = {
@@ -995,6 +1042,8 @@ export type Process = {
   /** Credentials are shown as `***`. For files: the name. */
   readonly source_url: string;
   readonly graph: string;
+  /** Of an own graph: the version that it runs. Null for other graphs. */
+  readonly graph_version: number | null;
   readonly params: Readonly<Record<string, unknown>>;
   readonly started_at: string | null;
   readonly finished_at: string | null;
@@ -1141,6 +1190,21 @@ export type ProcessRecordingSetting = {
   readonly mode: "always" | "on_alert" | "off";
   /** Of `on_alert`: when the recording ends, without further notices. */
   readonly wanted_until: string | null;
+};
+
+export type ProcessUpgrade = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly process_uuid: string;
+  readonly graph: string;
+  readonly version: number;
+  readonly previous_version: number;
+  readonly dry_run: boolean;
+  /** If the pipeline is relaunched, only the reasons for that. Empty: the same pipeline. */
+  readonly changes: readonly GraphChange[];
+  /** All params of the graph in this version. */
+  readonly params: Readonly<Record<string, unknown>>;
 };
 
 export type Recording = {
@@ -2761,7 +2825,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/branches/{branch_uuid}" }, input, call);
   }
 
-  /** List the installed graphs. */
+  /** List the graphs: installed ones and your own. An own graph is listed with its current version, as compiled when it was stored. */
   listGraphs(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -2776,6 +2840,39 @@ export class Operations {
   /** Get a graph: its params, its YAML and the compiled pipeline. */
   getGraph(input: { name: string }, call?: Call): Promise<Graph> {
     return this.#send({ method: "GET", path: "/graphs/{name}" }, input, call);
+  }
+
+  /** Store a graph of your own. The graph as YAML, or as JSON: `{"yaml": "…"}`; its `graph` is the name in the path. Requires a key with the flag `graph_author`. It can use elements whose `can_try` is true (`GET /elements/{name}`); slots with other elements are left out. A graph with faults is rejected with all of them, each with its line and column. Every new text is a new version, and becomes the current one; versions never change. Names of installed graphs cannot be used. The operator limits the number of graphs and versions, and the size of a text. */
+  storeGraph(input: { name: string; body: string }, call?: Call): Promise<GraphVersion> {
+    return this.#send({ method: "PUT", path: "/graphs/{name}", bodyType: "application/yaml" }, input, call);
+  }
+
+  /** Delete a graph of your own, with all its versions. */
+  deleteGraph(
+    input: { name: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    readonly name: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/graphs/{name}" }, input, call);
+  }
+
+  /** List the versions of a graph of your own. */
+  listGraphVersions(
+    input: { name: string; limit?: number; cursor?: string },
+    call?: Call,
+  ): Promise<{
+    readonly versions: readonly GraphVersion[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/graphs/{name}/versions", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Get one version of a graph of your own. */
+  getGraphVersion(input: { name: string; version: string }, call?: Call): Promise<Graph> {
+    return this.#send({ method: "GET", path: "/graphs/{name}/versions/{version}" }, input, call);
   }
 
   /** Validate a graph. The graph as YAML, or as JSON: `{"yaml": "…"}`. It is neither run nor stored. */
@@ -2839,6 +2936,26 @@ export class Operations {
   }> {
     return this.#send(
       { method: "PATCH", path: "/process/{process_uuid}/graph", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Change a running process to another version of its graph. For a process of a graph of your own. Answers with the differences, each labelled: `live` (a property is set without interruption), `branch` (a branch is attached or detached), `relaunch` (the pipeline is restarted; a file continues at its position, track ids continue). With `dry_run` nothing is changed. Otherwise it answers when the version runs. If it does not, the process continues with the version before, and the answer has the reason. Roll back with the previous version. Params that were given keep their values, others get the defaults of the version. Values set with `PATCH` stay where the version has the same node and property. A version without a slot that an output or branch uses is rejected. */
+  upgradeProcessGraph(
+    input: {
+      process_uuid: string;
+      body: {
+        /** A version of the graph that the process runs. */
+        readonly version: number;
+        /** Only answer what would change. Default: false. */
+        readonly dry_run?: boolean;
+      };
+    },
+    call?: Call,
+  ): Promise<ProcessUpgrade> {
+    return this.#send(
+      { method: "POST", path: "/process/{process_uuid}/graph", bodyType: "application/json" },
       input,
       call,
     );

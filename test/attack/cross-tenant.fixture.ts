@@ -27,6 +27,7 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "POST /subscriptions/{process_uuid}/test": () => SUBSCRIPTION,
   "POST /process/{process_uuid}/branches": () => ({ slot: "view" }),
   "PATCH /process/{process_uuid}/graph": () => ({ params: { confidence: 0.9 } }),
+  "POST /process/{process_uuid}/graph": () => ({ version: 1, dry_run: true }),
   "PATCH /notice/{notice_uuid}": () => ({ reviewed: true }),
   "PATCH /source/{source_uuid}/recording": () => ({ mode: "off" }),
   "POST /source/{source_uuid}/calibration": () => ({ landmarks: [{ x: 0.5, y: 0.5, latitude: 52, longitude: 5 }] }),
@@ -37,6 +38,9 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
     source_uuid: source,
   }),
 };
+
+/** Of a stored graph, by its name. */
+const GRAPH = "/graphs/{name}";
 
 /** Values of path and query parameters by name. `POST /alert/{uuid}` refers to a process. */
 function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, string>> {
@@ -52,6 +56,8 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     branch_uuid: UNKNOWN,
     node_uuid: UNKNOWN,
     session: UNKNOWN,
+    name: operation.path.startsWith(GRAPH) ? owned.graph : "x",
+    version: "1",
     index: "0",
     file: "index.m3u8",
     notification_url: RECEIVER,
@@ -69,6 +75,8 @@ export function listForeignCalls({ service, owned }: Target): readonly ForeignCa
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
     const inQuery = (operation.parameters ?? []).filter(({ in: where, name }) => where === "query" && name in values);
     const resources = [...names, ...inQuery.map(({ name }) => name)].filter((name) => /uuid|source_id/.test(name));
+    // A graph is stored under a name of its own key: that is not a name of another tenant.
+    if (operation.path.startsWith(GRAPH) && operation.method !== "PUT") resources.push("name");
     const key = `${operation.method} ${operation.path}`;
     if ((resources.length === 0 && !(key in BODIES)) || isPage(operation)) return [];
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "x");

@@ -27,6 +27,8 @@ export interface Owned {
   readonly alert: string;
   /** An output with signed URLs. */
   readonly video: string;
+  /** Name of a stored graph. */
+  readonly graph: string;
 }
 
 export class Target {
@@ -185,7 +187,11 @@ async function createResources(service: TestService, key: string): Promise<Owned
   const output = await make("/output", { alias: "messages", type: "detection_data" });
   const alert = await make("/alert", ALERT);
   const video = await make("/output", { alias: "video", type: "rtsp", url: "rtsp://yard", settings: "360p" });
-  return { source, process, output, alert, video };
+  const graph = "yard";
+  const yaml = `graph: ${graph}\nchains:\n  main: [source, decode, fakesink]\n`;
+  const stored = await service.send("PUT", `/graphs/${graph}`, { json: { yaml }, key });
+  assert.equal(stored.status, 201, stored.text);
+  return { source, process, output, alert, video, graph };
 }
 
 /** An address that is reserved for documentation. */
