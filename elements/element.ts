@@ -273,10 +273,21 @@ export interface Services {
   send(channel: string, message: JsonRecord): Promise<void>;
   /** Sends an image to viewers; returns false if it was dropped. Undefined where there can be no viewers. */
   show?(captureNs: bigint, bytes: Uint8Array): boolean;
+  /** Records work of a thread of this element in the trace. Undefined where nothing is traced. */
+  trace?(work: TracedWork): void;
   /** Subscribes to messages from outside, such as telemetry; `handle` must not throw. Returns the unsubscribe function. */
   listen(channel: string, handle: (message: JsonRecord) => void): () => void;
   /** Answers questions from outside; the first element of a channel does. `handle` must not throw. Returns the function that ends it. */
   answer(channel: string, handle: (question: JsonRecord) => JsonRecord): () => void;
+}
+
+/** Work on one frame. Times are those of `process.hrtime.bigint`, which is the same in all threads. */
+export interface TracedWork {
+  /** Name of the thread. */
+  readonly thread: string;
+  readonly ptsNs: bigint | null;
+  readonly fromNs: bigint;
+  readonly toNs: bigint;
 }
 
 /** The process that the graph belongs to. */

@@ -106,6 +106,19 @@ export interface MeterReading {
   readonly dropped: number;
 }
 
+/** Buffers in a node. `spans` has four numbers for each: see `SPAN`. */
+export interface SpanReading {
+  readonly spans: Float64Array;
+  /** Spans dropped because they were not taken in time. */
+  readonly lost: number;
+}
+
+/**
+ * PTS (NaN: none), beginning and end in nanoseconds of the steady clock, which is that of `process.hrtime`, and the level of
+ * a queue (-1: not a queue). Sources and sinks of GStreamer only have a moment: both times are equal.
+ */
+export const SPAN = { pts: 0, from: 1, to: 2, queued: 3, length: 4 } as const;
+
 export interface Latency {
   readonly live: boolean;
   readonly minimumNs: bigint;
@@ -166,6 +179,8 @@ export interface NativePipeline {
   meter(name: string, first: string, last: string): void;
   /** Readings of these meters, without those whose nodes no longer exist. */
   meters(names: readonly string[]): Record<string, MeterReading>;
+  /** The spans of these meters since the last call. They are kept from the first call on, until `more` is false. */
+  takeSpans(names: readonly string[], more: boolean): Record<string, SpanReading>;
   /** Feeds `appsrc` from the appsink of a disposable pipeline. */
   relayFrom(appsrc: string, ingest: NativePipeline, appsink: string): void;
   /** Passes packets of those streams of an ingest's node that are not linked and have these caps to the callback. */

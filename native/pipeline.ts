@@ -2,17 +2,18 @@
 import { addon, type BusMessage, type State } from "./addon.ts";
 import { handlersClosed } from "./handlers.ts";
 
-export type {
-  BusMessage,
-  Latency,
-  MeterReading,
-  NativeLink,
-  NativeNode,
-  NativeSegment,
-  NativeValue,
-  RelayStatus,
-  State,
-  TappedBuffer,
+export {
+  type BusMessage,
+  type Latency,
+  type MeterReading,
+  type NativeLink,
+  type NativeNode,
+  type NativeSegment,
+  type NativeValue,
+  type RelayStatus,
+  SPAN,
+  type State,
+  type TappedBuffer,
 } from "./addon.ts";
 
 const MESSAGE_LIMIT = 1000;

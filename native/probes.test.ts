@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { SPAN } from "./addon.ts";
 import {
   build,
   counter,
@@ -216,4 +217,44 @@ test("a meter counts drops of a full queue", NO_HANG, async () => {
   release.open();
   await ending(pipeline);
   await pipeline.close();
+});
+
+test("spans of buffers are kept once they are asked for, and agree with the meter", NO_HANG, async () => {
+  const work = transform(() => undefined);
+  const pipeline = await build({ ...pictures(40), work: [work], queue: ["queue"], out: ["fakesink"] });
+  const names = ["source", "work", "queue", "out"];
+  for (const name of names) pipeline.meter(name, name, name);
+  pipeline.takeSpans(names, true);
+  const beforeNs = Number(process.hrtime.bigint());
+  await pipeline.setState("PLAYING");
+  await ending(pipeline);
+  const meters = pipeline.meters(names);
+  const taken = pipeline.takeSpans([...names, "missing"], false);
+  assert.deepEqual(pipeline.takeSpans(["work"], false).work?.spans.length, 0);
+  await pipeline.close();
+  assert.deepEqual(Object.keys(taken), names);
+  for (const [name, { spans, lost }] of Object.entries(taken)) {
+    const rows = Array.from({ length: spans.length / SPAN.length }, (_, row) =>
+      spans.subarray(row * SPAN.length, (row + 1) * SPAN.length),
+    );
+    assert.deepEqual({ name, lost, count: rows.length }, { name, lost: 0, count: 40 });
+    assert.equal(new Set(rows.map((row) => row[SPAN.pts])).size, 40);
+    const times = rows.map((row) => (row[SPAN.to] ?? 0) - (row[SPAN.from] ?? 0));
+    const meanMs = times.reduce((sum, ns) => sum + ns, 0) / times.length / 1e6;
+    const isMoment = name === "source" || name === "out";
+    assert.ok(isMoment ? meanMs === 0 : Math.abs(meanMs - (meters[name]?.meanMs ?? 0)) < 0.001, `${name}: ${meanMs}`);
+    for (const row of rows)
+      assert.ok((row[SPAN.from] ?? 0) > beforeNs && (row[SPAN.queued] ?? 0) >= (name === "queue" ? 0 : -1));
+  }
+});
+
+test("spans that are not taken in time are counted", NO_HANG, async () => {
+  const pipeline = await build({ ...pictures(4200), out: ["fakesink"] });
+  pipeline.meter("out", "out", "out");
+  pipeline.takeSpans(["out"], true);
+  await pipeline.setState("PLAYING");
+  await ending(pipeline);
+  const { spans, lost } = pipeline.takeSpans(["out"], true).out ?? assert.fail();
+  await pipeline.close();
+  assert.deepEqual([spans.length / SPAN.length, lost], [4096, 104]);
 });

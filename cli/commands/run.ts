@@ -36,6 +36,7 @@ export const run = {
     "run demo clip.mp4 --snapshot decode@12.5s=frame.png --quiet",
     "run preview clip.mp4 --attach recording:path=out.mp4,bitrate=800",
     "run detect clip.mp4 classes=person,car --video out.mp4",
+    "run detect clip.mp4 --frames 200 --trace trace.json",
     "run detect flight.mp4 --telemetry flight.ndjson telemetry_offset_ms=-200",
     "run detect flight.mp4 --telemetry flight.ndjson --tracks flight.kml",
   ],

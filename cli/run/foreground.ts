@@ -25,6 +25,7 @@ import { exitOnUncaught, Reporter, reportEvent, showLog } from "./reporter.ts";
 import type { RunSettings } from "./settings.ts";
 import { Status } from "./status.ts";
 import type { Flight } from "./telemetry-file.ts";
+import { Trace } from "./trace/trace.ts";
 
 /** Grace period for the end of the stream before a live source is stopped by the clock. */
 const OVERTIME_MS = 1_000;
@@ -45,6 +46,7 @@ export class ForegroundRun {
   readonly #cut = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   #tracks: TracksFile | null = null;
+  #trace: Trace | null = null;
   #graph: RunningGraph | null = null;
   #status: Status | null = null;
   #watch: FileWatch | null = null;
@@ -83,15 +85,18 @@ export class ForegroundRun {
     const startMs = performance.now();
     try {
       if (this.#settings.tracks !== null) this.#tracks = new TracksFile(this.#settings.tracks, plan.source?.uri ?? "");
+      if (this.#settings.trace !== null) this.#trace = new Trace(this.#settings.trace, plan.graph, this.#reporter);
       const result = this.#resultOf(await this.#play(compiled, attach, flight));
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
       this.#tracks?.finish(this.#reporter);
+      if (this.#trace?.finish() === false) this.#incomplete = true;
       await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
       return result.state === "finished" && !this.#incomplete && this.#errors === 0 ? EXIT.ok : EXIT.failed;
     } finally {
       this.#tracks?.close();
+      this.#trace?.close();
       this.#watch?.close();
       this.#elementWatch?.close();
       removeSignals();
@@ -116,9 +121,11 @@ export class ForegroundRun {
         send: (_node, channel, message) => this.#onMessage(channel, message),
         onBuilt: (pipeline, segments, origins, graph) => {
           this.#onBuilt(pipeline, segments, origins);
+          this.#trace?.place(graph);
           this.#status ??= new Status(graph, this.#count, this.#settings, this.#terminal);
         },
         onClosing: () => this.#onClosing(),
+        ...(this.#trace && { trace: this.#trace.work }),
       });
     } catch (error) {
       const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
@@ -164,6 +171,7 @@ export class ForegroundRun {
 
   #onClosing(): void {
     this.#status?.lastReading();
+    this.#trace?.read();
     this.#count.keep();
     this.#time.keep();
   }

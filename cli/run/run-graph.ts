@@ -34,6 +34,7 @@ export async function runGraph(
   for (const { file } of settings.snapshots) expectRoom("snapshot", file);
   if (settings.svg !== null) expectRoom("svg", settings.svg);
   if (settings.dot !== null) expectRoom("dot", settings.dot);
+  if (settings.trace !== null) expectRoom("trace", settings.trace);
   if (settings.tracks !== null) expectReport(compiled.plan);
   if (settings.tracks !== null) expectRoom("tracks", settings.tracks.file);
   if (settings.telemetry !== null) expectTelemetry(compiled.plan);

@@ -5,6 +5,7 @@ import { type Given, type Options, UsageFault } from "../command.ts";
 import { readSlotWords } from "../compile-graph.ts";
 import { readTracksFile, type TracksOrder } from "./output-files.ts";
 import { readTelemetryOrder, type TelemetryOrder } from "./telemetry-file.ts";
+import { MOST_FRAMES } from "./trace/limits.ts";
 
 export const RUN_OPTIONS = {
   stats: {
@@ -70,6 +71,11 @@ export const RUN_OPTIONS = {
   },
   svg: { type: "string", value: "FILE", about: "Draw the graph as SVG." },
   dot: { type: "string", value: "FILE", about: "Write the running pipeline in Graphviz's DOT language." },
+  trace: {
+    type: "string",
+    value: "FILE",
+    about: `Write when every frame was in which step, and the level of every queue, as a trace of up to ${MOST_FRAMES} frames for https://ui.perfetto.dev.`,
+  },
   json: { type: "boolean", about: "Print only JSON: notes and a final summary as lines on standard error." },
   quiet: { type: "boolean", short: "q", about: "Print errors only." },
 } as const satisfies Options;
@@ -104,6 +110,7 @@ export interface RunSettings {
   readonly watch: boolean;
   readonly svg: string | null;
   readonly dot: string | null;
+  readonly trace: string | null;
   readonly json: boolean;
   readonly quiet: boolean;
 }
@@ -125,6 +132,7 @@ export function readSettings(given: Given): RunSettings {
     watch: given.flag("watch"),
     svg: given.text("svg") ?? null,
     dot: given.text("dot") ?? null,
+    trace: given.text("trace") ?? null,
     json: given.flag("json"),
     quiet: given.flag("quiet"),
   };

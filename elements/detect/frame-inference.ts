@@ -54,7 +54,7 @@ export class FrameInference {
     try {
       for (const [index, region] of regions.entries()) {
         const filled = index === 0 && first !== undefined ? first : await this.fill(frame, region, lost.signal);
-        const inferring = this.#inferSlot(filled, filter, lost);
+        const inferring = this.#inferSlot(filled, filter, frame.ptsNs, lost);
         inferring.catch(() => {}); // awaited below, but possibly after it rejects
         running.push(inferring);
       }
@@ -68,10 +68,11 @@ export class FrameInference {
   async #inferSlot(
     { slot, geometry }: FilledSlot,
     { minimum, overlap }: DetectionFilter,
+    ptsNs: bigint | null,
     lost: AbortController,
   ): Promise<Candidates> {
     try {
-      return placeCandidates(await this.#inference.infer(slot, minimum, overlap), geometry);
+      return placeCandidates(await this.#inference.infer(slot, minimum, overlap, ptsNs), geometry);
     } catch (error) {
       lost.abort(error); // before the next waiter acquires the slot
       throw error;

@@ -1,13 +1,14 @@
 /** Writes `detections` to every frame, and reports statistics and failures of inference. */
 import type { Model } from "../../models/open.ts";
 import type { Detections } from "../../schemas/detections.ts";
-import type { Frame, Handler, Services } from "../element.ts";
+import type { Frame, Handler, Services, TracedWork } from "../element.ts";
 import { FrameInference } from "./frame-inference.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
 import { chooseInFlight, limitInference, limitStart } from "./limits.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
 import { type DetectRequest, makeRequest, type RequestProperties } from "./request.ts";
 import { type Every, FastScheduler, LiveScheduler, type Scheduler } from "./schedule.ts";
+import type { InferenceTime } from "./worker/messages.ts";
 
 /** One in inference, one waiting for it, one being filled. */
 const SLOTS = 3;
@@ -52,6 +53,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
         live ? limitInference(properties.limitMs, stats.inferenceMs || trialMs) : properties.limitMs,
       startLimitMs: limitStart(properties.limitMs),
       onEvent: (event) => report(event, services),
+      ...(services.trace && { onInferred: (ptsNs, time) => services.trace?.(describeWork(ptsNs, time)) }),
       ...(worker && { worker }),
     });
     return new DetectHandler(model, properties, services, inference, stats, request);
@@ -114,6 +116,13 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     return this.#inference.close();
   }
 }
+
+const describeWork = (ptsNs: bigint | null, { startedNs, inferenceMs }: InferenceTime): TracedWork => ({
+  thread: "inference",
+  ptsNs,
+  fromNs: startedNs,
+  toNs: startedNs + BigInt(Math.round(inferenceMs * 1e6)),
+});
 
 function report(event: InferenceEvent, { log, emit }: Services): void {
   if (event.state === "warned") {

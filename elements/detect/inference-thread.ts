@@ -5,14 +5,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SHARE_ENV, Worker } from "node:worker_threads";
 import type { Candidates } from "../../models/decode/decoder.ts";
-import { type Answer, Gate, type Order, type WorkerSettings } from "./worker/messages.ts";
+import { type Answer, Gate, type InferenceTime, type Order, type WorkerSettings } from "./worker/messages.ts";
 
 const END_LIMIT_MS = 2_000;
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 1_000;
 
 export interface ThreadListener {
-  found(id: number, candidates: Candidates, inferenceMs: number): void;
+  found(id: number, candidates: Candidates, time: InferenceTime): void;
   /** Called once; afterwards only `stuck` and `returned` may follow. */
   failed(reason: string): void;
   /** The thread is stuck in native code and abandoned with its memory. */
@@ -116,7 +116,7 @@ export class InferenceThread {
     if (answer.kind === "ready") {
       this.warnings = answer.warnings;
       this.#started(answer.inferenceMs);
-    } else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer.inferenceMs);
+    } else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer);
     else this.#over(answer.kind === "refused" ? new Refusal(answer.reason) : new Error(answer.reason));
   }
 

@@ -10,7 +10,7 @@
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Model } from "../../models/open.ts";
 import { InferenceThread, Refusal, type ThreadListener, Watchdog } from "./inference-thread.ts";
-import type { Order } from "./worker/messages.ts";
+import type { InferenceTime, Order } from "./worker/messages.ts";
 import { sizeOf, viewTensor } from "./worker/model-input.ts";
 
 const MAX_FAILURES = 3;
@@ -37,6 +37,8 @@ export interface InferenceSettings {
   /** Time limit of the next inference, called before each. `trialMs` is the duration of the trial at start. */
   limitMs(trialMs: number): number;
   onEvent(event: InferenceEvent): void;
+  /** Called for each inference; `ptsNs` is its frame. */
+  onInferred?(ptsNs: bigint | null, time: InferenceTime): void;
   /** Replaces the worker module, in tests. */
   readonly worker?: URL;
   readonly startLimitMs: number;
@@ -48,6 +50,7 @@ export class InferenceLost extends Error {
 }
 
 interface Pending extends Order {
+  readonly ptsNs: bigint | null;
   resolve(candidates: Candidates): void;
   reject(error: Error): void;
 }
@@ -97,15 +100,15 @@ export class Inference {
     return this.#thread !== null;
   }
 
-  /** Rejects with `InferenceLost`, or with `fatal`. */
-  infer(slot: number, minimum: number, overlap: number): Promise<Candidates> {
+  /** `ptsNs` is the frame of the tensor. Rejects with `InferenceLost`, or with `fatal`. */
+  infer(slot: number, minimum: number, overlap: number, ptsNs: bigint | null = null): Promise<Candidates> {
     if (this.#closing.signal.aborted) return Promise.reject(new Error("the detector is closed"));
     if (this.fatal !== null) return Promise.reject(this.fatal);
     if (this.#thread === null && this.#settings.onFailure === "release")
       return Promise.reject(new InferenceLost("the inference worker is being replaced"));
     const order = { id: this.#nextId++, slot, minimum, overlap };
     return new Promise((resolve, reject) => {
-      this.#pending.push({ ...order, resolve, reject });
+      this.#pending.push({ ...order, ptsNs, resolve, reject });
       this.#thread?.post(order);
       if (this.#thread !== null && this.#pending.length === 1) this.#watch();
     });
@@ -124,7 +127,7 @@ export class Inference {
   #startThread(): Promise<InferenceThread> {
     const { model, threads, providers, worker = WORKER, startLimitMs } = this.#settings;
     const listener: ThreadListener = {
-      found: (id, candidates, inferenceMs) => this.#found(id, candidates, inferenceMs),
+      found: (id, candidates, time) => this.#found(id, candidates, time),
       failed: (reason) => this.#onFailure(reason),
       stuck: () => this.#leaveBehind(),
       returned: () => {
@@ -145,11 +148,12 @@ export class Inference {
     this.#watchdog.arm(this.#settings.limitMs(this.#trialMs));
   }
 
-  #found(id: number, candidates: Candidates, inferenceMs: number): void {
+  #found(id: number, candidates: Candidates, time: InferenceTime): void {
     const [first] = this.#pending;
     if (first?.id !== id) return;
     this.#pending.shift();
-    this.inferenceMs = inferenceMs;
+    this.inferenceMs = time.inferenceMs;
+    this.#settings.onInferred?.(first.ptsNs, time);
     if (this.#pending.length > 0) this.#watch();
     else this.#watchdog.disarm();
     if (this.#failures > 0) this.#settings.onEvent({ state: "recovered", failures: this.#failures });

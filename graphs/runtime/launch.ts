@@ -4,7 +4,7 @@
  * Owns the pipeline and its attached segments. `close` ends drivers first (no new input), then the pipeline, then the
  * handlers that it did not close.
  */
-import type { AnyElement, DriverServices, Job, OpenServices } from "../../elements/element.ts";
+import type { AnyElement, DriverServices, Job, OpenServices, TracedWork } from "../../elements/element.ts";
 import { preferFactories } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
@@ -338,6 +338,7 @@ export class Launch {
       ...(options.show && {
         show: (captureNs: bigint, bytes: Uint8Array) => options.show?.(node, captureNs, bytes) ?? false,
       }),
+      ...(options.trace && { trace: (work: TracedWork) => options.trace?.(node, work) }),
       job: this.#host.job,
       source: this.plan.source,
     };

@@ -1,5 +1,5 @@
 /** What a running graph needs from its owner. */
-import type { AnyElement } from "../../elements/element.ts";
+import type { AnyElement, TracedWork } from "../../elements/element.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly sourceUri?: string;
   /** Images of `feed`; returns false when one was dropped. Default: none, which the element reports. */
   show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
+  /** Work of threads of elements, such as inference. Default: not measured. */
+  trace?(node: string, work: TracedWork): void;
   /** Id of the first object, default 1. A restarted process continues above its highest id. */
   readonly firstTrackId?: number;
   /** Start position in a file at pace `realtime`; no earlier frame is processed. Default 0. */

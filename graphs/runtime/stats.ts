@@ -1,13 +1,7 @@
 /** Statistics of a running graph for each step of its author. */
-import type { Pipeline } from "../../native/pipeline.ts";
-import type { PlanSegment } from "../compiler/plan.ts";
-import type { BuiltGraph } from "./run-options.ts";
+import { type Metered, type MeteredStep, StepMeters } from "./step-meters.ts";
 
-export interface StepStats {
-  readonly segment: string;
-  readonly step: string;
-  readonly element: string;
-  readonly kind: "native" | "typescript";
+export interface StepStats extends MeteredStep {
   /** Frames since the start, and the rate since a reading at least half a second ago. */
   readonly frames: number;
   readonly fps: number;
@@ -23,32 +17,22 @@ export interface StepStats {
 /** Readings of several clients share the counters; a rate over less time would be noise. */
 const MIN_INTERVAL_MS = 500;
 
-/** With its first and last native node. */
-type Step = Pick<StepStats, "segment" | "step" | "element" | "kind"> & {
-  readonly first: string;
-  readonly last: string;
-};
-
-type Metered = Pick<BuiltGraph, "pipeline" | "segments">;
-
-/** Meters every step. Costs a probe per pad, so create it on demand. */
 export class StatsReader {
-  readonly #graph: Metered;
-  #pipeline: Pipeline | null = null;
-  readonly #metered = new Set<string>();
+  readonly #meters: StepMeters;
   readonly #before = new Map<string, { frames: number; atMs: number; fps: number }>();
 
   constructor(graph: Metered) {
-    this.#graph = graph;
-    this.#meter();
+    this.#meters = new StepMeters(graph, "");
+    this.#meters.place();
   }
 
   /** In graph order. Steps of branches that were attached since the last reading start at zero. */
   read(nowMs = performance.now()): readonly StepStats[] {
-    const steps = this.#meter();
-    const readings = this.#graph.pipeline.meters(steps.map(({ step }) => step));
-    return steps.flatMap(({ first: _, last: __, ...step }) => {
-      const reading = readings[step.step];
+    const { steps, isRelaunched } = this.#meters.place();
+    if (isRelaunched) this.#before.clear();
+    const readings = this.#meters.pipeline.meters(steps.map((step) => this.#meters.nameOf(step)));
+    return steps.flatMap((step) => {
+      const reading = readings[this.#meters.nameOf(step)];
       if (reading === undefined) return [];
       const { meanMs, p95Ms, queued = null, capacity = null, dropped } = reading;
       const frames = Math.max(reading.in, reading.out);
@@ -65,32 +49,4 @@ export class StatsReader {
     this.#before.set(step, { frames, atMs: nowMs, fps });
     return fps;
   }
-
-  /** Adds meters for new steps; for all steps after a relaunch. */
-  #meter(): readonly Step[] {
-    const { pipeline } = this.#graph;
-    if (pipeline !== this.#pipeline) {
-      this.#pipeline = pipeline;
-      this.#metered.clear();
-      this.#before.clear();
-    }
-    const steps = this.#graph.segments().flatMap(stepsOf);
-    const names = new Set(steps.map(({ step }) => step));
-    for (const name of this.#metered) if (!names.has(name)) this.#metered.delete(name);
-    for (const { step, first, last } of steps) {
-      if (this.#metered.has(step)) continue;
-      pipeline.meter(step, first, last);
-      this.#metered.add(step);
-    }
-    return steps;
-  }
-}
-
-function stepsOf(segment: PlanSegment): readonly Step[] {
-  const steps = new Map<string, Step>();
-  for (const { name, author, element, kind } of segment.nodes) {
-    const first = steps.get(author)?.first ?? name;
-    steps.set(author, { segment: segment.name, step: author, element, kind, ...steps.get(author), first, last: name });
-  }
-  return [...steps.values()];
 }

@@ -84,6 +84,11 @@ Call::~Call() {
   if (buffer != nullptr) gst_buffer_unref(buffer);
   if (event != nullptr) gst_event_unref(event);
 }
+Span Call::span() const {
+  auto ns = [](auto at) { return static_cast<uint64_t>(at.time_since_epoch().count()); };
+  return {GST_BUFFER_PTS(buffer), ns(since), ns(std::chrono::steady_clock::now()), -1};
+}
+
 bool Call::map(std::string* why) {
   std::lock_guard<std::mutex> lock(map_mutex);
   if (mapped) return true;

@@ -115,8 +115,7 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   lock.unlock();
   if (abandoned) post_cancel(call);
   if (answered) call->unmap();
-  if (kind == CallKind::kFrame && answered)
-    durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
+  if (kind == CallKind::kFrame && answered) durations.add(call->span());
   if (out != nullptr) *out = call;
   return flow;
 }
@@ -168,7 +167,7 @@ std::shared_ptr<Call> ElementCore::emit_next() {
   lock.unlock();
   if (call->event != nullptr) return call;
   call->unmap();
-  durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
+  durations.add(call->span());
   return call;
 }
 void ElementCore::emitted(GstFlowReturn flow) {

@@ -88,6 +88,8 @@ struct Call {
   // Owned. Attached when the frame is passed on, not earlier: until then a kernel may hold a reference to the buffer.
   MetadataBox* metadata = nullptr;
   std::chrono::steady_clock::time_point since;
+  // From `since` until now; for calls with a frame.
+  Span span() const;
 
   // Any thread, before the call is done. False, with the reason, when the memory cannot be mapped.
   bool map(std::string* why);

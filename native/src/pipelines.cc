@@ -72,6 +72,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                         InstanceMethod("removeBranch", &Pipeline::remove_branch), InstanceMethod("limit", &Pipeline::limit),
                         InstanceMethod("tap", &Pipeline::tap), InstanceMethod("grab", &Pipeline::grab),
                         InstanceMethod("meter", &Pipeline::meter), InstanceMethod("meters", &Pipeline::meters),
+                        InstanceMethod("takeSpans", &Pipeline::take_spans),
                         InstanceMethod("setLatency", &Pipeline::set_latency),
                         InstanceMethod("relayFrom", &Pipeline::relay_from), InstanceMethod("relayMetadata", &Pipeline::relay_metadata), InstanceMethod("relayStatus", &Pipeline::relay_status),
                         InstanceMethod("relayEnd", &Pipeline::relay_end)});
@@ -301,6 +302,20 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
       auto element = core_->find(metered.first);
       if (element && wanted.HasOwnProperty(name)) out.Set(name, metered.meter->read(env, element.get()));
       it = element ? std::next(it) : meters_.erase(it);
+    }
+    return out;
+  }
+
+  // takeSpans(names, more) -> {[name]: {spans, lost}}
+  Napi::Value take_spans(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    auto out = Napi::Object::New(env);
+    auto names = info[0].As<Napi::Array>();
+    for (uint32_t i = 0; i < names.Length(); i++) {
+      auto name = names.Get(i);
+      auto found = meters_.find(to_text(name));
+      auto element = found == meters_.end() ? ::Ref<GstElement>() : core_->find(found->second.first);
+      if (element) out.Set(name, found->second.meter->take_spans(env, element.get(), info[1].ToBoolean()));
     }
     return out;
   }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "gst_cpp.h"
@@ -267,27 +268,48 @@ Napi::Value grab_frame(Napi::Env env, const std::shared_ptr<Bridge>& bridge, Gst
   return deferred->Promise();
 }
 
+namespace {
+bool is_queue(GstElement* element) {
+  GObjectClass* klass = G_OBJECT_GET_CLASS(element);
+  return g_object_class_find_property(klass, "current-level-buffers") != nullptr &&
+         g_object_class_find_property(klass, "max-size-buffers") != nullptr;
+}
+// Buffers in the queue that the pad belongs to; -1: it is not of a queue.
+int level_at(GstPad* pad) {
+  Ref<GstElement> element(gst_pad_get_parent_element(pad));
+  if (!element || !is_queue(element.get())) return -1;
+  guint queued = 0;
+  g_object_get(element.get(), "current-level-buffers", &queued, nullptr);
+  return static_cast<int>(queued);
+}
+}  // namespace
+
 std::shared_ptr<Meter> Meter::create(GstElement* first, GstElement* last) {
   auto meter = std::make_shared<Meter>();
   std::weak_ptr<Meter> weak = meter;
-  auto count = [weak](void (Meter::*note)(GstClockTime)) {
-    return [weak, note](GstPad*, GstPadProbeInfo* info) {
+  auto count = [weak](void (Meter::*note)(GstPad*, GstClockTime)) {
+    return [weak, note](GstPad* pad, GstPadProbeInfo* info) {
       auto meter = weak.lock();
       if (!meter) return GST_PAD_PROBE_REMOVE;
-      (meter.get()->*note)(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
+      (meter.get()->*note)(pad, GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
       return GST_PAD_PROBE_OK;
     };
   };
-  if (auto entry = first_pad(first, GST_PAD_SINK)) add_probe(entry.get(), count(&Meter::entered));
-  if (has_output(last)) on_frames(last, count(&Meter::left));
+  auto entry = first_pad(first, GST_PAD_SINK);
+  meter->has_input_ = entry != nullptr;
+  meter->has_output_ = has_output(last);
+  if (entry) add_probe(entry.get(), count(&Meter::entered));
+  if (meter->has_output_) on_frames(last, count(&Meter::left));
   return meter;
 }
-void Meter::entered(GstClockTime pts) {
+void Meter::entered(GstPad*, GstClockTime pts) {
   in_++;
+  const guint64 now = now_ns();
+  if (!has_output_) durations_.mark({pts, now, now, -1});
   std::lock_guard<std::mutex> lock(mutex_);
-  ring_[next_++ % kRing] = {pts, now_ns()};
+  ring_[next_++ % kRing] = {pts, now};
 }
-void Meter::left(GstClockTime pts) {
+void Meter::left(GstPad* pad, GstClockTime pts) {
   size_t nth = out_++;
   guint64 since = 0;
   {
@@ -299,7 +321,26 @@ void Meter::left(GstClockTime pts) {
     // Encoders may shift all times: then the nth buffer that leaves is the nth that entered.
     if (since == 0 && nth < next_ && next_ - nth <= kRing) since = ring_[nth % kRing].at_ns;
   }
-  if (since != 0) durations_.add(now_ns() - since);
+  const guint64 now = now_ns();
+  if (since != 0) durations_.add({pts, since, now, durations_.keeps_spans() ? level_at(pad) : -1});
+  else if (!has_input_) durations_.mark({pts, now, now, -1});
+}
+Napi::Object Meter::take_spans(Napi::Env env, GstElement* first, bool more) {
+  uint64_t lost = 0;
+  auto core = ts_element_core(first);
+  const auto taken = (core ? core->durations : durations_).take_spans(more, &lost);
+  auto numbers = Napi::Float64Array::New(env, taken.size() * 4);
+  for (size_t i = 0; i < taken.size(); i++) {
+    const Span& span = taken[i];
+    numbers[i * 4] = GST_CLOCK_TIME_IS_VALID(span.pts) ? static_cast<double>(span.pts) : std::numeric_limits<double>::quiet_NaN();
+    numbers[i * 4 + 1] = static_cast<double>(span.from_ns);
+    numbers[i * 4 + 2] = static_cast<double>(span.to_ns);
+    numbers[i * 4 + 3] = span.queued;
+  }
+  auto out = Napi::Object::New(env);
+  out.Set("spans", numbers);
+  out.Set("lost", static_cast<double>(lost));
+  return out;
 }
 Napi::Object Meter::read(Napi::Env env, GstElement* first) const {
   auto entry = Napi::Object::New(env);
@@ -312,8 +353,7 @@ Napi::Object Meter::read(Napi::Env env, GstElement* first) const {
   entry.Set("p50Ms", times.p50_ms);
   entry.Set("p95Ms", times.p95_ms);
   uint64_t dropped = core ? core->dropped.load() : 0;
-  if (g_object_class_find_property(G_OBJECT_GET_CLASS(first), "current-level-buffers") != nullptr &&
-      g_object_class_find_property(G_OBJECT_GET_CLASS(first), "max-size-buffers") != nullptr) {
+  if (is_queue(first)) {
     guint queued = 0, capacity = 0;
     g_object_get(first, "current-level-buffers", &queued, "max-size-buffers", &capacity, nullptr);
     entry.Set("queued", queued);

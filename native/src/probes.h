@@ -10,18 +10,43 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridge.h"
 #include "gst_cpp.h"
 
-// A ring of the latest durations. Written by streaming threads, read by any thread.
+// One buffer in a node, by the steady clock; without a beginning of its own at sources and sinks, where both times are equal.
+struct Span {
+  GstClockTime pts;
+  uint64_t from_ns, to_ns;
+  int queued;  // level of the queue that it left; -1: not a queue
+};
+
+// A ring of the latest durations and, once they have been asked for, the spans of buffers. Written by streaming threads,
+// read by any thread.
 class Durations {
  public:
-  void add(uint64_t ns) {
+  void add(const Span& span) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (ring_.size() < kSize) ring_.push_back(static_cast<float>(ns));
-    else ring_[next_++ % kSize] = static_cast<float>(ns);
+    const auto ns = static_cast<float>(span.to_ns - span.from_ns);
+    if (ring_.size() < kSize) ring_.push_back(ns);
+    else ring_[next_++ % kSize] = ns;
+    keep(span);
+  }
+  // A moment without a duration.
+  void mark(const Span& span) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    keep(span);
+  }
+  bool keeps_spans() const { return keeping_; }
+  // The spans since the last call, and how many did not fit. They are kept from the first call on, until `more` is false.
+  std::vector<Span> take_spans(bool more, uint64_t* lost) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    keeping_ = more;
+    *lost = lost_;
+    lost_ = 0;
+    return std::exchange(spans_, {});
   }
   struct Summary {
     double mean_ms = 0, p50_ms = 0, p95_ms = 0;
@@ -45,9 +70,18 @@ class Durations {
 
  private:
   static constexpr size_t kSize = 256;
+  static constexpr size_t kSpans = 4096;
+  void keep(const Span& span) {
+    if (!keeping_) return;
+    if (spans_.size() < kSpans) spans_.push_back(span);
+    else lost_++;
+  }
   mutable std::mutex mutex_;
   std::vector<float> ring_;
   size_t next_ = 0;
+  std::atomic<bool> keeping_{false};
+  std::vector<Span> spans_;
+  uint64_t lost_ = 0;
 };
 
 // Counts buffers into and out of a chain of nodes and measures their time from the input of the first to the output of the
@@ -58,12 +92,15 @@ class Meter {
   static std::shared_ptr<Meter> create(GstElement* first, GstElement* last);
   // JS thread: {in, out, meanMs, p50Ms, p95Ms, queued?, capacity?, dropped}; `first` is the first metered element.
   Napi::Object read(Napi::Env env, GstElement* first) const;
+  // JS thread: {spans: Float64Array of PTS (or NaN), beginning, end and queue level (or -1) of each, lost}, see `take_spans`.
+  Napi::Object take_spans(Napi::Env env, GstElement* first, bool more);
 
  private:
-  void entered(GstClockTime pts);
-  void left(GstClockTime pts);
+  void entered(GstPad* pad, GstClockTime pts);
+  void left(GstPad* pad, GstClockTime pts);
   static constexpr size_t kRing = 128;
   std::atomic<uint64_t> in_{0}, out_{0};
+  bool has_input_ = false, has_output_ = false;  // fixed once created
   Durations durations_;
   std::mutex mutex_;
   struct Entry {

@@ -22,11 +22,17 @@ export interface Order {
   readonly overlap: number;
 }
 
+export interface InferenceTime {
+  /** Of `process.hrtime.bigint`, which is the same in all threads. */
+  readonly startedNs: bigint;
+  readonly inferenceMs: number;
+}
+
 export type Answer =
   | { readonly kind: "ready"; readonly inferenceMs: number; readonly warnings: readonly string[] }
   /** Retrying is useless: the model does not match its card, or the provider is not available. */
   | { readonly kind: "refused"; readonly reason: string }
-  | { readonly kind: "found"; readonly id: number; readonly candidates: Candidates; readonly inferenceMs: number }
+  | ({ readonly kind: "found"; readonly id: number; readonly candidates: Candidates } & InferenceTime)
   | { readonly kind: "failed"; readonly reason: string };
 
 const SHUT = 0;

@@ -22,12 +22,13 @@ async function inside<T>(work: () => Promise<T>): Promise<T | undefined> {
 }
 
 async function infer(network: Network, { id, slot, minimum, overlap }: Order): Promise<void> {
+  const startedNs = process.hrtime.bigint();
   const startedMs = performance.now();
   const candidates = await inside(() => network.infer(slot, minimum, overlap));
   if (candidates === undefined) return;
   const { boxes, scores, classIds } = candidates;
   const inferenceMs = performance.now() - startedMs;
-  answer({ kind: "found", id, candidates, inferenceMs }, [
+  answer({ kind: "found", id, candidates, startedNs, inferenceMs }, [
     boxes.buffer,
     scores.buffer,
     classIds.buffer,
