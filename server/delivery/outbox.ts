@@ -4,6 +4,7 @@
  * empty, an attempt fails, or others should get the slot. One timer for all: a destination that is offline costs a row in
  * the database, nothing more.
  */
+import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
 import { BatchWriter, ListQueue } from "../async/batch-writer.ts";
 import { Poller } from "../async/poller.ts";
@@ -107,6 +108,13 @@ const INTERNAL_FAILURE: DeliveryFailure = { reason: "internal error of the servi
 
 const noCounts = (): DeliveryCounts => ({ attempts: 0, failures: 0, delivered: 0, dropped: 0 });
 
+/** Every send in progress listens; their number is limited. */
+function sharedAbort(): AbortController {
+  const abort = new AbortController();
+  setMaxListeners(0, abort.signal);
+  return abort;
+}
+
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #limits: DeliveryLimits;
@@ -120,11 +128,11 @@ export class Outbox {
   readonly #receiptWriter: BatchWriter<Receipt>;
   readonly #renewing = new Poller(() => this.#renew());
   readonly #trimming = new Poller(() => this.#trimUsers());
-  readonly #closing = new AbortController();
+  readonly #closing = sharedAbort();
   /** The users of all running calls of `attempt`. */
   readonly #attempts: string[] = [];
   /** Aborted when another node may have claimed our destinations. */
-  #holding = new AbortController();
+  #holding = sharedAbort();
   #leaseTimer: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | null = null;
@@ -414,7 +422,7 @@ export class Outbox {
       if (this.#sends.size > 0)
         this.#options.log.warn("leases expired without an answer of the database; sends aborted");
       this.#holding.abort();
-      this.#holding = new AbortController();
+      this.#holding = sharedAbort();
       this.#extendLease(performance.now());
     }, leftMs);
   }
