@@ -163,6 +163,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
       },
     },
   },
+  test: {
+    about: "Run the tests that graph files have.",
+    load: async () => (await import("./commands/test.ts")).default,
+  },
   golden: {
     about: "Record the messages of a graph on a clip, and detect changes later.",
     commands: {

@@ -68,6 +68,44 @@ export const Params = Type.Record(Type.String({ pattern: NAME }), Param, {
     "{name}`; `$$` is a dollar sign.",
 });
 
+const Expected = Type.Union([Type.Number({ minimum: 0 }), Type.String()], {
+  description: "A number, `3..5`, `3..`, `..5`, or in quotes `>=3`, `>3`, `<=5`, `<5`.",
+});
+
+const Test = Type.Object(
+  {
+    about: Type.Optional(Type.String({ description: "One sentence on what the test shows." })),
+    clip: Type.Optional(Type.String({ description: "Video file, relative to this file, or `test:PATTERN?frames=N`." })),
+    params: Type.Optional(
+      Type.Record(Type.String({ pattern: NAME }), Type.Unknown(), { description: "Values of the graph's parameters." }),
+    ),
+    telemetry: Type.Optional(Type.String({ description: "Telemetry file, relative to this file." })),
+    telemetry_format: Type.Optional(
+      Type.String({ description: "Its format, as for `--telemetry-format`. Default: `native`." }),
+    ),
+    frames: Type.Optional(Type.Integer({ minimum: 1, description: "Only the first frames of the clip." })),
+    alerts: Type.Optional(
+      Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        description: "Alerts for the element `alerts`, as bodies of `POST /alert`.",
+      }),
+    ),
+    expect: Type.Object(
+      { golden: Type.Optional(Type.String({ description: "Golden file, relative to this file." })) },
+      {
+        minProperties: 1,
+        patternProperties: {
+          "^(frames|messages|fps_ratio)$": Expected,
+          "^(detections|tracks|alerts)(\\..+)?$": Expected,
+        },
+        additionalProperties: false,
+        description:
+          "Expected numbers: `frames`, `messages`, `detections`, `tracks` (both also by class: `tracks.person`), `alerts`, `alerts.ALIAS`, `alerts.ALIAS.triggered`, `fps_ratio`.",
+      },
+    ),
+  },
+  { additionalProperties: false, description: "A run on a clip, and what is expected of it." },
+);
+
 /** The schema of a step depends on the available elements. */
 export function graphSchema<S extends TSchema>(step: S) {
   const Steps = Type.Array(step, { minItems: 1, description: "Elements, linked in this order." });
@@ -148,6 +186,11 @@ export function graphSchema<S extends TSchema>(step: S) {
           ]),
           { description: "With `extends`: nodes, chains and slots to remove." },
         ),
+      ),
+      tests: Type.Optional(
+        Type.Record(Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$" }), Test, {
+          description: "Tests of the graph, run by `windhover test`.",
+        }),
       ),
     },
     { title: "Windhover graph", additionalProperties: false },

@@ -59,7 +59,7 @@ export async function makeRecording(options: RecordingOptions, terminal: Termina
 }
 
 /** Two hours at 25 fps. */
-const MOST_MESSAGES = 200_000;
+export const MOST_MESSAGES = 200_000;
 
 /** Runs the graph at pace fast. Rejects with `CommandFailure` when it fails, logs errors, or is interrupted. */
 export async function collect(
@@ -118,10 +118,10 @@ async function expectSuccess({ error }: RunResult, plan: GraphPlan): Promise<voi
 }
 
 /** Process and path of the clip are not part of the result. */
-const withoutProcess = ({ process_uuid: _, source_uri: __, ...message }: JsonRecord): JsonRecord => message;
+export const withoutProcess = ({ process_uuid: _, source_uri: __, ...message }: JsonRecord): JsonRecord => message;
 
 /** Grouped by node: the order between nodes on several threads varies. */
-function inOrder(said: readonly Said[]): readonly Said[] {
+export function inOrder(said: readonly Said[]): readonly Said[] {
   const nodes = [...new Set(said.map(({ node }) => node))].sort();
   return nodes.flatMap((node) => said.filter((one) => one.node === node));
 }

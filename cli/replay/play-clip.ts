@@ -24,14 +24,18 @@ export interface ClipOptions {
   readonly startMs: number;
   readonly flight: Flight | null;
   readonly isQuiet: boolean;
+  /** Only the first frames of the clip; null for all. */
+  readonly frames?: number | null;
   /** Awaited by the graph. */
-  onMessage(channel: string, message: JsonRecord): Promise<void>;
+  onMessage(channel: string, message: JsonRecord, node: string): Promise<void>;
   /** Ends the stream when it is aborted; frames in flight are finished. */
   readonly signal: AbortSignal;
 }
 
 export interface ClipOutcome {
   readonly clipSeconds: number;
+  /** From the first frame to the end of the graph. */
+  readonly seconds: number;
   readonly frames: number;
   /** Why the run ended before the clip; null if it did not. */
   readonly failure: string | null;
@@ -40,7 +44,7 @@ export interface ClipOutcome {
 }
 
 export async function playClip(
-  { compiled, plan, startMs, flight, isQuiet, onMessage, signal }: ClipOptions,
+  { compiled, plan, startMs, flight, isQuiet, frames = null, onMessage, signal }: ClipOptions,
   knowledge: Knowledge,
   reporter: Reporter,
   terminal: Terminal,
@@ -61,13 +65,14 @@ export async function playClip(
       signal: cut.signal,
       epochNs: BigInt(startMs) * 1_000_000n,
       deliver: flight?.samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message })) ?? [],
-      send: (_node, channel, message) => onMessage(channel, message),
+      send: (node, channel, message) => onMessage(channel, message, node),
       onEvent(event) {
         const isNoise = event.type === "element" && (event.event.type === "stats" || event.event.type === "output");
         if (!isNoise) reportEvent(event, reporter);
         if (event.type === "log" && event.level === "error") errors += 1;
       },
       onBuilt(pipeline, _segments, origins) {
+        if (frames !== null) for (const node of origins) pipeline.limit(node, { frames });
         count.place(pipeline, origins);
         time.place(pipeline, origins);
       },
@@ -87,8 +92,9 @@ export async function playClip(
     removeUncaught();
     status?.close();
   }
+  const seconds = (performance.now() - (time.beganMs ?? performance.now())) / 1000;
   const explained = failure === null || signal.aborted ? null : await describeFailure(failure, plan);
-  return { clipSeconds: Number(time.spentNs) / 1e9, frames: count.frames, failure: explained, errors };
+  return { clipSeconds: Number(time.spentNs) / 1e9, seconds, frames: count.frames, failure: explained, errors };
 }
 
 const ELEMENT = "alerts";

@@ -80,6 +80,17 @@ export function readAlerts(file: string, classNames: readonly string[] | null): 
   const { text, bodies, faults: unreadable } = readBodies(file, "alerts");
   const faults = new FaultList(file);
   faults.addAll(unreadable);
+  const alerts = checkAlerts(bodies, classNames, faults);
+  const found = faults.sorted();
+  return { text, alerts: found.length === 0 ? alerts : [], faults: found };
+}
+
+/** Those without faults. */
+export function checkAlerts(
+  bodies: readonly WrittenBody[],
+  classNames: readonly string[] | null,
+  faults: FaultList,
+): readonly ReplayedAlert[] {
   const taken = new Set<string>();
   const alerts = bodies.flatMap((body) => {
     const alert = readAlert(body, classNames, taken, (path, message) =>
@@ -92,8 +103,7 @@ export function readAlerts(file: string, classNames: readonly string[] | null): 
     faults.add("document_shape", first.at.at, `the list has ${alerts.length} alerts`, {
       expected: `up to ${MOST_RULES} active alerts`,
     });
-  const found = faults.sorted();
-  return { text, alerts: found.length === 0 ? alerts : [], faults: found };
+  return alerts;
 }
 
 type AddFault = (path: string, message: string) => void;

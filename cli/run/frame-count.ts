@@ -57,6 +57,8 @@ export class FrameCount {
 
 /** The stream time of the source that is furthest ahead. */
 export class StreamTime {
+  /** When the first frame came, by `performance.now()`; null before it. */
+  beganMs: number | null = null;
   /** Of closed pipelines. */
   #beforeNs = 0n;
   #now = { spentNs: 0n };
@@ -72,6 +74,7 @@ export class StreamTime {
       let firstNs: bigint | null = null;
       pipeline.tap(node, ({ ptsNs, durationNs }) => {
         if (ptsNs === null) return;
+        this.beganMs ??= performance.now();
         firstNs ??= ptsNs;
         const spentNs = ptsNs + (durationNs ?? 0n) - firstNs;
         if (spentNs > now.spentNs) now.spentNs = spentNs;

@@ -43,7 +43,12 @@ export function readTelemetryOrder(given: Given): TelemetryOrder | null {
     if (text !== undefined) throw new UsageFault("--telemetry-format needs --telemetry FILE");
     return null;
   }
-  const { slot: name, params } = readSlotWords(text ?? "native");
+  return orderTelemetry(file, text ?? "native");
+}
+
+/** `text` is the format and its settings. Throws `UsageFault`. */
+export function orderTelemetry(file: string, text: string): TelemetryOrder {
+  const { slot: name, params } = readSlotWords(text);
   const format = FILE_FORMAT_NAMES.find((known) => known === name);
   if (format === undefined)
     throw new UsageFault(

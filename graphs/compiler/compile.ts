@@ -3,6 +3,7 @@ import { type Compiled, type PlanInput, planDocument, rejectGraph } from "./docu
 import { readGraph } from "./extend-document.ts";
 import { FaultList } from "./fault.ts";
 import type { GraphText, LoadGraph } from "./graph-levels.ts";
+import { checkTests } from "./graph-tests.ts";
 import { readLaunch } from "./launch-to-document.ts";
 
 export type { Compiled } from "./document-to-plan.ts";
@@ -16,7 +17,9 @@ export interface CompileInput extends PlanInput {
 export function compile(text: GraphText, input: CompileInput): Compiled {
   const faults = new FaultList(text.file);
   const document = readGraph(text, { load: input.load ?? (() => undefined), elements: input.elements }, faults);
-  return document === null ? rejectGraph(faults) : planDocument(document, input, faults);
+  if (document === null) return rejectGraph(faults);
+  checkTests(document, faults);
+  return planDocument(document, input, faults);
 }
 
 /** A launch line, such as `source uri=clip.mp4 ! decode ! print`. Positions of faults are columns of the line. */

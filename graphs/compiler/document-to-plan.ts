@@ -6,7 +6,7 @@ import { suggest } from "../../schemas/suggest.ts";
 import { isKept, type Prepared, prepare } from "./apply-params.ts";
 import { bindSource } from "./bind-source.ts";
 import { assembleSegment, isTee, partition, type Segment, type Wired, wire } from "./chains-to-segments.ts";
-import type { GraphDocument, JoinStep, Slot, UnreadableStep } from "./document.ts";
+import type { GraphDocument, GraphTest, JoinStep, Slot, UnreadableStep } from "./document.ts";
 import { type Fault, FaultList } from "./fault.ts";
 import { findLiveParams, listParamUses, type ParamUse } from "./live-params.ts";
 import { type ParamValues, paramsSchema, resolveParams } from "./params.ts";
@@ -36,6 +36,8 @@ export interface Compiled {
   readonly faults: readonly Fault[];
   /** JSON Schema of the graph's parameters, for `coerceParams`, forms and clients. */
   readonly paramSchema: JsonRecord;
+  /** The tests that the graph file has; empty when there are faults. */
+  readonly tests: readonly GraphTest[];
   /** Properties that take values of the graph's parameters. */
   readonly paramUses: readonly ParamUse[];
   /** The same graph, compiled for live sources. */
@@ -53,7 +55,7 @@ interface CompiledSlot {
 export function rejectGraph(faults: FaultList, paramSchema: JsonRecord = paramsSchema([])): Compiled {
   const found = faults.sorted();
   const rejected: Compiled = {
-    ...{ plan: null, faults: found, paramSchema, paramUses: [] },
+    ...{ plan: null, faults: found, paramSchema, paramUses: [], tests: [] },
     slot: () => ({ segment: null, faults: found }),
     asLive: () => rejected,
   };
@@ -115,7 +117,7 @@ export function planDocument(document: GraphDocument, input: PlanInput, faults: 
     offers: [...new Set([...typescript, ...slots.map((slot) => slot.chain.name)])].sort(),
   };
   return {
-    ...{ plan: deepFreeze(plan), faults: [], paramSchema, paramUses },
+    ...{ plan: deepFreeze(plan), faults: [], paramSchema, paramUses, tests: document.tests },
     asLive: () => planDocument(document, { ...input, isLive: true }, new FaultList(document.file)),
     slot: (name, instance, slotParams) => {
       const slotFaults = new FaultList(document.file);

@@ -1,9 +1,11 @@
 /** A graph as its author wrote it, with every node named; parameters, elements and links are not yet resolved. */
 
+import type { AlertEventName } from "../../schemas/alerts.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { FaultList } from "./fault.ts";
 import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from "./located.ts";
 import type { Position } from "./plan.ts";
+import type { Range } from "./ranges.ts";
 
 export interface Named {
   readonly value: string;
@@ -115,6 +117,39 @@ export interface Edits<S extends WrittenStep = Step> {
   readonly remove: readonly Removal[];
 }
 
+/** A number of a run that a test expects. */
+export type Metric =
+  | { readonly kind: "frames" | "messages" | "fps_ratio" }
+  | { readonly kind: "detections" | "tracks"; readonly className: string | null }
+  | { readonly kind: "alerts"; readonly alias: string | null; readonly event: AlertEventName | null };
+
+export interface Expectation {
+  /** As written: `tracks.person`. */
+  readonly key: string;
+  readonly at: Position;
+  readonly metric: Metric;
+  readonly range: Range;
+}
+
+/** A run on a clip, and what is expected of it. */
+export interface GraphTest {
+  readonly name: string;
+  readonly at: Position;
+  /** A path relative to the graph file, or `test:PATTERN`; null for a graph that names its source itself. */
+  readonly clip: Named | null;
+  readonly params: readonly LocatedEntry[];
+  /** A path relative to the graph file, and its format as `--telemetry-format` takes it. */
+  readonly telemetry: Named | null;
+  readonly telemetryFormat: Named | null;
+  /** Only the first frames of the clip. */
+  readonly frames: number | null;
+  /** Bodies of `POST /alert`. */
+  readonly alerts: readonly LocatedMap[];
+  readonly expect: readonly Expectation[];
+  /** Path of a golden file, relative to the graph file. */
+  readonly golden: Named | null;
+}
+
 export interface GraphDocument<S extends WrittenStep = Step> {
   readonly file: string | null;
   readonly graph: string;
@@ -130,6 +165,8 @@ export interface GraphDocument<S extends WrittenStep = Step> {
   readonly chains: readonly Chain<S>[];
   readonly slots: readonly Slot<S>[];
   readonly edits: Edits<S>;
+  /** Not inherited. */
+  readonly tests: readonly GraphTest[];
   /** Some of it could not be read; missing names may be there. */
   readonly damaged: boolean;
 }

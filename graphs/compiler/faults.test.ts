@@ -491,7 +491,7 @@ const CASES: readonly Case[] = [
     what: "an unknown key",
     text: `chain: {}\n${chain("source", "print")}`,
     code: "document_shape",
-    says: 'a.yaml:1:1: a graph has no key "chain" (expected graph, about, extends, params, parts, chains, slots, set, insert, remove; did you mean "chains"?)',
+    says: 'a.yaml:1:1: a graph has no key "chain" (expected graph, about, extends, params, parts, chains, slots, set, insert, remove, tests; did you mean "chains"?)',
   },
   {
     what: "properties beside their element",

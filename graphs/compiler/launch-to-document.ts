@@ -39,6 +39,7 @@ export function readLaunch(line: string, faults: FaultList): GraphDocument | nul
     paramsAt: start,
     slotsAt: start,
     parts: [],
+    tests: [],
     chains: chains.map((steps, index) => ({
       ...{ name: index === 0 ? "main" : `chain-${index + 1}`, at: steps[0]?.at ?? start, when: null, steps },
     })),

@@ -13,6 +13,8 @@ export const MAX_PART_DEPTH = 16;
 export const MAX_PART_VALUES = 50_000;
 /** Files whose parts a graph uses. */
 export const MAX_PART_FILES = 32;
+/** Tests of a graph. */
+export const MAX_TESTS = 100;
 /** Characters of one interpolated text, and of all of them in a compilation. */
 export const MAX_TEXT_CHARS = 16_384;
 export const MAX_INTERPOLATED_CHARS = 4_000_000;

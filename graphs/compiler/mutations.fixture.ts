@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 const WORDS = [
   ...["from", "to", "when", "name", "caps", "graph", "params", "chains", "slots", "extends", "set", "insert", "remove"],
-  ...["use", "part", "parts", "#", "library#end", "buffer"],
+  ...["use", "part", "parts", "#", "library#end", "buffer", "tests", "expect", "3..5", "golden"],
   ...[
     "source",
     "decode",

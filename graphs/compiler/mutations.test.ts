@@ -35,6 +35,8 @@ parts:
 chains:
   main: [source, decode, { use: copy }, { use: "library#scale" }, print]
   left: [{ from: copies }, { use: { part: buffer, count: $size, keep: $small, to: a, name: left } }]
+tests:
+  counts: { clip: a.mp4, params: { size: 2 }, frames: 9, alerts: [{ alias: gate }], expect: { tracks.person: 3..5, alerts.gate.triggered: ">=1" } }
 slots:
   right: { params: { path: { type: string } }, chain: [{ from: copies }, { use: { part: buffer, to: "x-\${path}", name: r } }] }
   plain: { params: { path: { type: string } }, chain: [{ from: copies }, { use: { part: "library#end", path: $path } }] }

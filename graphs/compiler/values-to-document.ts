@@ -3,6 +3,7 @@ import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { Edits, GraphDocument, Named, PartDefinition, Removal, Slot, WrittenStep } from "./document.ts";
 import type { FaultList } from "./fault.ts";
+import { readTests } from "./graph-tests.ts";
 import {
   describeLocated,
   findEntry,
@@ -14,7 +15,7 @@ import {
 import { readParams } from "./params.ts";
 import { NODE_NAME, readChain, readSteps, readWhen, USE_KEYS } from "./values-to-chains.ts";
 
-const KEYS = ["graph", "about", "extends", "params", "parts", "chains", "slots", "set", "insert", "remove"];
+const KEYS = ["graph", "about", "extends", "params", "parts", "chains", "slots", "set", "insert", "remove", "tests"];
 const SLOT_KEYS = ["about", "when", "params", "chain"];
 const PART_KEYS = ["about", "params", "chain"];
 
@@ -51,6 +52,7 @@ export function readDocument(file: string | null, root: Located, faults: FaultLi
     chains,
     slots,
     edits,
+    tests: readTests(findEntry(root, "tests"), faults),
     damaged,
   };
 }

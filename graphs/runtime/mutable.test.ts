@@ -36,7 +36,7 @@ const planOf = (factory: string, properties: JsonRecord): GraphPlan => ({
 /** The same with a parameter for each property, all declared live. */
 const documentOf = (element: string, names: readonly string[]): GraphDocument => ({
   ...{ file: null, graph: "a", graphAt: at, about: "", extends: null, paramsAt: at, slotsAt: at, damaged: false },
-  ...{ parts: [], slots: [] },
+  ...{ parts: [], slots: [], tests: [] },
   params: names.map((name) => ({ name, at, schema: {}, live: true, written: { kind: "map", at, entries: [] } })),
   chains: [
     {

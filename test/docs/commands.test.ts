@@ -30,6 +30,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/rtsp:\/\/camera\.example/, "needs a camera; cli/run/camera.test.ts uses one"],
   [/ run entrance\.yaml| occupancy$/, "needs the tutorial's element; test/docs.test.ts runs it"],
   [/ check entrance\.yaml/, "needs the tutorial's element"],
+  [/ test counted\.yaml$/, "needs a clip with people; cli/commands/test.test.ts runs such tests"],
   ...(hasQuality ? [] : [[/ models get quality/, "would download the model"] as const]),
 ];
 const reasonFor = (line: string): string | false => NOT_RUN.find(([what]) => what.test(line))?.[1] ?? false;

@@ -1,0 +1,129 @@
+/** A test of a graph file → a graph ready to run on its clip. Everything that can be checked before the run is checked. */
+import { dirname, join } from "node:path";
+import { type Compiled, compile } from "../../graphs/compiler/compile.ts";
+import type { GraphTest, Named } from "../../graphs/compiler/document.ts";
+import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
+import { PATTERN } from "../../graphs/compiler/graph-tests.ts";
+import { toJson } from "../../graphs/compiler/located.ts";
+import type { GraphPlan, Position } from "../../graphs/compiler/plan.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { suggest } from "../../schemas/suggest.ts";
+import { CommandFailure, UsageFault } from "../command.ts";
+import type { Knowledge } from "../compile-graph.ts";
+import { expectFile } from "../files.ts";
+import type { GraphFiles } from "../graph-files.ts";
+import { findDetector, withRules } from "../replay/play-clip.ts";
+import { checkAlerts, type ReplayedAlert, ruleOf } from "../replay/read-alerts.ts";
+import { type Flight, orderTelemetry, readFlight } from "../run/telemetry-file.ts";
+
+export interface TestWorld extends Knowledge {
+  /** Classes of all installed models; null when none is installed. */
+  readonly classNames: readonly string[] | null;
+}
+
+export interface PreparedTest {
+  readonly test: GraphTest;
+  readonly compiled: Compiled;
+  readonly plan: GraphPlan;
+  /** As a path or `test:PATTERN`; null for a graph that names its source itself. */
+  readonly clip: string | null;
+  readonly params: JsonRecord;
+  readonly flight: Flight | null;
+  /** Path of the golden file. */
+  readonly golden: string | null;
+  /** Names of alerts by what their events name. */
+  readonly aliases: ReadonlyMap<string, string>;
+}
+
+type Preparation =
+  | { readonly prepared: PreparedTest; readonly faults: readonly [] }
+  | { readonly prepared: null; readonly faults: readonly Fault[] };
+
+/** Throws `GraphFaults` for a graph file that cannot be read any more. */
+export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld): Preparation {
+  const faults = new FaultList(test.at.file);
+  const beside = ({ value }: Named): string => join(dirname(test.at.file ?? "."), value);
+  const clip = test.clip === null ? null : PATTERN.test(test.clip.value) ? test.clip.value : beside(test.clip);
+  if (test.clip !== null && clip !== null && !PATTERN.test(clip)) attempt(test.clip.at, faults, () => expectFile(clip));
+  const flight = readTelemetry(test, beside, faults);
+  const alerts = checkAlerts(
+    test.alerts.map((at) => ({ value: toJson(at) as JsonRecord, at })),
+    world.classNames,
+    faults,
+  ).filter(({ isActive }) => isActive);
+  const params = Object.fromEntries(test.params.map(({ key, value }) => [key, toJson(value)] as const));
+  const source = clip === null ? null : ({ uri: clip, pace: "fast" } as const);
+  const compiled = compile(files.read(), { ...world, load: files.loader(), params, source });
+  faults.addAll(compiled.faults);
+  const { plan } = compiled;
+  if (plan !== null) checkExpectations(test, plan, alerts, faults);
+  if (plan === null || faults.size > 0) return { prepared: null, faults: faults.sorted() };
+  const ruled = alerts.length === 0 ? compiled : withRules(compiled, plan, alerts.map(ruleOf));
+  const golden = test.golden === null ? null : beside(test.golden);
+  const aliases = new Map(alerts.map(({ uuid, alias }) => [uuid, alias]));
+  return { prepared: { test, compiled: ruled, plan, clip, params, flight, golden, aliases }, faults: [] };
+}
+
+/** Errors of files and formats become faults of the text that names them. */
+function attempt<T>(at: Position, faults: FaultList, work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof CommandFailure) && !(error instanceof UsageFault)) throw error;
+    faults.add("file_unreadable", at, error.message.replaceAll("--telemetry-format", "`telemetry_format`"));
+    return null;
+  }
+}
+
+function readTelemetry(test: GraphTest, beside: (path: Named) => string, faults: FaultList): Flight | null {
+  const { telemetry, telemetryFormat } = test;
+  if (telemetry === null) return null;
+  const order = attempt(telemetryFormat?.at ?? telemetry.at, faults, () =>
+    orderTelemetry(beside(telemetry), telemetryFormat?.value ?? "native"),
+  );
+  return order === null ? null : attempt(telemetry.at, faults, () => readFlight(order));
+}
+
+/** What is expected must be possible: elements that count it, alerts and classes of that name. */
+function checkExpectations(
+  test: GraphTest,
+  plan: GraphPlan,
+  alerts: readonly ReplayedAlert[],
+  faults: FaultList,
+): void {
+  const nodes = [plan.main, ...plan.branches].flatMap((segment) => segment.nodes);
+  const expectElement = (element: string, at: Position, what: string): boolean => {
+    if (nodes.some((node) => node.element === element)) return true;
+    faults.add("unknown_element", at, `${what} needs the element \`${element}\`, and the graph has none`, {
+      expected: `\`${element}\` in a chain, as in the template \`detect\``,
+    });
+    return false;
+  };
+  if (test.telemetry !== null) expectElement("telemetry", test.telemetry.at, "`telemetry`");
+  const [firstAlert] = test.alerts;
+  if (firstAlert !== undefined) expectElement("alerts", firstAlert.at, "`alerts`");
+  const rules = nodes.flatMap(({ element, properties }) => (element === "alerts" ? idsOf(properties.rules) : []));
+  const names = [...alerts.map(({ alias }) => alias), ...rules];
+  const isOnly = nodes.filter(({ element }) => element === "detect").length === 1;
+  const classes = isOnly ? [...(findDetector(plan)?.classes ?? [])] : [];
+  for (const { key, at, metric } of test.expect) {
+    if (metric.kind === "alerts" && expectElement("alerts", at, `"${key}"`) && metric.alias !== null) {
+      if (names.includes(metric.alias)) continue;
+      faults.add("document_shape", at, `there is no alert "${metric.alias}"`, {
+        expected: names.join(", ") || "`alerts:` of the test with an alert of this alias",
+        suggestion: suggest(metric.alias, names),
+      });
+    }
+    if (metric.kind === "messages") expectElement("detections", at, `"${key}"`);
+    if (metric.kind !== "detections" && metric.kind !== "tracks") continue;
+    if (!expectElement("detections", at, `"${key}"`)) continue;
+    if (metric.className === null || classes.length === 0 || classes.includes(metric.className)) continue;
+    faults.add("document_shape", at, `the graph never detects the class "${metric.className}"`, {
+      expected: "a class of its model, or of `classes` of `detect`",
+      suggestion: suggest(metric.className, classes),
+    });
+  }
+}
+
+const idsOf = (rules: Json | undefined): readonly string[] =>
+  Array.isArray(rules) ? (rules as readonly JsonRecord[]).map(({ alert }) => String(alert)) : [];

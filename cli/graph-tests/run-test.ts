@@ -1,0 +1,108 @@
+/** Runs a prepared test to the end of its clip, in this process, and compares what was found with what is expected. */
+import type { Position } from "../../graphs/compiler/plan.ts";
+import { isInRange } from "../../graphs/compiler/ranges.ts";
+import { ALERT_CHANNEL } from "../../schemas/alerts.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { TRACK_REPORT_CHANNEL } from "../../schemas/track-report.ts";
+import { CommandFailure } from "../command.ts";
+import type { Knowledge } from "../compile-graph.ts";
+import { compareGoldens } from "../golden/compare.ts";
+import { readGolden, type Said } from "../golden/golden.ts";
+import { compareOrigins, identify, inOrder, MOST_MESSAGES, withoutProcess } from "../golden/recording.ts";
+import { describe as describeDifference } from "../golden/report.ts";
+import { chooseLevel } from "../golden/tolerance.ts";
+import { playClip } from "../replay/play-clip.ts";
+import { Reporter } from "../run/reporter.ts";
+import type { Terminal } from "../terminal.ts";
+import type { PreparedTest } from "./prepare-test.ts";
+import { Tally } from "./tally.ts";
+
+/** An expectation that was not met, or why the run failed. */
+export interface TestFailure {
+  readonly message: string;
+  readonly at: Position;
+}
+
+export interface TestResult {
+  readonly file: string;
+  readonly name: string;
+  readonly seconds: number;
+  /** Empty for a test that passed. */
+  readonly failures: readonly TestFailure[];
+}
+
+interface TestLimits {
+  readonly timeoutSeconds: number;
+  /** Ends the run; the test then fails. */
+  readonly signal: AbortSignal;
+}
+
+export async function runTest(
+  prepared: PreparedTest,
+  { timeoutSeconds, signal }: TestLimits,
+  knowledge: Knowledge,
+  terminal: Terminal,
+): Promise<TestResult> {
+  const { test, compiled, plan, flight, aliases } = prepared;
+  const tally = new Tally(aliases);
+  const said: Said[] = [];
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
+  const beganMs = performance.now();
+  const outcome = await playClip(
+    {
+      ...{ compiled, plan, startMs: 0, flight, isQuiet: true, frames: test.frames },
+      signal: AbortSignal.any([signal, timeout]),
+      async onMessage(channel: string, message: JsonRecord, node: string) {
+        tally.see(channel, message);
+        if (prepared.golden !== null && isRecorded(channel, prepared) && said.length < MOST_MESSAGES)
+          said.push({ node, channel, message: withoutProcess(message) });
+      },
+    },
+    knowledge,
+    new Reporter(terminal, { json: false, quiet: true }),
+    terminal,
+  );
+  const why = outcome.failure ?? explainEnd(signal.aborted, timeout.aborted, timeoutSeconds, outcome.errors);
+  const failures =
+    why !== null
+      ? [{ message: why, at: test.at }]
+      : [
+          ...test.expect.flatMap(({ key, at, metric, range }) => {
+            const found = tally.read(metric, outcome);
+            return isInRange(found, range) ? [] : [{ message: `${key} is ${found}; expected ${range.text}`, at }];
+          }),
+          ...(await compareWithGolden(prepared, said)),
+        ];
+  const seconds = (performance.now() - beganMs) / 1000;
+  return { file: test.at.file ?? plan.graph, name: test.name, seconds, failures };
+}
+
+function explainEnd(isInterrupted: boolean, isLate: boolean, limitSeconds: number, errors: number): string | null {
+  if (isInterrupted) return "interrupted";
+  if (isLate) return `the run did not end within ${limitSeconds} s; --timeout SECONDS allows more`;
+  return errors === 0 ? null : `the run had ${errors} errors, shown above`;
+}
+
+/** As `golden record` does. It runs without the alerts of the test. */
+const isRecorded = (channel: string, { aliases }: PreparedTest): boolean =>
+  channel !== TRACK_REPORT_CHANNEL && !(channel === ALERT_CHANNEL && aliases.size > 0);
+
+async function compareWithGolden(prepared: PreparedTest, said: readonly Said[]): Promise<readonly TestFailure[]> {
+  const { test, plan, clip, params, golden: file } = prepared;
+  if (test.golden === null || file === null || clip === null) return [];
+  const { at } = test.golden;
+  try {
+    const golden = readGolden(file, `golden record ${test.at.file ?? plan.graph} ${clip} -o ${file}`);
+    const now = { header: await identify(plan, clip, params, test.frames), said: inOrder(said) };
+    const streams = compareGoldens(golden, now, chooseLevel(golden.header, now.header));
+    const differences = streams.flatMap((stream) => stream.differences);
+    const [first] = differences;
+    if (first === undefined) return [];
+    const notes = compareOrigins(golden.header, now.header);
+    const message = `golden has ${differences.length} differences from ${file}, the first: ${describeDifference(first)}`;
+    return [{ message: [message, ...notes].join("; "), at }];
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    return [{ message: error.message, at }];
+  }
+}

@@ -1,0 +1,72 @@
+/** The numbers of a run that tests expect, counted from its messages. Pure. */
+import type { Metric } from "../../graphs/compiler/document.ts";
+import { ALERT_CHANNEL, type AlertEvent } from "../../schemas/alerts.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+
+export const DETECTION_CHANNEL = "detection_data";
+
+/** What a run is, besides its messages. */
+export interface RunNumbers {
+  readonly frames: number;
+  readonly clipSeconds: number;
+  readonly seconds: number;
+}
+
+export class Tally {
+  /** Names of alerts by what their events name. */
+  readonly #aliases: ReadonlyMap<string, string>;
+  readonly #detections = new Map<string, number>();
+  readonly #tracks = new Map<string, Set<number>>();
+  readonly #alerts: { readonly alias: string; readonly event: string }[] = [];
+  #messages = 0;
+
+  constructor(aliases: ReadonlyMap<string, string>) {
+    this.#aliases = aliases;
+  }
+
+  see(channel: string, message: JsonRecord): void {
+    if (channel === DETECTION_CHANNEL) this.#seeFrame(message as unknown as DetectionMessage);
+    if (channel === ALERT_CHANNEL) this.#seeAlert(message as unknown as AlertEvent);
+  }
+
+  #seeFrame({ active_tracks }: DetectionMessage): void {
+    this.#messages += 1;
+    for (const { class_name: name, track_id: id } of active_tracks) {
+      this.#detections.set(name, (this.#detections.get(name) ?? 0) + 1);
+      // Without tracking all ids are 0.
+      if (id === 0) continue;
+      const ids = this.#tracks.get(name) ?? new Set();
+      this.#tracks.set(name, ids.add(id));
+    }
+  }
+
+  #seeAlert({ alert, event }: AlertEvent): void {
+    this.#alerts.push({ alias: this.#aliases.get(alert) ?? alert, event });
+  }
+
+  read(metric: Metric, { frames, clipSeconds, seconds }: RunNumbers): number {
+    switch (metric.kind) {
+      case "frames":
+        return frames;
+      case "messages":
+        return this.#messages;
+      case "fps_ratio":
+        return seconds === 0 ? 0 : Math.round((clipSeconds / seconds) * 1000) / 1000;
+      case "detections":
+        return metric.className === null
+          ? sum([...this.#detections.values()])
+          : (this.#detections.get(metric.className) ?? 0);
+      case "tracks":
+        return metric.className === null
+          ? new Set([...this.#tracks.values()].flatMap((ids) => [...ids])).size
+          : (this.#tracks.get(metric.className)?.size ?? 0);
+      case "alerts":
+        return this.#alerts.filter(
+          ({ alias, event }) => (metric.alias ?? alias) === alias && (metric.event ?? event) === event,
+        ).length;
+    }
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
