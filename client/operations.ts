@@ -323,6 +323,18 @@ export type DetectionMessage = {
   readonly active_tracks: readonly TrackEntry[];
   /** Extension: time between the frame and the nearest telemetry. Absent without telemetry. */
   readonly telemetry_age_ms?: number;
+  /** Extension: values that the graph computes for the frame, by name. */
+  readonly values?: Readonly<Record<string, boolean | number | string | null>>;
+  /** Extension: objects that the graph counts, by the name of the count. */
+  readonly counts?: Readonly<
+    Record<
+      string,
+      {
+        readonly total: number;
+        readonly classes: Readonly<Record<string, number>>;
+      }
+    >
+  >;
   /** On a websocket: number of messages lost before this one because the client reads too slowly. */
   readonly dropped?: number;
 };
@@ -1822,6 +1834,8 @@ export type TrackEntry = {
   readonly speed_mps?: number;
   /** Extension: direction of motion, degrees from true north, clockwise. */
   readonly heading?: number;
+  /** Extension: values that the graph computes for the object, by name; null if unknown. */
+  readonly values?: Readonly<Record<string, boolean | number | string | null>>;
 };
 
 export type TrackReport = {

@@ -1,5 +1,5 @@
 /** Expressions of a running graph: compiled once, evaluated for the frame or for each of its objects. */
-import type { Detection, Track, Values } from "../schemas/detections.ts";
+import type { Counts, Detection, Track, Values } from "../schemas/detections.ts";
 import type { ExpressionScope, NodeVariables, Scalar, ValueType } from "../schemas/expression.ts";
 import type { Json } from "../schemas/json.ts";
 import type { Place } from "../schemas/places.ts";
@@ -75,5 +75,8 @@ function readerOf(name: string, isOfObject: boolean, type: ValueType): Read {
   }
   const built = Object.hasOwn(FRAME_VARIABLES, name) ? FRAME_VARIABLES[name] : undefined;
   if (built !== undefined) return (_, __, frame) => built.read(frame);
-  return (_, __, { meta }) => (meta.values as Values | undefined)?.[name] ?? unknown;
+  return (_, __, { meta }) => {
+    const { values, counts } = meta as { readonly values?: Values; readonly counts?: Counts };
+    return values?.[name] ?? counts?.[name]?.total ?? unknown;
+  };
 }

@@ -3,7 +3,7 @@
  * in webhooks. Field names are those of the API.
  */
 import { type Static, Type } from "typebox";
-import type { Box, Detection, Track } from "./detections.ts";
+import { type Box, Counts, type Detection, type Track, Values } from "./detections.ts";
 import type { Place } from "./places.ts";
 
 /** A list of four instead of a tuple, whose syntax differs between the drafts of JSON Schema. */
@@ -48,6 +48,12 @@ export const TrackEntry = Type.Object(
         description: "Extension: direction of motion, degrees from true north, clockwise.",
       }),
     ),
+    values: Type.Optional(
+      Type.Unsafe<Values>({
+        ...Values,
+        description: "Extension: values that the graph computes for the object, by name; null if unknown.",
+      }),
+    ),
   },
   { title: "TrackEntry", additionalProperties: false },
 );
@@ -68,6 +74,18 @@ export const DetectionMessage = Type.Object(
         description: "Extension: time between the frame and the nearest telemetry. Absent without telemetry.",
       }),
     ),
+    values: Type.Optional(
+      Type.Unsafe<Values>({
+        ...Values,
+        description: "Extension: values that the graph computes for the frame, by name.",
+      }),
+    ),
+    counts: Type.Optional(
+      Type.Unsafe<Counts>({
+        ...Counts,
+        description: "Extension: objects that the graph counts, by the name of the count.",
+      }),
+    ),
     dropped: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -83,6 +101,7 @@ export type DetectionMessage = Static<typeof DetectionMessage>;
 export function describeTrack(object: Detection | Track, place: Place | null, inputSize: PictureSize): TrackEntry {
   const entry = describe(object, inputSize);
   if (place !== null) addPlace(entry, place);
+  if (object.values !== undefined) entry.values = object.values;
   return entry;
 }
 

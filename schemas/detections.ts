@@ -19,6 +19,18 @@ export const Values = Type.Record(
 );
 export type Values = Static<typeof Values>;
 
+/** Objects that one `count` of the graph has counted. */
+export const ObjectCount = Type.Object({
+  total: Type.Integer({ minimum: 0 }),
+  /** By class name; only classes that are there. */
+  classes: Type.Record(Type.String(), Type.Integer({ minimum: 1 })),
+});
+export type ObjectCount = Static<typeof ObjectCount>;
+
+/** Metadata key `counts`: the results of `count`, by name. */
+export const Counts = Type.Record(Type.String(), ObjectCount);
+export type Counts = Static<typeof Counts>;
+
 export const Detection = Type.Object({
   /** Index in the labels of the model. */
   classId: Type.Integer({ minimum: 0 }),

@@ -101,6 +101,9 @@ export const TABLE: readonly Row[] = [
   // Video with telemetry as KLV.
   { part: "elements/mpegts", may: [...VIDEO_OUTPUT, "telemetry"] },
   { part: "elements/filter", may: ["schemas", "elements/element.ts", "expressions"] },
+  { part: "elements/map", may: ["schemas", "elements/element.ts", "expressions"] },
+  // Regions are those of alerts.
+  { part: "elements/count", may: ["schemas", "elements/element.ts", "elements/alerts", "expressions"] },
   { part: "models", may: ["schemas"] },
   // Attributes of a track from its image patches: colours, kinds, number plates. A child process of the service.
   { part: "enhance", may: ["schemas", "models", "ipc"] },

@@ -20,6 +20,23 @@ chains:
     - print: { keys: [tracks] }
 `;
 
+const VALUES = `
+graph: crowd
+about: Print the tracks of people that stand still while there is a crowd.
+chains:
+  main:
+    - source
+    - decode
+    - detect
+    - track
+    - count: { as: people, where: "class_name == 'person'" }
+    - map:
+        set: { still: "abs(velocity_x) < 0.01 && abs(velocity_y) < 0.01" }
+        frame: { crowded: "people > 10" }
+    - filter: "crowded && still"
+    - print: { keys: [tracks, counts, values] }
+`;
+
 export function writeExpressions(): string {
   const variables = [...Object.entries(OBJECT_VARIABLES), ...Object.entries(FRAME_VARIABLES)];
   return [
@@ -40,6 +57,9 @@ export function writeExpressions(): string {
     ),
     "The last two are those of the frame, the others those of an object: a track, or without `track` a detection. Behind `track`, detections are still in the metadata; they have nothing that only tracks have.",
     "**Unknown numbers.** A number may be unknown, such as the speed of a track that has just appeared. No comparison with an unknown number holds, neither `speed_mps > 8` nor `speed_mps <= 8`; `known(speed_mps)` is false.",
+    "## Values of the graph",
+    "[map](elements.md#map) computes values of every object (`set`) or of the frame (`frame`), and [count](elements.md#count) a number of objects. Both are variables of expressions downstream, typed by the expression that they come from. Values of objects are in `values` of each object in the metadata and in messages, values of the frame in `values`, and counts in `counts` of both. `detect` and `track` write new objects, which do not have the values of those before.",
+    fence("yaml", VALUES),
     "## Syntax",
     table(
       ["", ""],

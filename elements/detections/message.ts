@@ -1,6 +1,6 @@
 /** The detection message of a frame, from its metadata. */
 import { type DetectionMessage, describeTrack } from "../../schemas/detection-message.ts";
-import type { Detections, Tracks } from "../../schemas/detections.ts";
+import type { Counts, Detections, Tracks, Values } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { Frame, Job } from "../element.ts";
 
@@ -21,5 +21,7 @@ export function makeMessage(
     active_tracks: found.objects.map((object, i) => describeTrack(object, places?.objects[i] ?? null, inputSize)),
   };
   if (places !== undefined && places.ageMs !== null) message.telemetry_age_ms = Math.round(places.ageMs);
+  if (meta.values !== undefined) message.values = meta.values as Values;
+  if (meta.counts !== undefined) message.counts = meta.counts as Counts;
   return message;
 }

@@ -2,7 +2,7 @@
 import { compileExpression } from "../../expressions/expression.ts";
 import { ExpressionFault } from "../../expressions/expression-fault.ts";
 import { inScope, isBuiltIn, metadataOf } from "../../expressions/variables.ts";
-import type { NodeVariables, ValueType } from "../../schemas/expression.ts";
+import type { ExpressionScope, NodeVariables, ValueType } from "../../schemas/expression.ts";
 import { listChoices } from "./describe.ts";
 import type { Resolution, ResolvedStep } from "./resolve-steps.ts";
 
@@ -15,7 +15,7 @@ export function checkExpressions(step: ResolvedStep, variables: NodeVariables, r
       compileExpression(text, inScope(variables, scope), result);
     } catch (error) {
       if (!(error instanceof ExpressionFault)) throw error;
-      const missing = explainMissing(error, resolution);
+      const missing = explainMissing(error, scope, variables, resolution);
       const { message, expected, suggestion } = missing ?? error;
       resolution.faults.add("bad_expression", expression.locate(error.start), `${where}: ${message}`, {
         expected,
@@ -27,13 +27,21 @@ export function checkExpressions(step: ResolvedStep, variables: NodeVariables, r
 
 interface Explanation {
   readonly message: string;
-  readonly expected?: string;
-  readonly suggestion?: string;
+  readonly expected?: string | undefined;
+  readonly suggestion?: string | undefined;
 }
 
 /** For a variable that exists, but not at this point of the graph. */
-function explainMissing({ unknown }: ExpressionFault, { elements }: Resolution): Explanation | null {
-  const key = unknown === undefined ? null : metadataOf(unknown);
+function explainMissing(
+  { unknown, expected }: ExpressionFault,
+  scope: ExpressionScope,
+  variables: NodeVariables,
+  { elements }: Resolution,
+): Explanation | null {
+  if (unknown === undefined) return null;
+  const key = metadataOf(unknown);
+  if (scope === "frame" && (key !== null || Object.hasOwn(variables.object, unknown)))
+    return { message: `\`${unknown}\` is a value of an object, not of the frame`, expected };
   if (key === null) return null;
   const writers = [...elements.values()].filter(({ writes }) => writes?.includes(key)).map(({ name }) => `\`${name}\``);
   return { message: `\`${unknown}\` needs ${listChoices(writers)} upstream` };
