@@ -95,3 +95,23 @@ function fitSlope(passed: readonly { readonly arrivedMs: number; readonly leftMs
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Records the milliseconds that the work takes. */
+async function time(list: number[], work: () => unknown): Promise<void> {
+  const startedMs = performance.now();
+  await work();
+  list.push(performance.now() - startedMs);
+}
+
+/** Wraps an element and records the time of its handler per frame. */
+export function timed(element: AnyElement, times: number[]): AnyElement {
+  if (element.kind !== "transform") throw new Error(`${element.name} is not a transform`);
+  const { create } = element;
+  return defineElement({
+    ...element,
+    async create(properties, services) {
+      const handler = await create(properties, services);
+      return { process: (frame: Frame) => time(times, () => handler.process(frame)) };
+    },
+  });
+}

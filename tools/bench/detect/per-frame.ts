@@ -1,34 +1,14 @@
 /** The work of elements on every frame besides inference, run in its own process. Prints medians in ms. */
 
-import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import overlay from "../../../elements/overlay/overlay.ts";
 import track from "../../../elements/track/track.ts";
 import type { Box, Detections, Tracks } from "../../../schemas/detections.ts";
 import { createTracker } from "../../trackers/presets.ts";
 import { median } from "../harness.ts";
-import { passing, runLine } from "./measure.ts";
+import { passing, runLine, timed } from "./measure.ts";
 
 const FRAMES = 200;
 const PICTURE = `videotestsrc pattern=smpte num-buffers=${FRAMES} ! video/x-raw,format=I420,width=1920,height=1080,framerate=25/1`;
-
-async function time(list: number[], work: () => unknown): Promise<void> {
-  const startedMs = performance.now();
-  await work();
-  list.push(performance.now() - startedMs);
-}
-
-/** Wraps an element and records the time of its handler per frame. */
-function timed(element: AnyElement, times: number[]): AnyElement {
-  if (element.kind !== "transform") throw new Error(`${element.name} is not a transform`);
-  const { create } = element;
-  return defineElement({
-    ...element,
-    async create(properties, services) {
-      const handler = await create(properties, services);
-      return { process: (frame: Frame) => time(times, () => handler.process(frame)) };
-    },
-  });
-}
 
 /** Boxes of moving objects, in fractions of the frame. */
 function wander(count: number, step: number): readonly Box[] {
