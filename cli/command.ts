@@ -26,6 +26,8 @@ export interface Command {
   readonly notes?: string;
   /** Complete command lines, without `windhover`. */
   readonly examples: readonly string[];
+  /** Not affected by the workspace it runs in. */
+  readonly standalone?: boolean;
   /** Options are passed on as arguments, unparsed. */
   readonly verbatim?: boolean;
   /** Resolves with the exit code. */

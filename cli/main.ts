@@ -8,7 +8,7 @@ import { showFaults } from "./faults.ts";
 import { helpOf, helpOfFamily, helpOverall } from "./help.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
-import { openWorkspace } from "./workspace.ts";
+import { openWorkspaceFor } from "./workspace.ts";
 
 export async function main(args: readonly string[]): Promise<void> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env);
@@ -43,8 +43,7 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<nu
   const command = await (isFamily ? findEntry([name], second ?? "", entry.commands) : entry).load();
   const given = readArguments(command, isFamily ? others : rest);
   if (given.flag("help")) return showHelp(command.name.split(" "), terminal);
-  // Commands with this option read the configuration themselves.
-  if (!("config" in command.options)) await openWorkspace();
+  await openWorkspaceFor(command);
   return command.run(given, terminal);
 }
 

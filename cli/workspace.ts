@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../schemas/config.ts";
 import { type Folders, NO_FOLDERS, SETTINGS_FILE, shareFolders } from "../schemas/folders.ts";
+import type { Command } from "./command.ts";
 
 export function findWorkspace(folder: string = process.cwd()): string | null {
   if (existsSync(join(folder, SETTINGS_FILE))) return folder;
@@ -25,6 +26,11 @@ export const foldersOf = ({ graphs, elements, models }: Config): Folders => ({
   models: models.folders,
   built: null,
 });
+
+/** Commands with the option --config read the configuration themselves. */
+export async function openWorkspaceFor({ options, standalone }: Command): Promise<void> {
+  if (!("config" in options) && !standalone) await openWorkspace();
+}
 
 /** Makes graphs, elements and models of the workspace known. Throws `ConfigFaults`. */
 export async function openWorkspace(): Promise<void> {

@@ -30,7 +30,7 @@ import { checkBy } from "../server/validation.ts";
 import { testClip } from "./clips.fixture.ts";
 import { checkLine, isForShell, splitLines, splitWords } from "./docs/command-lines.ts";
 import { type Block, checkLinks, fileOf, findPage, isNotRun, PAGES, type Page, ROOT, WRITTEN } from "./docs/pages.ts";
-import { copyProject } from "./docs/reader-folder.ts";
+import { fillWorkspace } from "./docs/reader-folder.ts";
 import { makeClip, temporaryFolder } from "./graph.fixture.ts";
 
 const run = promisify(execFile);
@@ -110,7 +110,7 @@ test("every command accepts its command line", async () => {
       (one) => one.language === "sh" && !isNotRun(one) && one.remark !== "run: dump",
     ))
       for (const line of splitLines(block.text).filter((one) => !isForShell(one))) {
-        if (page === tutorial && line.startsWith("node setup/test.mjs")) continue;
+        if (page === tutorial && line.startsWith("npm ")) continue;
         const fault = await checkLine(line, manifest.scripts);
         if (fault !== null) faults.push(`${nameOf(page, block)}: ${line}: ${fault}`);
       }
@@ -194,25 +194,26 @@ const kindsOf = (lines: string): readonly string[] => [
 ];
 
 test("the tutorial's element compiles, passes its test, and runs", { timeout: 300_000 }, async () => {
-  const checkout = join(folder, "checkout");
-  const files = await copyProject(tutorial, checkout);
+  const command = join(ROOT, "cli/windhover.mjs");
+  const [before, after] = ["run: workspace", "run: element"].map((remark) => {
+    const block = tutorial.blocks.find((one) => one.remark === remark) ?? assert.fail(remark);
+    return splitLines(block.text).map((line) => splitWords(line));
+  });
+  const [, , ...init] = before?.[0] ?? assert.fail();
+  await run(process.execPath, [command, ...init], { cwd: folder });
+  const workspace = join(folder, before?.[1]?.[1] ?? assert.fail());
+  const files = await fillWorkspace(tutorial, workspace);
   const real = testClip("vtest.avi");
-  await copyFile(real ?? (await makeClip(folder, 10)), join(checkout, "clip.mp4"));
+  await copyFile(real ?? (await makeClip(folder, 10)), join(workspace, "clip.mp4"));
   const node = (...args: readonly string[]) =>
-    run(process.execPath, args, { cwd: checkout, env: { ...process.env, NO_COLOR: "1" } });
+    run(process.execPath, args, { cwd: workspace, env: { ...process.env, NO_COLOR: "1" } });
   const tests = files.filter((file) => file.endsWith(".test.ts"));
-  const block = tutorial.blocks.find(({ remark }) => remark === "run: element") ?? assert.fail();
   // `run` compiles the graph and loads every element, so that `check` and `inspect` need no test.
-  const start = splitLines(block.text).find((line) => line.includes(" run ")) ?? assert.fail();
-  const types = ["--noEmit", "--project", "tsconfig.docs.json"];
-  await writeFile(
-    join(checkout, "tsconfig.docs.json"),
-    JSON.stringify({ extends: "./tsconfig.json", include: [], files: files.filter((file) => file.endsWith(".ts")) }),
-  );
+  const start = after?.find((words) => words.includes("run")) ?? assert.fail();
   const [printed] = await Promise.all([
-    node("cli/windhover.mjs", ...splitWords(start).slice(2)),
+    node(command, ...start.slice(2)),
     node("--import", "tsx", "--test", ...tests),
-    run(join(ROOT, "node_modules/.bin/tsc"), types, { cwd: checkout }),
+    run(join(ROOT, "node_modules/.bin/tsc"), ["--noEmit"], { cwd: workspace }),
   ]);
   const shown = tutorial.blocks.find(({ language }) => language === "text")?.text ?? assert.fail();
   assert.deepEqual(kindsOf(printed.stdout), kindsOf(shown));

@@ -23,6 +23,7 @@ export default {
   notes:
     "FOLDER must be new or empty. The workspace has a first graph with an element, its test, a clip, and a golden file. All commands that run in it find its graphs and models by name, and its elements.",
   examples: ["init my-site"],
+  standalone: true,
   async run(given, terminal) {
     expectPositionals(given, 1, 1, "the FOLDER to create");
     const folder = resolve(given.positionals[0] ?? "");

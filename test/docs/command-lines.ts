@@ -6,6 +6,7 @@ import { type Command, readArguments } from "../../cli/command.ts";
 import { COMMANDS } from "../../cli/commands.ts";
 import { readGraphWords } from "../../cli/compile-graph.ts";
 import { Terminal } from "../../cli/terminal.ts";
+import { openWorkspaceFor } from "../../cli/workspace.ts";
 import { ROOT } from "./pages.ts";
 
 /** Joins continued lines and removes comments. */
@@ -27,6 +28,7 @@ export const isForShell = (line: string): boolean => /^(curl|[A-Z]+=|[a-z]+\(\)|
 /** Null when the line is valid. */
 export async function checkLine(line: string, scripts: Readonly<Record<string, string>>): Promise<string | null> {
   const [program, first = "", ...rest] = splitWords(line);
+  if (program === "cd") return null;
   if (program === "npx" && first === "windhover") return checkWindhover(rest);
   if (program === "npm" && first === "start") return checkWindhover(["serve", ...rest.slice(1)]);
   if (program === "npm") return checkNpm(first, rest, scripts);
@@ -77,6 +79,7 @@ export async function runLine(line: string): Promise<Outcome> {
   const [, , ...words] = splitWords(line);
   const { command, rest } = await findCommand(words);
   const [out, err] = [new TextWriter(), new TextWriter()];
+  await openWorkspaceFor(command);
   const code = await command.run(readArguments(command, rest), new Terminal(out, err, {}));
   const file = /\s>\s*(\S+)$/.exec(line)?.[1];
   if (file !== undefined) writeFileSync(file, out.text);

@@ -28,8 +28,8 @@ process.env.DATABASE_URL = database.url;
 /** Lines that are not run, with the reason; `test/docs.test.ts` checks all of them. */
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/rtsp:\/\/camera\.example/, "needs a camera; cli/run/camera.test.ts uses one"],
-  [/ run entrance\.yaml| occupancy$/, "needs the tutorial's element; test/docs.test.ts runs it"],
-  [/ check entrance\.yaml/, "needs the tutorial's element"],
+  [/ run entrance| occupancy$/, "needs the tutorial's element; test/docs.test.ts runs it"],
+  [/ check entrance/, "needs the tutorial's element"],
   [/ test counted\.yaml$/, "needs a clip with people; cli/commands/test.test.ts runs such tests"],
   ...(hasQuality ? [] : [[/ models get quality/, "would download the model"] as const]),
 ];
@@ -39,16 +39,18 @@ for (const page of WRITTEN) {
   const lines = page.blocks
     .filter((block) => block.language === "sh" && !isNotRun(block))
     .flatMap(({ text }) => splitLines(text))
-    .filter((line) => line.startsWith("npx windhover "));
+    .filter((line) => /^(npx windhover|cd) /.test(line));
   if (lines.length === 0) continue;
   describe(page.path, () => {
-    const workFolder = join(folder, page.path.replaceAll("/", "-"));
+    let workFolder = join(folder, page.path.replaceAll("/", "-"));
     mkdirSync(workFolder);
     saveFiles(page, workFolder);
     addFiles(clip, workFolder);
     for (const line of lines)
       test(line, { skip: reasonFor(line) }, async () => {
+        if (line.startsWith("cd ")) workFolder = join(workFolder, line.slice("cd ".length));
         process.chdir(workFolder);
+        if (line.startsWith("cd ")) return;
         const { code, out, err } = await runLine(line);
         assert.equal(code, 0, out + err);
       });

@@ -7,7 +7,7 @@ import { CONFIG_KEYS } from "../../server/config/keys.ts";
 import { findPage, ROOT, WRITTEN } from "./pages.ts";
 
 /** Names of earlier versions, and of files that the reader creates. */
-const EXEMPT = new Set(["CHANGELOG.md", "docs/writing-an-element.md"]);
+const EXEMPT = new Set(["CHANGELOG.md", "docs/workspace.md", "docs/writing-an-element.md"]);
 const PAGES = WRITTEN.filter(({ path }) => !EXEMPT.has(path));
 
 /** Written by the set-up, by a build or by the operator. */

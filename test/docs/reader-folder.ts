@@ -1,4 +1,4 @@
-/** The working folder of a reader: files that a page shows, clips that it mentions, or a copy of the checkout. */
+/** The working folder of a reader: files that a page shows, clips that it mentions, or a workspace. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,14 +6,16 @@ import { stringify } from "yaml";
 import { digestBytes } from "../../models/files.ts";
 import { COCO } from "../../models/labels.ts";
 import { makeYolox } from "../../models/onnx.fixture.ts";
-import { copyCheckout } from "../checkout.fixture.ts";
-import { fileOf, type Page } from "./pages.ts";
+import { buildElementPackage, isElementPackageBuilt } from "../../setup/element-package.mjs";
+import { fileOf, type Page, ROOT } from "./pages.ts";
 
 /** Graphs are saved under their names. */
 export function saveFiles(page: Page, folder: string): void {
   for (const block of page.blocks) {
     const name = fileOf(block) ?? nameOfYaml(block.remark, block.text);
-    if (name !== null && block.language === "yaml") writeFileSync(join(folder, name), block.text);
+    if (name === null || block.language !== "yaml") continue;
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), block.text);
   }
 }
 
@@ -65,9 +67,14 @@ const cardOf = (model: string, network: Uint8Array, labels: "coco" | readonly st
   decoder: { family: "yolox" },
 });
 
-/** Copies the checkout and adds the files of a page. Resolves with their paths. */
-export async function copyProject(page: Page, folder: string): Promise<readonly string[]> {
-  await copyCheckout(folder);
+/** Adds the files of a page to a workspace, and the packages of this checkout. Resolves with the paths of the files. */
+export async function fillWorkspace(page: Page, folder: string): Promise<readonly string[]> {
+  if (!isElementPackageBuilt()) await buildElementPackage();
+  const modules = join(folder, "node_modules");
+  mkdirSync(join(modules, "@windhover"), { recursive: true });
+  symlinkSync(join(ROOT, "build/element"), join(modules, "@windhover/element"));
+  for (const name of ["@types", "tsx", "typescript"])
+    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   const files = page.blocks.flatMap((block) => {
     const file = fileOf(block);
     return file === null ? [] : [{ file, text: block.text }];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import pino from "pino";
 import { announceKey, announceReady, showDemo } from "../../cli/serve/announce.ts";
 import { Terminal } from "../../cli/terminal.ts";
@@ -64,6 +64,27 @@ test("replaying the golden with the alerts of docs/alerts.md prints the lines th
   const lines = findBlock("docs/alerts.md", "replayed").text.trim().split("\n");
   const shown = lines.map((line) => line.replaceAll(/ +/g, " "));
   assert.deepEqual(shown, printed.slice(0, shown.length));
+});
+
+test("a new workspace prints what docs/workspace.md shows", async () => {
+  const home = process.cwd();
+  after(() => process.chdir(home));
+  process.chdir(folder);
+  await runLine("npx windhover init my-site");
+  process.chdir("my-site");
+  const { out } = await runLine("npx windhover run first clips/ball.mp4");
+  const read = (text: string) =>
+    text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  const [printed, shown] = [read(out), read(findBlock("docs/workspace.md", "printed").text)];
+  assert.deepEqual(
+    printed.map(({ timestamp }) => timestamp),
+    shown.map(({ timestamp }) => timestamp),
+  );
+  // Encoders differ.
+  for (const [i, { brightness }] of printed.entries()) assert.ok(Math.abs(brightness - shown[i].brightness) < 1);
 });
 
 test("shown messages and comparisons are those of the golden", () => {
