@@ -25,6 +25,7 @@ export const foldersOf = ({ graphs, elements, models }: Config): Folders => ({
   elements: elements.folders,
   models: models.folders,
   built: null,
+  isWatched: elements.watch,
 });
 
 /** Commands with the option --config read the configuration themselves. */

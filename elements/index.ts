@@ -59,13 +59,32 @@ export async function reloadElement(found: OutsideElement): Promise<AnyElement |
   return isSame ? null : outcome;
 }
 
+/** Loads those that have changed, where no graph runs. Resolves with them; one that does not load stays as it was. */
+export async function refreshElements(elements: LoadedElements): Promise<readonly AnyElement[]> {
+  const changed: AnyElement[] = [];
+  for (const found of elements.outside) {
+    const element = await reloadElement(found);
+    if (element === null || "reason" in element) continue;
+    elements.set(element.name, element);
+    elements.broken.delete(element.name);
+    changed.push(element);
+  }
+  return changed;
+}
+
 export async function loadElement(found: FoundElement): Promise<AnyElement | BrokenElement> {
   try {
     return expectElement(await withinLimit(found.load()), found.name);
   } catch (error) {
-    return { name: found.name, ...explainLoadFault(error, found.file) };
+    return explainElement(found, error);
   }
 }
+
+/** `error` is that of loading or building it. */
+export const explainElement = ({ name, file }: FoundElement, error: unknown): BrokenElement => ({
+  name,
+  ...explainLoadFault(error, file),
+});
 
 /** Seconds in which the thread was busy count once: the module may be loaded by then. */
 async function withinLimit<T>(loading: Promise<T>): Promise<T> {

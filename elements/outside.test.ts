@@ -42,7 +42,7 @@ export const found = { twice: twice(21), shout: shout("hi"), text, fault: new Ex
   "node_modules/@team/windhover-element-scoped/package.json": "{}",
   "node_modules/@team/windhover-element-scoped/index.js": elementText("scoped"),
 });
-const folders = { graphs: [], elements: [join(folder, "elements")], models: [], built: null };
+const folders = { graphs: [], elements: [join(folder, "elements")], models: [], built: null, isWatched: false };
 const own = [{ name: "taken", file: "elements/taken/taken.ts", load: async () => ({ default: OWN }) }];
 const OWN = {
   ...{ name: "taken", about: "Own.", example: "", kind: "sink", caps: "ANY" },
@@ -65,7 +65,7 @@ for (const how of ["built when they are loaded", "built by the service"])
   test(`elements of a folder are loaded, and a broken one costs itself alone (${how})`, async () => {
     const built = join(folder, "built.json");
     const isStored = how === "built by the service";
-    if (isStored) await storeOutside(folders, built);
+    if (isStored) await storeOutside(await findOutside(folders), built);
     const loaded = await loadElements(own, await findOutside(isStored ? { ...folders, built } : folders));
     assert.deepEqual([...loaded.keys()].sort(), ["good", "packed", "scoped", "taken"]);
     assert.equal(loaded.get("taken")?.about, "Own.");

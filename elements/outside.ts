@@ -3,7 +3,7 @@
  * `windhover-element-x` beside such a folder.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Folders } from "../schemas/folders.ts";
@@ -38,23 +38,35 @@ interface StoredElement {
 }
 
 export async function findOutside({ elements, built }: Folders): Promise<readonly OutsideElement[]> {
-  if (built !== null) return (JSON.parse(await readFile(built, "utf8")) as StoredElement[]).map(fromStored);
+  if (built !== null) {
+    const stored = new StoredElements(built);
+    return (await stored.read()).map((element) => fromStored(element, stored));
+  }
   const found = await Promise.all(
     elements.map(async (folder) => [...(await listElements(folder)), ...listPackages(folder)]),
   );
   return found.flat();
 }
 
-/** Builds all of them into one file, which `Folders.built` names, for programs that cannot build. */
-export async function storeOutside(folders: Folders, file: string): Promise<void> {
-  const found = await findOutside({ ...folders, built: null });
-  const stored = found.map(async ({ name, path, build }): Promise<StoredElement> => {
+/**
+ * Builds them into one file, which `Folders.built` names, for programs that cannot build. Resolves with those that could
+ * not be built; if the file has an earlier build of one, it is kept.
+ */
+export async function storeOutside(
+  found: readonly OutsideElement[],
+  file: string,
+): Promise<readonly { readonly element: OutsideElement; readonly error: unknown }[]> {
+  const before = existsSync(file) ? await new StoredElements(file).read() : [];
+  const faults: { readonly element: OutsideElement; readonly error: unknown }[] = [];
+  const stored = found.map(async (element): Promise<StoredElement> => {
+    const { name, path, build } = element;
     try {
       const { code, map } = await build();
       return { name, path, built: { code, map } };
     } catch (error) {
+      faults.push({ element, error });
       const { message, code } = error as NodeJS.ErrnoException;
-      return { name, path, fault: { message, code } };
+      return before.find((one) => one.path === path && one.built) ?? { name, path, fault: { message, code } };
     }
   });
   const text = JSON.stringify(await Promise.all(stored));
@@ -62,6 +74,7 @@ export async function storeOutside(folders: Folders, file: string): Promise<void
   await writeFile(`${file}.new`, text);
   await chmod(`${file}.new`, 0o644);
   await rename(`${file}.new`, file);
+  return faults;
 }
 
 /** Folders that elements may read at run time: their own, and those of packages. */
@@ -90,11 +103,33 @@ function toElement(
   };
 }
 
-const fromStored = ({ name, path, built, fault }: StoredElement): OutsideElement =>
-  toElement(name, path, async () => {
-    if (built === undefined) throw Object.assign(new Error(fault?.message), { code: fault?.code });
-    return built;
-  });
+/** The file with built elements, read again when it has changed. */
+class StoredElements {
+  readonly file: string;
+  #changedMs = 0;
+  #elements: readonly StoredElement[] = [];
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  async read(): Promise<readonly StoredElement[]> {
+    const { mtimeMs } = await stat(this.file);
+    if (mtimeMs === this.#changedMs) return this.#elements;
+    this.#changedMs = mtimeMs;
+    this.#elements = JSON.parse(await readFile(this.file, "utf8")) as StoredElement[];
+    return this.#elements;
+  }
+}
+
+function fromStored({ name, path }: StoredElement, stored: StoredElements): OutsideElement {
+  const build = async () => {
+    const found = (await stored.read()).find((element) => element.path === path);
+    if (found?.built !== undefined) return found.built;
+    throw Object.assign(new Error(found?.fault?.message), { code: found?.fault?.code });
+  };
+  return toElement(name, path, build, { files: () => [stored.file] });
+}
 
 async function listElements(folder: string): Promise<readonly OutsideElement[]> {
   const names = await listFolder(pathToFileURL(`${folder}/`));

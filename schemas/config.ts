@@ -344,6 +344,11 @@ export const Config = section({
     folders: list(
       "Folders with further elements, `NAME/NAME.ts`. npm packages `windhover-element-NAME` beside such a folder are elements, too.",
     ),
+    watch: Type.Boolean({
+      default: false,
+      description:
+        "Replace the code of these elements in running processes whenever it is saved: for development. New folders are found at the next start.",
+    }),
   }),
   models: section({
     folders: list("Folders with further model cards, `NAME.yaml`."),

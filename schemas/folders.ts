@@ -11,6 +11,8 @@ export interface Folders {
   readonly models: readonly string[];
   /** The elements as built by the service, for programs that cannot build them; null: they are built when loaded. */
   readonly built: string | null;
+  /** `built` changes while the service runs. */
+  readonly isWatched: boolean;
 }
 
 /** The configuration. Its folder is a workspace. */
@@ -19,7 +21,7 @@ export const SETTINGS_FILE = "windhover.yaml";
 export const FOLDERS_VARIABLE = "WINDHOVER_FOLDERS";
 
 /** Without a workspace. */
-export const NO_FOLDERS: Folders = { graphs: [], elements: [], models: [], built: null };
+export const NO_FOLDERS: Folders = { graphs: [], elements: [], models: [], built: null, isWatched: false };
 
 export function readFolders(env: NodeJS.ProcessEnv = process.env): Folders {
   const text = env[FOLDERS_VARIABLE] ?? "";

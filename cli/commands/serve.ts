@@ -1,4 +1,6 @@
 import { constants } from "node:os";
+import type { LoadedElements } from "../../elements/index.ts";
+import { readFolders } from "../../schemas/folders.ts";
 import { loadConfig } from "../../server/config/load.ts";
 import type { Log } from "../../server/log/log.ts";
 import type { RunningServer } from "../../server/main.ts";
@@ -32,6 +34,7 @@ export default {
     const { openLog } = await import("../../server/log/log.ts");
     const log = openLog(config.log);
     const ending = onStopSignals(log);
+    let stopWatching = (): void => {};
     try {
       // Loaded here: the help and a configuration error must not wait for it.
       const [{ startServer }, { gatherKnowledge }] = await Promise.all([
@@ -41,6 +44,7 @@ export default {
       const knowledge = await gatherKnowledge(config);
       for (const { name, place, reason } of knowledge.elements.broken?.values() ?? [])
         log.logger.warn({ element: name, place, reason }, "element not loaded");
+      stopWatching = await startWatching(knowledge.elements, log);
       const server = await startServer({ config, knowledge, log: log.logger, signal: ending.signal });
       await announce(server, terminal);
       if (given.flag("demo")) void showDemo(server, terminal, log.logger);
@@ -53,10 +57,20 @@ export default {
       if (ending.signal.aborted) return ending.wanted;
       throw describe(error);
     } finally {
+      stopWatching();
       await log.close();
     }
   },
 } satisfies Command;
+
+/** `elements.watch`. Resolves with the function that ends it. */
+async function startWatching(elements: LoadedElements, { logger }: Log): Promise<() => void> {
+  const folders = readFolders();
+  const { built, isWatched } = folders;
+  if (built === null || !isWatched) return () => {};
+  const { watchElements } = await import("../serve/watch-elements.ts");
+  return watchElements({ ...folders, built }, elements, logger);
+}
 
 async function announce(server: RunningServer, terminal: Terminal): Promise<void> {
   if (server.firstKey !== null) await announceKey(server.firstKey, terminal);

@@ -45,7 +45,13 @@ class Scene {
   }
 
   async start(): Promise<this> {
-    const folders = { graphs: [], elements: [join(this.folder, "elements")], models: [], built: null };
+    const folders = {
+      graphs: [],
+      elements: [join(this.folder, "elements")],
+      models: [],
+      built: null,
+      isWatched: false,
+    };
     this.#elements = await loadElements(undefined, await findOutside(folders));
     const print = async (line: string) => void this.lines.push(JSON.parse(line));
     this.#graph = await RunningGraph.start(this.#compile(), { elements: this.#elements, registry, print });

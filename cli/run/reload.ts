@@ -1,5 +1,5 @@
 /** --watch: applies a saved graph file to the running graph, changing only what differs. */
-import { existsSync, unwatchFile, watchFile } from "node:fs";
+import { existsSync } from "node:fs";
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { PlanChange } from "../../graphs/compiler/plan.ts";
@@ -41,14 +41,10 @@ export async function reload(
   try {
     const changes = await graph.apply(next);
     if (changes.length === 0) reporter.note("saved: no changes", { type: "changed", changes: [] });
-    reportChanges(changes, reporter);
+    for (const change of changes) reporter.note(formatChange(change), { type: "changed", ...change } as never);
   } catch (error) {
     reportFailedChange(graph, (error as Error).message, reporter);
   }
-}
-
-export function reportChanges(changes: readonly PlanChange[], reporter: Reporter): void {
-  for (const change of changes) reporter.note(formatChange(change), { type: "changed", ...change } as never);
 }
 
 function findMissingFile(error: unknown): string | null {
@@ -86,43 +82,3 @@ export function formatChange(change: PlanChange): string {
 
 const show = (value: Json | undefined): string =>
   value === undefined ? "(default)" : typeof value === "string" && value !== "" ? value : JSON.stringify(value);
-
-/** Polling works for replaced files, network folders and files that are missing for a moment. */
-const POLL_MS = 200;
-/** Editors may truncate a file before they write it. */
-const SETTLE_MS = 100;
-
-export class FileWatch {
-  readonly #changed: () => void;
-  readonly #paths = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(changed: () => void) {
-    this.#changed = changed;
-  }
-
-  /** Watches exactly these files. */
-  follow(paths: readonly string[]): void {
-    for (const path of [...this.#paths]) if (!paths.includes(path)) this.#unwatch(path);
-    for (const path of paths) {
-      if (this.#paths.has(path)) continue;
-      this.#paths.add(path);
-      watchFile(path, { interval: POLL_MS, persistent: false }, this.#onChange);
-    }
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    for (const path of [...this.#paths]) this.#unwatch(path);
-  }
-
-  #onChange = (): void => {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#changed, SETTLE_MS);
-  };
-
-  #unwatch(path: string): void {
-    this.#paths.delete(path);
-    unwatchFile(path, this.#onChange);
-  }
-}

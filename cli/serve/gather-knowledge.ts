@@ -1,12 +1,12 @@
 /** What the server needs from elements, GStreamer and models, none of which it may import. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareClip } from "../../clips/prepare-clip.ts";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { stopBuilding } from "../../elements/build.ts";
-import { loadElements } from "../../elements/index.ts";
-import { listElementFolders, storeOutside } from "../../elements/outside.ts";
+import { type LoadedElements, loadElements } from "../../elements/index.ts";
+import { findOutside, listElementFolders, storeOutside } from "../../elements/outside.ts";
 import { cacheFolder } from "../../models/cache.ts";
 import type { Config } from "../../schemas/config.ts";
 import { type Folders, shareFolders } from "../../schemas/folders.ts";
@@ -19,7 +19,9 @@ import { readRegistry } from "./registry.ts";
 
 const FRESH_MS = 2_000;
 
-export async function gatherKnowledge(config: Config): Promise<ServerKnowledge> {
+export async function gatherKnowledge(
+  config: Config,
+): Promise<ServerKnowledge & { readonly elements: LoadedElements }> {
   const folders = await openFolders(config);
   const installed = remember(listInstalled);
   return {
@@ -42,21 +44,25 @@ export async function gatherKnowledge(config: Config): Promise<ServerKnowledge> 
 
 /** Runners cannot start programs: elements outside of Windhover are built for them. */
 async function openFolders(config: Config): Promise<Folders> {
-  const folders = foldersOf(config);
-  if (folders.elements.length === 0) {
-    shareFolders(folders);
-    return folders;
-  }
-  const built = join(config.data_dir, "elements", "built.json");
+  const named = foldersOf(config);
+  const folders =
+    named.elements.length === 0 ? named : { ...named, built: await buildElements(named, config.data_dir) };
+  shareFolders(folders);
+  return folders;
+}
+
+async function buildElements(folders: Folders, dataDir: string): Promise<string> {
+  const built = join(dataDir, "elements", "built.json");
   try {
     await mkdir(dirname(built), { recursive: true, mode: 0o755 });
-    await storeOutside(folders, built);
+    // Of an earlier start.
+    await rm(built, { force: true });
+    await storeOutside(await findOutside(folders), built);
     await stopBuilding();
+    return built;
   } catch (cause) {
     throw new CommandFailure(`${built} (data_dir) cannot be written: ${(cause as Error).message}`, { cause });
   }
-  shareFolders({ ...folders, built });
-  return { ...folders, built };
 }
 
 /** What runners read of them. */

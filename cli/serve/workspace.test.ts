@@ -20,6 +20,8 @@ before(async () => {
     "windhover.yaml": SETTINGS,
     "models/README.md": "",
     "graphs/mine.yaml": GRAPH,
+    "graphs/versions.yaml": GRAPH.replace("graph: mine", "graph: versions").replace("reader", "versions"),
+    "elements/versions/versions.ts": versions(1),
     "elements/reader/beside.txt": "a",
     "elements/broken/broken.ts": "export default {\n",
     "elements/reader/reader.ts": elementText("reader", {
@@ -31,7 +33,9 @@ before(async () => {
     return { process(frame) { if (frame.index === 0) services.log.warn("reads " + reads.join()); } };`,
     }),
   });
-  serving = folder.serve({ env: { WINDHOVER_BOOTSTRAP_KEY: "workspace-test-key-1" } });
+  serving = folder.serve({
+    env: { WINDHOVER_BOOTSTRAP_KEY: "workspace-test-key-1", WINDHOVER_ELEMENTS_WATCH: "true" },
+  });
   url = await serving.url();
   key = "workspace-test-key-1";
 });
@@ -40,9 +44,15 @@ after(() => folder.close());
 const ask = (path: string, init: RequestInit = {}) =>
   fetch(url + path, { ...init, headers: { ...init.headers, api_key: key } });
 
-async function addClip(): Promise<string> {
+const versions = (number: number): string =>
+  elementText("versions", {
+    create: `let isNew = true;
+    return { process() { if (isNew) services.log.warn("version ${number}"); isNew = false; } };`,
+  });
+
+async function addClip(frames = 50): Promise<string> {
   const form = new FormData();
-  const clip = await readFile(await makeClip(folder.path, 50, "width=64&height=48"));
+  const clip = await readFile(await makeClip(folder.path, frames, "width=64&height=48"));
   form.append("file", new Blob([new Uint8Array(clip)]), "clip.mp4");
   return ((await (await ask("/video", { method: "POST", body: form })).json()) as { uuid: string }).uuid;
 }
@@ -58,6 +68,24 @@ test("a confined runner runs an element of the operator, which reads its own fol
   assert.equal(own, "1");
   const [, landlock] = /"landlock":(\d)/.exec(serving.stderr) ?? [];
   if (landlock !== "0") assert.equal(other, "EACCES");
+});
+
+test("with elements.watch, the code of an element is replaced in a running process", async () => {
+  const uuid = await addClip(5_000);
+  const started = await ask(`/start?source_uuid=${uuid}&graph=versions`, { method: "POST" });
+  assert.equal(started.status, 201, await started.text());
+  await poll("the first version", () => /version 1/.test(serving.stderr));
+  const file = "elements/versions/versions.ts";
+  writeFiles(folder.path, { [file]: "export default {\n" });
+  await poll("the fault", () =>
+    /"place":"elements\/versions\/versions\.ts:2:1".*element not reloaded/.test(serving.stderr),
+  );
+  writeFiles(folder.path, { [file]: versions(2).replace("return {", "throw new Error('not today'); return {") });
+  await poll("the rejection", () => /not reloaded: versions: not today at Object\.create/.test(serving.stderr));
+  writeFiles(folder.path, { [file]: versions(3).replace("Test:", "Third:") });
+  await poll("the new version", () => /version 3/.test(serving.stderr));
+  assert.doesNotMatch(serving.stderr, /version 2|runner crashed/);
+  assert.match(await (await ask("/elements")).text(), /Third: versions/);
 });
 
 test("a client cannot name a graph by its path, nor try an element of the operator", async () => {

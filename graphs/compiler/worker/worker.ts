@@ -3,9 +3,10 @@
  * backtracking) can be stopped with its thread. One request at a time.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { loadElements } from "../../../elements/index.ts";
+import { loadElements, refreshElements } from "../../../elements/index.ts";
+import { readFolders } from "../../../schemas/folders.ts";
 import { RegistryFile } from "../registry-file.ts";
-import { answer, type CompilerDeps } from "./answer.ts";
+import { answer } from "./answer.ts";
 import { CheckCache, InstalledGraphs } from "./installed.ts";
 import type { CompileRequest, CompilerKnowledge } from "./messages.ts";
 
@@ -15,13 +16,14 @@ const installed =
   folder === null
     ? InstalledGraphs.besides(new URL("../../", import.meta.url))
     : new InstalledGraphs([new URL(folder)]);
-const deps: CompilerDeps = {
-  elements: await loadElements(),
-  registry: new RegistryFile(registryFd),
-  installed,
-  cache: new CheckCache(),
-  authorElements: new Set(authorElements),
-};
+const elements = await loadElements();
+const fixed = { elements, registry: new RegistryFile(registryFd), installed, authorElements: new Set(authorElements) };
+let cache = new CheckCache();
+const { isWatched } = readFolders();
 
-parentPort?.on("message", (request: CompileRequest) => parentPort?.postMessage(answer(request, deps)));
+parentPort?.on("message", async (request: CompileRequest) => {
+  // What was compiled with other elements may be different now.
+  if (isWatched && (await refreshElements(elements)).length > 0) cache = new CheckCache();
+  parentPort?.postMessage(answer(request, { ...fixed, cache }));
+});
 parentPort?.postMessage("ready");

@@ -1,7 +1,7 @@
 /** Job → compiled graph, and the hosts that the job may connect to. */
 
 import { isAbsolute } from "node:path";
-import type { AnyElement } from "../../../elements/element.ts";
+import type { LoadedElements } from "../../../elements/index.ts";
 import type { AllowedHost } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { LiveValues } from "../../../schemas/live-values.ts";
@@ -14,7 +14,7 @@ import { DEMUXERS, findContainer } from "../file-kind.ts";
 import { writeLive } from "./live-values.ts";
 
 export interface Knowledge {
-  readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly elements: LoadedElements;
   readonly registry: Registry;
 }
 

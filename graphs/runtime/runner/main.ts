@@ -2,7 +2,9 @@
 import { loadElements } from "../../../elements/index.ts";
 import { connectToParent, exitWhenWritten, sayHello } from "../../../ipc/parent.ts";
 import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
+import { readFolders } from "../../../schemas/folders.ts";
 import { RUNNER_PROTOCOL, type RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
+import { FileWatch } from "../file-watch.ts";
 import { loadRegistry } from "../registry.ts";
 import { warmUp } from "./compile-job.ts";
 import { Runner } from "./runner.ts";
@@ -51,6 +53,8 @@ await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
 runner = new Runner({ elements, registry }, channel);
 sayHello(RUNNER_PROTOCOL);
+const { built, isWatched } = readFolders();
+if (built !== null && isWatched) new FileWatch(() => void runner?.reloadElements()).follow([built]);
 // Only while it waits for a job: the job compiles its graph itself.
 setTimeout(() => runner?.isIdle && warmUp({ elements, registry }), WARM_UP_MS).unref();
 

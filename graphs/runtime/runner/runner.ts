@@ -4,6 +4,7 @@
  */
 
 import { basename } from "node:path";
+import { refreshElements } from "../../../elements/index.ts";
 import { type Channel, RequestRejected } from "../../../ipc/channel.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import { allowConnections } from "../../../native/gstreamer.ts";
@@ -23,6 +24,7 @@ import { GraphFaults } from "../../compiler/fault.ts";
 import { type GraphEvent, GraphFailure } from "../events.ts";
 import { failureOf } from "../handlers.ts";
 import { LIMITS } from "../limits.ts";
+import { reloadElements } from "../reload-elements.ts";
 import { RunningGraph } from "../running-graph.ts";
 import { Attachments } from "./attachments.ts";
 import { changeGraph } from "./change-graph.ts";
@@ -118,6 +120,29 @@ export class Runner {
     const done = this.#last.then(act);
     this.#last = done.catch(() => {});
     return done;
+  }
+
+  /** After the service has built elements again. */
+  async reloadElements(): Promise<void> {
+    await this.#queue(() => this.#reloadElements());
+  }
+
+  async #reloadElements(): Promise<void> {
+    const { elements } = this.#knowledge;
+    if (this.#running === null) {
+      await refreshElements(elements);
+      return;
+    }
+    const { graph, job } = this.#running;
+    const compile = () => compileJob(job, this.#knowledge, this.#live);
+    for (const outcome of await reloadElements({ graph, elements, compile }))
+      if (outcome.type === "changed") this.#running = { ...this.#running, compiled: outcome.compiled };
+      else if (outcome.type === "rejected") this.#log("warn", outcome.element, `not reloaded: ${outcome.reason}`);
+      else this.#log("info", outcome.element, `reloaded: ${outcome.handlers} handlers replaced`);
+  }
+
+  #log(level: "info" | "warn", node: string, message: string): void {
+    this.#channel.send({ type: "log", level, node, message });
   }
 
   /** The node owns the process until then, by `monotonicMs()`. */
