@@ -65,6 +65,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Run a first graph on a generated clip.",
     load: async () => (await import("./commands/demo.ts")).default,
   },
+  compare: {
+    about: "Run two graphs on a clip and compare their speed and the objects they find.",
+    load: async () => (await import("./commands/compare.ts")).compare,
+  },
   eval: {
     about: "Score detection and tracking against ground truth.",
     commands: {

@@ -1,5 +1,5 @@
 import { basename, extname } from "node:path";
-import { CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
+import { EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
 import { loadKnowledge } from "../../cli/compile-graph.ts";
 import { expectFile, expectRoom, writeText } from "../../cli/files.ts";
 import { explainModelFaults } from "../../cli/models/fetching.ts";
@@ -11,7 +11,7 @@ import { runClip } from "./clip/run-clip.ts";
 import { type ClipScores, scoreClip } from "./clip/score-clip.ts";
 import { drawScores } from "./mot/plot.ts";
 import { toJson, toPercent } from "./mot/report.ts";
-import { MOST_FRAMES, readRows, readTruth, readUnscored } from "./mot/sequences.ts";
+import { findLastFrame, readTruth, readUnscored } from "./mot/sequences.ts";
 
 export async function evalClip(given: Given, terminal: Terminal): Promise<number> {
   expectPositionals(given, 1, 1, "one CLIP");
@@ -40,15 +40,6 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
     given.flag("json") ? asJson(asked, scores, framesPerSecond) : asTable(asked, scores, framesPerSecond, terminal),
   );
   return EXIT.ok;
-}
-
-function findLastFrame(truthFile: string): number {
-  const { frame, line } = readRows(truthFile, Number.POSITIVE_INFINITY).reduce(
-    (last, row) => (row.frame > last.frame ? row : last),
-    { frame: 0, line: 0 },
-  );
-  if (frame <= MOST_FRAMES) return frame;
-  throw new CommandFailure(`${truthFile}:${line}: frame is ${frame}; expected up to ${MOST_FRAMES}`);
 }
 
 async function chooseModel(

@@ -62,11 +62,18 @@ function compileVariant(clip: string, model: string, weak: number, { elements, r
   return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params: { model } });
 }
 
-/** Runs a graph to its end. Throws `CommandFailure` when it fails or is interrupted. */
+/** Ctrl-C, before there is a result. */
+export class Interrupted extends CommandFailure {
+  constructor() {
+    super("interrupted: the evaluation has no result");
+  }
+}
+
+/** Runs a graph to its end. Throws `CommandFailure` when it fails, `Interrupted` after Ctrl-C. */
 export async function playGraph(
   compiled: Compiled,
   knowledge: Knowledge,
-  send: NonNullable<StartOptions["send"]> = async () => {},
+  options: Pick<StartOptions, "send" | "onBuilt"> = {},
 ): Promise<void> {
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);
   const cut = new AbortController();
@@ -76,7 +83,10 @@ export async function playGraph(
   );
   let failure: GraphFailure | null;
   try {
-    const graph = await RunningGraph.start(compiled, { ...knowledge, signal: cut.signal, send });
+    const graph = await RunningGraph.start(compiled, {
+      ...{ ...knowledge, signal: cut.signal, send: async () => {}, print: async () => {} },
+      ...options,
+    });
     failure = (await graph.ended).error;
   } catch (error) {
     if (!(error instanceof GraphFailure)) throw error;
@@ -84,7 +94,7 @@ export async function playGraph(
   } finally {
     removeSignals();
   }
-  if (cut.signal.aborted) throw new CommandFailure("interrupted: the evaluation has no result");
+  if (cut.signal.aborted) throw new Interrupted();
   if (failure !== null) throw new CommandFailure(await describeFailure(failure, compiled.plan), { cause: failure });
 }
 

@@ -36,7 +36,7 @@ export async function findPatches(
   const load = new GraphFiles(locateGraph("detect")).loader();
   const source = { uri: clip, pace: "fast" } as const;
   const compiled = compile({ file: null, text: GRAPH }, { ...knowledge, load, source, params: { model } });
-  await playGraph(compiled, knowledge, onMessage);
+  await playGraph(compiled, knowledge, { send: onMessage });
   return [...found.values()].filter((patch) => classNames.includes(patch.className) && isLarge(patch, leastPixels));
 }
 

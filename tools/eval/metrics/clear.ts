@@ -111,26 +111,39 @@ export interface IdentityCounts {
   readonly surplus: number;
 }
 
-export function countIdentity({ objectIds, trackIds, frames }: Comparison): IdentityCounts {
+export function countIdentity(comparison: Comparison): IdentityCounts {
+  const matched = pairTracks(comparison).reduce((sum, { frames }) => sum + frames, 0);
+  const sum = (count: (frame: ComparedFrame) => number): number =>
+    comparison.frames.reduce((total, frame) => total + count(frame), 0);
+  return {
+    matched,
+    missed: sum(({ objects }) => objects.length) - matched,
+    surplus: sum(({ tracks }) => tracks.length) - matched,
+  };
+}
+
+/** An object and the track that is assigned to it, by their numbers, and the frames in which they overlap. */
+export interface TrackPair {
+  readonly object: number;
+  readonly track: number;
+  readonly frames: number;
+}
+
+export function pairTracks({ objectIds, trackIds, frames }: Comparison): readonly TrackPair[] {
   const together = new Float64Array(objectIds.length * trackIds.length);
-  let [objectBoxes, trackBoxes] = [0, 0];
-  for (const { objects, tracks, overlaps } of frames) {
-    objectBoxes += objects.length;
-    trackBoxes += tracks.length;
+  for (const { objects, tracks, overlaps } of frames)
     for (const [index, overlap] of overlaps.entries()) {
       if (overlap < MATCH_OVERLAP) continue;
       const object = objects[Math.floor(index / tracks.length)] as number;
       const pair = object * trackIds.length + (tracks[index % tracks.length] as number);
       together[pair] = (together[pair] as number) + 1;
     }
-  }
   // Every box matched saves one miss and one surplus box: fewest faults and most matches are the same assignment.
   const assigned = assignGreatest(together, objectIds.length, trackIds.length);
-  const matched = assigned.reduce(
-    (sum, track, object) => sum + (track === -1 ? 0 : (together[object * trackIds.length + track] as number)),
-    0,
-  );
-  return { matched, missed: objectBoxes - matched, surplus: trackBoxes - matched };
+  return [...assigned].flatMap((track, object) => {
+    const shared = track === -1 ? 0 : (together[object * trackIds.length + track] as number);
+    return shared === 0 ? [] : [{ object, track, frames: shared }];
+  });
 }
 
 export function addIdentity(all: readonly IdentityCounts[]): IdentityCounts {

@@ -110,6 +110,16 @@ export function readRows(file: string, frameCount: number): readonly MotRow[] {
   throw new CommandFailure([...faults.slice(0, SHOWN_FAULTS), ...more].join("\n"));
 }
 
+/** The number of the last frame in the file. Throws `CommandFailure` as `readRows` does. */
+export function findLastFrame(file: string): number {
+  const { frame, line } = readRows(file, Number.POSITIVE_INFINITY).reduce(
+    (last, row) => (row.frame > last.frame ? row : last),
+    { frame: 0, line: 0 },
+  );
+  if (frame <= MOST_FRAMES) return frame;
+  throw new CommandFailure(`${file}:${line}: frame is ${frame}; expected up to ${MOST_FRAMES}`);
+}
+
 function findFault(cells: readonly string[], frameCount: number): string | undefined {
   if (cells.length < COLUMNS.length)
     return `${cells.length} columns; expected at least ${COLUMNS.length}: ${COLUMNS.join(",")}`;
