@@ -69,6 +69,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Run two graphs on a clip and compare their speed and the objects they find.",
     load: async () => (await import("./commands/compare.ts")).compare,
   },
+  tune: {
+    about: "Try settings of a graph's detector on a clip, and list the best.",
+    load: async () => (await import("./commands/compare.ts")).tune,
+  },
   eval: {
     about: "Score detection and tracking against ground truth.",
     commands: {

@@ -46,3 +46,43 @@ export const compare = {
     return run(given, terminal);
   },
 } satisfies Command;
+
+export const tune = {
+  name: "tune",
+  about: "Try settings of a graph's detector on a clip, and list those with the best speed and quality.",
+  usage: "GRAPH CLIP [param=value…] [--floor fps=5,ap=0.9]",
+  options: {
+    floor: {
+      type: "string",
+      value: "name=number,…",
+      about: "What a setting needs: fps, and ap, hota, idf1 or agreement (0 to 1).",
+    },
+    truth,
+    class: className,
+    try: {
+      type: "string",
+      multiple: true,
+      value: "NAME=VALUE,…",
+      about: "Try only this property, with these values: model, every, threads, tiles (2x2).",
+    },
+    frames: { type: "string", value: "N", about: "Use the first N frames of the clip; default: 100." },
+    runs: { type: "string", value: "N", about: "Measure up to N settings; default: 20." },
+    budget: { type: "string", value: "TIME", about: "Start no run that would end later: 90s, 5m, 1h; default: 5m." },
+    json: { type: "boolean", about: "Print all settings as JSON; shares in percent." },
+  },
+  notes: [
+    "It changes the properties model (those that are installed and have the classes of the graph), every, threads and tiles of the element `detect`, through parameters of the graph where it has them. Parameters given on the command line stay as they are. First the graph itself and every single change are measured, then combinations that are expected to be better.",
+    "Without --truth, quality is measured against a reference: the model with the most weights, on every frame; ap, hota, idf1 and agreement are then those of `compare` with it (ap compares detections with the tracks of the reference, so that its own is below 100 %). The quality in the table is the first one of --floor; without one it is agreement or, with --truth, hota.",
+    "The table has the Pareto front: no measured setting is both faster and better than one of these. Of those above the floor, the one with the best quality is recommended if the floor has fps, else the fastest. Speed is that of one stream on this machine at pace fast, measured once: leave the machine otherwise idle, and check the result with `compare`.",
+    "Ctrl-C prints what is known so far. Exit codes: 0 success, 1 failure or no setting above the floor, 2 invalid graph or command line.",
+  ].join("\n"),
+  examples: [
+    "tune detect clip.mp4 --floor fps=5,ap=0.9",
+    "tune detect clip.mp4 classes=person --truth gt.txt --floor hota=0.5 --budget 20m",
+    "tune ./mine.yaml clip.mp4 model=quality --try every=1,2,4 --try threads=1,2",
+  ],
+  async run(given, terminal) {
+    const { tune: run } = await loadTool("tune", () => import("../../tools/compare/tune/tune.ts"));
+    return run(given, terminal);
+  },
+} satisfies Command;

@@ -6,6 +6,7 @@ import { makeFolder, windhover } from "../../cli/windhover.fixture.ts";
 import { withoutModel } from "../../test/golden/golden.fixture.ts";
 import { paintStreet, STREET } from "../../test/golden/street.fixture.ts";
 
+const skip = await withoutModel("default");
 const folder = makeFolder();
 const FRAMES = 12;
 paintStreet(join(folder, "street.y4m"), FRAMES);
@@ -13,7 +14,6 @@ paintStreet(join(folder, "street.y4m"), FRAMES);
 const truth = Array.from({ length: FRAMES }, (_, index) => `${index + 1},1,484,54,72,72,1,-1,-1,-1\n`).join("");
 writeFileSync(join(folder, "gt.txt"), truth);
 
-const skip = await withoutModel("default");
 const PAIR = ["compare", "detect", "detect", "street.y4m", "--rounds", "1"];
 
 test("compares a graph with itself, on ground truth, and draws both side by side", { skip }, async () => {
