@@ -39,6 +39,31 @@ describe("every template", () => {
   }
 });
 
+test("slots of detect that draw and encode have the same steps before their sink, and live bitrates", () => {
+  const compiled = compile(
+    { file: "graphs/detect.yaml", text: read("detect.yaml") },
+    { ...input, mode: "run", source: { uri: "test:ball" } },
+  );
+  const params = { resolution: "720p", bitrate: 900, codec: "h265" };
+  const stepsOf = (slot: string, target: JsonRecord) => {
+    const { segment, faults } = compiled.slot(slot, "a", { ...params, ...target });
+    assert.deepEqual(messagesOf({ faults }), []);
+    const { nodes } = segment ?? assert.fail();
+    return nodes
+      .filter(({ element }) => ["stage", "resize", "overlay", "encode"].includes(element))
+      .map(({ author, factory, properties }) => [author.replace(/.*\//, ""), factory, properties]);
+  };
+  const [video, ...others] = [
+    stepsOf("video", { path: "/tmp/a.mp4" }),
+    stepsOf("recording", { path: "/tmp/a.mp4" }),
+    stepsOf("rtsp", { url: "rtsp://a.example/b" }),
+    stepsOf("rtmp", { url: "rtmp://a.example/b" }),
+    stepsOf("srt", { url: "srt://a.example:1" }),
+  ];
+  for (const steps of others) assert.deepEqual(steps, video);
+  assert.deepEqual([...new Set(video?.map(([author]) => author))], ["stage", "resize", "overlay", "encode"]);
+});
+
 describe("the launch line of every template", () => {
   const folder = mkdtempSync(join(tmpdir(), "lines-"));
   after(() => rmSync(folder, { recursive: true }));

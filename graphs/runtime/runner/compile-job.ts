@@ -9,7 +9,8 @@ import type { Registry } from "../../../schemas/registry.ts";
 import type { RunnerJob } from "../../../schemas/runner.ts";
 import { type Compiled, compile } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
-import { InstalledGraphs } from "../../compiler/worker/installed.ts";
+import type { LoadGraph } from "../../compiler/graph-levels.ts";
+import { InstalledGraphs, type InstalledText } from "../../compiler/worker/installed.ts";
 import { DEMUXERS, findContainer } from "../file-kind.ts";
 import { writeLive } from "./live-values.ts";
 
@@ -18,11 +19,18 @@ export interface Knowledge {
   readonly registry: Registry;
 }
 
-/** The source, and hosts that installed graphs name. Never a host from a client's parameters. */
-export function listHosts({ graph, graphText, sourceUri, sourceAddresses = [] }: RunnerJob): readonly AllowedHost[] {
+/**
+ * The source, and hosts that an installed graph names. Never a host from a client's text or parameters.
+ * @param texts of the graph and of those that it extends or uses parts of, as `compileJob` reads them
+ */
+export function listHosts(
+  { graphText, sourceUri, sourceAddresses = [] }: RunnerJob,
+  texts: ReadonlySet<string>,
+): readonly AllowedHost[] {
   const source = readHost(sourceUri).map((host) => ({ host, addresses: sourceAddresses }));
-  const text = graphText === null ? (INSTALLED.read(graph)?.text ?? "") : "";
-  const named = [...text.matchAll(/[a-z]{3,5}:\/\/[^\s"'`<>]{1,2048}/gi)].flatMap(([url]) => readHost(url));
+  const named = [...(graphText === null ? texts : [])].flatMap((text) =>
+    [...text.matchAll(/[a-z]{3,5}:\/\/[^\s"'`<>]{1,2048}/gi)].flatMap(([url]) => readHost(url)),
+  );
   return [...named.map((host) => ({ host, addresses: [] })), ...source];
 }
 
@@ -32,11 +40,20 @@ const readHost = (url: string): readonly string[] =>
 const OWN = new URL("../../", import.meta.url);
 const INSTALLED = InstalledGraphs.besides(OWN);
 
-/** Throws `GraphFaults`. Files are played in real time. */
-export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValues = {}): Compiled {
+/**
+ * Throws `GraphFaults`. Files are played in real time.
+ * @param texts gets the text of every file that is read
+ */
+export function compileJob(
+  job: RunnerJob,
+  knowledge: Knowledge,
+  live: LiveValues = {},
+  texts: Set<string> = new Set(),
+): Compiled {
   const own = job.graphText === null ? null : { file: job.graph, text: job.graphText, load: INSTALLED.load };
-  const base = own ?? INSTALLED.read(job.graph);
-  if (base === null) throw unknownGraph(job.graph);
+  const found = own ?? INSTALLED.read(job.graph);
+  if (found === null) throw unknownGraph(job.graph);
+  const base = record(found, texts);
   const isChanged = Object.keys(live).length > 0;
   const graph = isChanged ? { file: null, text: writeLive(job.graph, BASE, live) } : base;
   const compiled = compile(graph, {
@@ -51,6 +68,15 @@ export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValue
   });
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);
   return compiled;
+}
+
+function record({ file, text, load }: InstalledText, texts: Set<string>): InstalledText {
+  texts.add(text);
+  const loadNext: LoadGraph = (name) => {
+    const next = load(name);
+    return next && record({ load, ...next }, texts);
+  };
+  return { file, text, load: loadNext };
 }
 
 /** The demuxer that an upload was probed with. Others are chosen by content, among those that `closeAutoplug` leaves. */

@@ -217,8 +217,9 @@ export class Runner {
     if (this.#state !== "idle") throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected idle`);
     this.#enter("starting");
     this.#live = (job.live ?? {}) as LiveValues;
-    const compiled = this.#compile(job);
-    allowConnections(listHosts(job));
+    const texts = new Set<string>();
+    const compiled = this.#compile(job, texts);
+    allowConnections(listHosts(job, texts));
     const graph = await this.#run(job, compiled);
     this.#running = { graph, job, description: new Description(graph, job), compiled };
     this.#timer = setInterval(() => this.#progress(), PROGRESS_MS);
@@ -229,9 +230,9 @@ export class Runner {
     else if (this.#silence.isSilent) await this.#applySilence();
   }
 
-  #compile(job: RunnerJob): Compiled {
+  #compile(job: RunnerJob, texts: Set<string>): Compiled {
     try {
-      const compiled = compileJob(job, this.#knowledge);
+      const compiled = compileJob(job, this.#knowledge, {}, texts);
       this.#uses = compiled.paramUses;
       return patchPlan(compiled, this.#live, this.#knowledge.elements) ?? compileJob(job, this.#knowledge, this.#live);
     } catch (error) {
