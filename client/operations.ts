@@ -658,6 +658,20 @@ export type MapSettings = {
   } | null;
 };
 
+export type Model = {
+  readonly name: string;
+  /** `installed`: a model of the service; `own`: uploaded by this key. */
+  readonly origin: "installed" | "own";
+  /** Names of its classes. */
+  readonly labels: readonly string[];
+  /** Of an own model; null if installed, as the next four. */
+  readonly about: string | null;
+  readonly digest: string | null;
+  readonly size_bytes: number | null;
+  readonly author: string | null;
+  readonly created_at: string | null;
+};
+
 export type MqttAlertOutput = {
   /** Address of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`. */
   readonly host: string;
@@ -2909,6 +2923,34 @@ export class Operations {
   /** Get everything about one element, as printed by `windhover inspect`. */
   getElement(input: { name: string }, call?: Call): Promise<Element> {
     return this.#send({ method: "GET", path: "/elements/{name}" }, input, call);
+  }
+
+  /** List the models: installed ones and your own. */
+  listModels(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly models: readonly Model[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/models", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Upload a model of your own. A form with the ONNX file in the part `file`, and its card (YAML, as of `windhover models show NAME`) in the part `card`. Requires a key with the flag `graph_author`. The card and the network are checked, and the network is run on one image, in a process with limits. Graphs of this key name the model as `detect: { model: NAME }`, and `detect` takes it as the param `model`. The same model again is not stored again. */
+  uploadModel(input: { body: FormData }, call?: Call): Promise<Model> {
+    return this.#send({ method: "POST", path: "/models", bodyType: "multipart/form-data" }, input, call);
+  }
+
+  /** Delete a model of your own. */
+  deleteModel(
+    input: { name: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    readonly name: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/models/{name}" }, input, call);
   }
 
   /** Run your own graph for a minute. Requires a key with the flag `graph_author`. The graph can use elements whose `can_try` is true (`GET /elements/{name}`); slots with other elements are left out. The process ends after 60 seconds. */

@@ -352,6 +352,9 @@ export const Config = section({
   }),
   models: section({
     folders: list("Folders with further model cards, `NAME.yaml`."),
+    per_key: count(10, "Maximum number of uploaded models per key."),
+    bytes: count(64 * 2 ** 20, "Maximum size of an uploaded model.", 1),
+    check_seconds: seconds(30, "Time limit for checking an uploaded model"),
   }),
   disk: section({ reserve_bytes: count(2 ** 30, "Minimum free disk space for uploads.") }),
   log: section({

@@ -15,6 +15,10 @@ const isExpendable = Type.Optional(Type.Boolean());
 /** It sends to the outside: detached while the lease of the node has ended. */
 const isExternal = Type.Optional(Type.Boolean());
 
+/** Paths: the card names the weights, which are beside it. */
+const ModelFiles = Type.Object({ card: Type.String(), weights: Type.String() });
+export type ModelFiles = Static<typeof ModelFiles>;
+
 export const RunnerJob = Type.Object({
   uuid: Type.String(),
   /** Name of an installed graph. */
@@ -40,6 +44,8 @@ export const RunnerJob = Type.Object({
   firstTrackId: Type.Integer({ minimum: 1 }),
   /** Properties by node that apply from the first frame on; `set` changes them later. */
   live: Type.Optional(Type.Record(Type.String(), Properties)),
+  /** Models that the client has uploaded, by name, instead of installed ones. */
+  models: Type.Optional(Type.Record(Type.String(), ModelFiles)),
   /** Metadata of the stream (KLV) is telemetry. */
   sourceMetadata: Type.Optional(Type.Boolean()),
   /** Messages that elements have before the first frame, as of `deliver`. */

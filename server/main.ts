@@ -21,6 +21,7 @@ import { branchEndpoints, graphEndpoints, processGraphEndpoints, processUpgradeE
 import { informationEndpoints } from "./api/information.ts";
 import { mapEndpoints } from "./api/map.ts";
 import { mediaEndpoints } from "./api/media.ts";
+import { modelEndpoints } from "./api/models.ts";
 import { nodeEndpoints } from "./api/nodes.ts";
 import { noticeEndpoints } from "./api/notices.ts";
 import { type Cluster, openCluster } from "./api/open-cluster.ts";
@@ -64,6 +65,8 @@ import { type MediaServer, type MediaServerDeps, openMedia } from "./media/open-
 import { ProcessRecordings } from "./media/recordings/recording-files.ts";
 import { FLUSH_MS, RecordingUploads } from "./media/recordings/recording-uploads.ts";
 import { Metrics } from "./metrics/metrics.ts";
+import { ModelChecker } from "./models/check-model.ts";
+import { OwnModels } from "./models/own-models.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { PulledSources } from "./processes/original-stream.ts";
 import { LIMITS as PROCESS_LIMITS } from "./processes/processes.ts";
@@ -91,12 +94,15 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   readonly probeEntry: URL;
   readonly thumbnailEntry: URL;
   readonly hubEntry: URL;
+  readonly modelCheckEntry: URL;
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
   readonly enhancerEntry: URL;
   readonly alertTypes: readonly AlertTypeDefinition[];
   /** What runners read: models, and the graphs and elements of the operator. */
   readonly readFolders: readonly string[];
+  /** The installed models. */
+  listModels(): Promise<readonly { readonly name: string; readonly labels: readonly string[] }[]>;
   /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
 }
@@ -239,10 +245,18 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("recording modes", SPARE_MS, () => modes.close());
   const calibrations = new Calibrations({ sql, log: partOf(log, "telemetry") });
   shutDown.add("calibrations", SPARE_MS, () => calibrations.close());
+  const models = await OwnModels.open({
+    ...{ sql, config, installedNames: () => knowledge.modelNames() },
+    checker: new ModelChecker({
+      ...{ entry: knowledge.modelCheckEntry, confinement, config: config.models, log: partOf(log, "models") },
+    }),
+  });
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks, detections, calibrations],
-    prepare: (order) => library.prepare(order),
+    prepare: async (order) =>
+      library.prepare({ ...order, ownModels: order.userUuid ? await models.listNames(order.userUuid) : [] }),
+    openModels: (userUuid, names) => models.open(userUuid, names),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
       isAllowed: () => config.recordings.enabled && recordings.trouble === null,
@@ -339,6 +353,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       ([rows, waiting]) => countNodes(rows, node.uuid, waiting),
       () => null,
     );
+  const listModels = (userUuid: string) => models.listNames(userUuid);
+  const ownGraphs = new OwnGraphs({ sql, library, config, listModels });
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sql, sources),
@@ -366,7 +382,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...playerEndpoints,
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url, mapTiles?.origins),
     ...mapEndpoints({ tiles: mapTiles, terrain: terrainTiles }),
-    ...graphEndpoints({ library, own: new OwnGraphs({ sql, library, config }), config }),
+    ...graphEndpoints({ library, own: ownGraphs, config }),
+    ...modelEndpoints({ own: models, listInstalled: () => knowledge.listModels() }),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...processUpgradeEndpoints(processes, sql),
     ...demoEndpoints(demo),

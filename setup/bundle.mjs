@@ -21,6 +21,7 @@ const ENTRIES = {
   enhance: "enhance/main.ts",
   hub: "hub/main.ts",
   inference: "elements/detect/worker/worker.ts",
+  "model-check": "elements/detect/check/main.ts",
   probe: "graphs/runtime/probe/main.ts",
   registry: "cli/serve/describe-registry.ts",
   runner: "graphs/runtime/runner/main.ts",

@@ -3,17 +3,13 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { type Document, parseDocument, stringify } from "yaml";
+import type { Tensors } from "../../elements/detect/try-model.ts";
 import { LONGEST_NAME, type ModelCard, type ModelInput } from "../../models/card.ts";
 import type { TensorInfo } from "../../models/decode/decoder.ts";
 import { findFamilies } from "../../models/decode/families.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { COCO } from "../../models/labels.ts";
 import { UsageFault } from "../command.ts";
-
-export interface Tensors {
-  readonly inputs: readonly TensorInfo[];
-  readonly outputs: readonly TensorInfo[];
-}
 
 export interface CardOptions {
   readonly name?: string | undefined;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { readTensors } from "../../elements/detect/try-model.ts";
 import { ModelFault } from "../../models/fault.ts";
 import { makeScatteredYolox, makeYolox } from "../../models/onnx.fixture.ts";
 import { makeFolder } from "../windhover.fixture.ts";
-import { readTensors } from "./import-model.ts";
 
 const folder = makeFolder();
 

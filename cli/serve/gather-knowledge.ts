@@ -31,6 +31,7 @@ export async function gatherKnowledge(
     modelNames: async () => (await installed()).map(({ name }) => name),
     alertTypes: ALERT_TYPES,
     readFolders: [cacheFolder(), ...listRead(folders)],
+    listModels: installed,
     classNames: async () => [...new Set((await installed()).flatMap(({ labels }) => labels))],
     runnerEntry: new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url),
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
@@ -38,6 +39,7 @@ export async function gatherKnowledge(
     hubEntry: new URL("../../hub/hub.mjs", import.meta.url),
     consoleFolder: fileURLToPath(new URL("../../build/console/", import.meta.url)),
     prepareClip,
+    modelCheckEntry: new URL("../../elements/detect/check/check.mjs", import.meta.url),
     enhancerEntry: new URL("../../enhance/enhance.mjs", import.meta.url),
   };
 }

@@ -49,6 +49,9 @@ const MODEL_TEXTS: PropertyTable = { detect: ["model"] };
 /** Not texts, but harmful: these write frames to the runner's standard output. */
 const REJECTED_PROPERTIES: PropertyTable = { identity: ["dump"], fakesink: ["dump"] };
 
+export const isModelProperty = (element: string, property: string): boolean =>
+  Object.hasOwn(MODEL_TEXTS, element) && MODEL_TEXTS[element]?.includes(property) === true;
+
 interface ElementSources {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
@@ -72,7 +75,7 @@ const INSIDE: readonly PropertyKind[] = ["boolean", "integer", "number", "enum",
 /** Unknown properties count as `outside`; the compiler reports that they are unknown. */
 export function reachOf(element: string, property: string, { elements, registry }: ElementSources): Reach {
   const isIn = (table: PropertyTable) => Object.hasOwn(table, element) && table[element]?.includes(property) === true;
-  if (isIn(MODEL_TEXTS)) return "model";
+  if (isModelProperty(element, property)) return "model";
   if (isIn(FREE_TEXTS)) return "inside";
   if (isIn(REJECTED_PROPERTIES)) return "outside";
   const definition = elements.get(element);
@@ -151,6 +154,16 @@ function modelOf({ entry, params, whole, isOfSlot }: PropertyUse, values: JsonRe
   if (whole !== null) return !isOfSlot && Object.hasOwn(values, whole) ? values[whole] : undefined;
   return params.length === 0 && entry.value.kind === "scalar" ? entry.value.value : undefined;
 }
+
+/** Names of models in chains and slots, as far as they are known with these values of the parameters. */
+export const listModels = (document: GraphDocument, values: JsonRecord): readonly string[] => [
+  ...new Set(
+    listUses(document)
+      .filter(({ step, entry }) => isModelProperty(step.element, entry.key))
+      .map((use) => modelOf(use, values))
+      .filter((model) => typeof model === "string"),
+  ),
+];
 
 /** The problem with the name of a model, or null. */
 function checkModel(value: Json | undefined, models: readonly string[]): string | null {

@@ -41,7 +41,7 @@ const RUNNING: ProcessGraph = {
   ],
 };
 const database = await testDatabase();
-const own = new OwnGraphs({ sql: database.sql, library, config });
+const own = new OwnGraphs({ sql: database.sql, library, config, listModels: async () => [] });
 const app = await openApp([
   ...graphEndpoints({ library, own, config }),
   ...processGraphEndpoints({ library, processes }),

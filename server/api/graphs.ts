@@ -90,7 +90,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     const row = await own.find(user, name, version);
     if (row === null && version !== null) throw graphNotFound(name, version);
     if (row === null) return ok(showGraph(await library.describe(name), null));
-    return ok(showGraph(await library.describeOwn(name, row.yaml, { userUuid: user.uuid, signal }), row));
+    return ok(showGraph(await own.describe(user, row, signal), row));
   };
   return [
     define("GET", "/graphs", "listGraphs", {
@@ -197,7 +197,10 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
 }
 
 /** Pages of records that are identified by name, in the order of the list. */
-function pageByName<T extends { readonly name: string }>(all: readonly T[], { limit, cursor }: PageRequest): Page<T> {
+export function pageByName<T extends { readonly name: string }>(
+  all: readonly T[],
+  { limit, cursor }: PageRequest,
+): Page<T> {
   const after = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString("utf8");
   const start = after === null ? 0 : all.findIndex(({ name }) => name === after) + 1;
   if (after !== null && start === 0) throw invalidCursor();
@@ -208,7 +211,7 @@ function pageByName<T extends { readonly name: string }>(all: readonly T[], { li
 }
 
 /** Throws `graph_author_needed`. */
-function expectAuthor({ isGraphAuthor }: User): void {
+export function expectAuthor({ isGraphAuthor }: User): void {
   if (isGraphAuthor) return;
   throw new ServiceError("graph_author_needed", {
     detail:

@@ -33,7 +33,7 @@ before(async () => {
   library = await GraphLibrary.open(await loadTestKnowledge(), config);
   for (const key of ["ada", "bob", "reader"])
     users[key] = { ...(await addUser(database.sql)), isGraphAuthor: key !== "reader" };
-  const own = new OwnGraphs({ sql: database.sql, library, config });
+  const own = new OwnGraphs({ sql: database.sql, library, config, listModels: async () => [] });
   app = await openApp(graphEndpoints({ library, own, config }), {
     authenticate: async (key) => users[key ?? ""] ?? assert.fail(),
   });

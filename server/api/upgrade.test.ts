@@ -85,7 +85,7 @@ async function openService(user?: User, sourceUuid?: string): Promise<void> {
   });
   const { sql } = database;
   const { supervisor: processes } = stage;
-  const own = new OwnGraphs({ sql, library, config });
+  const own = new OwnGraphs({ sql, library, config, listModels: async () => [] });
   app = await openApp(
     [
       ...graphEndpoints({ library, own, config }),

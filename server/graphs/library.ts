@@ -39,6 +39,8 @@ interface TextOwner {
   readonly userUuid?: string;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal;
+  /** Names of models that the user has uploaded. */
+  readonly ownModels?: readonly string[];
 }
 
 export interface GraphOrder extends TextOwner {
@@ -74,6 +76,8 @@ export interface PreparedOrder {
   readonly slots: Readonly<Record<string, JsonRecord>>;
   /** Where alert rules are evaluated. Of several the first: each would send every notification. */
   readonly alertNode: AlertNode | null;
+  /** Models of the user that the graph names. */
+  readonly models: readonly string[];
   readonly plan: GraphPlan;
 }
 
@@ -160,7 +164,7 @@ export class GraphLibrary {
 
   /** A client's own graph, held to what clients may use. Its faults are in the result. */
   async describeOwn(graph: string, text: string, owner: TextOwner): Promise<DescribedGraph> {
-    const models = await this.#modelNames();
+    const models = [...(await this.#modelNames()), ...(owner.ownModels ?? [])];
     const answer = await this.#ask(this.#texts, { type: "describe-own", graph, text, models }, owner);
     if (answer.type !== "described") throw new Error(`the compiler replied "${answer.type}" to "describe-own"`);
     return answer.graph;
@@ -175,7 +179,8 @@ export class GraphLibrary {
   /** Rejects with `graph_not_found`, or with `invalid_input` and an entry for each fault. */
   async prepare(order: GraphOrder): Promise<PreparedOrder> {
     const { graph, graphText = null, params, given, attach, sourceUri, sourceLoops = false } = order;
-    const models = await this.#modelNames();
+    const { ownModels = [] } = order;
+    const models = [...(await this.#modelNames()), ...ownModels];
     const thread = graphText === null ? this.#installed : this.#texts;
     const answer = await this.#ask(
       thread,
@@ -189,12 +194,13 @@ export class GraphLibrary {
     if (answer.type === "absent") throw unknownGraph(graph, answer.installed);
     if (answer.type === "refused") throw invalidGraph(graph, answer.refusal, sourceUri);
     if (answer.type !== "prepared") throw new Error(`the compiler replied "${answer.type}" to "prepare"`);
-    const { plan } = answer.prepared;
+    const { plan, models: named } = answer.prepared;
     return {
       params: plan.params,
       offers: new Set(plan.offers),
       slots: plan.slots,
       alertNode: findAlertNode(plan),
+      models: named.filter((name) => ownModels.includes(name)),
       plan,
     };
   }

@@ -1,5 +1,6 @@
 /** Graphs that users store themselves: checked, then kept in versions that never change. */
 import { createHash } from "node:crypto";
+import type { DescribedGraph } from "../../graphs/compiler/worker/messages.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
@@ -22,6 +23,8 @@ interface OwnGraphsDeps {
   readonly sql: Sql;
   readonly library: Pick<GraphLibrary, "list" | "describeOwn">;
   readonly config: Pick<Config, "graphs">;
+  /** Names of models that the user has uploaded. */
+  listModels(userUuid: string): Promise<readonly string[]>;
 }
 
 export class OwnGraphs {
@@ -41,6 +44,16 @@ export class OwnGraphs {
     return findGraph(this.#deps.sql, user.uuid, name, version);
   }
 
+  /** Compiled now. Its faults are in the result. */
+  async describe(
+    { uuid: userUuid }: User,
+    { name, yaml }: Pick<GraphVersionRow, "name" | "yaml">,
+    signal: AbortSignal,
+  ): Promise<DescribedGraph> {
+    const { library, listModels } = this.#deps;
+    return library.describeOwn(name, yaml, { userUuid, signal, ownModels: await listModels(userUuid) });
+  }
+
   /** Rejects with `graph_not_found`. Newest first. */
   async listVersions(user: User, name: string, request: PageRequest): Promise<Page<GraphVersionRow>> {
     if ((await this.find(user, name)) === null) throw graphNotFound(name, null);
@@ -57,7 +70,7 @@ export class OwnGraphs {
     text: string,
     signal: AbortSignal,
   ): Promise<{ readonly row: GraphVersionRow; readonly isNew: boolean }> {
-    const { sql, library, config } = this.#deps;
+    const { sql, config } = this.#deps;
     const { text_bytes: maxBytes, stored_per_key: graphs, versions_per_graph: versions } = config.graphs;
     const yaml = canonicalText(text);
     const bytes = Buffer.byteLength(yaml);
@@ -66,7 +79,7 @@ export class OwnGraphs {
         detail: `The graph has ${bytes} bytes; expected up to ${maxBytes}.`,
       });
     await this.#expectFreeName(user, name);
-    const described = await library.describeOwn(name, yaml, { userUuid: user.uuid, signal });
+    const described = await this.describe(user, { name, yaml }, signal);
     if (described.faults.length > 0) throw invalidGraph(name, { params: [], graph: described.faults }, null);
     const digest = createHash("sha256").update(yaml).digest("hex");
     const summary = showSummary(described) as unknown as JsonRecord;

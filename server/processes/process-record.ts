@@ -373,7 +373,7 @@ export class ProcessRecord {
     const { desired, state, positionNs, restarts, framesLost, startedAt, finishedAt } = this;
     const { graph, params, live } = this.before ?? this.setting;
     return {
-      ...{ graphText: graph.text, graphVersion: graph.version },
+      ...{ graphText: graph.text, graphVersion: graph.version, models: graph.models ?? [] },
       ...{ desired, live, params, state, positionNs, nextTrackId, restarts, framesLost, startedAt, finishedAt },
       errorCode: this.error?.code ?? null,
       errorDetail: this.error?.detail ?? null,

@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { RunnerJob } from "../../schemas/runner.ts";
+import type { ModelFiles, RunnerJob } from "../../schemas/runner.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
@@ -51,6 +51,8 @@ export interface ProcessDeps {
   readonly recordings: RecordingPlace;
   /** Where cameras are published, to be recorded. */
   readonly hub?: Pick<MediaHub, "issueToken">;
+  /** The files of models that the user has uploaded, by name. Default: none has. */
+  openModels?(userUuid: string, names: readonly string[]): Promise<Readonly<Record<string, ModelFiles>>>;
   /** Rejects with `graph_not_found`, or with `invalid_input` when the graph does not accept the values. */
   prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
   /**
@@ -93,6 +95,8 @@ export class Process {
   readonly #tending: Poller;
   /** Aborts delays and launches. */
   readonly #interruption = new AbortController();
+  /** Uploaded models that the next runner gets. */
+  #models: Readonly<Record<string, ModelFiles>> = {};
   /** Of a file: when its first runner was started. */
   #epoch: Date | null = null;
   /** The runner was stopped because its source has another address now. */
@@ -118,7 +122,12 @@ export class Process {
     this.#link = link;
     this.record = new ProcessRecord(row, {
       ...{ sql, log, config, link, isFile: input.isFile, saveMs: limits.saveMs },
-      offers: { offers: options.offers, slots: options.slots, alertNode: options.alertNode ?? null },
+      offers: {
+        offers: options.offers,
+        slots: options.slots,
+        alertNode: options.alertNode ?? null,
+        models: options.models ?? [],
+      },
       onLost: () => this.lose(),
     });
     this.attachments = new Attachments(
@@ -312,6 +321,7 @@ export class Process {
       const prepared = Promise.all([
         this.#locator.find(),
         this.attachments.prepare(),
+        this.#openModels(),
         // Without its telemetry a video is processed all the same.
         this.record.telemetry
           ?.prepare()
@@ -343,6 +353,11 @@ export class Process {
     return signal.aborted ? failLaunch("source", { kind: "stopped" }, launched.runner.ended) : launched;
   }
 
+  async #openModels(): Promise<void> {
+    const { models = [] } = this.record.graph;
+    this.#models = (await this.#deps.openModels?.(this.row.userUuid, models)) ?? {};
+  }
+
   #makeJob(sourceUri: string): RunnerJob {
     const { uuid, sourceUrl, graph } = this.row;
     const { params, positionNs, trackIds } = this.record;
@@ -356,6 +371,7 @@ export class Process {
     return {
       ...{ uuid, graph, graphText, params, sourceUri, sourceLabel: sourceUrl },
       ...(sourceAddresses.length > 0 && { sourceAddresses: [...sourceAddresses] }),
+      ...(Object.keys(this.#models).length > 0 && { models: this.#models }),
       ...(this.#input.loops === true && { sourceLoops: true }),
       ...(this.row.telemetryCfg?.type === "embedded" && { sourceMetadata: true }),
       ...(batch != null && { deliver: [{ channel: TELEMETRY_CHANNEL, message: batch }] }),

@@ -175,7 +175,8 @@ export const readLimits = ({ runners, reconnect, database }: Config, fixed: Fixe
 export type ProcessLimits = ReturnType<typeof readLimits>;
 
 /** What the graph of a process provides. */
-export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> & Partial<Pick<PreparedOrder, "alertNode">>;
+export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> &
+  Partial<Pick<PreparedOrder, "alertNode" | "models">>;
 
 /** The graph that a process runs. An upgrade replaces all of it. */
 export interface RunningGraph extends ProcessOffers {

@@ -323,13 +323,14 @@ export class ProcessRegistry {
         offers,
         slots,
         alertNode = null,
+        models = [],
       } = await this.#deps.prepare({
         ...{ ...row, sourceUri: input.uri, sourceLoops: input.loops ?? false, given: {} },
       });
       const hasRecording = await findHasRecording(sql, userUuid);
       const outputs = await listAttached(sql, uuid);
       const branches = await listBranches(sql, uuid);
-      return { row, input, offers, slots, alertNode, outputs, branches, hasRecording };
+      return { row, input, offers, slots, alertNode, models, outputs, branches, hasRecording };
     } catch (error) {
       if (!(error instanceof ServiceError) || TRANSIENT.has(error.code)) throw error;
       const { node, log } = this.#deps;

@@ -1,8 +1,18 @@
 /**
- * The files of the data folder that a runner can open: a folder of its own with hard links to the video and the recordings
- * of its process. A runner is confined when it is loaded, before it is known which process it will run.
+ * The files of the data folder that a runner can open: a folder of its own with hard links to the video, the models and the
+ * recordings of its process. A runner is confined when it is loaded, before it is known which process it will run.
  */
-import { chmodSync, chownSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 import type { Logger } from "pino";
@@ -10,6 +20,7 @@ import type { RequestOf } from "../../ipc/channel.ts";
 import type { RunnerRequest } from "../../schemas/runner.ts";
 import type { Account } from "../confinement/confinement.ts";
 import { processRecordingsFolder } from "../media/recordings/recording-files.ts";
+import { modelFolder } from "../models/own-models.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
 import { videoFolder } from "../sources/video-files.ts";
 
@@ -23,6 +34,7 @@ const PREFIX = "runners-";
 interface DataFolders {
   readonly videos: string;
   readonly recordings: string;
+  readonly models: string;
   /** The user that runners run as, if it is another one than ours. */
   readonly account: Account | null;
   /** Hard links work there: otherwise runners can open the files of all processes. */
@@ -40,8 +52,9 @@ export class RunnerFolders {
   }
 
   static async open(dataDir: string, account: Account | null, log: Logger): Promise<RunnerFolders> {
-    const data = { videos: videoFolder(dataDir), recordings: processRecordingsFolder(dataDir), account };
-    for (const folder of [data.videos, data.recordings]) await mkdir(folder, { recursive: true });
+    const [videos, recordings, models] = [videoFolder(dataDir), processRecordingsFolder(dataDir), modelFolder(dataDir)];
+    const data = { videos, recordings, models, account };
+    for (const folder of [videos, recordings, models]) await mkdir(folder, { recursive: true });
     const folder = await makeSocketFolder(PREFIX, resolve(dataDir));
     // That user may enter it, but not list it.
     if (account !== null) await chmod(folder, 0o711);
@@ -70,10 +83,10 @@ export class RunnerFolder {
   readonly #recordings: string[] = [];
 
   constructor(folder: string, data: DataFolders) {
-    const { videos, recordings, account, areLinked } = data;
+    const { videos, recordings, models, account, areLinked } = data;
     this.#folder = folder;
     this.#data = data;
-    this.reads = [areLinked ? this.#in : videos];
+    this.reads = areLinked ? [this.#in] : [videos, models];
     this.writes = [areLinked ? this.#out : recordings];
     for (const path of [this.#in, this.#out]) mkdirSync(path);
     if (account === null) return;
@@ -90,7 +103,12 @@ export class RunnerFolder {
     if (command.type !== "start") return command;
     const { job } = command;
     const attach = job.attach.map((attachment) => this.#lendRecording(attachment));
-    return { ...command, job: { ...job, sourceUri: this.#lendVideo(job.sourceUri), attach } };
+    const models = Object.entries(job.models ?? {}).map(([name, { card, weights }]) => {
+      const [lentCard, lentWeights] = [card, weights].map((path) => this.#lend(path, this.#data.models));
+      return [name, { card: lentCard ?? card, weights: lentWeights ?? weights }] as const;
+    });
+    const sourceUri = this.#lend(job.sourceUri, this.#data.videos);
+    return { ...command, job: { ...job, sourceUri, attach, models: Object.fromEntries(models) } };
   }
 
   async close(): Promise<void> {
@@ -107,9 +125,10 @@ export class RunnerFolder {
     return join(this.#folder, "out");
   }
 
-  #lendVideo(path: string): string {
-    const { videos, account } = this.#data;
-    if (!path.startsWith(videos + sep)) return path;
+  /** A file of the service's folder; any other is left as it is. */
+  #lend(path: string, folder: string): string {
+    const { account } = this.#data;
+    if (!path.startsWith(folder + sep)) return path;
     if (account !== null) {
       chownSync(path, -1, account.gid);
       chmodSync(path, 0o640);
@@ -131,14 +150,15 @@ export class RunnerFolder {
   #link(path: string, folder: string): string {
     if (!this.#data.areLinked) return path;
     const link = join(folder, basename(path));
-    linkSync(path, link);
+    // Two models may have the same weights.
+    if (!existsSync(link)) linkSync(path, link);
     return link;
   }
 }
 
 /** The error message, or null. */
-function tryLink({ videos, recordings }: Omit<DataFolders, "areLinked">, folder: string): string | null {
-  for (const target of [videos, recordings]) {
+function tryLink({ videos, recordings, models }: Omit<DataFolders, "areLinked">, folder: string): string | null {
+  for (const target of [videos, recordings, models]) {
     const [file, link] = [join(target, `.${basename(folder)}`), join(folder, "test")];
     try {
       writeFileSync(file, "");

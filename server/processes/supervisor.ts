@@ -212,7 +212,7 @@ export class Supervisor implements Processes {
   async #insert(order: StartOrder, checked: CheckedOrder, limit: RequestLimit): Promise<ProcessRow> {
     const { sql, node } = this.#deps;
     const { user, sourceUuid, graph, graphText = null, graphVersion = null, forSeconds } = order;
-    const { input, params, alertNode = null } = checked;
+    const { input, params, alertNode = null, models = [] } = checked;
     const uuid = newUuid();
     const cost = await this.costOf({ graph, params, sourceUuid });
     const inserted = insertProcess(
@@ -220,7 +220,7 @@ export class Supervisor implements Processes {
       {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, graphVersion, params },
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid: node.uuid },
-        ...{ ...cost, labels: order.labels ?? {} },
+        ...{ ...cost, labels: order.labels ?? {}, models },
         takesAlerts: alertNode !== null,
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
       },

@@ -166,11 +166,11 @@ export class Upgrades {
   async #prepare(before: GraphVersionRow, after: GraphVersionRow) {
     const { row, input, record, prepare } = this.#deps;
     const given = carryParams(record.params, schemaOf(before), schemaOf(after));
-    const { params, offers, slots, alertNode } = await prepare({
+    const { params, offers, slots, alertNode, models } = await prepare({
       ...{ graph: row.graph, graphText: after.yaml, userUuid: row.userUuid, params: given, given: {} },
       ...{ sourceUri: input.uri, sourceLoops: input.loops ?? false },
     });
-    return { params, offers, slots, alertNode: alertNode ?? null };
+    return { params, offers, slots, alertNode: alertNode ?? null, models: models ?? [] };
   }
 
   /** Ends the runner; the next one has the new version. */

@@ -1,19 +1,13 @@
-/**
- * Examines video files in a confined child process with limits for time, memory and output.
- *
- * Without `ipc/`: the program has one argument and prints one result; a channel would give a program that parses files of
- * strangers more to send, and the server more to read.
- */
+/** Examines video files in a confined child process with limits for time, memory and output. */
 import type { Logger } from "pino";
-import { watchUsage } from "../../ipc/child.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
 import { FairSlots } from "../async/fair-slots.ts";
 import type { Confinement } from "../confinement/confinement.ts";
+import { runOnce } from "../confinement/run-once.ts";
 import { ServiceError } from "../service-error.ts";
 import { checkBy } from "../validation.ts";
 
-const MAX_OUTPUT_BYTES = 65_536;
 /** An operator sets the others (`uploads`). */
 const LIMITS = {
   /** Maximum memory of a probe. */
@@ -54,7 +48,9 @@ export class VideoProbe {
     if (release === null) throw busy();
     try {
       await this.#confinement.share(file);
-      const { output, errors, end } = await this.#run(file, signal);
+      const order = { entry: this.#entry, files: [file], memoryBytes: this.#memoryBytes, name: "the probe" };
+      const seconds = this.#config.probe_seconds;
+      const { output, errors, end } = await runOnce(this.#confinement, { ...order, seconds }, signal);
       if (signal.aborted) throw aborted();
       const result = readResult(output);
       if (result?.video) return result.video;
@@ -65,33 +61,6 @@ export class VideoProbe {
       release();
     }
   }
-
-  #run(file: string, signal: AbortSignal): Promise<{ output: string; errors: string; end: string }> {
-    const { probe_seconds: seconds } = this.#config;
-    const memoryBytes = this.#memoryBytes;
-    const child = this.#confinement.spawn({ entry: this.#entry, args: [file], memoryBytes, reads: [file] });
-    let end = "";
-    const kill = (reason: string) => {
-      end ||= reason;
-      child.kill("SIGKILL");
-    };
-    const timer = setTimeout(() => kill(`it took longer than ${seconds} s`), seconds * 1000);
-    const unwatch = watchUsage(child.pid, memoryBytes, kill);
-    const onAbort = () => kill("the request was aborted");
-    signal.addEventListener("abort", onAbort, { once: true });
-    const output = collect(child.stdout, () => kill("it wrote too much output"));
-    const errors = collect(child.stderr);
-    return new Promise((resolve) => {
-      const finish = (reason: string) => {
-        clearTimeout(timer);
-        unwatch();
-        signal.removeEventListener("abort", onAbort);
-        resolve({ output: output(), errors: errors(), end: end || reason });
-      };
-      child.once("error", (error) => finish(`the probe could not be started (${error.message})`));
-      child.once("close", (code, signal) => finish(`the probe ended with ${signal ?? code}`));
-    });
-  }
 }
 
 function readResult(output: string): ProbeResult | null {
@@ -101,17 +70,6 @@ function readResult(output: string): ProbeResult | null {
   } catch {
     return null;
   }
-}
-
-/** Keeps the beginning. */
-function collect(stream: NodeJS.ReadableStream | null, onTooMuch?: () => void): () => string {
-  let text = "";
-  stream?.setEncoding("utf8");
-  stream?.on("data", (chunk: string) => {
-    if (text.length < MAX_OUTPUT_BYTES) text += chunk;
-    else onTooMuch?.();
-  });
-  return () => text.slice(0, MAX_OUTPUT_BYTES);
 }
 
 const aborted = (): ServiceError =>

@@ -1,4 +1,4 @@
-/** Multipart forms with a video or a telemetry file, read as they arrive. */
+/** Multipart forms with a file, such as a video, and maybe a second one, read as they arrive. */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
@@ -12,7 +12,8 @@ const FIELD_BYTES = 4096;
 /** The documented names of parts that are files. A part with such a name is a file even without a file name. */
 export const FILE_FIELD = "file";
 export const TELEMETRY_FIELD = "telemetry";
-const FILE_FIELDS = [FILE_FIELD, TELEMETRY_FIELD];
+export const CARD_FIELD = "card";
+const FILE_FIELDS = [FILE_FIELD, TELEMETRY_FIELD, CARD_FIELD];
 
 interface FormOptions {
   /** At least `leastBytes` must arrive within this time. */
@@ -20,8 +21,14 @@ interface FormOptions {
   readonly leastBytes: number;
   /** Saves the file. While it does not read, nothing is read from the client. */
   save(file: Readable, name: string | undefined): Promise<void>;
-  /** The same for a part named `telemetry`, where the form may have one. */
-  saveTelemetry?(file: Readable, name: string | undefined): Promise<void>;
+  /** What the file is, in messages. Default: `video`. */
+  readonly what?: string;
+  /** The same for a part of this name, where the form may have one. */
+  readonly second?: {
+    readonly field: string;
+    readonly what: string;
+    save(file: Readable, name: string | undefined): Promise<void>;
+  };
   /** Bytes of the files saved so far. */
   savedBytes(): number;
 }
@@ -75,14 +82,14 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       // `save` gets it, too; a stream without a listener would end the server.
       stream.on("error", () => {});
       if (isOver) return void stream.resume();
-      const isTelemetry = field === TELEMETRY_FIELD && options.saveTelemetry !== undefined;
-      const kind = isTelemetry ? TELEMETRY_FIELD : FILE_FIELD;
+      const second = field === options.second?.field ? options.second : undefined;
+      const kind = second?.field ?? FILE_FIELD;
       if (files.has(kind)) {
-        const message = `is a second file in the form; expected one ${isTelemetry ? "telemetry file" : "video"}`;
+        const message = `is a second file in the form; expected one ${second?.what ?? options.what ?? "video"}`;
         return finish(invalid(field || FILE_FIELD, message));
       }
       files.set(kind, stream);
-      const saved = isTelemetry ? options.saveTelemetry?.(stream, name) : options.save(stream, name);
+      const saved = (second ?? options).save(stream, name);
       saving = Promise.all([saving, saved]).then(() => {});
       saving.catch(finish);
     });
@@ -140,7 +147,7 @@ const tooMuch = (): ServiceError =>
   new ServiceError("body_too_large", { detail: "the form has too much data besides the file" });
 const tooSlow = ({ idleMs, leastBytes }: FormOptions): ServiceError =>
   new ServiceError("request_timeout", {
-    detail: `less than ${leastBytes} bytes arrived within ${idleMs / 1000} s; send the video again`,
+    detail: `less than ${leastBytes} bytes arrived within ${idleMs / 1000} s; send the file again`,
   });
 
 const EXTENSIONS = ["mp4", "mov", "avi", "ts"] as const;

@@ -1,10 +1,8 @@
 /** Videos that are uploaded (`POST /video`) or copied, from the first byte to the registered source. A failure leaves nothing. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
-import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import { Alias } from "../../schemas/api/sources.ts";
 import { type SharedFiles, videoKey } from "../files/open-files.ts";
@@ -26,6 +24,7 @@ import { importTelemetry } from "../telemetry/import-file.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
+import { PartialFile } from "./partial-file.ts";
 import type { VideoProbe } from "./probe.ts";
 import { ReceivedTelemetry, readTelemetryForm, receiveTelemetry, type TelemetryGiven } from "./telemetry-form.ts";
 import {
@@ -38,7 +37,7 @@ import {
   TELEMETRY_FIELD,
   type VideoName,
 } from "./upload-form.ts";
-import { diskFull, type Settling, type VideoFolder } from "./video-files.ts";
+import type { Settling, VideoFolder } from "./video-files.ts";
 import { readRecordedAt, readTransportStream } from "./video-metadata.ts";
 
 /** An operator sets the others (`limits`). */
@@ -189,7 +188,10 @@ export class Uploads {
     const { alias, loop, texts } = await readForm(raw, parser, {
       ...{ idleMs, leastBytes },
       savedBytes: () => file.bytes + received.bytes,
-      saveTelemetry: (stream, given) => received.save(stream, given, TELEMETRY_FIELD),
+      second: {
+        ...{ field: TELEMETRY_FIELD, what: "telemetry file" },
+        save: (stream, given) => received.save(stream, given, TELEMETRY_FIELD),
+      },
       save: async (stream, given) => {
         const name = readVideoName(given);
         names.push(name);
@@ -359,47 +361,3 @@ const storageFull = (max: number): ServiceError =>
   new ServiceError("storage_limit_reached", {
     detail: `storage limit reached: with this video all videos of this key would exceed ${max} bytes; delete one first (DELETE /source/{source_id})`,
   });
-
-/** A file that is written as it arrives, with its digest. */
-class PartialFile {
-  readonly #hash = createHash("sha256");
-  readonly #expect: (bytes: number) => Promise<void>;
-  /** Null before `save`. The file may exist after that. */
-  path: string | null = null;
-  bytes = 0;
-
-  /** @param expect rejects if the file may not grow to this size */
-  constructor(expect: (bytes: number) => Promise<void>) {
-    this.#expect = expect;
-  }
-
-  /** Once, after `save`. */
-  digest(): Buffer {
-    return this.#hash.digest();
-  }
-
-  /** Resolves when all of it is synced to disk. */
-  async save(stream: Readable, path: string): Promise<void> {
-    this.path = path;
-    const handle = await open(path, "wx", 0o600).catch(explainFull);
-    try {
-      for await (const chunk of stream as AsyncIterable<Buffer>) {
-        await this.#expect(this.bytes + chunk.length);
-        this.bytes += chunk.length;
-        this.#hash.update(chunk);
-        await writeAll(handle, chunk).catch(explainFull);
-      }
-      await handle.sync().catch(explainFull);
-    } finally {
-      await handle.close();
-    }
-  }
-}
-
-async function writeAll(handle: FileHandle, chunk: Buffer): Promise<void> {
-  for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten;
-}
-
-function explainFull(error: NodeJS.ErrnoException): never {
-  throw error.code === "ENOSPC" || error.code === "EDQUOT" ? diskFull(error) : error;
-}

@@ -37,6 +37,8 @@ export interface ProcessRow extends Reserved {
   readonly graphText: string | null;
   /** Of a graph that its user has stored; its text is `graphText`. */
   readonly graphVersion: number | null;
+  /** Models of its user that its graph names. */
+  readonly models: readonly string[];
   readonly params: JsonRecord;
   /** Properties by node, set while it was running. */
   readonly live: LiveProperties;
@@ -77,6 +79,7 @@ export interface NewProcess
   extends Pick<
     ProcessRow,
     | ("uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "graphVersion" | "params")
+    | "models"
     | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId" | "cores" | "memoryBytes" | "labels")
   > {
   readonly nodeUuid: string;
@@ -104,12 +107,13 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
     const inserted = await writtenRow(sql<ProcessRow[]>`
       insert into processes
         (uuid, user_uuid, source_uuid, source_url, graph, graph_text, graph_version, params, has_track_logger,
-         telemetry_cfg, takes_alerts, desired, state, next_track_id, ends_at, node_uuid, fence, cores, memory_bytes, labels)
+         telemetry_cfg, takes_alerts, desired, state, next_track_id, ends_at, node_uuid, fence, cores, memory_bytes,
+         labels, models)
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${row.graphVersion},
          ${sql.json(params)}, ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
          ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid}, 1,
-         ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)})
+         ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)}, ${sql.json([...row.models])})
       returning *`);
     // It starts with all registered alerts of its user, as they are now.
     if (takesAlerts)
@@ -197,18 +201,8 @@ export type Claim = Pick<ProcessRow, "uuid" | "fence">;
 /** What changes while it is running. */
 export type ProcessSnapshot = Pick<
   ProcessRow,
-  | (
-      | "graphText"
-      | "graphVersion"
-      | "desired"
-      | "live"
-      | "params"
-      | "state"
-      | "errorCode"
-      | "errorDetail"
-      | "positionNs"
-      | "nextTrackId"
-    )
+  | ("graphText" | "graphVersion" | "models")
+  | ("desired" | "live" | "params" | "state" | "errorCode" | "errorDetail" | "positionNs" | "nextTrackId")
   | ("restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt")
 >;
 
@@ -219,7 +213,7 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
       update processes set
         graph_text = case when graph_version is distinct from ${snapshot.graphVersion}::integer
           then ${snapshot.graphText} else graph_text end,
-        graph_version = ${snapshot.graphVersion},
+        graph_version = ${snapshot.graphVersion}, models = ${sql.json([...snapshot.models])},
         desired = case desired when 'stopped' then desired else ${snapshot.desired} end,
         live = ${sql.json(snapshot.live)}, params = ${sql.json(snapshot.params)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},

@@ -39,8 +39,9 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   }),
 };
 
-/** Of a stored graph, by its name. */
+/** Of a stored graph and of an uploaded model, by name. */
 const GRAPH = "/graphs/{name}";
+const MODEL = "/models/{name}";
 
 /** Values of path and query parameters by name. `POST /alert/{uuid}` refers to a process. */
 function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, string>> {
@@ -56,7 +57,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     branch_uuid: UNKNOWN,
     node_uuid: UNKNOWN,
     session: UNKNOWN,
-    name: operation.path.startsWith(GRAPH) ? owned.graph : "x",
+    name: operation.path.startsWith(GRAPH) ? owned.graph : owned.model,
     version: "1",
     index: "0",
     file: "index.m3u8",
@@ -76,7 +77,8 @@ export function listForeignCalls({ service, owned }: Target): readonly ForeignCa
     const inQuery = (operation.parameters ?? []).filter(({ in: where, name }) => where === "query" && name in values);
     const resources = [...names, ...inQuery.map(({ name }) => name)].filter((name) => /uuid|source_id/.test(name));
     // A graph is stored under a name of its own key: that is not a name of another tenant.
-    if (operation.path.startsWith(GRAPH) && operation.method !== "PUT") resources.push("name");
+    const isNamed = operation.path.startsWith(GRAPH) || operation.path.startsWith(MODEL);
+    if (isNamed && operation.method !== "PUT") resources.push("name");
     const key = `${operation.method} ${operation.path}`;
     if ((resources.length === 0 && !(key in BODIES)) || isPage(operation)) return [];
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "x");

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { makeYolox } from "../../models/onnx.fixture.ts";
 import { createKey, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 
@@ -29,6 +30,8 @@ export interface Owned {
   readonly video: string;
   /** Name of a stored graph. */
   readonly graph: string;
+  /** Name of an uploaded model. */
+  readonly model: string;
 }
 
 export class Target {
@@ -191,8 +194,21 @@ async function createResources(service: TestService, key: string): Promise<Owned
   const yaml = `graph: ${graph}\nchains:\n  main: [source, decode, fakesink]\n`;
   const stored = await service.send("PUT", `/graphs/${graph}`, { json: { yaml }, key });
   assert.equal(stored.status, 201, stored.text);
-  return { source, process, output, alert, video, graph };
+  const model = "three-things";
+  const form = new FormData();
+  form.set("file", new Blob([Uint8Array.from(makeYolox(3))]), "model.onnx");
+  form.set("card", new Blob([`model: ${model}\n${CARD}`]), "card.yaml");
+  const uploaded = await service.send("POST", "/models", { body: form, key });
+  assert.equal(uploaded.status, 201, uploaded.text);
+  return { source, process, output, alert, video, graph, model };
 }
+
+const CARD = `about: Finds nothing.
+licence: MIT
+input: { width: 64, height: 64, colours: bgr, anchor: top-left }
+labels: [cat, dog, fox]
+decoder: { family: yolox }
+`;
 
 /** An address that is reserved for documentation. */
 export const RECEIVER = "https://203.0.113.9/notices";

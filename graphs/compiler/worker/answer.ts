@@ -9,7 +9,7 @@ import type { GraphDocument, Slot } from "../document.ts";
 import { readGraph } from "../extend-document.ts";
 import { type Fault, FaultList } from "../fault.ts";
 import { paramsSchema } from "../params.ts";
-import { checkGiven, keepsSlot, listReserved, restrictAuthor } from "../restrict.ts";
+import { checkGiven, keepsSlot, listModels, listReserved, restrictAuthor } from "../restrict.ts";
 import { validate } from "../schema-check.ts";
 import type { CheckCache, CheckedGraph, InstalledGraphs, InstalledText } from "./installed.ts";
 import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
@@ -113,7 +113,7 @@ function prepare(request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
     const slotFaults = joinFaults(shapeFaults, checkGiven(alone, attach.params, { ...deps, models }));
     if (slotFaults.length > 0) return reject(slotFaults);
   }
-  return run(graph, request, deps);
+  return run(graph, document, request, deps);
 }
 
 /** A parameter of the wrong shape has no other faults. */
@@ -128,7 +128,12 @@ const joinFaults = (
 ];
 
 /** Compiles with the real values and the real source. */
-function run(graph: InstalledText, request: PrepareRequest, deps: CompilerDeps): CompileAnswer {
+function run(
+  graph: InstalledText,
+  document: GraphDocument,
+  request: PrepareRequest,
+  deps: CompilerDeps,
+): CompileAnswer {
   const { text, params, sourceUri, sourceLoops: loop, attach } = request;
   const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime", loop } as const);
   const { plan, faults, slot } = compile(graph, {
@@ -140,7 +145,7 @@ function run(graph: InstalledText, request: PrepareRequest, deps: CompilerDeps):
   if (plan === null) return reject([], faults);
   const attached = attach === null ? null : slot(attach.slot, "check", attach.params);
   if (attached?.segment === null) return reject([], attached.faults);
-  return { type: "prepared", prepared: { plan } };
+  return { type: "prepared", prepared: { plan, models: listModels(document, plan.params) } };
 }
 
 function checkAuthor(

@@ -60,6 +60,8 @@ export interface DescribedGraph extends GraphSummary {
 
 interface PreparedGraph {
   readonly plan: GraphPlan;
+  /** Names of models in the graph and its slots. */
+  readonly models: readonly string[];
 }
 
 /** A fault in a client's parameters. */

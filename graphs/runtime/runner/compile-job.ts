@@ -13,6 +13,7 @@ import type { LoadGraph } from "../../compiler/graph-levels.ts";
 import { InstalledGraphs, type InstalledText } from "../../compiler/worker/installed.ts";
 import { DEMUXERS, findContainer } from "../file-kind.ts";
 import { writeLive } from "./live-values.ts";
+import { nameModels } from "./own-models.ts";
 
 export interface Knowledge {
   readonly elements: LoadedElements;
@@ -67,7 +68,7 @@ export function compileJob(
     },
   });
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);
-  return compiled;
+  return nameModels(compiled, job.models);
 }
 
 function record({ file, text, load }: InstalledText, texts: Set<string>): InstalledText {
