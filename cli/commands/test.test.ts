@@ -132,7 +132,7 @@ describe("detections of a clip", { skip: await withoutModel("default") }, () => 
 extends: detect
 tests:
   cars:
-    clip: ./street.y4m
+    clip: ${join(folder, "street.y4m")}
     frames: 20
     ${more}
     expect: ${expected}

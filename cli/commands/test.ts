@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { compile } from "../../graphs/compiler/compile.ts";
 import type { GraphTest } from "../../graphs/compiler/document.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
+import { MAX_TEXT_BYTES } from "../../graphs/compiler/limits.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";
 import { loadKnowledge } from "../compile-graph.ts";
@@ -67,8 +68,15 @@ function findGraphs(): readonly string[] {
   return readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.ya?ml$/i.test(name) && !name.includes("node_modules"))
     .map((name) => join(FOLDER, name))
-    .filter((file) => statSync(file).isFile() && /^tests:/m.test(readFileSync(file, "utf8")))
+    .filter(mayHaveTests)
     .sort();
+}
+
+/** A file that is too large is reported by the compiler. */
+function mayHaveTests(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) return false;
+  return found.size > MAX_TEXT_BYTES || /^tests:/m.test(readFileSync(file, "utf8"));
 }
 
 interface PreparedFile {

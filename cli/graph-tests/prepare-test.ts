@@ -1,5 +1,5 @@
 /** A test of a graph file → a graph ready to run on its clip. Everything that can be checked before the run is checked. */
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { type Compiled, compile } from "../../graphs/compiler/compile.ts";
 import type { GraphTest, Named } from "../../graphs/compiler/document.ts";
 import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
@@ -42,7 +42,7 @@ type Preparation =
 /** Throws `GraphFaults` for a graph file that cannot be read any more. */
 export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld): Preparation {
   const faults = new FaultList(test.at.file);
-  const beside = ({ value }: Named): string => join(dirname(test.at.file ?? "."), value);
+  const beside = ({ value }: Named): string => (isAbsolute(value) ? value : join(dirname(test.at.file ?? "."), value));
   const clip = test.clip === null ? null : PATTERN.test(test.clip.value) ? test.clip.value : beside(test.clip);
   if (test.clip !== null && clip !== null && !PATTERN.test(clip)) attempt(test.clip.at, faults, () => expectFile(clip));
   const flight = readTelemetry(test, beside, faults);

@@ -91,6 +91,8 @@ async function compareWithGolden(prepared: PreparedTest, said: readonly Said[]):
   const { test, plan, clip, params, golden: file } = prepared;
   if (test.golden === null || file === null || clip === null) return [];
   const { at } = test.golden;
+  if (said.length >= MOST_MESSAGES)
+    return [{ message: `the graph sends more than ${MOST_MESSAGES} messages; limit it with \`frames\``, at }];
   try {
     const golden = readGolden(file, `golden record ${test.at.file ?? plan.graph} ${clip} -o ${file}`);
     const now = { header: await identify(plan, clip, params, test.frames), said: inOrder(said) };

@@ -18,7 +18,8 @@ export class Tally {
   readonly #aliases: ReadonlyMap<string, string>;
   readonly #detections = new Map<string, number>();
   readonly #tracks = new Map<string, Set<number>>();
-  readonly #alerts: { readonly alias: string; readonly event: string }[] = [];
+  /** By alias, then by event. */
+  readonly #alerts = new Map<string, Map<string, number>>();
   #messages = 0;
 
   constructor(aliases: ReadonlyMap<string, string>) {
@@ -42,7 +43,9 @@ export class Tally {
   }
 
   #seeAlert({ alert, event }: AlertEvent): void {
-    this.#alerts.push({ alias: this.#aliases.get(alert) ?? alert, event });
+    const alias = this.#aliases.get(alert) ?? alert;
+    const events = this.#alerts.get(alias) ?? new Map<string, number>();
+    this.#alerts.set(alias, events.set(event, (events.get(event) ?? 0) + 1));
   }
 
   read(metric: Metric, { frames, clipSeconds, seconds }: RunNumbers): number {
@@ -62,9 +65,12 @@ export class Tally {
           ? new Set([...this.#tracks.values()].flatMap((ids) => [...ids])).size
           : (this.#tracks.get(metric.className)?.size ?? 0);
       case "alerts":
-        return this.#alerts.filter(
-          ({ alias, event }) => (metric.alias ?? alias) === alias && (metric.event ?? event) === event,
-        ).length;
+        return sum(
+          [...this.#alerts]
+            .filter(([alias]) => (metric.alias ?? alias) === alias)
+            .flatMap(([, events]) => [...events])
+            .map(([event, count]) => ((metric.event ?? event) === event ? count : 0)),
+        );
     }
   }
 }
