@@ -15,21 +15,22 @@ before(async () => {
   if (!isElementPackageBuilt()) await buildElementPackage();
 });
 
-test("creates a workspace whose first graph runs, and whose golden file fits", async () => {
+test("creates a workspace whose first graph runs and passes its test, and whose golden file fits", async () => {
   const { code, stdout, stderr } = await windhover(["init", "My Site"], folder);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^Created a workspace in My Site\.$/m);
   assert.match(stdout, /^ {2}cd 'My Site'\n {2}npx windhover run first clips\/ball\.mp4$/m);
   assert.equal(JSON.parse(readFileSync(join(site, "package.json"), "utf8")).name, "my-site");
-  const [first, golden, checked] = await Promise.all([
+  const [first, golden, checked, tested] = await Promise.all([
     windhover(["run", "first", "clips/ball.mp4"], site),
     windhover(["golden", "check", "first", "clips/ball.mp4"], site),
     windhover(["check", "graphs/first.yaml"], site),
+    windhover(["test"], join(site, "clips")),
   ]);
   assert.deepEqual(
-    [first.code, first.lines.length, golden.code, checked.code],
-    [0, 4, 0, 0],
-    first.stderr + golden.stdout,
+    [first.code, first.lines.length, golden.code, checked.code, tested.code],
+    [0, 4, 0, 0, 0],
+    first.stderr + golden.stdout + tested.stdout + tested.stderr,
   );
 });
 

@@ -102,7 +102,7 @@ describe("exits with 2", () => {
     assert.deepEqual([none.code, none.stderr], [2, "windhover: there are no tests; add `tests:` to a graph file\n"]);
     const empty = await windhover(["test"], join(folder, "graphs"));
     assert.equal(empty.code, 2);
-    assert.match(empty.stderr, /there is no folder graphs here/);
+    assert.match(empty.stderr, /there is no workspace and no folder graphs here/);
   });
 
   test("for one wrong file, and the tests of the others are run", async () => {

@@ -1,10 +1,11 @@
 /** `test`: runs the tests of graph files, one after the other in this process. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { compile } from "../../graphs/compiler/compile.ts";
 import type { GraphTest } from "../../graphs/compiler/document.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../../graphs/compiler/limits.ts";
+import { readFolders } from "../../schemas/folders.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";
 import { loadKnowledge } from "../compile-graph.ts";
@@ -18,6 +19,7 @@ import { listKnownClasses } from "../replay/play-clip.ts";
 import { onInterrupt } from "../run/interrupt.ts";
 import type { Terminal } from "../terminal.ts";
 
+/** Without a workspace. */
 const FOLDER = "graphs";
 const TIMEOUT_SECONDS = 600;
 
@@ -32,7 +34,7 @@ export default {
     junit: { type: "string", value: "FILE", about: "Also write the results as JUnit XML." },
   },
   notes: [
-    `FILE is a graph file, or the name of a template; default: all graph files with \`tests:\` below the folder ${FOLDER}.`,
+    `FILE is a graph file, or the name of a template; default: all graph files with \`tests:\` of the workspace, or below the folder ${FOLDER}.`,
     "Exit codes: 0 all tests passed, 1 a test failed, 2 a graph or test is invalid, or there is nothing to run.",
   ].join("\n"),
   examples: ["test", "test yard.yaml --only people-cross", "test --tap --junit results.xml"],
@@ -63,14 +65,19 @@ export default {
 
 /** Graph files with tests, in the order of their names. */
 function findGraphs(): readonly string[] {
+  const { graphs } = readFolders();
+  if (graphs.length > 0) return graphs.flatMap((folder) => listTested(relative("", folder)));
   if (!statSync(FOLDER, { throwIfNoEntry: false })?.isDirectory())
-    throw new UsageFault(`there is no folder ${FOLDER} here; name the FILEs with tests`);
-  return readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
+    throw new UsageFault(`there is no workspace and no folder ${FOLDER} here; name the FILEs with tests`);
+  return listTested(FOLDER);
+}
+
+const listTested = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.ya?ml$/i.test(name) && !name.includes("node_modules"))
-    .map((name) => join(FOLDER, name))
+    .map((name) => join(folder, name))
     .filter(mayHaveTests)
     .sort();
-}
 
 /** A file that is too large is reported by the compiler. */
 function mayHaveTests(file: string): boolean {
