@@ -35,6 +35,8 @@ interface Described<P extends TObject> {
   readonly main?: string;
   /** Values that it computes, by name: variables of expressions downstream. */
   values?(properties: Static<P>): readonly ComputedValue[];
+  /** It needs the whole picture of the camera: rejected behind an element that writes `crop`. */
+  readonly wholeFrame?: boolean;
   /** Imports the modules that `create` and `drive` need, ahead of the start of a graph. */
   preload?(): Promise<unknown>;
 }
@@ -46,6 +48,8 @@ export interface TransformDefinition<P extends TObject = TObject> extends Descri
   readonly caps: string;
   /** `write` makes the planes of the frame writable. */
   readonly access?: "read" | "write";
+  /** GStreamer elements that are linked behind it, for what TypeScript does not do: they may change the format. */
+  behind?(properties: Static<P>): readonly ExpandedNode[];
   /** Frames processed concurrently, up to 256 MiB in total; they leave in order. Default 1. */
   readonly inFlight?: number;
   create(properties: Static<P>, services: Services): Promise<Handler<P>> | Handler<P>;

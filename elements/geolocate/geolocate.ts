@@ -93,6 +93,7 @@ chains:
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "telemetry" }],
   writes: ["places"],
+  wholeFrame: true,
   caps: "ANY",
   preload: () => import("./handler.ts"),
   async create(properties, services) {

@@ -32,6 +32,7 @@ chains:
     }),
   }),
   reads: [{ optional: "telemetry" }, { optional: "tracks" }, { optional: "places" }],
+  wholeFrame: true,
   caps: "video/x-h264,stream-format=byte-stream,alignment=au;video/x-h265,stream-format=byte-stream,alignment=au",
   preload: () => import("./handler.ts"),
   async create(properties, services) {

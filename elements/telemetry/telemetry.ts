@@ -52,6 +52,7 @@ chains:
     }),
   }),
   writes: ["telemetry", "cameraMotion"],
+  wholeFrame: true,
   caps: "ANY",
   inFlight: 64,
   preload: () => import("./handler.ts"),

@@ -127,6 +127,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   videoconvertscale: ["framerate"],
   videorate: ["format", "width", "height", "pixel-aspect-ratio"],
   videoflip: ["format", "framerate"],
+  regioncrop: ["format", "framerate", "pixel-aspect-ratio"],
 };
 
 /** The output caps of an element, as far as they follow from its input caps. */

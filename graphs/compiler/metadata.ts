@@ -89,6 +89,10 @@ function shared([first = {}, ...rest]: readonly Variables[]): Variables {
 function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: Resolution): void {
   if (arriving === "unknown") return;
   const name = step.name.replace(/^.*\//, "");
+  if (step.definition?.wholeFrame === true && arriving.keys.has("crop"))
+    faults.add("missing_metadata", step.at, `"${name}" needs the whole picture, but an element before it crops it`, {
+      expected: `"${name}" before \`crop\`, or on a branch of a \`tee\` before it`,
+    });
   for (const read of step.reads) {
     if (typeof read === "object" && "optional" in read) continue;
     const wanted = typeof read === "string" ? [read] : read.oneOf;

@@ -118,8 +118,8 @@ function explainLaunch(plan: GraphPlan): string {
   ].join("\n");
 }
 
-/** Elements of Windhover's addon; they do not change frames. */
-const ADDON_FACTORIES = new Set(["keyframes", "rtptimes", "tsklv"]);
+/** Elements of Windhover's addon. */
+const ADDON_FACTORIES = new Set(["keyframes", "regioncrop", "rtptimes", "tsklv"]);
 const COLUMNS = 100;
 
 /** Whether GStreamer has the element without Windhover. */

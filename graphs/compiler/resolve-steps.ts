@@ -90,7 +90,10 @@ export function resolveStep(step: PreparedStep, resolution: Resolution): Resolve
     const part: Part = { name, kind: "typescript", factory: definition.name, properties, origins, pads, onward: null };
     if (faults.size > before) return { ...broken, parts: [part], broken: false };
     const expressions = listExpressions(step, definition);
-    return { ...broken, parts: [part], broken: false, expressions, ...readDefinition(definition, properties) };
+    const { behind, ...metadata } = readDefinition(definition, properties);
+    const native = behind.map((node) => makePart(node, `${name}.${node.suffix}`, step, resolution));
+    if (!native.every((each) => each !== null)) return broken;
+    return { ...broken, parts: [part, ...native], broken: false, expressions, ...metadata };
   }
   const factory = registry.get(step.element);
   if (factory !== undefined) {

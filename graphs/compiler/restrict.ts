@@ -20,7 +20,7 @@ import { findElementProperty } from "./properties.ts";
 /** Elements of a graph of a client. `encode` replaces the encoders, whose own properties name files. */
 export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
   ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
-  ...["telemetry", "geolocate", "alerts", "report", "filter", "map", "count", "blur"],
+  ...["telemetry", "geolocate", "alerts", "report", "filter", "map", "count", "blur", "crop"],
   ...["queue", "tee", "identity", "capsfilter", "fakesink", "clocksync", "valve"],
   ...["videoconvert", "videoscale", "videorate", "videocrop", "aspectratiocrop", "videobox", "videoflip"],
   ...["videobalance", "gamma", "deinterlace", "gaussianblur", "compositor"],

@@ -1,5 +1,5 @@
 /** Expressions in properties of TypeScript elements, as their author wrote them, and metadata that depends on properties. */
-import type { AnyElement, ComputedValue, Read } from "../../elements/element.ts";
+import type { AnyElement, ComputedValue, ExpandedNode, Read } from "../../elements/element.ts";
 import type { ExpressionScope, ValueType } from "../../schemas/expression.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { PreparedStep } from "./apply-params.ts";
@@ -53,19 +53,22 @@ function locateText(written: Located, path: readonly string[], text: string, off
   return isOwn ? (found.inside?.(offset) ?? found.at) : locate(written, path);
 }
 
-interface Metadata {
+interface FromProperties {
   readonly reads: readonly Read[];
   /** Values that it computes for expressions downstream. */
   readonly values: readonly ComputedValue[];
+  /** GStreamer elements that are linked behind it. */
+  readonly behind: readonly ExpandedNode[];
 }
 
-/** What of the metadata depends on its properties; nothing while a required one is unknown. */
-export function readDefinition(definition: AnyElement, properties: JsonRecord): Metadata {
+/** What depends on its properties; nothing while a required one is unknown. */
+export function readDefinition(definition: AnyElement, properties: JsonRecord): FromProperties {
   const { reads = [] } = definition;
-  if (missingProperties(definition, Object.keys(properties)).length > 0) return { reads, values: [] };
+  if (missingProperties(definition, Object.keys(properties)).length > 0) return { reads, values: [], behind: [] };
   const complete = completeProperties(definition, properties);
   return {
     reads: [...reads, ...(definition.needs?.(complete) ?? [])],
     values: definition.values?.(complete) ?? [],
+    behind: definition.kind === "transform" ? (definition.behind?.(complete) ?? []) : [],
   };
 }

@@ -12,6 +12,7 @@ static Napi::Object init(Napi::Env env, Napi::Object exports) {
     register_keyframes();
     register_rtp_times();
     register_ts_klv();
+    register_region_crop();
   });
   Bridge::create(env);
   export_connections(env, exports);

@@ -16,6 +16,7 @@ void export_log(Napi::Env env, Napi::Object exports);
 void register_keyframes();
 void register_rtp_times();
 void register_ts_klv();
+void register_region_crop();
 
 // Control thread, before the element leaves NULL. Takes no reference. An rtspsrc then sends no UDP to hosts that are not
 // allowed (connections.cc).

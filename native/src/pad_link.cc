@@ -44,9 +44,7 @@ GstPadProbeReturn on_buffer(GstPad* pad, GstPadProbeInfo*, gpointer data) {
   gst_structure_get_int(structure, "width", &width);
   gst_structure_get_int(structure, "height", &height);
   announced->caps = std::move(caps);
-  gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
-                                               gst_structure_new(event_name, "width", G_TYPE_INT, width, "height",
-                                                                 G_TYPE_INT, height, nullptr)));
+  gst_pad_push_event(pad, input_size_event(width, height));
   return GST_PAD_PROBE_OK;
 }
 
@@ -55,6 +53,11 @@ void announce_input_size(GstPad* src) {
   gst_pad_add_probe(src, GST_PAD_PROBE_TYPE_BUFFER, on_buffer, new Announced, delete_data<Announced>);
 }
 }  // namespace
+
+GstEvent* input_size_event(int width, int height) {
+  return gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_new(event_name, "width", G_TYPE_INT, width,
+                                                                                    "height", G_TYPE_INT, height, nullptr));
+}
 
 bool parse_input_size(GstEvent* event, int* width, int* height) {
   if (!gst_event_has_name(event, event_name)) return false;

@@ -18,3 +18,5 @@ Ref<GstPad> take_pad(GstElement* element, const std::string& name, GstPadDirecti
 // Streaming thread. Where raw video originates (a source, a decoder), its size is sent downstream as a sticky event: in order
 // with the frames, through queues, tees and scalers, so that elements know the size of the input. False for other events.
 bool parse_input_size(GstEvent* event, int* width, int* height);
+// Such an event, for elements that change what the input is. The caller owns it.
+GstEvent* input_size_event(int width, int height);
