@@ -103,6 +103,9 @@ async function withinLimit<T>(loading: Promise<T>): Promise<T> {
   }
 }
 
+/** It becomes a part of the name of a GStreamer type. */
+const NAME = /^[a-z][a-z0-9-]*$/;
+
 /** Checks the fields that the compiler and the runtime rely on; they report other faults themselves. */
 function expectElement(module: unknown, name: string): AnyElement {
   const wanted = `expected \`export default defineElement({ name: "${name}", … })\``;
@@ -112,6 +115,7 @@ function expectElement(module: unknown, name: string): AnyElement {
     throw new LoadFault(`the default export is not an element; ${wanted}`);
   if (element.name !== name)
     throw new LoadFault(`the element is named "${element.name}"; ${wanted}, as its folder is named`);
+  if (!NAME.test(name)) throw new LoadFault(`"${name}" is not a name of an element; expected kebab-case: my-element`);
   const work = element.kind === "composite" ? "expand" : "create";
   const missing = [
     ...(["transform", "sink", "composite"].includes(element.kind ?? "") ? [] : ["kind"]),

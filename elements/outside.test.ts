@@ -35,6 +35,7 @@ export const found = { twice: twice(21), shout: shout("hi"), text, fault: new Ex
   "elements/late/late.ts": "await Promise.resolve();\nexport default {};\n",
   "elements/empty/README.md": "",
   "elements/taken/taken.ts": elementText("taken"),
+  "elements/My Own/My Own.ts": elementText("My Own"),
   "elements/other/other.ts": elementText("another"),
   "package.json": '{ "devDependencies": { "windhover-element-absent": "1", "left-pad": "1" } }',
   "node_modules/windhover-element-packed/package.json": '{ "main": "src/main.ts" }',
@@ -57,6 +58,7 @@ const PLACES = [
   ["late", "elements/late/late.ts:1:1", /^Top-level await is currently not supported/],
   ["empty", "elements/empty/empty.ts", /^there is no such file$/],
   ["other", "elements/other/other.ts", /is named "another"; expected .*name: "other"/],
+  ["My Own", "elements/My Own/My Own.ts", /^"My Own" is not a name of an element; expected kebab-case/],
   ["taken", "elements/taken/taken.ts", /^the name "taken" is taken by Windhover's own elements\/taken\/taken\.ts/],
   ["absent", "package.json", /^imports the package "windhover-element-absent", which does not exist$/],
 ] as const;

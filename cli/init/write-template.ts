@@ -52,7 +52,7 @@ export function writeTemplate(folder: string, name: string): void {
     const text = readFileSync(join(TEMPLATE, path), "utf8");
     writeFileSync(
       target,
-      text.replace(/\{\{([^}]+)\}\}/g, (_, key: string) => values[key] ?? ""),
+      text.replace(/\{\{([\w@/-]{1,40})\}\}/g, (_, key: string) => values[key] ?? ""),
     );
     chmodSync(target, statSync(join(TEMPLATE, path)).mode & 0o777);
   }
