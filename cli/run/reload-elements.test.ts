@@ -206,13 +206,23 @@ test("all handlers of an element are replaced or none, and frames in flight are 
   const slow = (number: number, restore: string) =>
     elementText("slow", {
       properties: "last: Type.Boolean({ default: false, description: 'Last.' })",
-      create: `return {
+      create: `let count = 0;
+    let pending = 0;
+    return {
       async process(frame) {
+        const number = count++;
+        pending += 1;
         await new Promise((resolve) => setTimeout(resolve, 3));
-        if (properties.last) frame.write({ version: ${number} });
+        pending -= 1;
+        if (properties.last) frame.write({ count: number, version: ${number} });
       },
-      save: () => 1,
-      restore() { ${restore} },
+      async save() {
+        if (pending > 0) throw new Error(pending + " frames are in flight");
+        const saved = count;
+        await new Promise((resolve) => setTimeout(resolve, 50)); // frames arrive meanwhile
+        return saved;
+      },
+      restore(state: any) { ${restore} count = state; },
     };`,
     }).replace("about:", "inFlight: 4,\n  about:");
   const steps = "{ slow: { name: one } }, { slow: { name: two, last: true } }";
@@ -224,6 +234,10 @@ test("all handlers of an element are replaced or none, and frames in flight are 
   await scene.stop();
   scene.expectAllFrames();
   assert.deepEqual([...new Set(scene.lines.map((line) => line.version))], [1, 3]);
+  assert.deepEqual(
+    scene.lines.map(({ count }) => count),
+    scene.lines.map(({ frame }) => frame),
+  );
 });
 
 test("a new property can be set in the graph once the element has it", async () => {
