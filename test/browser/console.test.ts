@@ -457,6 +457,43 @@ step("lists graphs, edits a copy with errors at their lines, and tries it", asyn
   await page.getByText("The process has ended.").waitFor();
 });
 
+step("saves a graph in versions, and shows the differences between two of them", async () => {
+  const mine = (every: number) =>
+    `graph: mine\nabout: Every ${every}th frame.\nchains:\n  main: [source, decode, stage, detect, detections]\n`;
+  await service.expect(201, "PUT", "/graphs/mine", { json: { yaml: mine(1) } });
+  await goTo(page, "Graphs");
+  await page.getByText("Your own, version 1").waitFor();
+  await page.getByRole("link", { name: "mine", exact: true }).click();
+  await page.getByText("The same text.").waitFor();
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.getByText("No errors.").waitFor();
+  await page.getByRole("textbox", { name: "Graph text" }).click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(mine(2));
+  await page.getByRole("button", { name: "Save as mine" }).click();
+  const differences = page.getByLabel("Differences");
+  await differences.waitFor();
+  assert.equal(
+    await differences
+      .locator("del")
+      .innerText()
+      .then((text) => text.trim()),
+    "- about: Every 1th frame.",
+  );
+  assert.equal(
+    await differences
+      .locator("ins")
+      .innerText()
+      .then((text) => text.trim()),
+    "+ about: Every 2th frame.",
+  );
+  await photograph(page, "graph-versions");
+  await goTo(page, "Graphs");
+  await page.getByRole("link", { name: "record", exact: true }).click();
+  await page.getByRole("link", { name: "Edit a copy" }).click();
+  await page.getByText("To save a graph of your own, give it another name").waitFor();
+});
+
 step("shows the newest entries of a long list, and more on request", async () => {
   const names = Array.from({ length: FIRST_ROWS }, (_, i) => `Camera ${i + 1}`);
   for (const alias of names)

@@ -1,4 +1,4 @@
-/** Edits a copy of a graph: errors show at their lines while the user types, and the text can be tried on a source. */
+/** Edits a graph or a copy: errors show at their lines while the user types; the text can be stored, and tried on a source. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Graph, GraphFault, Source } from "../../../client/client.ts";
 import { Select, useSubmit } from "../../components/form.ts";
@@ -9,6 +9,7 @@ import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import type { Editor } from "./editor.ts";
+import { readGraphName } from "./graph-name.ts";
 
 /** The text is validated this long after the last change. */
 const PAUSE_MS = 300;
@@ -31,7 +32,7 @@ export function GraphEditor({ name }: { name: string }) {
   );
   return html`
     <nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("graphs")}>Graphs</a> / <a href=${linkTo("graphs", name)}>${name}</a></nav>
-    <h1>Edit a copy of ${name}</h1>
+    <h1>${query.value?.graph.origin === "own" ? `Edit ${name}` : `Edit a copy of ${name}`}</h1>
     ${whenLoaded(query, (subject) => html`<${Workspace} ...${subject} />`)}
   `;
 }
@@ -81,6 +82,7 @@ function Workspace({ graph, sources }: Subject) {
     <div ref=${parent} class="editor"></div>
     ${text !== graph.yaml && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(graph.yaml)}>Discard changes</button></p>`}
     ${error !== null ? html`<${Failed} error=${error} onRetry=${validation.reload} />` : html`<${Faults} faults=${faults} onShow=${({ line, column }: GraphFault) => editor.current?.show(line, column)} />`}
+    <${SaveGraph} graph=${graph} isValid=${faults?.length === 0} text=${text} />
     <${TryGraph} graph=${graph.name} sources=${sources} isValid=${faults?.length === 0} text=${text} />
   `;
 }
@@ -130,6 +132,31 @@ function FaultPlace({ fault, onShow }: { fault: GraphFault; onShow: FaultsProps[
 function suggestFix({ suggestion, expected }: GraphFault): string {
   if (suggestion !== undefined) return `; did you mean ${suggestion}?`;
   return expected === undefined ? "" : `; expected ${expected}`;
+}
+
+interface SaveProps {
+  /** That the text is a copy of, or a change to. */
+  readonly graph: Graph;
+  readonly isValid: boolean;
+  readonly text: string;
+}
+
+/** Under the name in the text. */
+function SaveGraph({ graph, isValid, text }: SaveProps) {
+  const name = readGraphName(text);
+  const { error, isBusy, submit } = useSubmit(async (_, navigate) => {
+    await windhover.storeGraph({ name: name ?? "", body: text });
+    sessionStorage.removeItem(draftName(graph.name));
+    navigate(linkTo("graphs", name ?? ""));
+  });
+  const isInstalled = name === graph.name && graph.origin === "installed";
+  return html`
+    ${error !== null && html`<${Failed} error=${error} />`}
+    <form class="row foot" onSubmit=${submit}>
+      <button disabled=${!isValid || isBusy || name === null || isInstalled}>${isBusy ? "Saving…" : `Save as ${name ?? "a graph"}`}</button>
+      ${isInstalled && html`<p class="hint">To save a graph of your own, give it another name in the line <code>graph: ${name}</code>.</p>`}
+    </form>
+  `;
 }
 
 interface TryProps extends Pick<Subject, "sources"> {

@@ -1,4 +1,4 @@
-/** The installed graphs, and one graph: its pipeline, with the load of each step while a process runs it, and its text. */
+/** The graphs, and one graph: its pipeline, with the load of each step while a process runs it, its text and its versions. */
 import { useState } from "preact/hooks";
 import type { Graph, Process } from "../../../client/client.ts";
 import { Select } from "../../components/form.ts";
@@ -9,6 +9,7 @@ import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { GraphEditor } from "./graph-editor.ts";
 import { Pipeline, RunningPipeline } from "./pipeline.ts";
+import { Versions } from "./versions.ts";
 
 const PROCESSES_MS = 4_000;
 
@@ -32,6 +33,7 @@ function GraphList() {
             (graph) => html`
                 <article key=${graph.name} class="card">
                   <h2><a href=${linkTo("graphs", graph.name)}>${graph.name}</a></h2>
+                  ${graph.version !== null && html`<p class="hint">Your own, version ${graph.version}</p>`}
                   <p>${graph.about}</p>
                   <p class="hint">Offers ${graph.offers.join(", ") || "nothing"}</p>
                 </article>
@@ -48,10 +50,11 @@ function GraphPage({ name }: { name: string }) {
     ${whenLoaded(
       query,
       (graph) => html`
-        <div class="row spread"><h1>${graph.name}</h1><a class="button" href=${linkTo("graphs", name, "edit")}>Edit a copy</a></div>
+        <div class="row spread"><h1>${graph.name}</h1><a class="button" href=${linkTo("graphs", name, "edit")}>${graph.origin === "own" ? "Edit" : "Edit a copy"}</a></div>
         <p>${graph.about}</p>
         <${Pipelines} graph=${graph} />
         <details><summary>YAML</summary><pre class="card scroll" tabindex="0">${graph.yaml}</pre></details>
+        ${graph.origin === "own" && html`<${Versions} key=${graph.version} name=${name} />`}
         ${graph.pipeline !== null && html`<details><summary>gst-launch command</summary><pre class="card wrap" tabindex="0">${graph.pipeline.launch}</pre></details>`}
       `,
     )}
