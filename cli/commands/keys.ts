@@ -42,7 +42,7 @@ export const keysCreate = {
     "track-logger": { type: "boolean", about: "Processes of the key keep track reports." },
     recording: { type: "boolean", about: "Processes of the key are recorded." },
     enhancement: { type: "boolean", about: "The key may enhance track reports." },
-    "graph-author": { type: "boolean", about: "The key may run its own graphs." },
+    "graph-author": { type: "boolean", about: "The key may run and store its own graphs, and upload models." },
     operator: {
       type: "boolean",
       about: "Operator key, like the first key of the service: it may read GET /metrics.",

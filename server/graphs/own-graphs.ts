@@ -103,11 +103,12 @@ export class OwnGraphs {
 }
 
 /** Line ends as LF, one at the end, no byte order mark: editors and shells differ in these. */
-export const canonicalText = (text: string): string =>
-  `${text
-    .replace(/^\uFEFF/, "")
-    .replaceAll("\r\n", "\n")
-    .replace(/\n+$/, "")}\n`;
+export function canonicalText(given: string): string {
+  const text = given.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
+  let end = text.length;
+  while (text[end - 1] === "\n") end -= 1;
+  return `${text.slice(0, end)}\n`;
+}
 
 /** What `graph` of a start names. */
 export interface ChosenGraph {

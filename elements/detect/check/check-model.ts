@@ -33,6 +33,7 @@ export async function checkModel(cardFile: string, weights: string): Promise<Mod
 /** What is known of the file need not be in its card. After the text: positions of faults stay. */
 export function completeCard(text: string, sha256: string, bytes: number): string {
   const known = { sources: "[{ path: model.onnx }]", sha256: `"${sha256}"`, bytes };
-  const missing = Object.entries(known).filter(([key]) => !new RegExp(`^${key}\\s*:`, "m").test(text));
+  const keys = text.split("\n").map((line) => line.slice(0, line.indexOf(":")).trimEnd());
+  const missing = Object.entries(known).filter(([key]) => !keys.includes(key));
   return [text.trimEnd(), ...missing.map(([key, value]) => `${key}: ${value}`), ""].join("\n");
 }
