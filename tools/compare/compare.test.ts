@@ -35,11 +35,22 @@ test("compares a graph with itself, on ground truth, and draws both side by side
 
 test("prints a table, and fails below a limit", { skip }, async () => {
   const { code, stdout, stderr } = await windhover(
-    [...PAIR, "classes=stop sign", "b.classes=clock", "--frames", "6", "--fail-under", "agreement=0.95"],
+    [
+      ...PAIR,
+      "classes=stop sign",
+      "b.classes=clock",
+      "--frames",
+      "6",
+      "--fail-under",
+      "agreement=0.95",
+      "--truth",
+      "gt.txt",
+    ],
     folder,
   );
   assert.equal(code, 1, stdout);
   assert.match(stderr, /^agreement is 0, below 0\.95$/m);
+  assert.match(stderr, /^neither graph has an object of the class "person"; --class selects another$/m);
   assert.match(stdout, /^A {2}detect classes=stop sign\nB {2}detect classes=clock$/m);
   assert.match(
     stdout,

@@ -40,6 +40,8 @@ export async function compare(given: Given, terminal: Terminal): Promise<number>
     speed: median(ofB.rates.map((rate, round) => rate / (ofA.rates[round] ?? Number.NaN))),
     agreement: compareRuns(ofA.run, ofB.run),
   };
+  if (truth !== null && !compared.agreement.classes.some(({ name }) => name === truth.className))
+    say(terminal, "note", `neither graph has an object of the class "${truth.className}"; --class selects another`);
   if (video !== undefined) {
     const sides = [
       { name: `A: ${nameOf(compared.a)}`, run: ofA.run },

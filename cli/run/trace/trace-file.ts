@@ -1,4 +1,4 @@
-/** A file of trace events that is complete JSON after every write, however the program ends. */
+/** A file of trace events that is complete JSON after every write, so that it is valid however the program ends. */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { CommandFailure } from "../../command.ts";
 import type { TraceEvent } from "./trace-events.ts";

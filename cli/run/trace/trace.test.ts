@@ -3,11 +3,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { poll } from "../../../test/watch.fixture.ts";
+import { withoutModel } from "../../../test/golden/golden.fixture.ts";
+import { paintStreet } from "../../../test/golden/street.fixture.ts";
+import { until } from "../../../test/watch.fixture.ts";
 import { makeFolder, start, windhover } from "../../windhover.fixture.ts";
 import { expectTracks } from "./trace.fixture.ts";
 import type { TraceEvent } from "./trace-events.ts";
 
+const skip = await withoutModel("default");
 const folder = makeFolder();
 const LINE = "source uri=test:ball?width=64&height=48 ! decode ! stage ! print";
 
@@ -67,17 +70,29 @@ test("--trace writes a slice of every frame in every step, and the level of queu
   expectTracks(events);
 });
 
-test("the file is complete at any time: while the graph runs, when it is killed, and after Ctrl-C", async () => {
+test("the inference thread has a track, within the time of the detector", { skip }, async () => {
+  paintStreet(join(folder, "street.y4m"), 5);
+  const { code, stderr } = await windhover(["run", "detect", "street.y4m", "--trace", "inference.json", "-q"], folder);
+  assert.equal(code, 0, stderr);
+  const events = readTrace(join(folder, "inference.json"));
+  expectTracks(events);
+  const slicesOf = (name: string) => events.flatMap((one) => (one.ph === "X" && one.name === name ? [one] : []));
+  const inferences = slicesOf("detect inference");
+  assert.equal(inferences.length, 5);
+  for (const { ts, dur, args } of inferences) {
+    const frame = slicesOf("detect").find((slice) => slice.args.pts_ms === args.pts_ms) ?? assert.fail();
+    assert.ok(frame.ts <= ts && ts + dur <= frame.ts + frame.dur + 1e-3, JSON.stringify({ frame, ts, dur }));
+  }
+});
+
+test("the file is complete when the command is killed, and after Ctrl-C", async () => {
   const file = join(folder, "cut.json");
   const words = ["launch", LINE, "--pace", "realtime", "--trace", "cut.json"];
   const killed = start(words, folder);
-  const running = await poll("slices in the file", () => {
-    const events = existsSync(file) && readFileSync(file).length > 0 ? readTrace(file) : [];
-    return events.some(({ ph }) => ph === "X") && events;
-  });
+  await until(() => existsSync(file) && readFileSync(file, "utf8").includes('"ph":"X"'));
   killed.child.kill("SIGKILL");
   await killed.done;
-  assert.ok(readTrace(file).length >= running.length);
+  assert.ok(readTrace(file).some(({ ph }) => ph === "X"));
 
   const stopped = start(words, folder);
   await stopped.until(({ printed }) => printed >= 5);
