@@ -37,16 +37,18 @@ test("a moment is an instant, a wait in a queue an asynchronous slice and a leve
 test("threads of a step are sorted after its own tracks and before the next step", () => {
   const events = new TraceEvents(0);
   const steps = events.ofSteps([step("detect", [span(0, 9), span(1, 9)]), step("track", [span(9, 10)])]);
-  const work = events.ofWork("detect", { thread: "inference", ptsNs: null, fromNs: 2n, toNs: 3n });
+  const work = ["inference", "decoding"].flatMap((thread) =>
+    events.ofWork("detect", { thread, ptsNs: null, fromNs: 2n, toNs: 3n }),
+  );
   const named = [...steps, ...work].filter(({ name }) => name === "thread_name");
   const sorted = [...steps, ...work].flatMap(({ name, args }) =>
     name === "thread_sort_index" ? [Number(Object.values(args)[0])] : [],
   );
   assert.deepEqual(
     named.map(({ args }) => Object.values(args)[0]),
-    ["detect", "detect (2)", "track", "detect inference"],
+    ["detect", "detect (2)", "track", "detect inference", "detect decoding"],
   );
-  assert.deepEqual(sorted, [0, 1, 1000, 500]);
+  assert.deepEqual(sorted, [0, 1, 1000, 500, 550]);
 });
 
 test("slices on a track never overlap, in whatever order and batches they come", () => {

@@ -48,10 +48,13 @@ interface FrameArgs {
 }
 
 const PID = 1;
+/** Not 0, which is the idle thread of a kernel to Perfetto. */
+const FIRST_TID = 1;
 /** Room for the tracks of a step between its own and those of the next. */
 const TRACKS_PER_STEP = 1_000;
-/** Threads of a step come after its own tracks. */
+/** Threads of a step come after its own tracks, with room for further tracks of each. */
 const THREADS_AFTER = TRACKS_PER_STEP / 2;
+const TRACKS_PER_THREAD = 50;
 
 interface Lane {
   readonly tid: number;
@@ -71,7 +74,8 @@ export class TraceEvents {
   readonly #tracks = new Map<string, Track>();
   /** Steps in the order of the graph. */
   readonly #order = new Map<string, number>();
-  #nextTid = 1;
+  /** Of each step, in the order of their first work. */
+  readonly #threads = new Map<string, Set<string>>();
   #nextWait = 1;
 
   /** @param originNs of `process.hrtime` */
@@ -80,7 +84,7 @@ export class TraceEvents {
   }
 
   begin(graph: string): TraceEvent {
-    return { name: "process_name", ph: "M", pid: PID, tid: 0, args: { name: `windhover ${graph}` } };
+    return { name: "process_name", ph: "M", pid: PID, tid: FIRST_TID, args: { name: `windhover ${graph}` } };
   }
 
   ofSteps(steps: readonly StepSpans[]): readonly TraceEvent[] {
@@ -95,7 +99,10 @@ export class TraceEvents {
   }
 
   ofWork(step: string, { thread, ptsNs, fromNs, toNs }: TracedWork): readonly TraceEvent[] {
-    const track = this.#track(`${step} ${thread}`, this.#orderOf(step) * TRACKS_PER_STEP + THREADS_AFTER);
+    const threads = this.#threads.get(step) ?? new Set();
+    this.#threads.set(step, threads.add(thread));
+    const after = THREADS_AFTER + [...threads].indexOf(thread) * TRACKS_PER_THREAD;
+    const track = this.#track(`${step} ${thread}`, this.#orderOf(step) * TRACKS_PER_STEP + after);
     const span = { ptsNs: ptsNs === null ? null : Number(ptsNs), fromNs: Number(fromNs), toNs: Number(toNs) };
     return this.#slice(track, "thread", span);
   }
@@ -143,9 +150,11 @@ export class TraceEvents {
   /** The first lane that is free at that time, with the events that name a new one. */
   #lane(track: Track, fromNs: number): { readonly lane: Lane; readonly named: readonly TraceEvent[] } {
     const { name, sortIndex, lanes } = track;
-    const free = lanes.find(({ endNs }) => endNs <= fromNs);
+    // Not at the same nanosecond: microseconds may be rounded.
+    const free = lanes.find(({ endNs }) => endNs < fromNs);
     if (free !== undefined) return { lane: free, named: [] };
-    const lane = { tid: this.#nextTid++, endNs: Number.NEGATIVE_INFINITY };
+    // Perfetto sorts threads by their ids, other viewers by `thread_sort_index`.
+    const lane = { tid: FIRST_TID + sortIndex + lanes.length, endNs: Number.NEGATIVE_INFINITY };
     const nth = lanes.push(lane);
     const common = { ph: "M", pid: PID, tid: lane.tid } as const;
     return {

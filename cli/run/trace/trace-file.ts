@@ -3,7 +3,8 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { CommandFailure } from "../../command.ts";
 import type { TraceEvent } from "./trace-events.ts";
 
-const FOOT = "\n]}\n";
+/** Without a line end: Perfetto rejects characters after the last brace if they come in another block. */
+const FOOT = "\n]}";
 
 export class TraceFile {
   readonly #file: string;
@@ -15,7 +16,8 @@ export class TraceFile {
   constructor(file: string, first: TraceEvent, about: Readonly<Record<string, string>>) {
     this.#file = file;
     this.#descriptor = this.#try(() => openSync(file, "w"));
-    const head = JSON.stringify({ displayTimeUnit: "ms", otherData: about });
+    // Without `displayTimeUnit`, which old versions of Perfetto take for the unit of all times.
+    const head = JSON.stringify({ otherData: about });
     this.#write(`${head.slice(0, -1)},"traceEvents":[\n${JSON.stringify(first)}`);
   }
 

@@ -30,7 +30,6 @@ const FORMAT = {
   type: "object",
   required: ["traceEvents"],
   properties: {
-    displayTimeUnit: { enum: ["ms", "ns"] },
     otherData: { type: "object", additionalProperties: text },
     traceEvents: {
       type: "array",
