@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { makeFolder, start, windhover } from "../../../cli/windhover.fixture.ts";
@@ -21,13 +22,15 @@ test("lists the front, marks what is above the floor, and names the parameters t
   assert.match(stdout, /^use: windhover run detect street\.y4m model=default( every=3)?$/m);
 });
 
-test("fails when no setting is above the floor; properties without a parameter are a variant", { skip }, async () => {
-  const words = [...TUNE, "--try", "threads=2", "--frames", "5", "--json"];
+test("scores against ground truth, and fails when no setting is above the floor", { skip }, async () => {
+  const truth = Array.from({ length: 12 }, (_, index) => `${index + 1},1,484,54,72,72,1\n`).join("");
+  writeFileSync(join(folder, "gt.txt"), truth);
+  const words = [...TUNE, "--try", "threads=2", "--frames", "5", "--truth", "gt.txt", "--class", "stop sign", "--json"];
   const { code, stdout, stderr } = await windhover([...words, "--floor", "fps=100000"], folder);
   assert.equal(code, 1, stderr);
-  const { settings, use, measure } = JSON.parse(stdout);
-  assert.deepEqual([settings.length, use, measure], [2, null, "agreement"]);
-  for (const { agreement, isAboveFloor } of settings) assert.deepEqual([agreement, isAboveFloor], [100, false]);
+  const { settings, use, measure, reference } = JSON.parse(stdout);
+  assert.deepEqual([settings.length, use, measure, reference], [2, null, "hota", null]);
+  for (const { hota, ap, isAboveFloor } of settings) assert.ok(hota > 60 && ap > 60 && !isAboveFloor, stdout);
 });
 
 test("Ctrl-C prints what is known so far", { skip }, async () => {
