@@ -8,17 +8,13 @@ import type { BuiltElement } from "./build.ts";
 import { loadHostModules } from "./host-modules.ts";
 import { keepMap } from "./source-lines.ts";
 
-let versions = 0;
-
 /** `file` is absolute. Rejects with what the element throws. */
 export async function evaluateElement(
   file: string,
   { code, map }: Pick<BuiltElement, "code" | "map">,
 ): Promise<unknown> {
   const host = await loadHostModules();
-  versions += 1;
-  const filename = `${file}#${versions}`;
-  keepMap(filename, map);
+  const filename = keepMap(file, map);
   const module = { exports: {} };
   const run = compileFunction(code, ["module", "exports", "require", "__host"], { filename });
   run(module, module.exports, createRequire(file), host);

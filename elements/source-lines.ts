@@ -32,14 +32,20 @@ export const shortenPath = (path: string): string => {
   return plain.slice(above.length);
 };
 
-/** Source maps of code that is in no file: of elements that were built when they were loaded. */
+/** Source maps of code that is in no file, by its name in stacks: of elements that were built when they were loaded. */
 const maps = new Map<string, string>();
-const MAX_MAPS = 256;
+/** Of one source: the code that runs, and that which replaces it. */
+const MAX_VERSIONS = 2;
+let versions = 0;
 
-/** `path` is the file name of the code in stacks. The oldest are forgotten. */
-export function keepMap(path: string, map: string): void {
-  maps.set(path, map);
-  for (const oldest of [...maps.keys()].slice(0, Math.max(0, maps.size - MAX_MAPS))) maps.delete(oldest);
+/** Returns the name that the code has to have in stacks. */
+export function keepMap(source: string, map: string): string {
+  versions += 1;
+  const name = `${source}#${versions}`;
+  maps.set(name, map);
+  const known = [...maps.keys()].filter((other) => other.startsWith(`${source}#`));
+  for (const old of known.slice(0, -MAX_VERSIONS)) maps.delete(old);
+  return name;
 }
 
 function locateFrame(text: string): string {
