@@ -31,9 +31,9 @@ export function compileExpression(text: string, variables: Variables, result: Va
     });
   if (text.trim() === "")
     throw new ExpressionFault("the expression is empty", 0, { expected: "such as `class_name == 'car'`" });
-  const environment = declare(variables);
-  const parsed = guard(() => environment.parse(text));
-  const uses = restrict(parsed.ast as ASTNode, variables);
+  const uses = restrict(guard(() => BASE.parse(text)).ast as ASTNode, variables);
+  const parsed = declare(uses, variables).parse(text);
+  restrict(parsed.ast as ASTNode, variables);
   const checked = parsed.check();
   if (!checked.valid) throw explain(checked.error);
   const type = TYPES.get(checked.type ?? "");
@@ -72,9 +72,20 @@ BASE.registerFunction("known(double): bool", (value: number) => !Number.isNaN(va
   .registerFunction("min(double, double): double", Math.min, SYNC)
   .registerFunction("max(double, double): double", Math.max, SYNC);
 
-function declare(variables: Variables): Environment {
+/** By their variables, as many expressions use the same; the oldest are dropped. */
+const environments = new Map<string, Environment>();
+const MAX_ENVIRONMENTS = 100;
+
+/** With the variables that an expression uses: a graph may have many more. */
+function declare(uses: readonly string[], variables: Variables): Environment {
+  const key = uses.map((name) => `${name} ${variables[name]}`).join();
+  const known = environments.get(key);
+  if (known !== undefined) return known;
   const environment = BASE.clone();
-  for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, CEL_TYPES[type]);
+  for (const name of uses) environment.registerVariable(name, CEL_TYPES[variables[name] ?? "number"]);
+  const [oldest] = environments.keys();
+  if (environments.size >= MAX_ENVIRONMENTS && oldest !== undefined) environments.delete(oldest);
+  environments.set(key, environment);
   return environment;
 }
 

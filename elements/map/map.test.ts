@@ -103,3 +103,14 @@ for (const [behaviour, steps, expected] of [
   test(behaviour, () => {
     assert.match(faultsOf(steps).join("\n"), expected);
   });
+
+test("bounds the expressions of a graph", () => {
+  const steps = Array.from({ length: 30 }, (_, i) => {
+    const set = Array.from({ length: 20 }, (__, k) => `v${i}_${k}: "width > ${k}"`);
+    return `map: { set: { ${set.join(", ")} } }`;
+  });
+  assert.deepEqual(faultsOf(steps.join("\n")), [
+    "a.yaml:32:7: the graph has more than 500 expressions (expected at most 500)",
+  ]);
+  assert.deepEqual(faultsOf(steps.slice(0, 25).join("\n")), []);
+});

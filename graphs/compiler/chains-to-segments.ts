@@ -2,7 +2,7 @@
 import type { Prepared, PreparedStep } from "./apply-params.ts";
 import { type ConnectedChain, checkEnds, connect, orderSteps } from "./connect-chains.ts";
 import type { FaultList } from "./fault.ts";
-import { MAX_NODES } from "./limits.ts";
+import { MAX_EXPRESSIONS, MAX_NODES } from "./limits.ts";
 import { type Linked, link } from "./link-pads.ts";
 import { type Available, followMetadata } from "./metadata.ts";
 import type { PlanLink, PlanNode, PlanSegment } from "./plan.ts";
@@ -79,15 +79,16 @@ function resolveAll(
 ): Map<PreparedStep, ResolvedStep> | null {
   const resolved = new Map<PreparedStep, ResolvedStep>();
   let parts = 0;
+  let expressions = 0;
   for (const step of prepared.chains.flatMap((chain) => chain.items)) {
     if (step.kind === "from" || step.kind === "to") continue;
     const result = step.kind === "element" ? resolveStep(step, resolution) : null;
     if (step.kind === "element" && result !== null) resolved.set(step, result);
     parts += Math.max(1, result?.parts.length ?? 0);
-    if (parts <= MAX_NODES) continue;
-    faults.add("yaml_too_complex", step.at, `the graph has more than ${MAX_NODES} nodes`, {
-      expected: `at most ${MAX_NODES}`,
-    });
+    expressions += result?.expressions.length ?? 0;
+    const [what, most] = parts > MAX_NODES ? ["nodes", MAX_NODES] : ["expressions", MAX_EXPRESSIONS];
+    if (parts <= MAX_NODES && expressions <= MAX_EXPRESSIONS) continue;
+    faults.add("yaml_too_complex", step.at, `the graph has more than ${most} ${what}`, { expected: `at most ${most}` });
     return null;
   }
   return resolved;

@@ -6,6 +6,8 @@ export const MAX_VALUES = 50_000;
 export const MAX_TOKENS = 200_000;
 export const MAX_DEPTH = 64;
 export const MAX_NODES = 1_000;
+/** Expressions in a graph. */
+export const MAX_EXPRESSIONS = 500;
 export const MAX_EXTENDS = 16;
 /** Parts that use one another. */
 export const MAX_PART_DEPTH = 16;
