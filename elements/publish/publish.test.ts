@@ -114,8 +114,10 @@ test("the hub receives every frame by SRT, and a rejection is reported without t
   const { srtPort } = await hub.ports();
   const url = `srt://127.0.0.1:${srtPort}?streamid=%23!::r=anna/yard,m=publish,u=sesame&latency=120`;
   const rejected = await Published.start(url);
-  const { detail } = await rejected.until("retrying");
-  assert.match(detail ?? "", /rejects the key|closed the connection/);
+  // On a busy machine, a handshake may end without an answer before.
+  const isReason = (detail: string | null | undefined) => /rejects the key|closed the connection/.test(detail ?? "");
+  await rejected.watch.until("the reason", () => rejected.reports.some(({ detail }) => isReason(detail)));
+  assert.ok(!rejected.statuses.includes("live"));
   await rejected.stop();
   refuses = false;
   const published = await Published.start(
