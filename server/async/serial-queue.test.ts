@@ -53,3 +53,22 @@ test("rejects a task that does not start in time, and never runs it", async () =
   await queue.run(async () => {});
   assert.equal(hasRun, false);
 });
+
+test("a task that throws before its first await rejects, and the next one runs", async () => {
+  const queue = new SerialQueue();
+  const task = (): Promise<never> => {
+    throw new Error("at once");
+  };
+  await assert.rejects(
+    queue.runWithin(60_000, () => new Error("late"), task),
+    /at once/,
+  );
+  assert.equal(
+    await queue.runWithin(
+      60_000,
+      () => new Error("late"),
+      async () => 7,
+    ),
+    7,
+  );
+});

@@ -26,7 +26,7 @@ export class SerialQueue {
       void this.run(async () => {
         clearTimeout(timer);
         this.#waiting -= 1;
-        if (!isLate) await task().then(resolve, reject);
+        if (!isLate) await (async () => task())().then(resolve, reject);
       });
     });
   }
