@@ -96,10 +96,11 @@ const Test = Type.Object(
         patternProperties: {
           "^(frames|messages|fps_ratio)$": Expected,
           "^(detections|tracks|alerts)(\\..+)?$": Expected,
+          "^counts\\..+$": Expected,
         },
         additionalProperties: false,
         description:
-          "Expected numbers: `frames`, `messages`, `detections`, `tracks` (both also by class: `tracks.person`), `alerts`, `alerts.ALIAS`, `alerts.ALIAS.triggered`, `fps_ratio`.",
+          "Expected numbers: `frames`, `messages`, `detections`, `tracks` (both also by class: `tracks.person`), `counts.NAME`, `alerts`, `alerts.ALIAS`, `alerts.ALIAS.triggered`, `fps_ratio`.",
       },
     ),
   },

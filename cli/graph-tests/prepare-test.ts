@@ -104,6 +104,7 @@ function checkExpectations(
   if (firstAlert !== undefined) expectElement("alerts", firstAlert.at, "`alerts`");
   const rules = nodes.flatMap(({ element, properties }) => (element === "alerts" ? idsOf(properties.rules) : []));
   const names = [...alerts.map(({ alias }) => alias), ...rules];
+  const counts = nodes.flatMap(({ element, properties }) => (element === "count" ? String(properties.as) : []));
   const isOnly = nodes.filter(({ element }) => element === "detect").length === 1;
   const classes = isOnly ? [...(findDetector(plan)?.classes ?? [])] : [];
   for (const { key, at, metric } of test.expect) {
@@ -115,6 +116,11 @@ function checkExpectations(
       });
     }
     if (metric.kind === "messages") expectElement("detections", at, `"${key}"`);
+    if (metric.kind === "counts" && expectElement("detections", at, `"${key}"`) && !counts.includes(metric.name))
+      faults.add("document_shape", at, `nothing is counted as "${metric.name}"`, {
+        expected: counts.join(", ") || `\`count: { as: ${metric.name} }\` in a chain`,
+        suggestion: suggest(metric.name, counts),
+      });
     if (metric.kind !== "detections" && metric.kind !== "tracks") continue;
     if (!expectElement("detections", at, `"${key}"`)) continue;
     if (metric.className === null || classes.length === 0 || classes.includes(metric.className)) continue;

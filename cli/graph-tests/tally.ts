@@ -18,6 +18,8 @@ export class Tally {
   readonly #aliases: ReadonlyMap<string, string>;
   readonly #detections = new Map<string, number>();
   readonly #tracks = new Map<string, Set<number>>();
+  /** The highest of each name. */
+  readonly #counts = new Map<string, number>();
   /** By alias, then by event. */
   readonly #alerts = new Map<string, Map<string, number>>();
   #messages = 0;
@@ -31,8 +33,10 @@ export class Tally {
     if (channel === ALERT_CHANNEL) this.#seeAlert(message as unknown as AlertEvent);
   }
 
-  #seeFrame({ active_tracks }: DetectionMessage): void {
+  #seeFrame({ active_tracks, counts = {} }: DetectionMessage): void {
     this.#messages += 1;
+    for (const [name, { total }] of Object.entries(counts))
+      this.#counts.set(name, Math.max(total, this.#counts.get(name) ?? 0));
     for (const { class_name: name, track_id: id } of active_tracks) {
       this.#detections.set(name, (this.#detections.get(name) ?? 0) + 1);
       // Without tracking all ids are 0.
@@ -64,6 +68,8 @@ export class Tally {
         return metric.className === null
           ? new Set([...this.#tracks.values()].flatMap((ids) => [...ids])).size
           : (this.#tracks.get(metric.className)?.size ?? 0);
+      case "counts":
+        return this.#counts.get(metric.name) ?? 0;
       case "alerts":
         return sum(
           [...this.#alerts]

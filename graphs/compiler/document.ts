@@ -121,6 +121,7 @@ export interface Edits<S extends WrittenStep = Step> {
 export type Metric =
   | { readonly kind: "frames" | "messages" | "fps_ratio" }
   | { readonly kind: "detections" | "tracks"; readonly className: string | null }
+  | { readonly kind: "counts"; readonly name: string }
   | { readonly kind: "alerts"; readonly alias: string | null; readonly event: AlertEventName | null };
 
 export interface Expectation {

@@ -41,7 +41,7 @@ test("tests are not inherited", () => {
 });
 
 const FORMS =
-  "frames, messages, detections, detections.CLASS, tracks, tracks.CLASS, alerts, alerts.ALIAS, alerts.ALIAS.triggered (or updated, cleared), fps_ratio or golden";
+  "frames, messages, detections, detections.CLASS, tracks, tracks.CLASS, counts.NAME, alerts, alerts.ALIAS, alerts.ALIAS.triggered (or updated, cleared), fps_ratio or golden";
 const NUMBERS = "a number, `3..5`, `3..`, `..5`, or with quotes `>=3`, `>3`, `<=5`, `<5`";
 
 describe("a wrong test is a fault at its place", () => {

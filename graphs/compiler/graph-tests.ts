@@ -18,9 +18,9 @@ import { validate } from "./schema-check.ts";
 const ALERT_EVENTS = ["triggered", "updated", "cleared"] as const;
 
 const KEYS = ["about", "clip", "params", "telemetry", "telemetry_format", "frames", "alerts", "expect"];
-const METRICS = ["frames", "messages", "detections", "tracks", "alerts", "fps_ratio", "golden"];
+const METRICS = ["frames", "messages", "detections", "tracks", "counts", "alerts", "fps_ratio", "golden"];
 const FORMS =
-  "frames, messages, detections, detections.CLASS, tracks, tracks.CLASS, alerts, alerts.ALIAS, alerts.ALIAS.triggered (or updated, cleared), fps_ratio or golden";
+  "frames, messages, detections, detections.CLASS, tracks, tracks.CLASS, counts.NAME, alerts, alerts.ALIAS, alerts.ALIAS.triggered (or updated, cleared), fps_ratio or golden";
 const TEST_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 export const PATTERN = /^test:/i;
 const LIVE = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
@@ -158,6 +158,7 @@ function readMetric(key: string): Metric | null {
   if (name === "") return null;
   if (kind === "frames" || kind === "messages" || kind === "fps_ratio") return name === null ? { kind } : null;
   if (kind === "detections" || kind === "tracks") return { kind, className: name };
+  if (kind === "counts") return name === null ? null : { kind, name };
   if (kind !== "alerts") return null;
   const event = ALERT_EVENTS.find((each) => name?.endsWith(`.${each}`)) ?? null;
   const alias = event === null ? name : (name?.slice(0, -event.length - 1) ?? null);
