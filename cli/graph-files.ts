@@ -14,11 +14,11 @@ import { describeErrno, findNearFile } from "./files.ts";
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
 
 /** Those of the workspace first. */
-const graphFolders = (): readonly string[] => [...readFolders().graphs, TEMPLATES];
+const graphFolders = (): readonly string[] => [...readFolders().graphs, TEMPLATES, join(TEMPLATES, "recipes")];
 
 export const isGraphPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
 
-/** Names of graphs: of the workspace, and of the templates that come with Windhover. */
+/** Names of graphs: of the workspace, and of the templates and recipes that come with Windhover. */
 export const listGraphs = (): readonly string[] => {
   const files = graphFolders().flatMap((folder) => readdirSync(folder).filter((file) => file.endsWith(".yaml")));
   return [...new Set(files.map((file) => basename(file, ".yaml")))].sort();

@@ -23,9 +23,11 @@ chains:
 `;
 
 test("the templates are checked in silence", async () => {
-  const templates = readdirSync(join(ROOT, "graphs")).filter((file) => file.endsWith(".yaml"));
+  const templates = ["graphs", "graphs/recipes"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder)).flatMap((file) => (file.endsWith(".yaml") ? `${folder}/${file}` : [])),
+  );
   assert.ok(templates.length > 0);
-  const { code, stdout, stderr } = await windhover(["check", ...templates.map((file) => `graphs/${file}`)]);
+  const { code, stdout, stderr } = await windhover(["check", ...templates]);
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: "", stderr: "" });
 });
 

@@ -16,8 +16,11 @@ import { DETECT, messagesOf } from "./compiler.fixture.ts";
 import { gstLaunch } from "./plan-to-text.ts";
 
 const FOLDER = new URL("../", import.meta.url);
-const templates = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
-const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
+const listFiles = (folder: URL): readonly string[] => readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+const recipes = listFiles(new URL("recipes/", FOLDER));
+const templates = [...listFiles(FOLDER), ...recipes];
+const read = (name: string): string =>
+  readFileSync(new URL(recipes.includes(name) ? `recipes/${name}` : name, FOLDER), "utf8");
 
 const LIMITS = { timeout: 60_000, killSignal: "SIGKILL" } as const;
 const elements = await loadElements();
@@ -72,8 +75,9 @@ describe("the launch line of every template", () => {
     test(`${name} runs to its end in GStreamer alone`, async () => {
       const text = { file: `graphs/${name}`, text: read(name) };
       const { paramSchema } = compile(text, input);
-      const takesPath = Object.hasOwn(paramSchema.properties as object, "path");
-      const params: JsonRecord = takesPath ? { path: join(folder, "out.mp4") } : {};
+      const required = (paramSchema.required ?? []) as readonly string[];
+      const giveValue = (param: string) => (param === "path" ? join(folder, "out.mp4") : "test:ball?frames=10");
+      const params: JsonRecord = Object.fromEntries(required.map((param) => [param, giveValue(param)]));
       const { plan, faults } = compile(text, { ...input, params, source: { uri: "test:ball?frames=10" } });
       assert.deepEqual(messagesOf({ faults }), []);
       const { stdout } = await run("/bin/sh", ["-c", `exec ${gstLaunch(plan ?? assert.fail())}`], LIMITS);

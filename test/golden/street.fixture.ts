@@ -16,8 +16,8 @@ export const CAMERA = {
   ...{ sensor_hfov: 60, sensor_vfov: 36, camera_pitch: -30, camera_yaw: 0, camera_roll: 0 },
 };
 
-/** Writes the clip as YUV4MPEG2, 4:2:0. */
-export function paintStreet(file: string, frames: number = STREET.frames): void {
+/** Writes the clip as YUV4MPEG2, 4:2:0. Other cars than those of the street with a `paint` of your own. */
+export function paintStreet(file: string, frames: number = STREET.frames, paint = paintFrame): void {
   const { width, height, fps } = STREET;
   const still = paintStill();
   const output = openSync(file, "w");
@@ -25,7 +25,7 @@ export function paintStreet(file: string, frames: number = STREET.frames): void 
     writeSync(output, `YUV4MPEG2 W${width} H${height} F${fps}:1 Ip A1:1 C420jpeg\n`);
     for (let frame = 0; frame < frames; frame++) {
       writeSync(output, "FRAME\n");
-      writeSync(output, toPlanes(paintFrame(still, frame)));
+      writeSync(output, toPlanes(paint(still, frame)));
     }
   } finally {
     closeSync(output);

@@ -32,9 +32,10 @@ export class InstalledGraphs {
     this.#folders = folders.map((folder) => fileURLToPath(folder));
   }
 
-  /** Those that come with Windhover are in `own`, with a slash at the end. */
+  /** Those that come with Windhover are in `own`, with a slash at the end, and the recipes below it. */
   static besides(own: URL): InstalledGraphs {
-    return new InstalledGraphs([...readFolders().graphs.map((folder) => pathToFileURL(`${folder}/`)), own]);
+    const outside = readFolders().graphs.map((folder) => pathToFileURL(`${folder}/`));
+    return new InstalledGraphs([...outside, own, new URL("recipes/", own)]);
   }
 
   names(): readonly string[] {
