@@ -157,12 +157,13 @@ tests:
     assert.equal(same.code, 0, same.stdout + same.stderr);
   });
 
-  test("of a class that the model does not have, and of unknown alerts, are faults", async () => {
-    write("own.yaml", street(ALERTS, "{ tracks.cra: 1, alerts.cars.sen: 1 }"));
+  test("of a class that the model does not have, of unknown alerts and of unknown counts are faults", async () => {
+    write("own.yaml", street(ALERTS, "{ tracks.cra: 1, alerts.cars.sen: 1, counts.cars: 1 }"));
     const { code, stderr } = await run("own.yaml");
     assert.equal(code, 2);
     assert.match(stderr, /own\.yaml:8:27: the graph never detects the class "cra" .*did you mean "car"/);
     assert.match(stderr, /own\.yaml:8:47: there is no alert "cars\.sen" .*did you mean "cars\.seen"/);
+    assert.match(stderr, /own\.yaml:8:63: nothing is counted as "cars" \(expected `count: \{ as: cars \}` in a chain/);
   });
 
   test("and wrong alerts are located", async () => {
