@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
-import { type AnyElement, defineElement, type Frame } from "../elements/element.ts";
+import { type AnyElement, defineElement, type Frame, type TransformDefinition } from "../elements/element.ts";
 import { loadElements } from "../elements/index.ts";
 import { type Compiled, compile, compileLaunch } from "../graphs/compiler/compile.ts";
 import { loadRegistry } from "../graphs/runtime/registry.ts";
@@ -92,4 +92,14 @@ export async function makeClip(folder: string, frames: number, size = "width=320
   const graph = await start(compiledLaunch(line), []);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
   return path;
+}
+
+/**
+ * What GStreamer is told of a transform: an element of a test that has the name of a real one must have the same, because
+ * both may be registered in one process.
+ */
+export function typeOf(element: AnyElement): Pick<TransformDefinition, "caps" | "access" | "inFlight"> {
+  if (element.kind !== "transform") throw new Error(`"${element.name}" is no transform`);
+  const { caps, access = "read", inFlight = 1 } = element;
+  return { caps, access, inFlight };
 }

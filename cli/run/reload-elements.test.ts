@@ -100,7 +100,7 @@ class Scene {
 const version = (number: number): string => `export const VERSION: number = ${number};\n`;
 
 /** Counts frames, also across versions. Every version registers a large object that only it refers to. */
-const COUNT = elementText("count", {
+const COUNT = elementText("counter", {
   above: `import { VERSION } from "./version.ts";
 const ballast = new Array(50_000).fill(VERSION);
 (globalThis as any).windhoverVersions ??= [];
@@ -129,14 +129,15 @@ const countAlive = (): number =>
     .length;
 
 test(`${EDITS} edits while a graph runs: no frame is lost, the state survives, and old versions are collected`, async () => {
-  const scene = await new Scene("count", {
-    "elements/count/count.ts": COUNT,
-    "elements/count/version.ts": version(0),
+  const scene = await new Scene("counter", {
+    "elements/counter/counter.ts": COUNT,
+    "elements/counter/version.ts": version(0),
   }).start();
   for (let edit = 1; edit <= EDITS; edit += 1) {
     const isBroken = edit === BROKEN_EDIT;
-    const said = await scene.save({ "elements/count/version.ts": isBroken ? "export const = 3;\n" : version(edit) });
-    if (isBroken) assert.match(said, /^not reloaded: \S+\/version\.ts:1:14: .*; "count" continues with its old code$/m);
+    const said = await scene.save({ "elements/counter/version.ts": isBroken ? "export const = 3;\n" : version(edit) });
+    if (isBroken)
+      assert.match(said, /^not reloaded: \S+\/version\.ts:1:14: .*; "counter" continues with its old code$/m);
     else await until(() => scene.last?.version === edit);
   }
   await scene.stop();

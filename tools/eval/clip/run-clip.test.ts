@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
+import detect from "../../../elements/detect/detect.ts";
 import { defineElement } from "../../../elements/element.ts";
+import track from "../../../elements/track/track.ts";
 import type { Detection } from "../../../schemas/detections.ts";
-import { inputWith } from "../../../test/graph.fixture.ts";
+import { inputWith, typeOf } from "../../../test/graph.fixture.ts";
 import { runClip } from "./run-clip.ts";
 
 const CLIP = "test:ball?width=64&height=48&fps=10&seconds=2";
@@ -23,7 +25,7 @@ const sham = defineElement({
   name: "detect",
   about: "Test: sees the same in every frame.",
   example: "",
-  caps: "video/x-raw",
+  ...typeOf(detect),
   properties: Type.Object({
     model: Type.String(),
     confidence: Type.Union([Type.Number(), Type.Null()]),
@@ -59,7 +61,7 @@ const shamTrack = defineElement({
   name: "track",
   about: "Test: notes how many weak detections it was given.",
   example: "",
-  caps: "video/x-raw",
+  ...typeOf(track),
   properties: Type.Object({}),
   reads: ["detections"],
   writes: ["tracks"],

@@ -6,9 +6,10 @@ import { Type } from "typebox";
 import { CommandFailure } from "../../../cli/command.ts";
 import { makeFolder } from "../../../cli/windhover.fixture.ts";
 import decode from "../../../elements/decode/decode.ts";
+import detectElement from "../../../elements/detect/detect.ts";
 import { type AnyElement, defineElement } from "../../../elements/element.ts";
 import { paintStreet } from "../../../test/golden/street.fixture.ts";
-import { compiledLaunch, inputWith, start } from "../../../test/graph.fixture.ts";
+import { compiledLaunch, inputWith, start, typeOf } from "../../../test/graph.fixture.ts";
 import { detectImages, findJpegFault } from "./detect-images.ts";
 
 const folder = makeFolder();
@@ -74,7 +75,7 @@ const detectNothing = (warning?: string): AnyElement =>
     name: "detect",
     about: "Test: may warn, and finds nothing.",
     example: "",
-    caps: "video/x-raw",
+    ...typeOf(detectElement),
     properties: Type.Object({ model: Type.String(), confidence: Type.Number(), weak: Type.Number() }),
     writes: ["detections"],
     create: (_, { log }) => ({
