@@ -36,6 +36,8 @@ test("replaces a runner that is killed: same uuid, outputs and properties, highe
   await supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
   const leave = await supervisor.watch(user, uuid, "feed", () => {});
   const before = await inside(uuid);
+  // Its position follows the message: with the next one it has arrived.
+  await highestTrack(on, uuid);
   const track = await highestTrack(on, uuid);
   const states = statesUntil(on, uuid, "running");
   process.kill(before.pid, "SIGKILL");
