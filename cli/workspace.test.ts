@@ -73,7 +73,7 @@ test("an unknown graph is reported with those of the workspace", async () => {
   assert.equal(code, 2);
   assert.match(
     stderr,
-    /there is no graph "nubmers"; the graphs are demo, detect, later, numbers.*did you mean "numbers"/,
+    /there is no graph "nubmers"; the graphs are .*\bdetect, .*\blater, .*\bnumbers\b.*did you mean "numbers"/,
   );
 });
 
