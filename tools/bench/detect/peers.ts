@@ -9,7 +9,7 @@ const SOURCES = path("peers/");
 const HEADERS = path("../../../native/src/");
 const OBJECTS = path("../../../build/obj/");
 const FOLDER = path("../../../build/bench/");
-const KERNELS = /^(draw|glyphs|kernels|kernels_\w+|paint|resample|tensor|yuv_planes)\.cc-[0-9a-f]+\.o$/;
+const KERNELS = /^(draw|glyphs|hide|kernels|kernels_\w+|paint|resample|tensor|yuv_planes)\.cc-[0-9a-f]+\.o$/;
 const LIBRARIES = ["gstreamer-video-1.0", "pangocairo"];
 const OPENCV_LIBRARIES = ["core", "imgproc", "video", "calib3d"].map((name) => `-lopencv_${name}`);
 /** Calls per contestant; the result is the median. */
