@@ -31,7 +31,7 @@ export async function loadElements(
   const found = [...(own ?? (await findElements())), ...others];
   for (const each of found) if (!first.has(each.name)) first.set(each.name, each);
   const loaded = await Promise.all([...first.values()].map(loadElement));
-  // Built elements need no process of esbuild any more.
+  // Built elements do not need the esbuild process.
   if (others.length > 0 && readFolders().built === null) await (await import("./build.ts")).stopBuilding();
   const elements = new Map<string, AnyElement>();
   const broken = new Map<string, BrokenElement>();

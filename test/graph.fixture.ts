@@ -95,11 +95,11 @@ export async function makeClip(folder: string, frames: number, size = "width=320
 }
 
 /**
- * What GStreamer is told of a transform: an element of a test that has the name of a real one must have the same, because
+ * What a transform registers with GStreamer: an element of a test that has the name of a real one must have the same, because
  * both may be registered in one process.
  */
 export function typeOf(element: AnyElement): Pick<TransformDefinition, "caps" | "access" | "inFlight"> {
-  if (element.kind !== "transform") throw new Error(`"${element.name}" is no transform`);
+  if (element.kind !== "transform") throw new Error(`"${element.name}" is not a transform`);
   const { caps, access = "read", inFlight = 1 } = element;
   return { caps, access, inFlight };
 }

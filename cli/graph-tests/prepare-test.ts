@@ -39,7 +39,7 @@ type Preparation =
   | { readonly prepared: PreparedTest; readonly faults: readonly [] }
   | { readonly prepared: null; readonly faults: readonly Fault[] };
 
-/** Throws `GraphFaults` for a graph file that cannot be read any more. */
+/** Throws `GraphFaults` if a graph file cannot be read. */
 export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld): Preparation {
   const faults = new FaultList(test.at.file);
   const beside = ({ value }: Named): string => (isAbsolute(value) ? value : join(dirname(test.at.file ?? "."), value));

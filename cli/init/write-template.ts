@@ -2,6 +2,7 @@
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -30,8 +31,9 @@ export function expectEmpty(folder: string): void {
     throw new UsageFault(`${folder} is not empty: it has ${first}; expected a new or empty folder`);
 }
 
-/** After a failure; the folder was empty before. */
+/** After a failure; the folder was empty before, or did not exist. */
 export function emptyFolder(folder: string): void {
+  if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 

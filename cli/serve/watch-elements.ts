@@ -13,7 +13,7 @@ export async function watchElements(
   log: Logger,
 ): Promise<() => void> {
   const found = await findOutside({ ...folders, built: null });
-  // Builds tell which files they read.
+  // Builds list the files they read.
   const files = () => found.flatMap((element) => element.files());
   const build = async (): Promise<void> => {
     for (const { element, error } of await storeOutside(found, folders.built)) {

@@ -40,7 +40,7 @@ export class HiddenBoxes {
     if (classes === undefined && regions.length > 0) return fixed;
     const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
     this.#isInferred ||= found?.inferred === true;
-    // Nobody knows yet who is in it.
+    // It is not known yet what is in it.
     if (!this.#isInferred) return [this.#hide(WHOLE, format)];
     this.#update(found, Number(captureNs / 1_000_000n));
     return [...fixed, ...[...this.#held.values()].map(({ box }) => this.#hide(pad(box, padding), format))];

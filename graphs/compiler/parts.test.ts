@@ -223,7 +223,7 @@ describe("faults", () => {
       "a.yaml:8:33: `use:` names no part (expected `use: PART`, `use: { part: PART, param: value }`, or FILE#PART for a part of another file)",
     ],
     [
-      "a value that is no name",
+      "a value that is not a name",
       "[buffer]",
       'a.yaml:8:33: `use:` names the list ["buffer"] (expected `use: PART`, `use: { part: PART, param: value }`, or FILE#PART for a part of another file)',
     ],

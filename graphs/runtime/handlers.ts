@@ -125,7 +125,7 @@ export class BoundHandler {
     return turn;
   }
 
-  /** Creates the handler anew, by other code of the element. Rejects with `GraphFailure`. */
+  /** Replaces the handler by one of other code of the element. Rejects with `GraphFailure`. */
   async prepare(element: AnyElement, node: PlanNode): Promise<Replacement> {
     const { version: next, properties } = await createVersion(element, node, this.services);
     return {

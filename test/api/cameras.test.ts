@@ -164,7 +164,7 @@ async function expectOneClock(): Promise<void> {
 
 /** What the database knows of a file that grows lags behind. */
 const LAG_MS = 6_000;
-/** Of so many frames that a gap among them is longer than the usual interval. */
+/** Long enough that a gap differs from the usual interval of frames. */
 const WHOLE_MS = 2_000;
 /** Video that is missing at the edges of a clip is not a gap up to this length. */
 const EDGE_MS = 250;
