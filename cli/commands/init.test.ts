@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { buildElementPackage, isElementPackageBuilt } from "../../setup/element-package.mjs";
+import { poll } from "../../test/watch.fixture.ts";
 import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
 
 const run = promisify(execFile);
@@ -68,4 +70,14 @@ test("rejects a folder that is not empty, and changes nothing in it", async () =
   assert.match(file.stderr, /package\.json is a file; expected a new or empty folder/);
   const none = await windhover(["init"], folder);
   assert.match(none.stderr, /missing: the FOLDER to create/);
+});
+
+test("an interrupt leaves an empty folder", async () => {
+  const given = join(folder, "interrupted");
+  const child = execFile(process.execPath, [join(ROOT, "cli/windhover.mjs"), "init", given]);
+  const ended = once(child, "exit");
+  await poll("it has begun", async () => existsSync(join(given, "windhover.yaml")));
+  child.kill("SIGINT");
+  const [code] = await ended;
+  assert.deepEqual([code, readdirSync(given)], [1, []]);
 });

@@ -6,6 +6,7 @@ import { loadKnowledge } from "../compile-graph.ts";
 import { defaultGolden, writeGolden } from "../golden/golden.ts";
 import { makeRecording } from "../golden/recording.ts";
 import { emptyFolder, expectEmpty, writeTemplate } from "../init/write-template.ts";
+import { onStopSignal } from "../run/interrupt.ts";
 import { readSettings } from "../run/settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { openWorkspace } from "../workspace.ts";
@@ -29,6 +30,10 @@ export default {
     const folder = resolve(given.positionals[0] ?? "");
     const home = process.cwd();
     expectEmpty(folder);
+    const removeSignals = onStopSignal(() => {
+      emptyFolder(folder);
+      process.exit(EXIT.failed);
+    });
     try {
       writeTemplate(folder, basename(folder));
       process.chdir(folder);
@@ -37,6 +42,7 @@ export default {
       emptyFolder(folder);
       throw error;
     } finally {
+      removeSignals();
       process.chdir(home);
     }
     await terminal.print(describeNext(relative(home, folder) || "."));
