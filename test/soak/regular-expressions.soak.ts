@@ -20,6 +20,8 @@ const { version } = createRequire(import.meta.url)("recheck/package.json") as { 
 const LIST = join(ROOT, "test/linear-expressions.json");
 const WRITE = "`npm run soak -- regular-expressions` rewrites it";
 const SAMPLE = 10;
+/** Those not in the list are checked in every run: more would make `npm test` slow. */
+const MAX_MISSING = 25;
 
 interface Known {
   readonly recheck: string;
@@ -83,9 +85,10 @@ test("every regular expression takes linear time", async () => {
   if (IS_LONG) writeFileSync(LIST, `${JSON.stringify({ recheck: version, linear: texts }, null, 2)}\n`);
 });
 
-test("the list of known linear expressions is complete and up to date", { skip: IS_LONG }, async () => {
+test("the list of known linear expressions is nearly complete, and true in a sample", { skip: IS_LONG }, async () => {
   assert.equal(known.recheck, version, `written by another version of recheck: ${WRITE}`);
-  assert.deepEqual(known.linear, texts, WRITE);
+  const missing = texts.filter((text) => !known.linear.includes(text));
+  assert.ok(missing.length <= MAX_MISSING, `${missing.length} are not in the list, at most ${MAX_MISSING}: ${WRITE}`);
   const first = Math.floor(Math.random() * texts.length);
   await checkAll(Array.from({ length: SAMPLE }, (_, i) => texts[(first + i * 37) % texts.length] ?? ""));
 });
