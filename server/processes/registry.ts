@@ -65,8 +65,8 @@ export class ProcessRegistry {
   /** Failed starts that are still in the database, with their fences. */
   readonly #failedStarts = new Map<string, number>();
   readonly #closing = new AbortController();
-  /** Processes were free at the last renewal. */
-  #wereFree = false;
+  /** Since when processes have been free; null: none were at the last renewal. */
+  #freeSinceMs: number | null = null;
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
@@ -220,13 +220,19 @@ export class ProcessRegistry {
         canTakeOver,
         labels,
         held,
-        isPatient: this.#wereFree,
+        isPatient: this.#hadAllTheirTurn,
         ...(only !== undefined && { only }),
       });
       for (const row of rows) this.#orphans.set(row.uuid, row);
       // The share of this node; the others claim theirs.
       if (rows.length === 0 || !isAlone) return;
     }
+  }
+
+  /** Every live node has renewed its lease, and claimed its share, since processes are free. */
+  get #hadAllTheirTurn(): boolean {
+    const { leaseSeconds } = this.#deps.node.limits;
+    return this.#freeSinceMs !== null && performance.now() - this.#freeSinceMs > leaseSeconds * 1000;
   }
 
   /** What it holds, also what is not resumed yet. */
@@ -252,7 +258,7 @@ export class ProcessRegistry {
     }
     await this.#removeFailedStarts();
     if (free > 0 || owned.size > asked.length) await this.#claimFree();
-    this.#wereFree = free > 0 && node.canTakeOver;
+    this.#freeSinceMs = free > 0 && node.canTakeOver ? (this.#freeSinceMs ?? performance.now()) : null;
     // In the background: the next renewal must not be late.
     void this.#resumeAll();
   }
