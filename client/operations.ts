@@ -2354,11 +2354,11 @@ export class Operations {
 
   /** Play a media-server source by low-latency HLS. Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token. */
   readSourceHls(
-    input: { source_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
+    input: { source_uuid: string; file: string; _HLS_msn?: number; _HLS_skip?: string; _HLS_part?: number },
     call?: Call,
   ): Promise<Answer> {
     return this.#send(
-      { method: "GET", path: "/source/{source_uuid}/hls/{file}", query: ["_HLS_msn", "_HLS_part"] },
+      { method: "GET", path: "/source/{source_uuid}/hls/{file}", query: ["_HLS_msn", "_HLS_skip", "_HLS_part"] },
       input,
       call,
     );
@@ -2386,11 +2386,11 @@ export class Operations {
 
   /** Play an rtsp output by low-latency HLS. Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token. */
   readOutputHls(
-    input: { output_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
+    input: { output_uuid: string; file: string; _HLS_msn?: number; _HLS_skip?: string; _HLS_part?: number },
     call?: Call,
   ): Promise<Answer> {
     return this.#send(
-      { method: "GET", path: "/output/{output_uuid}/hls/{file}", query: ["_HLS_msn", "_HLS_part"] },
+      { method: "GET", path: "/output/{output_uuid}/hls/{file}", query: ["_HLS_msn", "_HLS_skip", "_HLS_part"] },
       input,
       call,
     );

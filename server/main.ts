@@ -101,8 +101,6 @@ export interface ServerKnowledge extends GraphKnowledge, Pick<DemoDeps, "prepare
   readonly alertTypes: readonly AlertTypeDefinition[];
   /** What runners read: models, and the graphs and elements of the operator. */
   readonly readFolders: readonly string[];
-  /** The installed models. */
-  listModels(): Promise<readonly { readonly name: string; readonly labels: readonly string[] }[]>;
   /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
 }
@@ -246,7 +244,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const calibrations = new Calibrations({ sql, log: partOf(log, "telemetry") });
   shutDown.add("calibrations", SPARE_MS, () => calibrations.close());
   const models = await OwnModels.open({
-    ...{ sql, config, installedNames: () => knowledge.modelNames() },
+    ...{ sql, config, installedNames: async () => (await knowledge.listModels()).map(({ name }) => name) },
     checker: new ModelChecker({
       ...{ entry: knowledge.modelCheckEntry, confinement, config: config.models, log: partOf(log, "models") },
     }),
@@ -255,7 +253,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks, detections, calibrations],
     prepare: async (order) =>
-      library.prepare({ ...order, ownModels: order.userUuid ? await models.listNames(order.userUuid) : [] }),
+      library.prepare({ ...order, ownModels: order.userUuid ? await models.listUsable(order.userUuid) : [] }),
     openModels: (userUuid, names) => models.open(userUuid, names),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
@@ -353,7 +351,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       ([rows, waiting]) => countNodes(rows, node.uuid, waiting),
       () => null,
     );
-  const listModels = (userUuid: string) => models.listNames(userUuid);
+  const listModels = (userUuid: string) => models.listUsable(userUuid);
   const ownGraphs = new OwnGraphs({ sql, library, config, listModels });
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),

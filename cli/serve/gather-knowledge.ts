@@ -28,7 +28,6 @@ export async function gatherKnowledge(
     softwareVersion: readVersion(),
     elements: await loadElements(),
     readRegistry,
-    modelNames: async () => (await installed()).map(({ name }) => name),
     alertTypes: ALERT_TYPES,
     readFolders: [cacheFolder(), ...listRead(folders)],
     listModels: installed,

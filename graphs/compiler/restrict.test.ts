@@ -6,9 +6,21 @@ import { loadRegistry } from "../runtime/registry.ts";
 import { compile } from "./compile.ts";
 import { readGraph } from "./extend-document.ts";
 import { FaultList, formatFault } from "./fault.ts";
-import { ALLOWED_ELEMENTS, FREE_TEXTS, keepsSlot, listReserved, reachOf, restrictAuthor } from "./restrict.ts";
+import {
+  ALLOWED_ELEMENTS,
+  FREE_TEXTS,
+  findUnknownClasses,
+  keepsSlot,
+  listReserved,
+  reachOf,
+  restrictAuthor,
+} from "./restrict.ts";
 
-const knowledge = { elements: await loadElements(), registry: loadRegistry(), models: ["default", "quality"] };
+const MODELS = [
+  { name: "default", labels: ["person", "car"] },
+  { name: "quality", labels: ["person", "boat"] },
+];
+const knowledge = { elements: await loadElements(), registry: loadRegistry(), models: MODELS };
 
 const graphOf = (step: string, params = "", slot = ""): string => `graph: tried
 about: Of an author who is not trusted.
@@ -211,5 +223,36 @@ chains: { main: [source, decode, { use: { part: save, to: "\${folder}/x", above:
     ].join("\n    - ");
     assert.deepEqual(judge(graphOf(steps)), []);
     assert.match(judge(graphOf(`${steps}\n    - cot: { url: "udp://239.2.3.1:6969" }`)).join(), /is not allowed/);
+  });
+});
+
+describe("classes", () => {
+  const PARAMS =
+    "params: { model: { type: string, default: default }, wanted: { type: array, items: { type: string }, default: [] } }";
+  const find = (step: string, values: Readonly<Record<string, string | string[]>> = {}) => {
+    const faults = new FaultList("tried.yaml");
+    const graph = { file: "tried.yaml", text: graphOf(step, PARAMS) };
+    const document = readGraph(graph, { ...knowledge, load: () => undefined }, faults);
+    assert.ok(document);
+    return findUnknownClasses(document, values, MODELS);
+  };
+  const BY_PARAMS = "detect: { model: $model, classes: $wanted }";
+
+  test("those of the model are accepted", () => {
+    assert.deepEqual(find(BY_PARAMS, { model: "quality", wanted: ["boat", "person"] }), []);
+    assert.deepEqual(find("detect: { classes: [car] }"), []);
+    assert.deepEqual(find("detect: {}"), []);
+  });
+
+  test("others are faults of the parameter that names them, with a suggestion", () => {
+    const [fault, more] = find(BY_PARAMS, { model: "default", wanted: ["persn", "car"] });
+    assert.equal(more, undefined);
+    assert.equal(fault?.param, "wanted");
+    assert.match(fault.message, /"persn", which is not a class of the model default; did you mean "person"\?/);
+  });
+
+  test("or of the place in the graph", () => {
+    const [fault] = find("detect: { model: quality, classes: [car] }");
+    assert.deepEqual([fault?.param, fault?.at.line], [null, 9]);
   });
 });

@@ -9,7 +9,8 @@ import { didYouMean } from "../../schemas/suggest.ts";
 import { listParams, wholeParam } from "./apply-params.ts";
 import type { ElementStep, GraphDocument, Slot, Step } from "./document.ts";
 import type { FaultList } from "./fault.ts";
-import type { LocatedEntry } from "./located.ts";
+import { type LocatedEntry, toJson } from "./located.ts";
+import type { Position } from "./plan.ts";
 import { findElementProperty } from "./properties.ts";
 
 /*
@@ -45,6 +46,8 @@ export const FREE_TEXTS: PropertyTable = {
 
 /** Texts that name a model: an installed one, never a path. */
 const MODEL_TEXTS: PropertyTable = { detect: ["model"] };
+/** Of a step that names none. */
+const DEFAULT_MODEL = "default";
 
 /** Not texts, but harmful: these write frames to the runner's standard output. */
 const REJECTED_PROPERTIES: PropertyTable = { identity: ["dump"], fakesink: ["dump"] };
@@ -57,9 +60,15 @@ interface ElementSources {
   readonly registry: Registry;
 }
 
+/** A model that a client may use. */
+export interface UsableModel {
+  readonly name: string;
+  /** Its classes. */
+  readonly labels: readonly string[];
+}
+
 interface RestrictOptions extends ElementSources {
-  /** Names of the models that the client may use. */
-  readonly models: readonly string[];
+  readonly models: readonly UsableModel[];
 }
 
 interface AuthorOptions extends RestrictOptions {
@@ -166,11 +175,44 @@ export const listModels = (document: GraphDocument, values: JsonRecord): readonl
 ];
 
 /** The problem with the name of a model, or null. */
-function checkModel(value: Json | undefined, models: readonly string[]): string | null {
-  if (typeof value === "string" && models.includes(value)) return null;
+function checkModel(value: Json | undefined, models: readonly UsableModel[]): string | null {
+  const names = models.map(({ name }) => name);
+  if (typeof value === "string" && names.includes(value)) return null;
   const found = value === undefined ? "is composed of several texts" : `is ${JSON.stringify(value).slice(0, 80)}`;
-  const hint = typeof value === "string" ? didYouMean(value, models) : "";
-  return `${found}, which is not the name of an installed model; installed: ${models.join(", ") || "none"}${hint}`;
+  const hint = typeof value === "string" ? didYouMean(value, names) : "";
+  return `${found}, which is not the name of an installed model; installed: ${names.join(", ") || "none"}${hint}`;
+}
+
+/** A class that the model of its step does not have. */
+interface UnknownClass {
+  /** The parameter that names it; null: the graph itself does. */
+  readonly param: string | null;
+  readonly at: Position;
+  readonly message: string;
+}
+
+/** In steps with a model and a list of classes, as far as both are known with these values of the parameters. */
+export function findUnknownClasses(
+  document: GraphDocument,
+  values: JsonRecord,
+  models: readonly UsableModel[],
+): readonly UnknownClass[] {
+  const uses = listUses(document);
+  return uses.flatMap((use): readonly UnknownClass[] => {
+    const { step, entry, whole, isOfSlot } = use;
+    if (!Object.hasOwn(MODEL_TEXTS, step.element) || entry.key !== "classes" || isOfSlot) return [];
+    const ofModel = uses.find((other) => other.step === step && isModelProperty(step.element, other.entry.key));
+    const name = ofModel === undefined ? DEFAULT_MODEL : modelOf(ofModel, values);
+    const labels = models.find((model) => model.name === name)?.labels;
+    const given = whole === null ? toJson(entry.value) : values[whole];
+    if (labels === undefined || !Array.isArray(given)) return [];
+    return given
+      .filter((label) => typeof label === "string" && !labels.includes(label))
+      .map((label) => ({
+        ...{ param: whole, at: entry.value.at },
+        message: `contains "${label}", which is not a class of the model ${name}${didYouMean(String(label), labels)}; GET /models lists them`,
+      }));
+  });
 }
 
 /** Parameters that clients may not set because their values name something on the server, with the property they set. */

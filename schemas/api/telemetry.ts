@@ -35,6 +35,7 @@ const fields = {
 
 /** Unknown fields are ignored: clients send them. */
 export const TelemetryMessage = Type.Object(fields, {
+  additionalProperties: true,
   title: "TelemetryMessage",
   description:
     "With the fields of view alone, detections get angles and a distance; with all fields except drone_* and speed, also coordinates.",

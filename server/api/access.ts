@@ -14,6 +14,12 @@ export type IsSigned = (resource: string, token: string) => boolean;
 
 const KEY_IN_URL: readonly string[] = ["url-key", "bearer", "signed"] satisfies Access[];
 
+/** Query parameters that may have a credential. */
+export const urlCredentials = (access: Access): readonly string[] => [
+  ...(KEY_IN_URL.includes(access) ? ["api_key"] : []),
+  ...(access === "signed" ? ["token"] : []),
+];
+
 export class AccessControl {
   readonly #authenticate: Authenticate;
   readonly #isSigned: IsSigned;

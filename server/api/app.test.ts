@@ -78,7 +78,7 @@ for (const [method, path, route] of [
   ["GET", `/process/${a.toUpperCase()}`, "/process/{process_uuid}"],
   ["DELETE", `/process/${a}`, "/process/{uuid}"],
   ["GET", "/graphs/detect", "/graphs/{name}"],
-  ["GET", "/graphs/detect/?a=b", "/graphs/{name}"],
+  ["GET", "/graphs/detect/", "/graphs/{name}"],
   ["DELETE", `/process/${a}/`, "/process/{uuid}"],
   ["POST", "/process/stop_all/", "/process/stop_all"],
   ["POST", "/graphs/validate", "/graphs/validate"],

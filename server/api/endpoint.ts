@@ -6,6 +6,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { Page } from "../store/page.ts";
 import type { User } from "../user.ts";
+import { closeSchema } from "./closed-schema.ts";
 import type { ApiCall } from "./context.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -54,9 +55,9 @@ interface EndpointDefinition<
   acceptsSessionToken?(params: Readonly<Record<string, string>>): boolean;
   /** Schemas of path parameters; parameters without one are UUIDs. A value that does not match is answered with 404. */
   readonly params?: P;
-  /** Values are converted to the schema's types: `?limit=5` is a number. Unknown parameters are ignored. */
+  /** Values are converted to the schema's types: `?limit=5` is a number. Unknown parameters are rejected. */
   readonly query?: Q;
-  /** Schema of a JSON body. Without it the body is not read. */
+  /** Schema of a JSON body, closed by `defineEndpoints`: unknown fields are rejected. Without it the body is not read. */
   readonly body?: B;
   /** An absent or empty body, of any media type, and `null` count as `{}`. */
   readonly isBodyOptional?: boolean;
@@ -144,7 +145,10 @@ export const defineEndpoints =
     id: string,
     definition: EndpointDefinition<A, P, Q, B, ParamNames<Path>>,
   ): AnyEndpoint =>
-    Object.freeze({ access: "key" as const, errors: [], ...definition, method, path, tag, id });
+    Object.freeze({
+      ...{ access: "key" as const, errors: [], ...definition, method, path, tag, id },
+      ...(definition.body !== undefined && { body: closeSchema(definition.body) }),
+    });
 
 export const ok = (body: unknown): JsonAnswer => ({ status: 200, body });
 export const deleted = (uuid: string): JsonAnswer => ok({ deleted: true, uuid });

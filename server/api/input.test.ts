@@ -108,10 +108,26 @@ for (const [query, fault] of [
     assert.equal(body.detail, fault);
   });
 
-test("converts a query to the types of its schema, with defaults; ignores unknown parameters", async () => {
-  const { body } = await post("/things?limit=5&all=true&tags=1&tags=2&what=ever", '{"alias":"a","what":"ever"}');
+test("converts a query to the types of its schema, with defaults", async () => {
+  const { body } = await post("/things?limit=5&all=true&tags=1&tags=2", '{"alias":"a"}');
   assert.deepEqual(body.query, { limit: 5, all: true, tags: [1, 2], kind: "plain" });
-  assert.deepEqual(body.body, { alias: "a", what: "ever" });
+  assert.deepEqual(body.body, { alias: "a" });
+});
+
+test("rejects unknown parameters and fields, with the names that were probably meant", async () => {
+  const { status, body } = await post(
+    "/things?limits=5&what%00=1&what%00=2",
+    '{"alias":"a","what":"ever","alais":"b"}',
+  );
+  assert.equal(status, 422);
+  const [limits, what, ...fields] = (body as unknown as { errors: { path: string; message: string }[] }).errors;
+  assert.deepEqual([limits?.path, what?.path], ["limits", "what\\u0000"]);
+  assert.match(limits?.message ?? "", /^is not a parameter of this operation; expected .*did you mean "limit"\?$/);
+  assert.deepEqual(
+    fields.map(({ path }) => path),
+    ["/what", "/alais"],
+  );
+  assert.match(fields[1]?.message ?? "", /did you mean "alias"\?$/);
 });
 
 test("accepts upper-case UUIDs in the query and in the body", async () => {

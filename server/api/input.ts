@@ -4,11 +4,15 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { TObject } from "typebox";
+import { describeValue, listChoices } from "../../schemas/bounded-check.ts";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
 import { type InputFault, invalidInput, MAX_FAULTS, ServiceError } from "../service-error.ts";
 import type { Check } from "../validation.ts";
+import { urlCredentials } from "./access.ts";
 import type { ApiCall, ApiMiddleware } from "./context.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
 import type { RequestScheduler } from "./request-scheduler.ts";
 import type { Route } from "./routes.ts";
 
@@ -21,7 +25,7 @@ export interface InputDeps {
 export function validateInput(route: Route, deps: InputDeps): ApiMiddleware {
   const { endpoint, checkQuery, checkBody } = route;
   return async ({ env: { call } }, next) => {
-    const query = checkQuery === null ? NOTHING : readQuery(call.search, endpoint.query, checkQuery);
+    const query = readQuery(call.search, endpoint, checkQuery);
     const body = checkBody === null ? NOTHING : await readBody(call, route, checkBody, deps);
     const faults = [...query.faults, ...body.faults];
     if (faults.length > 0) throw invalidInput(faults);
@@ -38,10 +42,11 @@ interface Checked {
 
 const NOTHING: Checked = { value: undefined, faults: [] };
 
-/** Converts a query string to the types of its schema. Unknown names are ignored. */
-function readQuery(search: URLSearchParams, { properties }: TObject, check: Check): Checked {
+/** Converts a query string to the types of its schema. */
+function readQuery(search: URLSearchParams, { query, access }: AnyEndpoint, check: Check): Checked {
+  const properties: TObject["properties"] = query?.properties ?? {};
   const values: Record<string, unknown> = {};
-  const faults: InputFault[] = [];
+  const faults = findUnknown(search, Object.keys(properties), urlCredentials(access));
   for (const [name, schema] of Object.entries(properties)) {
     const texts = search.getAll(name);
     if (texts.length === 0) continue;
@@ -56,6 +61,16 @@ function readQuery(search: URLSearchParams, { properties }: TObject, check: Chec
     if (message !== null) faults.push({ path, message });
   }
   return { value: values, faults };
+}
+
+/** Names that are not parameters, except credentials. */
+function findUnknown(search: URLSearchParams, known: readonly string[], credentials: readonly string[]): InputFault[] {
+  const unknown = [...new Set(search.keys())].filter((name) => ![...known, ...credentials].includes(name));
+  const list = known.length === 0 ? "it has none" : `expected ${listChoices(known)}`;
+  return unknown.slice(0, MAX_FAULTS).map((name) => ({
+    path: describeValue(name).slice(1, -1),
+    message: `is not a parameter of this operation; ${list}${didYouMean(name, known)}`,
+  }));
 }
 
 async function readBody(

@@ -54,6 +54,9 @@ const SessionId = Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" });
 const SESSION_OF_NODE = /^(.+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const HlsQuery = Type.Object({
   _HLS_msn: Type.Optional(Type.Integer({ minimum: 0, description: "Low-latency HLS: wait for this segment." })),
+  _HLS_skip: Type.Optional(
+    Type.String({ maxLength: 10, description: "Low-latency HLS: accepted; playlists are always complete." }),
+  ),
   _HLS_part: Type.Optional(Type.Integer({ minimum: 0, description: "Low-latency HLS: wait for this part of it." })),
 });
 

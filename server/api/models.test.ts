@@ -65,8 +65,13 @@ before(async () => {
   folders = await RunnerFolders.open(folder, confinement.account, silentLog);
   const entry = new URL("../../elements/detect/check/check.mjs", import.meta.url);
   const checker = new ModelChecker({ entry, confinement, config: config.models, log: silentLog });
-  own = await OwnModels.open({ sql, config, checker, installedNames: () => knowledge.modelNames() });
-  const listModels = (userUuid: string) => own.listNames(userUuid);
+  own = await OwnModels.open({
+    sql,
+    config,
+    checker,
+    installedNames: async () => (await knowledge.listModels()).map(({ name }) => name),
+  });
+  const listModels = (userUuid: string) => own.listUsable(userUuid);
   stage = await openStage(sql, {
     settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60" },
     limits: { loadMs: 60_000 },

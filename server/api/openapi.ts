@@ -11,8 +11,8 @@ const ABOUT =
 returns video, JSON streams, reports, alerts and webhooks. Every running job is a *process*.
 
 Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`;
-[this page](docs/errors) lists all codes. Times are UTC. Unknown fields are ignored, except where a misspelt name would
-silently have no effect.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
+[this page](docs/errors) lists all codes. Times are UTC. Unknown fields and query parameters are rejected
+(422), with the name that was probably meant.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
 
 const IN_QUERY = { type: "apiKey", in: "query" };
 const HEADER_KEY = { api_key: [] };
@@ -170,6 +170,8 @@ function describeSent(endpoints: readonly AnyEndpoint[], shared: SharedSchemas):
 /** Schemas with such a title are written once, in `components`, and referenced. */
 const TITLE = /^[A-Z][A-Za-z0-9]*$/;
 
+const CLOSED = "additionalProperties";
+
 type Schema = { readonly [key: string]: unknown };
 
 class SharedSchemas {
@@ -198,13 +200,16 @@ class SharedSchemas {
     return ["default", "examples", "enum", "const", "required"].includes(key) ? value : this.#visit(value);
   }
 
-  /** Of two different schemas with the same title, the second is written inline. */
+  /**
+   * Of two different schemas with the same title, the second is written inline. What is open in an answer and closed in a
+   * request is one schema, and is written open.
+   */
   #share(schema: Schema): Schema {
     const { title } = schema;
     if (typeof title !== "string" || !TITLE.test(title)) return schema;
-    const text = JSON.stringify(schema);
+    const text = JSON.stringify(schema, (key, value) => (key === CLOSED && value === false ? undefined : value));
     const known = this.#known.get(title);
-    if (known === undefined) this.#known.set(title, { text, schema });
+    if (known === undefined || (known.text === text && !(CLOSED in schema))) this.#known.set(title, { text, schema });
     return known === undefined || known.text === text ? { $ref: `#/components/schemas/${title}` } : schema;
   }
 }

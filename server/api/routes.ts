@@ -1,5 +1,5 @@
 /** Endpoints grouped by path, with their validators. */
-import { type TSchema, Type } from "typebox";
+import { type TObject, type TSchema, Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import { type Check, checkAndFillBy, checkBy } from "../validation.ts";
 import type { AnyEndpoint, Method } from "./endpoint.ts";
@@ -10,7 +10,7 @@ export interface Route {
   /** Of the parameters in its path. */
   readonly names: readonly string[];
   readonly checkParams: Check;
-  readonly checkQuery: Check | null;
+  readonly checkQuery: Check;
   readonly checkBody: Check | null;
   readonly checkAnswer: ReadonlyMap<number, Check>;
 }
@@ -26,6 +26,8 @@ export interface RoutePath {
   /** For `Allow`. */
   readonly methods: string;
 }
+
+const NO_QUERY = Type.Object({});
 
 const PARAMETER = /\{([^{}]+)\}/g;
 
@@ -82,10 +84,17 @@ function toRoute(endpoint: AnyEndpoint): Route {
     endpoint,
     names,
     checkParams: checkAndFillBy(Type.Object(Object.fromEntries(params))),
-    checkQuery: endpoint.query === undefined ? null : checkAndFillBy(endpoint.query),
-    checkBody: endpoint.body === undefined ? null : checkAndFillBy(endpoint.body),
+    checkQuery: checkAndFillBy(endpoint.query ?? NO_QUERY),
+    checkBody: endpoint.body === undefined ? null : checkAndFillBy(bodySchema(endpoint)),
     checkAnswer: new Map(answers),
   };
+}
+
+/** A record can be sent back to `PATCH` as it was read: what cannot be changed is ignored. */
+function bodySchema({ method, body, answers }: AnyEndpoint): TSchema {
+  if (method !== "PATCH") return body;
+  const read = Object.keys((answers[200]?.schema as TObject | undefined)?.properties ?? {});
+  return { ...body, properties: { ...Object.fromEntries(read.map((name) => [name, {}])), ...body.properties } };
 }
 
 /** Null if a value does not match its schema: the path does not exist. */

@@ -52,7 +52,7 @@ test("returns the existing stream for the same URL and telemetry, whatever the a
   const telemetry = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: mqtt(BROKER) }));
   assert.equal(telemetry.status, 201);
   const { topic, port, ip } = BROKER;
-  const reordered = { parameters: { topic, port, ip, unknown: 1 }, format: "native", type: "mqtt", more: true };
+  const reordered = { parameters: { topic, port, ip }, format: "native", type: "mqtt" };
   const same = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: reordered }));
   assert.deepEqual([same.status, same.body.uuid], [200, telemetry.body.uuid]);
   const other = await (await service.addUser()).call("POST", "/stream", stream(url));
@@ -308,7 +308,7 @@ const ACCEPTED: readonly (readonly [why: string, body: unknown])[] = [
   ["rtmp", { alias: "x", input_url: "rtmp://192.0.2.30/live/x", stream_type: "rtmp" }],
   ["rtmps", { alias: "x", input_url: "rtmps://192.0.2.30/live/x", stream_type: "rtmp" }],
   ["IPv6", stream("rtsp://[2001:db8::1]:554/x")],
-  ["unknown fields", stream("rtsp://192.0.2.31/x", { colour: "red" })],
+
   ["telemetry null", stream("rtsp://192.0.2.32/x", { telemetry_cfg: null })],
   ["websocket", stream("rtsp://192.0.2.33/x", { telemetry_cfg: { type: "websocket" } })],
   [
@@ -338,8 +338,20 @@ test("websocket telemetry without parameters is identical in every notation", as
   }
 });
 
-test("returns telemetry with defaults and without unknown fields", async () => {
+test("rejects unknown fields", async () => {
   const cfg = { type: "static", more: 1, parameters: { ...FOV, wings: 2 } };
+  const { status, body } = await ada.call("POST", "/stream?source=1", {
+    ...stream("rtsp://192.0.2.31/x", { telemetry_cfg: cfg }),
+    aliass: "x",
+  });
+  assert.equal(status, 422);
+  assert.deepEqual(body.errors.map(({ path }: { path: string }) => path).sort(), [
+    ...["/aliass", "/telemetry_cfg/more", "/telemetry_cfg/parameters/wings", "source"],
+  ]);
+});
+
+test("returns telemetry with defaults", async () => {
+  const cfg = { type: "static", parameters: FOV };
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.40/x", { telemetry_cfg: cfg }));
   assert.deepEqual(body.telemetry_cfg, { type: "static", format: "native", parameters: FOV });
 });

@@ -101,6 +101,12 @@ describe("params that do not fit", () => {
         assert.match(faultsOf(error)[0] ?? "", /not the name of an installed model; installed: default,/);
     });
 
+  test("a class that the model does not have is rejected, with the one that was probably meant", async () => {
+    const faults = faultsOf(await refused(prepare({ classes: ["persn", "car"] })));
+    assert.equal(faults.length, 1);
+    assert.match(faults[0] ?? "", /^\/params\/classes .*"persn".*model default; did you mean "person"\?/);
+  });
+
   test("suggests an installed model with a similar name", async () =>
     assert.match((await refused(prepare({ model: "defualt" }))).message, /did you mean "default"\?/));
 

@@ -3,7 +3,7 @@ import type { CompileInput } from "../../graphs/compiler/compile.ts";
 import { type Fault, formatFault } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import type { RegistryFile } from "../../graphs/compiler/registry-file.ts";
-import { ALLOWED_ELEMENTS } from "../../graphs/compiler/restrict.ts";
+import { ALLOWED_ELEMENTS, type UsableModel } from "../../graphs/compiler/restrict.ts";
 import type {
   CompileAnswer,
   CompileRequest,
@@ -30,8 +30,8 @@ const COMPILER = new URL("../../graphs/compiler/worker/worker.mjs", import.meta.
 export interface GraphKnowledge {
   readonly elements: CompileInput["elements"];
   readRegistry(): Promise<RegistryFile>;
-  /** Names of the installed models. */
-  modelNames(): Promise<readonly string[]>;
+  /** The installed ones. */
+  listModels(): Promise<readonly UsableModel[]>;
 }
 
 /** The user of a text: requests of different users alternate. */
@@ -39,8 +39,8 @@ interface TextOwner {
   readonly userUuid?: string;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal;
-  /** Names of models that the user has uploaded. */
-  readonly ownModels?: readonly string[];
+  /** Models that the user has uploaded. */
+  readonly ownModels?: readonly UsableModel[];
 }
 
 export interface GraphOrder extends TextOwner {
@@ -102,7 +102,7 @@ export class GraphLibrary {
   readonly registry: Registry;
   /** Elements that clients may use in their own graphs. */
   readonly authorElements: ReadonlySet<string>;
-  readonly #modelNames: GraphKnowledge["modelNames"];
+  readonly #listModels: GraphKnowledge["listModels"];
   /** Two, so that texts of users cannot delay the start of installed graphs. */
   readonly #installed: CompileThread;
   readonly #texts: CompileThread;
@@ -116,7 +116,7 @@ export class GraphLibrary {
   ) {
     this.elements = knowledge.elements;
     this.registry = registry;
-    this.#modelNames = () => knowledge.modelNames();
+    this.#listModels = () => knowledge.listModels();
     this.authorElements = new Set([...ALLOWED_ELEMENTS, ...config.author_elements]);
     const workerData: CompilerKnowledge = {
       ...{ registryFd: registry.fd, folder: folder?.href ?? null },
@@ -164,7 +164,7 @@ export class GraphLibrary {
 
   /** A client's own graph, held to what clients may use. Its faults are in the result. */
   async describeOwn(graph: string, text: string, owner: TextOwner): Promise<DescribedGraph> {
-    const models = [...(await this.#modelNames()), ...(owner.ownModels ?? [])];
+    const models = [...(await this.#listModels()), ...(owner.ownModels ?? [])];
     const answer = await this.#ask(this.#texts, { type: "describe-own", graph, text, models }, owner);
     if (answer.type !== "described") throw new Error(`the compiler replied "${answer.type}" to "describe-own"`);
     return answer.graph;
@@ -180,7 +180,7 @@ export class GraphLibrary {
   async prepare(order: GraphOrder): Promise<PreparedOrder> {
     const { graph, graphText = null, params, given, attach, sourceUri, sourceLoops = false } = order;
     const { ownModels = [] } = order;
-    const models = [...(await this.#modelNames()), ...ownModels];
+    const models = [...(await this.#listModels()), ...ownModels];
     const thread = graphText === null ? this.#installed : this.#texts;
     const answer = await this.#ask(
       thread,
@@ -200,7 +200,7 @@ export class GraphLibrary {
       offers: new Set(plan.offers),
       slots: plan.slots,
       alertNode: findAlertNode(plan),
-      models: named.filter((name) => ownModels.includes(name)),
+      models: named.filter((name) => ownModels.some((model) => model.name === name)),
       plan,
     };
   }

@@ -1,5 +1,6 @@
 /** Graphs that users store themselves: checked, then kept in versions that never change. */
 import { createHash } from "node:crypto";
+import type { UsableModel } from "../../graphs/compiler/restrict.ts";
 import type { DescribedGraph } from "../../graphs/compiler/worker/messages.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -24,7 +25,7 @@ interface OwnGraphsDeps {
   readonly library: Pick<GraphLibrary, "list" | "describeOwn">;
   readonly config: Pick<Config, "graphs">;
   /** Names of models that the user has uploaded. */
-  listModels(userUuid: string): Promise<readonly string[]>;
+  listModels(userUuid: string): Promise<readonly UsableModel[]>;
 }
 
 export class OwnGraphs {

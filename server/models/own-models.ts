@@ -2,10 +2,12 @@
  * Models that users upload: checked, then stored in the database, so that every node has them. A node writes the files of a
  * model into its folder when a process runs it.
  */
+
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join, resolve } from "node:path";
+import type { UsableModel } from "../../graphs/compiler/restrict.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { ModelFiles } from "../../schemas/runner.ts";
 import { makePrivateFolder } from "../data-folder.ts";
@@ -18,8 +20,8 @@ import {
   findModel,
   findModelUuids,
   insertModel,
-  listModelNames,
   listModels,
+  listUsableModels,
   type ModelRow,
   readModelFile,
 } from "../store/models.ts";
@@ -82,8 +84,8 @@ export class OwnModels {
     return listModels(this.#deps.sql, uuid);
   }
 
-  listNames(userUuid: string): Promise<readonly string[]> {
-    return listModelNames(this.#deps.sql, userUuid);
+  listUsable(userUuid: string): Promise<readonly UsableModel[]> {
+    return listUsableModels(this.#deps.sql, userUuid);
   }
 
   /**

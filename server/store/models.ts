@@ -27,10 +27,11 @@ const PART_BYTES = 2 ** 20;
 export const listModels = (sql: Queries, userUuid: string): Promise<readonly ModelRow[]> =>
   sql<ModelRow[]>`select * from models where user_uuid = ${userUuid} order by name`;
 
-export async function listModelNames(sql: Queries, userUuid: string): Promise<readonly string[]> {
-  const rows = await sql<{ name: string }[]>`select name from models where user_uuid = ${userUuid} order by name`;
-  return rows.map(({ name }) => name);
-}
+export const listUsableModels = (
+  sql: Queries,
+  userUuid: string,
+): Promise<readonly Pick<ModelRow, "name" | "labels">[]> =>
+  sql<ModelRow[]>`select name, labels from models where user_uuid = ${userUuid} order by name`;
 
 export const findModel = (sql: Queries, userUuid: string, name: string): Promise<ModelRow | null> =>
   firstOf(sql<ModelRow[]>`select * from models where user_uuid = ${userUuid} and name = ${name}`);

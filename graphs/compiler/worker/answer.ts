@@ -9,7 +9,7 @@ import type { GraphDocument, Slot } from "../document.ts";
 import { readGraph } from "../extend-document.ts";
 import { type Fault, FaultList } from "../fault.ts";
 import { paramsSchema } from "../params.ts";
-import { checkGiven, keepsSlot, listModels, listReserved, restrictAuthor } from "../restrict.ts";
+import { checkGiven, findUnknownClasses, keepsSlot, listModels, listReserved, restrictAuthor } from "../restrict.ts";
 import { validate } from "../schema-check.ts";
 import type { CheckCache, CheckedGraph, InstalledGraphs, InstalledText } from "./installed.ts";
 import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
@@ -145,6 +145,8 @@ function run(
   if (plan === null) return reject([], faults);
   const attached = attach === null ? null : slot(attach.slot, "check", attach.params);
   if (attached?.segment === null) return reject([], attached.faults);
+  const unknown = findUnknownClasses(document, plan.params, request.models);
+  if (unknown.length > 0) return rejectClasses(unknown);
   return { type: "prepared", prepared: { plan, models: listModels(document, plan.params) } };
 }
 
@@ -167,6 +169,14 @@ const reject = (params: readonly ParamFault[], graph: readonly Fault[] = []): Co
   type: "refused",
   refusal: { params, graph },
 });
+
+function rejectClasses(unknown: ReturnType<typeof findUnknownClasses>): CompileAnswer {
+  const params = unknown.flatMap(({ param, message }) => (param === null ? [] : [{ path: [param], message }]));
+  const graph = unknown.flatMap(({ param, at, message }) =>
+    param === null ? [{ code: "bad_property", at, message: `classes ${message}` } as const] : [],
+  );
+  return reject(params, graph);
+}
 
 /** A client's text, which can name installed graphs only. */
 const ownText = (text: string, { installed }: CompilerDeps): InstalledText => ({

@@ -2,6 +2,7 @@
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { Fault } from "../fault.ts";
 import type { GraphPlan } from "../plan.ts";
+import type { UsableModel } from "../restrict.ts";
 
 /** `workerData` of the thread. */
 export interface CompilerKnowledge {
@@ -28,7 +29,7 @@ export interface PrepareRequest {
   readonly sourceUri: string | null;
   /** The source is a file that starts again at its end. */
   readonly sourceLoops: boolean;
-  readonly models: readonly string[];
+  readonly models: readonly UsableModel[];
 }
 
 export type CompileRequest =
@@ -36,7 +37,12 @@ export type CompileRequest =
   | { readonly type: "list" }
   | { readonly type: "describe"; readonly graph: string }
   /** A client's own graph of this name: limited to the allow-list. */
-  | { readonly type: "describe-own"; readonly graph: string; readonly text: string; readonly models: readonly string[] }
+  | {
+      readonly type: "describe-own";
+      readonly graph: string;
+      readonly text: string;
+      readonly models: readonly UsableModel[];
+    }
   /** Faults of any text. */
   | { readonly type: "validate"; readonly text: string };
 
