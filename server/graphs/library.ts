@@ -85,7 +85,7 @@ const ALERTS = "alerts";
 
 /** An operator sets the others (`graphs`). */
 const LIMITS = {
-  /** Time limit for loading a compile thread, and for compiling an installed graph. */
+  /** Time limit for loading a compile thread. */
   loadMs: 30_000,
   /** Maximum memory for compiling a graph. */
   bytes: 128 * 2 ** 20,
@@ -123,8 +123,8 @@ export class GraphLibrary {
       authorElements: config.author_elements,
     };
     const compiler = { entry: COMPILER, name: "the compiler", workerData };
-    // The operator knows the cost of installed graphs.
-    const forInstalled = { loadMs, answerMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
+    // The operator knows the cost of installed graphs: the limit is for a thread that hangs, not for a busy machine.
+    const forInstalled = { loadMs, answerMs: 4 * loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
     this.#installed = new FairThread(compiler, forInstalled);
     this.#texts = new FairThread(compiler, {
       loadMs,
