@@ -8,7 +8,10 @@ const FOLDER = new URL("../../tools/bench/", import.meta.url);
 /** The files of tools/bench/, with their arguments and what they measure. */
 export const BENCHES: Readonly<Record<string, readonly [usage: string, about: string]>> = {
   api: ["[ROUNDS]", "requests/s of GET /sources, compared with bare Hono"],
-  authoring: ["[ROUNDS]", "logic in a graph, compared with the same logic in a TypeScript element"],
+  authoring: [
+    "[ROUNDS]",
+    "logic in a graph, saving an element and compiling graphs, compared with doing it another way",
+  ],
   clips: ["[ROUNDS]", "a clip out of an hour of recording, compared with a file server"],
   cluster: ["[ROUNDS]", "requests that another node answers, and the load of nodes on the database"],
   detect: ["[ROUNDS] [CLIP]", "inference, live latency and pixel kernels, compared with their limits"],

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { CommandFailure, UsageFault } from "../../cli/command.ts";
 
-const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
+export const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 const CACHE = fileURLToPath(new URL("../../build/bench/", import.meta.url));
 const ROUNDS = 5;
 const MOST_ROUNDS = 1000;

@@ -53,4 +53,4 @@ const source = `videotestsrc num-buffers=${FRAMES} ! video/x-raw,format=I420,wid
 const line = `${source} ! mark ! filter where="class_name == 'car' && speed_mps > 8" ! mark-again ! by-hand ! fakesink sync=false`;
 await runLine(line, [mark("mark"), timed(filter, expression), mark("mark-again"), timed(byHand, typescript)]);
 const us = (times: readonly number[]): number => median(times.slice(WARM_UP)) * 1000;
-console.log(JSON.stringify({ expression: us(expression), typescript: us(typescript) }));
+console.log(JSON.stringify({ measured: us(expression), peer: us(typescript) }));
