@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Variables } from "../schemas/expression.ts";
-import { compileExpression, type View } from "./expression.ts";
+import { compileExpression, type Expression, type View } from "./expression.ts";
 import { ExpressionFault } from "./expression-fault.ts";
 import { MAX_CHARS, MAX_STEPS } from "./limits.ts";
 
@@ -209,3 +210,83 @@ test("agrees with JavaScript on random conditions", () => {
     { numRuns: 1000 },
   );
 });
+
+const CONDITION = fc.oneof(
+  NUMBERS.truth as fc.Arbitrary<string>,
+  fc
+    .tuple(
+      fc.array(fc.constantFrom("'car'", "class_name", "'x'"), { minLength: 1, maxLength: 30 }),
+      fc.constantFrom("all", "exists", "exists_one"),
+      NUMBERS.truth as fc.Arbitrary<string>,
+    )
+    .map(([items, loop, inner]) => `[${items.join()}].${loop}(each, each == class_name || ${inner})`),
+);
+
+/** What of the host an expression could read: clocks, chance, the network, the program, its files. */
+const HOST = [
+  [Date, "now"],
+  [Math, "random"],
+  [performance, "now"],
+  [globalThis, "fetch"],
+  [globalThis, "Date"],
+  [process, "hrtime"],
+  [process, "cwd"],
+  [process, "binding"],
+  [fs, "readFileSync"],
+  [fs, "openSync"],
+] as const;
+
+/** Calls of the host while `work` runs. */
+function callsOf(work: () => void): readonly string[] {
+  const calls: string[] = [];
+  const kept = HOST.map(([owner, name]) => Object.getOwnPropertyDescriptor(owner, name));
+  for (const [owner, name] of HOST)
+    Object.defineProperty(owner, name, { configurable: true, get: () => void calls.push(name) });
+  try {
+    work();
+  } finally {
+    HOST.forEach(([owner, name], index) => {
+      const before = kept[index];
+      if (before === undefined) Reflect.deleteProperty(owner, name);
+      else Object.defineProperty(owner, name, before);
+    });
+  }
+  return calls;
+}
+
+test("an evaluation reads only its variables, within the limit of steps, and nothing of the host", () => {
+  fc.assert(
+    fc.property(CONDITION, fc.double(), (text, speed_mps) => {
+      const expression = compileOrNull(text);
+      if (expression === null) return;
+      const reads: PropertyKey[] = [];
+      const view = new Proxy({ class_name: "car", speed_mps, predicted: true } satisfies View, {
+        get(target, name) {
+          reads.push(name);
+          return Reflect.get(target, name);
+        },
+      });
+      const values: unknown[] = [];
+      const calls = callsOf(() => values.push(expression.evaluate(view), expression.evaluate(view)));
+      assert.deepEqual(calls, [], text);
+      assert.equal(values[0], values[1], text);
+      assert.ok(reads.length / 2 <= MAX_STEPS, `${reads.length / 2} reads: ${text}`);
+      const foreign = reads.filter((name) => !expression.uses.includes(String(name)));
+      assert.deepEqual(foreign, [], text);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+/** Null: it takes more steps than an expression may. */
+function compileOrNull(text: string): Expression | null {
+  try {
+    return compileExpression(text, VARIABLES);
+  } catch (error) {
+    assert.ok(
+      error instanceof ExpressionFault && /steps|too long or too deep|characters/.test(error.message),
+      `${text}: ${error}`,
+    );
+    return null;
+  }
+}

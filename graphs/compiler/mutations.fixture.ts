@@ -3,7 +3,21 @@ import fc from "fast-check";
 
 const WORDS = [
   ...["from", "to", "when", "name", "caps", "graph", "params", "chains", "slots", "extends", "set", "insert", "remove"],
-  ...["use", "part", "parts", "#", "library#end", "buffer", "tests", "expect", "3..5", "golden"],
+  ...[
+    "use",
+    "part",
+    "parts",
+    "#",
+    "library#end",
+    "buffer",
+    "tests",
+    "expect",
+    "3..5",
+    "golden",
+    "filter",
+    "map",
+    "count",
+  ],
   ...[
     "source",
     "decode",
@@ -106,10 +120,23 @@ const renaming = fc.tuple(place, piece, fc.boolean()).map(
     },
 );
 
-const edit = fc.oneof(deletion, insertion, swap, repetition, renaming);
+const KINDS = { deletion, insertion, swap, repetition, renaming };
+type EditKind = keyof typeof KINDS;
+export const EDITS = Object.keys(KINDS) as EditKind[];
 
-export function mutated(originals: readonly string[]): fc.Arbitrary<string> {
+const edit = fc.oneof(...EDITS.map((kind) => KINDS[kind].map((apply) => ({ kind, apply }))));
+
+export interface Mutant {
+  readonly text: string;
+  /** In the order in which they were made. */
+  readonly edits: readonly EditKind[];
+}
+
+export function mutated(originals: readonly string[]): fc.Arbitrary<Mutant> {
   return fc
     .tuple(fc.constantFrom(...originals), fc.array(edit, { minLength: 1, maxLength: 6 }))
-    .map(([text, edits]) => edits.reduce((current, apply) => apply(current), text));
+    .map(([text, edits]) => ({
+      text: edits.reduce((current, { apply }) => apply(current), text),
+      edits: edits.map(({ kind }) => kind),
+    }));
 }

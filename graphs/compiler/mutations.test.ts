@@ -82,25 +82,29 @@ test("the original graphs have no faults", () => {
 
 test("a damaged graph compiles or gets faults at places in its text, and never throws", () => {
   fc.assert(
-    fc.property(mutated([DETECT, VARIANT, PARTS]), fc.constantFrom("check" as const, "run" as const), (text, mode) => {
-      const compiled = compileText(text, { load, mode });
-      assertLocated(
-        compiled,
-        new Map([
-          ["a.yaml", text],
-          ["detect.yaml", DETECT],
-          ["library.yaml", LIBRARY],
-        ]),
-      );
-      for (const name of Object.keys(compiled.plan?.slots ?? {})) compiled.slot(name, "1", { path: "p" });
-    }),
+    fc.property(
+      mutated([DETECT, VARIANT, PARTS]),
+      fc.constantFrom("check" as const, "run" as const),
+      ({ text }, mode) => {
+        const compiled = compileText(text, { load, mode });
+        assertLocated(
+          compiled,
+          new Map([
+            ["a.yaml", text],
+            ["detect.yaml", DETECT],
+            ["library.yaml", LIBRARY],
+          ]),
+        );
+        for (const name of Object.keys(compiled.plan?.slots ?? {})) compiled.slot(name, "1", { path: "p" });
+      },
+    ),
     { numRuns: RUNS },
   );
 });
 
 test("a graph compiles with damaged parts of another file, or gets faults at places in both", () => {
   fc.assert(
-    fc.property(mutated([LIBRARY]), (library) => {
+    fc.property(mutated([LIBRARY]), ({ text: library }) => {
       const texts = [
         ["a.yaml", PARTS],
         ["library.yaml", library],
@@ -113,7 +117,7 @@ test("a graph compiles with damaged parts of another file, or gets faults at pla
 
 test("a damaged launch line compiles or gets faults at places in it, and never throws", () => {
   fc.assert(
-    fc.property(mutated([LINE]), (line) => assertLocated(compileLine(line), new Map([[null, line]]))),
+    fc.property(mutated([LINE]), ({ text: line }) => assertLocated(compileLine(line), new Map([[null, line]]))),
     { numRuns: RUNS },
   );
 });
