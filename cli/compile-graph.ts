@@ -69,16 +69,17 @@ export interface LoadedKnowledge extends Knowledge {
 
 /** Elements that could not be loaded are reported on `terminal`, if there is one. */
 export async function loadKnowledge(terminal: Terminal | null): Promise<LoadedKnowledge> {
-  const [{ loadElements }, { loadRegistry }] = await Promise.all([
+  const [{ loadElements, omitTaken }, { loadRegistry }] = await Promise.all([
     import("../elements/index.ts"),
     import("../graphs/runtime/registry.ts"),
   ]);
-  const elements = await loadElements();
+  const registry = loadRegistry();
+  const elements = omitTaken(await loadElements(), registry);
   for (const { name, place, reason } of terminal === null ? [] : elements.broken.values()) {
     if (terminal?.isJson) terminal.say(JSON.stringify({ type: "broken-element", name, place, reason }));
     else terminal?.say(`${terminal.paintErr("yellow", `${place}:`)} ${reason}; the element "${name}" is left out`);
   }
-  return { elements, registry: loadRegistry() };
+  return { elements, registry };
 }
 
 /**

@@ -84,3 +84,23 @@ test("a folder that does not exist is reported with its place in windhover.yaml"
   assert.equal(code, 1);
   assert.match(stderr, /windhover\.yaml:2:12: elements\.folders has ".*\/elemnts"; expected an existing folder/);
 });
+
+test("an element with the name of another one is left out, with the position of its name", async () => {
+  const taken = makeFolder();
+  writeFiles(taken, {
+    "windhover.yaml": "graphs: { folders: [graphs] }\nelements: { folders: [elements] }\n",
+    "elements/identity/identity.ts": elementText("identity"),
+    "elements/track/track.ts": elementText("track"),
+    "graphs/passing.yaml": "graph: passing\nchains: { main: [source, decode, { identity: { sync: false } }, print] }\n",
+  });
+  const { code, lines, stderr } = await windhover(["run", "passing", "test:ball", "--frames", "2"], taken);
+  assert.deepEqual([code, lines.length], [0, 2], stderr);
+  assert.match(
+    stderr,
+    /^elements\/identity\/identity\.ts:5:9: the name "identity" is taken by an element of GStreamer; expected another name; the element "identity" is left out$/m,
+  );
+  assert.match(
+    stderr,
+    /^elements\/track\/track\.ts:5:9: the name "track" is taken by Windhover's own elements\/track/m,
+  );
+});

@@ -2,10 +2,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { readFolders } from "../schemas/folders.ts";
+import type { Registry } from "../schemas/registry.ts";
 import type { AnyElement, BrokenElement } from "./element.ts";
 import { type FoundElement, findElements } from "./find.ts";
 import { findOutside, type OutsideElement } from "./outside.ts";
 import { framesOf, shortenPath } from "./source-lines.ts";
+import { rejectName } from "./taken-names.ts";
 
 /** A module with a top-level await that never settles must not block the others. */
 const LOAD_SECONDS = 20;
@@ -41,10 +43,25 @@ export async function loadElements(
   for (const each of found) {
     const taken = first.get(each.name) ?? each;
     const owner = others.some((other) => other === taken) ? "" : "Windhover's own ";
-    const reason = `the name "${each.name}" is taken by ${owner}${taken.file}; expected another name`;
-    if (first.get(each.name) !== each) broken.set(each.name, { name: each.name, place: each.file, reason });
+    if (taken !== each) broken.set(each.name, rejectName(each, `${owner}${taken.file}`));
   }
   return Object.assign(elements, { broken, outside: others.filter((each) => first.get(each.name) === each) });
+}
+
+/** Leaves out elements of `Folders` that have the name of a GStreamer element: graphs keep that. */
+export function omitTaken(elements: LoadedElements, registry: Pick<Registry, "list">): LoadedElements {
+  if (elements.outside.length === 0) return elements;
+  const factories = new Set(registry.list().map(({ name }) => name));
+  const taken = elements.outside.filter(({ name }) => factories.has(name));
+  if (taken.length === 0) return elements;
+  const names = new Set(taken.map(({ name }) => name));
+  return Object.assign(new Map([...elements].filter(([name]) => !names.has(name))), {
+    broken: new Map([
+      ...elements.broken,
+      ...taken.map((element) => [element.name, rejectName(element, "an element of GStreamer")] as const),
+    ]),
+    outside: elements.outside.filter(({ name }) => !names.has(name)),
+  });
 }
 
 /** Again, after one of its files has changed. Null: its code is the same. */

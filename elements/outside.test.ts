@@ -59,7 +59,7 @@ const PLACES = [
   ["empty", "elements/empty/empty.ts", /^there is no such file$/],
   ["other", "elements/other/other.ts", /is named "another"; expected .*name: "other"/],
   ["My Own", "elements/My Own/My Own.ts", /^"My Own" is not a name of an element; expected kebab-case/],
-  ["taken", "elements/taken/taken.ts", /^the name "taken" is taken by Windhover's own elements\/taken\/taken\.ts/],
+  ["taken", "elements/taken/taken.ts:5:9", /^the name "taken" is taken by Windhover's own elements\/taken\/taken\.ts/],
   ["absent", "package.json", /^imports the package "windhover-element-absent", which does not exist$/],
 ] as const;
 

@@ -72,6 +72,7 @@ export const TABLE: readonly Row[] = [
   },
   { part: "elements/index.ts", may: ["elements", "schemas"] },
   { part: "elements/find.ts", may: ["elements"] },
+  { part: "elements/taken-names.ts", may: ["elements"] },
   { part: "elements/list-folder.ts", may: [] },
   // Elements outside of this repository: found, built, run.
   { part: "elements/outside.ts", may: ["elements", "schemas"] },

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { prepareClip } from "../../clips/prepare-clip.ts";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { stopBuilding } from "../../elements/build.ts";
-import { type LoadedElements, loadElements } from "../../elements/index.ts";
+import { type LoadedElements, loadElements, omitTaken } from "../../elements/index.ts";
 import { findOutside, listElementFolders, storeOutside } from "../../elements/outside.ts";
 import { cacheFolder } from "../../models/cache.ts";
 import type { Config } from "../../schemas/config.ts";
@@ -24,9 +24,10 @@ export async function gatherKnowledge(
 ): Promise<ServerKnowledge & { readonly elements: LoadedElements }> {
   const folders = await openFolders(config);
   const installed = remember(listInstalled);
+  const elements = await loadElements();
   return {
     softwareVersion: readVersion(),
-    elements: await loadElements(),
+    elements: elements.outside.length === 0 ? elements : omitTaken(elements, await readRegistry()),
     readRegistry,
     alertTypes: ALERT_TYPES,
     readFolders: [cacheFolder(), ...listRead(folders)],

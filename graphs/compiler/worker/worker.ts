@@ -3,7 +3,7 @@
  * backtracking) can be stopped with its thread. One request at a time.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { loadElements, refreshElements } from "../../../elements/index.ts";
+import { loadElements, omitTaken, refreshElements } from "../../../elements/index.ts";
 import { readFolders } from "../../../schemas/folders.ts";
 import { RegistryFile } from "../registry-file.ts";
 import { answer } from "./answer.ts";
@@ -16,8 +16,9 @@ const installed =
   folder === null
     ? InstalledGraphs.besides(new URL("../../", import.meta.url))
     : new InstalledGraphs([new URL(folder)]);
-const elements = await loadElements();
-const fixed = { elements, registry: new RegistryFile(registryFd), installed, authorElements: new Set(authorElements) };
+const registry = new RegistryFile(registryFd);
+const elements = omitTaken(await loadElements(), registry);
+const fixed = { elements, registry, installed, authorElements: new Set(authorElements) };
 let cache = new CheckCache();
 const { isWatched } = readFolders();
 

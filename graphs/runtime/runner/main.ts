@@ -1,5 +1,5 @@
 /** The process of a runner: loads elements, sends `hello`, handles requests, and ends with the server. */
-import { loadElements } from "../../../elements/index.ts";
+import { loadElements, omitTaken } from "../../../elements/index.ts";
 import { connectToParent, exitWhenWritten, sayHello } from "../../../ipc/parent.ts";
 import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
 import { readFolders } from "../../../schemas/folders.ts";
@@ -48,9 +48,9 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const)
 
 closeAutoplug();
 allowConnections([]);
-const elements = await loadElements();
-await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
+const elements = omitTaken(await loadElements(), registry);
+await Promise.all([...elements.values()].map((element) => element.preload?.()));
 runner = new Runner({ elements, registry }, channel);
 sayHello(RUNNER_PROTOCOL);
 const { built, isWatched } = readFolders();
