@@ -22,7 +22,8 @@ export const run = {
     ...RUN_OPTIONS,
     watch: {
       type: "boolean",
-      about: "Apply the graph file, and elements of the workspace, to the running graph whenever they are saved.",
+      about:
+        "Apply the graph file, and elements of the workspace, to the running graph whenever they are saved. A source that ends starts again, until Ctrl-C or the limit of --frames or --seconds.",
     },
   },
   notes: [

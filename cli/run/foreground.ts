@@ -32,6 +32,8 @@ import { Trace } from "./trace/trace.ts";
 const OVERTIME_MS = 1_000;
 /** Events that are shown with `--stats` only. */
 const PERIODIC = new Set(["stats", "output", "camera"]);
+/** Of --seconds, for which a source that has ended starts again. */
+const LEAST_SECONDS = 0.1;
 const DOT_AGAIN_MS = 1_000;
 
 export class ForegroundRun {
@@ -55,6 +57,8 @@ export class ForegroundRun {
   /** A serial queue. */
   #reloading: Promise<void> = Promise.resolve();
   #interrupted = false;
+  /** When the source started again last. */
+  #repeatedFrames = 0;
   /** A snapshot or a file could not be written. */
   #incomplete = false;
   /** Errors that elements logged and recovered from. */
@@ -126,6 +130,7 @@ export class ForegroundRun {
           this.#status ??= new Status(graph, this.#count, this.#settings, this.#terminal);
         },
         onClosing: () => this.#onClosing(),
+        repeat: () => this.#repeats(),
         ...(this.#trace && { trace: this.#trace.work }),
       });
     } catch (error) {
@@ -168,6 +173,19 @@ export class ForegroundRun {
     if (watch && seconds !== null) this.#time.place(pipeline, origins);
     tapNodes(probes, pipeline, segments, this.#terminal);
     this.#snapshots.place(pipeline, segments);
+  }
+
+  /** --watch: until it is interrupted, or its limits are reached. A source without frames would only end again. */
+  #repeats(): boolean {
+    const { watch, frames, seconds } = this.#settings;
+    const count = this.#count.read();
+    const secondsLeft = seconds === null ? Number.POSITIVE_INFINITY : seconds - Number(this.#time.spentNs) / 1e9;
+    const isOver = (frames !== null && this.#count.most >= frames) || secondsLeft < LEAST_SECONDS;
+    if (!watch || this.#interrupted || isOver || count === this.#repeatedFrames) return false;
+    if (this.#repeatedFrames === 0)
+      this.#reporter.note("the source has ended and starts again; press Ctrl-C to stop", { type: "repeated" });
+    this.#repeatedFrames = count;
+    return true;
   }
 
   #onClosing(): void {

@@ -117,3 +117,30 @@ test("reports a deleted file, without suggesting a similar name", async () => {
   await reload(graph, origin, new Reporter(terminal, { json: false, quiet: false }), terminal);
   assert.match(reader.text, /^not applied: the file \S+mine\.yam is missing; the graph continues unchanged\n$/);
 });
+
+test("a source that ends starts again, with the saved graph, until it is interrupted", async () => {
+  const own = join(folder, "short.yaml");
+  writeFileSync(
+    own,
+    'graph: short\nchains:\n  main: [{ source: { uri: "test:ball?frames=10" } }, decode, stage, print]\n',
+  );
+  const run = start(["run", "./short.yaml", "--watch", "--pace", "realtime"], folder);
+  await run.until(({ printed }) => printed >= 25);
+  save(own, (text) => text.replace("frames=10", "frames=10&width=320"));
+  await run.until(({ stdout }) => stdout.includes('"width":320'));
+  const before = run.printed;
+  await run.until(({ printed }) => printed >= before + 25);
+  run.child.kill("SIGINT");
+  const { code, stderr, lines } = await run.done;
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr.match(/the source has ended and starts again/g)?.length, 1);
+  const frames = lines.map((line) => (JSON.parse(line) as { frame: number }).frame);
+  assert.ok(frames.filter((frame) => frame === 0).length >= 4, stderr);
+  assert.ok(frames.every((frame) => frame < 10));
+});
+
+test("--frames limits the frames of a source that starts again", async () => {
+  const run = start(["run", "./short.yaml", "--watch", "--frames", "25"], folder);
+  const { code, lines, stderr } = await run.done;
+  assert.deepEqual([code, lines.length], [0, 25], stderr);
+});

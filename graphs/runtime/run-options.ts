@@ -44,6 +44,8 @@ export interface RunOptions {
   readonly frameLimitMs?: number;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, which must not depend on the clock. */
   readonly epochNs?: bigint;
+  /** At the end of the stream: whether it starts again, as after a change that needs a relaunch. Default: it does not. */
+  repeat?(): boolean;
   /** Aborting closes everything at once, in any state, without waiting for pending work. */
   readonly signal?: AbortSignal;
   /** Slots to attach before the first frame. */

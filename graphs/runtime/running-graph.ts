@@ -317,6 +317,11 @@ export class RunningGraph {
 
   async #end(launch: Launch, error: GraphFailure | null): Promise<void> {
     if (this.#relaunching || launch !== this.#launch) return;
+    if (error === null && this.#state === "running" && this.#options.repeat?.() === true) {
+      await this.#enqueue(() => this.#repeat(launch)).catch(() => {});
+      // It runs again, it has ended by that, or it was stopped before.
+      if (launch !== this.#launch || this.state === "finished") return;
+    }
     await this.#close(launch);
     this.#finish(this.#state === "stopping" && error !== null && this.#isInterruption(error) ? null : error);
   }
@@ -362,6 +367,14 @@ export class RunningGraph {
       throw new Error("the graph was stopped before it was relaunched");
     }
     await this.#launchTarget(target);
+  }
+
+  async #repeat(launch: Launch): Promise<void> {
+    // A change has relaunched it meanwhile.
+    if (launch !== this.#launch) return;
+    await this.#close(launch);
+    if (this.#state === "running") await this.#launchTarget(this.#target(this.#compiled));
+    else this.#finish(null);
   }
 
   async #launchTarget({ plan, branches }: Target): Promise<void> {
