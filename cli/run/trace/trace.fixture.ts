@@ -14,3 +14,30 @@ export function expectTracks(events: readonly TraceEvent[]): void {
     last.set(tid, slice);
   }
 }
+
+/**
+ * What Perfetto needs besides the fields of each event: every process and thread with slices has one name, and every
+ * asynchronous slice that begins ends once, and not before.
+ */
+export function expectComplete(events: readonly TraceEvent[]): void {
+  const named = (name: string) => events.filter((event) => event.ph === "M" && event.name === name);
+  const tracks = new Set(events.flatMap((event) => ("tid" in event && event.ph !== "M" ? [event.tid] : [])));
+  const threads = named("thread_name").map((event) => ("tid" in event ? event.tid : null));
+  assert.deepEqual(new Set(threads).size, threads.length, "a thread has two names");
+  for (const tid of tracks) assert.ok(threads.includes(tid), `thread ${tid} has no name`);
+  const processes = new Set(events.map(({ pid }) => pid));
+  assert.deepEqual(new Set(named("process_name").map(({ pid }) => pid)), processes);
+  const open = new Map<string, number>();
+  for (const event of events) {
+    if (event.ph !== "b" && event.ph !== "e") continue;
+    const key = `${event.cat} ${event.id}`;
+    if (event.ph === "b") {
+      assert.ok(!open.has(key), `${key} begins twice`);
+      open.set(key, event.ts);
+    } else {
+      assert.ok((open.get(key) ?? Number.POSITIVE_INFINITY) <= event.ts, `${key} ends before it begins`);
+      open.delete(key);
+    }
+  }
+  assert.deepEqual([...open.keys()], [], "slices that do not end");
+}

@@ -7,7 +7,7 @@ import { withoutModel } from "../../../test/golden/golden.fixture.ts";
 import { paintStreet } from "../../../test/golden/street.fixture.ts";
 import { until } from "../../../test/watch.fixture.ts";
 import { makeFolder, start, windhover } from "../../windhover.fixture.ts";
-import { expectTracks } from "./trace.fixture.ts";
+import { expectComplete, expectTracks } from "./trace.fixture.ts";
 import type { TraceEvent } from "./trace-events.ts";
 
 const skip = await withoutModel("default");
@@ -67,6 +67,7 @@ test("--trace writes a slice of every frame in every step, and the level of queu
   const found = [count("X", "print"), count("b", "stage"), count("e", "stage"), count("C", "stage level")];
   assert.deepEqual(found, [50, 50, 50, 50]);
   expectTracks(events);
+  expectComplete(events);
 });
 
 test("the inference thread has a track, within the time of the detector", { skip }, async () => {
@@ -75,6 +76,7 @@ test("the inference thread has a track, within the time of the detector", { skip
   assert.equal(code, 0, stderr);
   const events = readTrace(join(folder, "inference.json"));
   expectTracks(events);
+  expectComplete(events);
   const slicesOf = (name: string) => events.flatMap((one) => (one.ph === "X" && one.name === name ? [one] : []));
   const inferences = slicesOf("detect inference");
   assert.equal(inferences.length, 5);
