@@ -460,7 +460,7 @@ export class Runner {
       positionNs: String(positionNs ?? BigInt(job.positionNs)),
       ...this.#frames.leftAt(positionNs ?? BigInt(job.positionNs)),
       nextTrackId: graph.nextTrackId,
-      stats: this.#statistics.read(isLive(job) ? graph.latencyMs : null),
+      stats: this.#statistics.read(isLive(job) ? graph.latencyMs : null, graph.segments()),
     };
   }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FileFrames } from "./statistics.ts";
+import type { PlanSegment } from "../../compiler/plan.ts";
+import { FileFrames, Statistics } from "./statistics.ts";
 
 const FRAME = 40_000_000n;
 const lasting = (frames: number) => ({ duration: async () => FRAME * BigInt(frames) });
@@ -36,4 +37,34 @@ test("frames left are known with the duration and the frame rate", async () => {
   const live = new FileFrames();
   live.onFirstFrame({ ptsNs: 0n, durationNs: FRAME });
   assert.deepEqual([live.framesLost, live.leftAt(0n)], [0, {}]);
+});
+
+test("dropped frames include those of branches that were attached or detached while it runs", () => {
+  const dropped: Record<string, number> = {};
+  const metered = new Map<string, string>();
+  const pipeline = {
+    meter: (name: string, first: string) => void metered.set(name, first),
+    meters: (names: readonly string[]) =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const count = dropped[metered.get(name) ?? ""];
+          return count === undefined ? [] : [[name, { dropped: count }]];
+        }),
+      ),
+  } as unknown as Parameters<Statistics["onBuilt"]>[0];
+  const segment = (name: string): PlanSegment =>
+    ({ name, nodes: [{ name: `${name}-queue`, factory: "queue", element: "stage" }] }) as unknown as PlanSegment;
+  const [main, added, slot] = [segment("main"), segment("added"), segment("view:1")];
+  const statistics = new Statistics();
+  statistics.onBuilt(pipeline, [main], ["main-queue"]);
+  dropped["main-queue"] = 2;
+  const read = (...segments: readonly PlanSegment[]) => statistics.read(null, segments).frames_dropped;
+  assert.equal(read(main, slot), 2);
+  dropped["added-queue"] = 3;
+  assert.equal(read(main, added), 5);
+  dropped["main-queue"] = 4;
+  assert.equal(read(main), 7, "those of the detached branch still count");
+  dropped["added-queue"] = 1;
+  assert.equal(read(main, added), 8);
+  statistics.close();
 });

@@ -15,7 +15,10 @@ const QUEUE = "runner queue ";
 export class Statistics {
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
   #pipeline: Meters | null = null;
-  #queues: readonly string[] = [];
+  /** The meter of every queue, with the frames that it has dropped. */
+  readonly #queues = new Map<string, number>();
+  /** Of queues that have been removed. */
+  #droppedBefore = 0;
   #before = { in: 0, out: 0, atMs: performance.now() };
   #rates = { in: 0, out: 0 };
   #link: { readonly link: SourceLink; readonly atMs: number } | null = null;
@@ -33,12 +36,28 @@ export class Statistics {
     if (main === undefined || origin === undefined || first === undefined || last === undefined) return;
     pipeline.meter(IN, origin, origin);
     pipeline.meter(MAIN, first, last);
+    this.#pipeline = pipeline;
+    this.#queues.clear();
+    this.#droppedBefore = 0;
+    this.#follow(segments);
+  }
+
+  /** Meters the queues of branches that were attached since, and keeps the count of those that were detached. */
+  #follow(segments: readonly PlanSegment[]): void {
     // Without attachments, which count their own drops.
     const own = segments.filter(({ name }) => !name.includes(":"));
     const queues = own.flatMap(({ nodes }) => nodes).filter(({ factory }) => factory === "queue");
-    this.#queues = queues.map(({ name }) => QUEUE + name);
-    for (const { name } of queues) pipeline.meter(QUEUE + name, name, name);
-    this.#pipeline = pipeline;
+    const names = new Map(queues.map(({ name }) => [QUEUE + name, name]));
+    for (const [meter, dropped] of this.#queues) {
+      if (names.has(meter)) continue;
+      this.#droppedBefore += dropped;
+      this.#queues.delete(meter);
+    }
+    for (const [meter, name] of names) {
+      if (this.#queues.has(meter)) continue;
+      this.#pipeline?.meter(meter, name, name);
+      this.#queues.set(meter, 0);
+    }
   }
 
   onElementEvent(event: ElementEvent): void {
@@ -53,8 +72,10 @@ export class Statistics {
   }
 
   /** Rates since the last reading. `latency` is that of live frames; null: the time through the main chain. */
-  read(latency: RunnerStats["latency_ms"] | null): RunnerStats {
-    const readings = this.#pipeline?.meters([IN, MAIN, ...this.#queues]) ?? {};
+  read(latency: RunnerStats["latency_ms"] | null, segments: readonly PlanSegment[]): RunnerStats {
+    if (this.#pipeline !== null) this.#follow(segments);
+    const readings = this.#pipeline?.meters([IN, MAIN, ...this.#queues.keys()]) ?? {};
+    for (const [meter, dropped] of this.#queues) this.#queues.set(meter, readings[meter]?.dropped ?? dropped);
     const counts = { in: readings[IN]?.out ?? 0, out: readings[MAIN]?.out ?? 0, atMs: performance.now() };
     const seconds = (counts.atMs - this.#before.atMs) / 1000;
     if (seconds >= MIN_INTERVAL_S) {
@@ -70,7 +91,7 @@ export class Statistics {
       fps_in: round(this.#rates.in),
       fps_processed: isInferring ? round(this.#inference.perSecond) : 0,
       fps_out: round(this.#rates.out),
-      frames_dropped: this.#queues.reduce((sum, name) => sum + (readings[name]?.dropped ?? 0), 0),
+      frames_dropped: [...this.#queues.values()].reduce((sum, dropped) => sum + dropped, this.#droppedBefore),
       latency_ms: latency ?? { p50: round(readings[MAIN]?.p50Ms ?? 0), p95: round(readings[MAIN]?.p95Ms ?? 0) },
       inference_ms: this.#inference.ms,
       rss_bytes: process.memoryUsage.rss(),
