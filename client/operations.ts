@@ -106,8 +106,9 @@ export type AlertDescription = {
 export type AlertEvent = {
   /** Identical in every copy of this notification: use it to detect duplicates. */
   readonly id: string;
-  /** Lower case; upper case is accepted. */
+  /** The alert. For a rule in the graph itself, a UUID that is the same for all its notifications. */
   readonly alert_uuid: string;
+  /** Of a rule in the graph itself: its name, `alert`. */
   readonly alias: string;
   readonly type: string;
   /** Lower case; upper case is accepted. */
@@ -429,9 +430,9 @@ export type ElementSummary = {
 export type EmailAlertOutput = {
   /** Recipients, up to 10. */
   readonly to: readonly string[];
-  /** Subject of the mail. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields. */
+  /** Subject of the mail. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `tracks.0.values.NAME`, `data.count`, `snapshot_url` and all its other fields. */
   readonly subject?: string;
-  /** Text of the mail. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields. */
+  /** Text of the mail. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `tracks.0.values.NAME`, `data.count`, `snapshot_url` and all its other fields. */
   readonly text?: string;
 };
 
@@ -926,8 +927,9 @@ export type Notice = {
   readonly uuid: string;
   /** Identical in every copy of this notification: use it to detect duplicates. */
   readonly id: string;
-  /** Lower case; upper case is accepted. */
+  /** The alert. For a rule in the graph itself, a UUID that is the same for all its notifications. */
   readonly alert_uuid: string;
+  /** Of a rule in the graph itself: its name, `alert`. */
   readonly alias: string;
   readonly type: string;
   /** Lower case; upper case is accepted. */
@@ -1923,7 +1925,7 @@ export type WebhookDetection = {
 };
 
 export type WebhookTemplate = {
-  /** The body of the request. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields. In JSON, values are escaped within strings, and written as JSON elsewhere. */
+  /** The body of the request. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `tracks.0.values.NAME`, `data.count`, `snapshot_url` and all its other fields. In JSON, values are escaped within strings, and written as JSON elsewhere. */
   readonly body: string;
   readonly content_type?: "application/json" | "text/plain";
   /** Further headers: `Authorization`, `X-Api-Key` and others that services of this kind use. Responses show secret ones as `***`; send `***` to keep the stored value. */

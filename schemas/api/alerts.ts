@@ -52,7 +52,7 @@ export const MqttOutputConfig = Type.Object(
 export type MqttOutputConfig = Static<typeof MqttOutputConfig>;
 
 const PLACEHOLDERS =
-  '`{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `data.count`, `snapshot_url` and all its other fields.';
+  '`{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `tracks.0.values.NAME`, `data.count`, `snapshot_url` and all its other fields.';
 
 export const WebhookTemplate = Type.Object(
   {

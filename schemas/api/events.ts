@@ -71,8 +71,11 @@ export type TelemetryEvent = Static<typeof TelemetryEvent>;
 export const AlertNotice = Type.Object(
   {
     id: Type.String({ description: "Identical in every copy of this notification: use it to detect duplicates." }),
-    alert_uuid: Uuid,
-    alias: Type.String(),
+    alert_uuid: Type.Unsafe<string>({
+      ...Uuid,
+      description: "The alert. For a rule in the graph itself, a UUID that is the same for all its notifications.",
+    }),
+    alias: Type.String({ description: "Of a rule in the graph itself: its name, `alert`." }),
     type: Type.String(),
     process_uuid: Uuid,
     source_uuid: Uuid,

@@ -1,7 +1,7 @@
 /**
  * Alerts at run time. The database says which alerts every process evaluates; a process gets them as rules before its first
  * frame and after every change. Its events are stored as deliveries, one for every output of the alert, and published to its
- * subscribers. Nothing here blocks a process.
+ * subscribers; so are those of rules of its graph, which have no outputs. Nothing here blocks a process.
  */
 import type { Logger } from "pino";
 import {
@@ -25,6 +25,7 @@ import type { AlertNode } from "../graphs/library.ts";
 import type { Process } from "../processes/process.ts";
 import {
   type EndedProcess,
+  findClaimed,
   findEnded,
   findReceivers,
   listRunning,
@@ -37,7 +38,7 @@ import { type EvidenceRow, insertEvidence } from "../store/evidence.ts";
 import { insertNotices, removeOldNotices, trimNotices } from "../store/notices.ts";
 import { recordOnAlert } from "../store/rings.ts";
 import { findPlayedOnce } from "../store/sources.ts";
-import { newUuid } from "../uuid.ts";
+import { newUuid, uuidOf } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import { type EvidenceFields, needsEvidence, toEvidence } from "./alert-evidence.ts";
 import { writeBody } from "./outgoing.ts";
@@ -67,6 +68,9 @@ const MOST_REMOVED = 5_000;
 /** Notices of one user, however short their retention; checked at this interval. */
 const MOST_PER_USER = 1_000_000;
 const TRIM_MS = 600_000;
+
+/** Rules of alerts have their UUIDs as names; others are those of the graph itself. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const checkEvent = checkBy(AlertEvent);
 
@@ -182,9 +186,10 @@ export class Alerts {
       return;
     }
     const event = message as unknown as AlertEvent;
-    if (!alerts.has(event.alert)) return;
+    const isOwn = !UUID.test(event.alert);
+    if (!isOwn && !alerts.has(event.alert)) return;
     const bytes = Buffer.byteLength(JSON.stringify(event));
-    this.#writer.add({ id: newUuid(), event, process, owner: process.row.uuid, bytes });
+    this.#writer.add({ id: newUuid(), event, isOwn, process, owner: process.row.uuid, bytes });
   }
 
   async #forget(alerts: ProcessAlerts): Promise<void> {
@@ -235,7 +240,7 @@ class ProcessAlerts {
     return this.#alerts !== null;
   }
 
-  /** Other events belong to rules of the graph itself, or to alerts that were stopped a moment ago. */
+  /** Others were stopped a moment ago. */
   has(alertUuid: string): boolean {
     return this.#alerts?.has(alertUuid) ?? false;
   }
@@ -283,6 +288,8 @@ export interface AlertWriterDeps {
 export interface QueuedEvent extends SizedItem {
   readonly id: string;
   readonly event: AlertEvent;
+  /** Of a rule of the graph itself, which has no outputs. */
+  readonly isOwn?: boolean;
   readonly process: Pick<Process, "row" | "fence" | "notify">;
 }
 
@@ -357,16 +364,25 @@ export class AlertWriter {
   async #write(batch: readonly QueuedEvent[]): Promise<void> {
     const { sql, delivery, evidence } = this.#deps;
     const stored = await sql.begin(async (transaction) => {
-      const pairs = batch.map(({ event, process: { row, fence } }) => ({
-        ...{ process: { uuid: row.uuid, fence }, alertUuid: event.alert },
+      const pairs = batch.map(({ event, isOwn = false, process: { row, fence } }) => ({
+        ...{ process: { uuid: row.uuid, fence }, alertUuid: event.alert, isOwn },
       }));
-      const receivers = await findReceivers(transaction, pairs);
-      const found = batch.flatMap(({ id, event, process }) => {
-        const { uuid: processUuid, sourceUuid } = process.row;
-        const receiver = receivers.get(`${processUuid} ${event.alert}`);
+      const receivers = await findReceivers(
+        transaction,
+        pairs.filter(({ isOwn }) => !isOwn),
+      );
+      const owned = await findClaimed(
+        transaction,
+        pairs.flatMap(({ isOwn, process }) => (isOwn ? [process] : [])),
+      );
+      const found = batch.flatMap(({ id, event, isOwn = false, process }) => {
+        const { uuid: processUuid, sourceUuid, userUuid, graph } = process.row;
+        const own = isOwn && owned.has(processUuid) ? { alias: event.alert, output: [], configuration: {} } : undefined;
+        const receiver = own ?? receivers.get(`${processUuid} ${event.alert}`);
         // The alert has been deleted, or another node has the process.
         if (receiver === undefined) return [];
-        const notice = describeEvent(event, { id, alias: receiver.alias, processUuid, sourceUuid });
+        const alert = isOwn ? uuidOf(userUuid, graph, event.alert) : event.alert;
+        const notice = describeEvent({ ...event, alert }, { id, alias: receiver.alias, processUuid, sourceUuid });
         return [{ notice, event, process, receiver }];
       });
       await insertNotices(

@@ -7,6 +7,7 @@ import { parseTemplate, renderTemplate, type TemplateFormat } from "./template.t
 const TRACK = {
   ...{ track_id: 3, class_id: 0, class_name: "person", confidence: 33.23 },
   ...{ bbox: [370.96, 191.25, 36.24, 80.34], scaled_bbox: [0.48, 0.33, 0.04, 0.13] },
+  values: { kmh: 43.2, lane: "left", unknown: null },
 };
 const NOTICE = {
   ...{ id: "c70a", alert_uuid: "74f9", alias: 'Gate "north" \\ 1\nä', type: "flow-control", process_uuid: "01a1" },
@@ -34,6 +35,15 @@ test("fills values into a text, as they are", () => {
     render("{{ alert.uuid }} {{ alert.type }} {{ snapshot_url }}", "text"),
     `74f9 flow-control ${"https://example.org/s?a=1&b=2"}`,
   );
+});
+
+test("fills in values that the graph computes for a track", () => {
+  assert.equal(
+    render('{{ tracks.0.values.kmh }} {{ tracks.0.values.lane }} {{ tracks.0.values.unknown | default: "?" }}', "text"),
+    "43.2 left ?",
+  );
+  assert.equal(render('{{ tracks.0.values.constructor | default: "none" }}', "text"), "none");
+  assert.deepEqual(JSON.parse(render('{"all": {{ tracks.0.values }}}', "json")), { all: TRACK.values });
 });
 
 test("what is missing is empty, or the default", () => {
@@ -72,6 +82,8 @@ const WRONG: readonly [text: string, format: TemplateFormat, message: RegExp][] 
   ["a\n bc{{ evnt }}", "text", /^line 2, column 4: .*did you mean "event"\?$/],
   ["{{ tracks.4.clas_name }}", "text", /did you mean "tracks.4.class_name"\?$/],
   ["{{ tracks.0.bbox.4 }}", "text", /is not a value/],
+  ["{{ tracks.0.values.kmh.more }}", "text", /is not a value/],
+  ["{{ tracks.0.class_name.length }}", "text", /is not a value/],
   ["{{ constructor }}", "text", /is not a value/],
   ["{{ __proto__.x }}", "text", /is not a value/],
   ["{{ data..x }}", "text", /is not a value/],

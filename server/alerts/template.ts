@@ -77,8 +77,10 @@ function isKnown(name: string): boolean {
   const [index = "", field, corner, ...more] = rest;
   if (root !== "tracks" || !/^\d{1,3}$/.test(index) || more.length > 0) return false;
   if (field === undefined) return true;
-  const isBox = field === "bbox" || field === "scaled_bbox";
-  return Object.hasOwn(TrackEntry.properties, field) && (corner === undefined || (isBox && /^[0-3]$/.test(corner)));
+  if (!Object.hasOwn(TrackEntry.properties, field)) return false;
+  // Names of `values` are those of the graph, and are not checked.
+  if (corner === undefined || field === "values") return true;
+  return (field === "bbox" || field === "scaled_bbox") && /^[0-3]$/.test(corner);
 }
 
 function endsInString(literal: string, isQuoted: boolean): boolean {

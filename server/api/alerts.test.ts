@@ -337,14 +337,14 @@ test("an alert event is stored for every output, then sent, with the alias at th
   const received: AlertNotice[] = [];
   const counts: number[] = [];
   await stage.waitFor(process, (notice) => {
-    if (notice.type !== "alert") return false;
+    if (notice.type !== "alert" || notice.notice.alias === OWN_RULE.alert) return false;
     received.push(notice.notice);
     void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));
     if (received.length === 2) void call("PATCH", `/alert/${uuid}`, { alias: "renamed" });
     return notice.notice.alias === "renamed" && counts.length >= 2;
   });
   for (const notice of received) assert.deepEqual(check(notice), []);
-  assert.deepEqual([...new Set(received.map(({ alert_uuid }) => alert_uuid))], [uuid], "not the alerts in the graph");
+  assert.deepEqual([...new Set(received.map(({ alert_uuid }) => alert_uuid))], [uuid]);
   assert.deepEqual(
     [received[0]?.alias, received[0]?.process_uuid, received[0]?.source_uuid],
     ["gate", process, stage.sourceUuid],
@@ -357,6 +357,29 @@ test("an alert event is stored for every output, then sent, with the alias at th
   );
   const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
   assert.ok(shown.delivery.every(({ waiting }) => waiting > 0));
+});
+
+test("an event of a rule in the graph itself is stored and published, under one uuid for all its processes", async () => {
+  const { stage, call, make } = service;
+  const check = checkBy(AlertNoticeSchema);
+  await make(gate());
+  const notices: AlertNotice[] = [];
+  for (const finds of [2, 3]) {
+    const process = await stage.start({ finds }, { graph: "ruled" });
+    await stage.waitFor(process, (notice) => {
+      if (notice.type !== "alert" || notice.notice.alias !== OWN_RULE.alert) return false;
+      notices.push(notice.notice);
+      return true;
+    });
+  }
+  const [first, second] = notices;
+  assert.ok(first !== undefined && second !== undefined);
+  assert.deepEqual([check(first), first.alias, first.type], [[], OWN_RULE.alert, OWN_RULE.type]);
+  assert.equal(first.alert_uuid, second.alert_uuid);
+  assert.notEqual(first.process_uuid, second.process_uuid);
+  assert.equal((await call("GET", `/notice/${first.id}`)).body.alias, OWN_RULE.alert);
+  const listed = (await call("GET", `/notices?alert=${first.alert_uuid}&process=${second.process_uuid}`)).body.notices;
+  assert.ok(listed.some(({ id }: AlertNotice) => id === second.id));
 });
 
 test("a restart of the service applies no pending changes: processes keep their alerts", async () => {

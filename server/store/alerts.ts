@@ -284,6 +284,16 @@ export async function findReceivers(
   return new Map(rows.map(({ processUuid, alertUuid, ...found }) => [`${processUuid} ${alertUuid}`, found]));
 }
 
+/** Uuids of those that their nodes still own. */
+export async function findClaimed(sql: Queries, claims: readonly Claim[]): Promise<ReadonlySet<string>> {
+  if (claims.length === 0) return new Set();
+  const wanted = claims.map(({ uuid, fence }) => ({ uuid, fence }));
+  const rows = await sql<{ uuid: string }[]>`
+    select uuid from processes where (uuid, fence) in (
+      select uuid, fence from jsonb_to_recordset(${sql.json(wanted)}) as claims (uuid uuid, fence bigint))`;
+  return new Set(rows.map(({ uuid }) => uuid));
+}
+
 /** The newest outputs of an alert, then others that processes still run with; each destination once, as it is newest. */
 export async function listOutputs(sql: Queries, alertUuid: string): Promise<readonly StoredOutput[]> {
   const rows = await sql<{ output: readonly StoredOutput[] }[]>`
