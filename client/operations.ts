@@ -689,7 +689,7 @@ export type MqttAlertOutput = {
 export type NewAlert = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
-  readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
+  readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search" | "convoy";
   /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
   readonly output?: readonly AlertOutput[];
   /** Null: none. */
@@ -720,6 +720,12 @@ export type NewAlert = {
         readonly for_seconds?: number;
         /** Notify once per track. If false, notify again each time the track leaves, or stops matching, and returns. */
         readonly once_per_track?: boolean;
+      }
+    | {
+        /** Minimum number of vehicles of a new convoy. */
+        readonly count?: number;
+        /** Time for which vehicles drive together before they are a convoy or join it, and are apart before they have left it. */
+        readonly for_seconds?: number;
       };
   /** An object; `GET /alert_description` returns its schema. */
   readonly region?:
@@ -774,7 +780,19 @@ export type NewAlert = {
         /** The track is lost when it was not detected for this time, or when tracking ended it. */
         readonly lost_after_seconds?: number;
       }
-    | Readonly<Record<string, never>>;
+    | Readonly<Record<string, never>>
+    | {
+        /** Maximum distance of a vehicle to the next one, in metres on the map. */
+        readonly max_gap_m?: number;
+        /** Maximum difference of their speeds, in metres per second. */
+        readonly max_speed_difference_mps?: number;
+        /** Maximum difference of their headings in degrees. Oncoming vehicles differ by 180. */
+        readonly max_heading_difference?: number;
+        /** Time between two reports of a convoy that has not changed. */
+        readonly interval_seconds?: number;
+        /** A vehicle that was not detected for this time has left. */
+        readonly lost_after_seconds?: number;
+      };
 };
 
 export type NewBranch = {
@@ -2554,7 +2572,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
   }
 
-  /** Describe an alert type and its parameters. Types: `grid-density`, `flow-control`, `follow-track`, `filter-search`. */
+  /** Describe an alert type and its parameters. Types: `grid-density`, `flow-control`, `follow-track`, `filter-search`, `convoy`. */
   describeAlertType(input: { name?: string; type?: string } = {}, call?: Call): Promise<AlertDescription> {
     return this.#send({ method: "GET", path: "/alert_description", query: ["name", "type"] }, input, call);
   }

@@ -9,12 +9,13 @@ import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts"
 import { checkSchedule } from "../../schemas/schedule.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import type { AlertType } from "./alert-type.ts";
+import { convoy } from "./convoy/convoy.ts";
 import { filterSearch } from "./filter-search/filter-search.ts";
 import { flowControl } from "./flow-control/flow-control.ts";
 import { followTrack } from "./follow-track/follow-track.ts";
 import { gridDensity } from "./grid-density/grid-density.ts";
 
-export const ALERT_TYPES: readonly AlertType[] = [gridDensity, flowControl, followTrack, filterSearch];
+export const ALERT_TYPES: readonly AlertType[] = [gridDensity, flowControl, followTrack, filterSearch, convoy];
 
 type CheckedRule =
   | { readonly type: AlertType; readonly configuration: Required<AlertConfiguration>; readonly faults?: never }

@@ -32,6 +32,7 @@ const TYPES = {
   "flow-control": "A line is crossed (flow-control)",
   "grid-density": "An area is crowded (grid-density)",
   "follow-track": "One object is followed (follow-track)",
+  convoy: "Vehicles drive as a convoy (convoy)",
 } as const;
 type TypeName = keyof typeof TYPES;
 
