@@ -53,6 +53,50 @@ export function requestsOf(operation: Operation, world: FuzzWorld): Arbitrary<Fu
     }));
 }
 
+/** A request with one parameter, or one field of its body, that the operation does not have. */
+export interface UnknownName {
+  readonly request: FuzzRequest;
+  /** As faults name it. */
+  readonly path: string;
+}
+
+/** Misspelt names of the operation, and names that resemble none. */
+export function unknownNamesOf(operation: Operation, world: FuzzWorld): Arbitrary<UnknownName> {
+  const { contract, uuids, key } = world;
+  const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
+  const path = fc
+    .tuple(...inPath.map(({ name }) => fc.constantFrom(...(name === "name" ? world.names : uuids))))
+    .map((values) => {
+      let index = 0;
+      return operation.path.replace(/\{[^}]+\}/g, () => values[index++] ?? "x");
+    });
+  const schema = operation.requestBody?.content["application/json"]?.schema;
+  const fields = schema === undefined ? null : (contract.follow(schema) as Schema).properties;
+  const parameters = (operation.parameters ?? []).map(({ name }) => name);
+  const inQuery = unknownAmong(parameters).map((name) => ({ name, isField: false }));
+  const inBody = unknownAmong(Object.keys(fields ?? {})).map((name) => ({ name, isField: true }));
+  return fc
+    .record({
+      path,
+      unknown: fields ? fc.oneof(inQuery, inBody) : inQuery,
+      value: fc.constantFrom(null, true, 1, "x", [], {}),
+    })
+    .map(({ path: where, unknown: { name, isField }, value }) => ({
+      path: isField ? `/${name}` : name,
+      request: {
+        ...{ operation, method: operation.method },
+        path: isField ? where : `${where}?${name}=${encodeURIComponent(toText(value))}`,
+        headers: { api_key: key, ...(schema !== undefined && { "content-type": "application/json" }) },
+        body: schema === undefined ? null : JSON.stringify(isField ? { [name]: value } : {}),
+      },
+    }));
+}
+
+const unknownAmong = (known: readonly string[]): Arbitrary<string> =>
+  fc
+    .oneof(fc.constantFrom("colour", "x-own", "Limit"), ...known.map((name) => fc.constantFrom(`${name}s`, `_${name}`)))
+    .filter((name) => !known.includes(name));
+
 /** Replaces lone surrogates, which a URL cannot contain. */
 const sound = (text: string): string => Buffer.from(text).toString();
 

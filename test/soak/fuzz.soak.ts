@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { requestsOf } from "../api/fuzz-requests.ts";
+import { requestsOf, unknownNamesOf } from "../api/fuzz-requests.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
@@ -63,4 +63,28 @@ test(`${TOTAL} generated requests get documented responses (seed ${SEED})`, { ti
     progress("fuzz", sent + BATCH, TOTAL);
   }
   assert.equal((await service.send("GET", "/status", { key: null })).status, 200);
+});
+
+test(`${TOTAL} requests with an unknown field or parameter are rejected, each with its name`, {
+  timeout: 3_600_000,
+}, async () => {
+  const { contract } = service;
+  const world = { contract, key: MASTER_KEY, uuids: await createResources(), names: NAMES };
+  const requests = fc.oneof(...contract.operations.map((operation) => unknownNamesOf(operation, world)));
+  let sent = 0;
+  await fc.assert(
+    fc.asyncProperty(requests, async ({ path: unknown, request: { method, path, headers, body } }) => {
+      const answer = await service.send(method, path, { headers, key: null, ...(body !== null && { body }) });
+      const what = `${method} ${path} ${body}\n→ ${answer.status} ${answer.text.slice(0, 500)}`;
+      assert.equal(answer.status, 422, what);
+      const { errors } = JSON.parse(answer.text) as { readonly errors: readonly { readonly path: string }[] };
+      assert.ok(
+        errors.some((error) => error.path === unknown),
+        what,
+      );
+      sent += 1;
+      if (sent % BATCH === 0) progress("unknown names", sent, TOTAL);
+    }),
+    { numRuns: TOTAL, seed: SEED, endOnFailure: true },
+  );
 });
