@@ -27,8 +27,8 @@ export class Running {
   stderr = "";
   #onOutput: () => void = () => {};
 
-  constructor(args: readonly string[], cwd: string) {
-    const env = { ...process.env, NO_COLOR: "1" };
+  constructor(args: readonly string[], cwd: string, variables: NodeJS.ProcessEnv) {
+    const env = { ...process.env, NO_COLOR: "1", ...variables };
     this.child = spawn(process.execPath, [COMMAND, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
     const timer = setTimeout(() => this.child.kill("SIGKILL"), LIMIT_MS);
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -63,8 +63,10 @@ export class Running {
   }
 }
 
-export const start = (args: readonly string[], cwd = ROOT): Running => new Running(args, cwd);
-export const windhover = (args: readonly string[], cwd = ROOT): Promise<Outcome> => start(args, cwd).done;
+export const start = (args: readonly string[], cwd = ROOT, variables: NodeJS.ProcessEnv = {}): Running =>
+  new Running(args, cwd, variables);
+export const windhover = (args: readonly string[], cwd = ROOT, variables: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
+  start(args, cwd, variables).done;
 
 /** A temporary folder, removed after the test file. */
 export function makeFolder(): string {

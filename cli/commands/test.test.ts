@@ -36,6 +36,28 @@ test("runs the tests of all graph files below graphs, and exits with 0", async (
   assert.match(stdout, /^graphs\/good\.yaml\n {2}✓ ends \(\d+\.\d s\)\n1 test passed\n$/);
 });
 
+test("finds a clip in `clips` of the workspace, and one beside the graph file before it", async () => {
+  const workspace = join(folder, "site");
+  for (const place of ["graphs", "clips"]) mkdirSync(join(workspace, place), { recursive: true });
+  writeFileSync(join(workspace, "windhover.yaml"), "graphs: { folders: [graphs] }\n");
+  paintStreet(join(workspace, "clips/short.y4m"), 3);
+  writeFileSync(join(workspace, "graphs/own.yaml"), plain("  ends: { clip: short.y4m, expect: { frames: 3 } }\n"));
+  const there = await windhover(["test"], join(workspace, "clips"));
+  assert.equal(there.code, 0, there.stdout + there.stderr);
+  paintStreet(join(workspace, "graphs/short.y4m"), 2);
+  const beside = await windhover(["test"], workspace);
+  assert.match(beside.stdout, /frames is 2; expected 3/);
+});
+
+test("finds a clip among those that were downloaded", async () => {
+  const cache = join(folder, "cache");
+  mkdirSync(join(cache, "clips"), { recursive: true });
+  paintStreet(join(cache, "clips/short.y4m"), 3);
+  write("own.yaml", plain("  ends: { clip: short.y4m, expect: { frames: 3 } }\n"));
+  const { code, stdout, stderr } = await windhover(["test", "own.yaml"], folder, { WINDHOVER_CACHE_DIR: cache });
+  assert.equal(code, 0, stdout + stderr);
+});
+
 test("prints what was found and expected, with its place, and exits with 1", async () => {
   const { code, stdout } = await run("bad.yaml");
   assert.equal(code, 1);
@@ -68,7 +90,7 @@ describe("exits with 2", () => {
       "for a missing clip",
       "  a: { clip: none.mp4, expect: { frames: 6 } }\n",
       [],
-      /^own\.yaml:5:14: there is no file none\.mp4/,
+      /^own\.yaml:5:14: there is no file none\.mp4, nor .*\/clips\/none\.mp4/,
     ],
     [
       "for a metric that the graph cannot have",

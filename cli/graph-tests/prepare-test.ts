@@ -1,7 +1,6 @@
 /** A test of a graph file → a graph ready to run on its clip. Everything that can be checked before the run is checked. */
-import { dirname, isAbsolute, join } from "node:path";
 import { type Compiled, compile } from "../../graphs/compiler/compile.ts";
-import type { GraphTest, Named } from "../../graphs/compiler/document.ts";
+import type { GraphTest } from "../../graphs/compiler/document.ts";
 import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
 import { PATTERN } from "../../graphs/compiler/graph-tests.ts";
 import { toJson } from "../../graphs/compiler/located.ts";
@@ -15,6 +14,7 @@ import type { GraphFiles } from "../graph-files.ts";
 import { findDetector, withRules } from "../replay/play-clip.ts";
 import { checkAlerts, type ReplayedAlert, ruleOf } from "../replay/read-alerts.ts";
 import { type Flight, orderTelemetry, readFlight } from "../run/telemetry-file.ts";
+import { besideGraph, explainMissing, findTestFile } from "./find-file.ts";
 
 export interface TestWorld extends Knowledge {
   /** Classes of all installed models; null when none is installed. */
@@ -42,10 +42,10 @@ type Preparation =
 /** Throws `GraphFaults` if a graph file cannot be read. */
 export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld): Preparation {
   const faults = new FaultList(test.at.file);
-  const beside = ({ value }: Named): string => (isAbsolute(value) ? value : join(dirname(test.at.file ?? "."), value));
-  const clip = test.clip === null ? null : PATTERN.test(test.clip.value) ? test.clip.value : beside(test.clip);
-  if (test.clip !== null && clip !== null && !PATTERN.test(clip)) attempt(test.clip.at, faults, () => expectFile(clip));
-  const flight = readTelemetry(test, beside, faults);
+  const clip = test.clip === null ? null : PATTERN.test(test.clip.value) ? test.clip.value : findTestFile(test.clip);
+  if (test.clip !== null && clip !== null && !PATTERN.test(clip))
+    attempt(test.clip.at, faults, () => expectFile(clip), explainMissing(test.clip));
+  const flight = readTelemetry(test, faults);
   const alerts = checkAlerts(
     test.alerts.map((at) => ({ value: toJson(at) as JsonRecord, at })),
     world.classNames,
@@ -59,29 +59,30 @@ export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld
   if (plan !== null) checkExpectations(test, plan, alerts, faults);
   if (plan === null || faults.size > 0) return { prepared: null, faults: faults.sorted() };
   const ruled = alerts.length === 0 ? compiled : withRules(compiled, plan, alerts.map(ruleOf));
-  const golden = test.golden === null ? null : beside(test.golden);
+  const golden = test.golden === null ? null : besideGraph(test.golden);
   const aliases = new Map(alerts.map(({ uuid, alias }) => [uuid, alias]));
   return { prepared: { test, compiled: ruled, plan, clip, params, flight, golden, aliases }, faults: [] };
 }
 
-/** Errors of files and formats become faults of the text that names them. */
-function attempt<T>(at: Position, faults: FaultList, work: () => T): T | null {
+/** Errors of files and formats become faults of the text that names them; `more` is added to their messages. */
+function attempt<T>(at: Position, faults: FaultList, work: () => T, more = ""): T | null {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof CommandFailure) && !(error instanceof UsageFault)) throw error;
-    faults.add("file_unreadable", at, error.message.replaceAll("--telemetry-format", "`telemetry_format`"));
+    const message = error.message.replaceAll("--telemetry-format", "`telemetry_format`");
+    faults.add("file_unreadable", at, message + more);
     return null;
   }
 }
 
-function readTelemetry(test: GraphTest, beside: (path: Named) => string, faults: FaultList): Flight | null {
+function readTelemetry(test: GraphTest, faults: FaultList): Flight | null {
   const { telemetry, telemetryFormat } = test;
   if (telemetry === null) return null;
   const order = attempt(telemetryFormat?.at ?? telemetry.at, faults, () =>
-    orderTelemetry(beside(telemetry), telemetryFormat?.value ?? "native"),
+    orderTelemetry(findTestFile(telemetry), telemetryFormat?.value ?? "native"),
   );
-  return order === null ? null : attempt(telemetry.at, faults, () => readFlight(order));
+  return order === null ? null : attempt(telemetry.at, faults, () => readFlight(order), explainMissing(telemetry));
 }
 
 /** What is expected must be possible: elements that count it, alerts and classes of that name. */
