@@ -597,6 +597,44 @@ export type GraphSummary = {
   readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
+export type GraphTestFailure = {
+  /** What was found and what was expected, or why the run failed. */
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+};
+
+export type GraphTestNumber = {
+  /** As written in `expect`: `tracks.person`. */
+  readonly key: string;
+  readonly found: number;
+  /** As written: `3..5`. */
+  readonly expected: string;
+  readonly passed: boolean;
+  readonly line: number;
+  readonly column: number;
+};
+
+export type GraphTestReport = {
+  readonly graph: string;
+  /** Null for an installed graph. */
+  readonly version: number | null;
+  /** All of these tests passed. */
+  readonly passed: boolean;
+  /** In the order of the graph. */
+  readonly tests: readonly GraphTestResult[];
+};
+
+export type GraphTestResult = {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly seconds: number;
+  /** Every expected number; empty if the run failed. */
+  readonly numbers: readonly GraphTestNumber[];
+  /** Empty for a test that passed. */
+  readonly failures: readonly GraphTestFailure[];
+};
+
 export type GraphValidation = {
   readonly valid: boolean;
   readonly faults: readonly GraphFault[];
@@ -2943,6 +2981,22 @@ export class Operations {
   /** Get everything about one element, as printed by `windhover inspect`. */
   getElement(input: { name: string }, call?: Call): Promise<Element> {
     return this.#send({ method: "GET", path: "/elements/{name}" }, input, call);
+  }
+
+  /** Run the tests of a graph. Requires a key with the flag `graph_author`. Runs `tests:` of a graph of your own, or of an installed one, one after the other, and answers when all have ended. `clip` of a test is `source:ALIAS` or `source:UUID`, a video that you have uploaded, or `test:PATTERN?frames=N`; tests of installed graphs can also name files beside the graph. Tests run at pace `fast`, up to 60 seconds each, with the elements of `POST /graphs/try`. Nothing is stored, and no alert is sent. A key runs its tests once at a time. Closing the connection cancels them. */
+  testGraph(
+    input: {
+      name: string;
+      body?: {
+        /** A version of a graph of your own. Default: the current one. */
+        readonly version?: number;
+        /** Names of the tests to run. Default: all. */
+        readonly only?: readonly string[];
+      };
+    },
+    call?: Call,
+  ): Promise<GraphTestReport> {
+    return this.#send({ method: "POST", path: "/graphs/{name}/test", bodyType: "application/json" }, input, call);
   }
 
   /** List the models: installed ones and your own. */

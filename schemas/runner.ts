@@ -3,8 +3,9 @@
  * runner of another version is rejected at its first message. Frames use a separate socket, `PICTURES`.
  */
 import { type Static, Type } from "typebox";
+import { Metric } from "./graph-tests.ts";
 
-export const RUNNER_PROTOCOL = 5;
+export const RUNNER_PROTOCOL = 6;
 /** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
@@ -58,6 +59,16 @@ export const RunnerJob = Type.Object({
   leaseUntilMs: Type.Optional(Type.Number()),
   /** The operator's terrain files. */
   terrainFolder: Type.Optional(Type.String()),
+  /** A test of the graph: run at pace `fast`. Messages of sinks are counted instead of sent, and `tested` has the numbers. */
+  test: Type.Optional(
+    Type.Object({
+      /** Only the first frames; null: all. */
+      frames: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+      metrics: Type.Array(Metric),
+      /** Of alerts, by what their events name. */
+      aliases: Type.Record(Type.String(), Type.String()),
+    }),
+  ),
   /** For live sources: how long to reconnect after a loss. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
 });
@@ -230,6 +241,13 @@ export const RunnerMessage = Type.Union([
     framesSent: Type.Integer({ minimum: 0 }),
     /** Dropped on its branch because the encoder or the network is too slow. */
     framesDropped: Type.Integer({ minimum: 0 }),
+  }),
+  /** Of a test, before its end: the numbers in the order of its metrics, and errors that elements logged. */
+  Type.Object({
+    type: Type.Literal("tested"),
+    found: Type.Array(Type.Number()),
+    errors: Type.Integer({ minimum: 0 }),
+    lastError: Type.Union([Type.String(), Type.Null()]),
   }),
   Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),
   Type.Object({ type: Type.Literal("log"), level: Type.String(), node: Type.String(), message: Type.String() }),

@@ -10,6 +10,7 @@ import type { Config } from "../schemas/config.ts";
 import { TerrainFolder } from "../terrain/terrain-folder.ts";
 import { describeEvidence } from "./alerts/alert-evidence.ts";
 import { Alerts } from "./alerts/alerts.ts";
+import { checkAlertsOf } from "./alerts/written-alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppDeps, type RunningApp, startApp } from "./api/app.ts";
 import { calibrationEndpoints } from "./api/calibration.ts";
@@ -17,6 +18,7 @@ import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
 import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
+import { graphTestEndpoints } from "./api/graph-tests.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints, processUpgradeEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { mapEndpoints } from "./api/map.ts";
@@ -53,7 +55,8 @@ import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
 import { Evidence, NeedsEncoding } from "./evidence/evidence.ts";
 import { renderEvidence } from "./evidence/render-evidence.ts";
 import { openFiles } from "./files/open-files.ts";
-import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
+import { GraphTests } from "./graph-tests/graph-tests.ts";
+import { type GraphKnowledge, GraphLibrary, type GraphOrder } from "./graphs/library.ts";
 import { OwnGraphs } from "./graphs/own-graphs.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
@@ -249,12 +252,13 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       ...{ entry: knowledge.modelCheckEntry, confinement, config: config.models, log: partOf(log, "models") },
     }),
   });
+  const prepare = async (order: GraphOrder) =>
+    library.prepare({ ...order, ownModels: order.userUuid ? await models.listUsable(order.userUuid) : [] });
+  const openModels = (userUuid: string, names: readonly string[]) => models.open(userUuid, names);
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), node, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks, detections, calibrations],
-    prepare: async (order) =>
-      library.prepare({ ...order, ownModels: order.userUuid ? await models.listUsable(order.userUuid) : [] }),
-    openModels: (userUuid, names) => models.open(userUuid, names),
+    ...{ prepare, openModels },
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
       isAllowed: () => config.recordings.enabled && recordings.trouble === null,
@@ -353,6 +357,14 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     );
   const listModels = (userUuid: string) => models.listUsable(userUuid);
   const ownGraphs = new OwnGraphs({ sql, library, config, listModels });
+  const graphTests = new GraphTests({
+    ...{ sql, library, own: ownGraphs, sources, folders, runnerEntry, confinement, prepare, openModels },
+    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "graphs") },
+    checkAlerts: checkAlertsOf(knowledge.alertTypes),
+    listModels: () => knowledge.listModels(),
+    classNames: () => knowledge.classNames(),
+  });
+  shutDown.add("tests of graphs", SPARE_MS, () => graphTests.close());
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sql, sources),
@@ -381,6 +393,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...consoleEndpoints(knowledge.consoleFolder, config.public_url, mapTiles?.origins),
     ...mapEndpoints({ tiles: mapTiles, terrain: terrainTiles }),
     ...graphEndpoints({ library, own: ownGraphs, config }),
+    ...graphTestEndpoints(graphTests),
     ...modelEndpoints({ own: models, listInstalled: () => knowledge.listModels() }),
     ...processGraphEndpoints({ library, processes, forwarder }),
     ...processUpgradeEndpoints(processes, sql),

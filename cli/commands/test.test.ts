@@ -93,6 +93,12 @@ describe("exits with 2", () => {
       /^own\.yaml:5:14: there is no file none\.mp4, nor .*\/clips\/none\.mp4/,
     ],
     [
+      "for a clip that only a service has",
+      '  a: { clip: "source:yard", expect: { frames: 6 } }\n',
+      [],
+      /^own\.yaml:5:14: "source:yard" is a source of a service \(expected a file, .*`POST \/graphs\/\{name\}\/test`/,
+    ],
+    [
       "for a metric that the graph cannot have",
       '  a: { clip: "test:ball", frames: 5, expect: { tracks: 6 } }\n',
       [],

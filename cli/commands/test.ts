@@ -14,7 +14,7 @@ import { expectRoom, writeText } from "../files.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
 import { type PreparedTest, prepareTest, type TestWorld } from "../graph-tests/prepare-test.ts";
 import { formatJunit, formatResult, formatTap, formatTotal } from "../graph-tests/report.ts";
-import { runTest, type TestResult } from "../graph-tests/run-test.ts";
+import { type FileTestResult, runTest } from "../graph-tests/run-test.ts";
 import { listKnownClasses } from "../replay/play-clip.ts";
 import { onInterrupt } from "../run/interrupt.ts";
 import type { Terminal } from "../terminal.ts";
@@ -130,13 +130,13 @@ async function runAll(
   { timeoutSeconds, isTap }: RunSettings,
   world: TestWorld,
   terminal: Terminal,
-): Promise<readonly TestResult[]> {
+): Promise<readonly FileTestResult[]> {
   const stop = new AbortController();
   const removeSignals = onInterrupt(
     () => stop.abort(),
     () => process.exit(EXIT.failed),
   );
-  const results: TestResult[] = [];
+  const results: FileTestResult[] = [];
   try {
     if (isTap) await terminal.print(`TAP version 14\n1..${tests.length}`);
     for (const prepared of tests) {

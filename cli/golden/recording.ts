@@ -5,6 +5,7 @@ import { type Compiled, compile } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { coerceParams } from "../../graphs/compiler/schema-check.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
+import { FrameCount } from "../../graphs/runtime/frame-count.ts";
 import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph.ts";
 import { ModelFault } from "../../models/fault.ts";
 import { digestFile } from "../../models/files.ts";
@@ -16,7 +17,6 @@ import { expectParams, expectSource, type GraphWords, type Knowledge, loadKnowle
 import { describeFailure, showFaults } from "../faults.ts";
 import { expectFile } from "../files.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
-import { FrameCount } from "../run/frame-count.ts";
 import { onInterrupt } from "../run/interrupt.ts";
 import { Status } from "../run/status.ts";
 import type { Terminal } from "../terminal.ts";

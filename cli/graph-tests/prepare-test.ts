@@ -1,18 +1,19 @@
 /** A test of a graph file → a graph ready to run on its clip. Everything that can be checked before the run is checked. */
+import { checkExpectations } from "../../graphs/compiler/check-expectations.ts";
 import { type Compiled, compile } from "../../graphs/compiler/compile.ts";
 import type { GraphTest } from "../../graphs/compiler/document.ts";
 import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
-import { PATTERN } from "../../graphs/compiler/graph-tests.ts";
+import { PATTERN, sourceOf } from "../../graphs/compiler/graph-tests.ts";
 import { toJson } from "../../graphs/compiler/located.ts";
 import type { GraphPlan, Position } from "../../graphs/compiler/plan.ts";
-import type { Json, JsonRecord } from "../../schemas/json.ts";
-import { suggest } from "../../schemas/suggest.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { ruleOf } from "../../server/alerts/written-alerts.ts";
 import { CommandFailure, UsageFault } from "../command.ts";
 import type { Knowledge } from "../compile-graph.ts";
 import { expectFile } from "../files.ts";
 import type { GraphFiles } from "../graph-files.ts";
 import { findDetector, withRules } from "../replay/play-clip.ts";
-import { checkAlerts, type ReplayedAlert, ruleOf } from "../replay/read-alerts.ts";
+import { checkAlerts } from "../replay/read-alerts.ts";
 import { type Flight, orderTelemetry, readFlight } from "../run/telemetry-file.ts";
 import { besideGraph, explainMissing, findTestFile } from "./find-file.ts";
 
@@ -42,6 +43,12 @@ type Preparation =
 /** Throws `GraphFaults` if a graph file cannot be read. */
 export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld): Preparation {
   const faults = new FaultList(test.at.file);
+  if (test.clip !== null && sourceOf(test.clip) !== null) {
+    faults.add("file_unreadable", test.clip.at, `"${test.clip.value}" is a source of a service`, {
+      expected: "a file, or test:PATTERN?frames=N; a service runs this test: `POST /graphs/{name}/test`",
+    });
+    return { prepared: null, faults: faults.sorted() };
+  }
   const clip = test.clip === null ? null : PATTERN.test(test.clip.value) ? test.clip.value : findTestFile(test.clip);
   if (test.clip !== null && clip !== null && !PATTERN.test(clip))
     attempt(test.clip.at, faults, () => expectFile(clip), explainMissing(test.clip));
@@ -56,7 +63,10 @@ export function prepareTest(test: GraphTest, files: GraphFiles, world: TestWorld
   const compiled = compile(files.read(), { ...world, load: files.loader(), params, source });
   faults.addAll(compiled.faults);
   const { plan } = compiled;
-  if (plan !== null) checkExpectations(test, plan, alerts, faults);
+  if (plan !== null) {
+    const classes = findDetector(plan)?.classes ?? null;
+    checkExpectations(test, plan, { aliases: alerts.map(({ alias }) => alias), classes }, faults);
+  }
   if (plan === null || faults.size > 0) return { prepared: null, faults: faults.sorted() };
   const ruled = alerts.length === 0 ? compiled : withRules(compiled, plan, alerts.map(ruleOf));
   const golden = test.golden === null ? null : besideGraph(test.golden);
@@ -84,53 +94,3 @@ function readTelemetry(test: GraphTest, faults: FaultList): Flight | null {
   );
   return order === null ? null : attempt(telemetry.at, faults, () => readFlight(order), explainMissing(telemetry));
 }
-
-/** What is expected must be possible: elements that count it, alerts and classes of that name. */
-function checkExpectations(
-  test: GraphTest,
-  plan: GraphPlan,
-  alerts: readonly ReplayedAlert[],
-  faults: FaultList,
-): void {
-  const nodes = [plan.main, ...plan.branches].flatMap((segment) => segment.nodes);
-  const expectElement = (element: string, at: Position, what: string): boolean => {
-    if (nodes.some((node) => node.element === element)) return true;
-    faults.add("unknown_element", at, `${what} needs the element \`${element}\`, and the graph has none`, {
-      expected: `\`${element}\` in a chain, as in the template \`detect\``,
-    });
-    return false;
-  };
-  if (test.telemetry !== null) expectElement("telemetry", test.telemetry.at, "`telemetry`");
-  const [firstAlert] = test.alerts;
-  if (firstAlert !== undefined) expectElement("alerts", firstAlert.at, "`alerts`");
-  const rules = nodes.flatMap(({ element, properties }) => (element === "alerts" ? idsOf(properties.rules) : []));
-  const names = [...alerts.map(({ alias }) => alias), ...rules];
-  const counts = nodes.flatMap(({ element, properties }) => (element === "count" ? String(properties.as) : []));
-  const isOnly = nodes.filter(({ element }) => element === "detect").length === 1;
-  const classes = isOnly ? [...(findDetector(plan)?.classes ?? [])] : [];
-  for (const { key, at, metric } of test.expect) {
-    if (metric.kind === "alerts" && expectElement("alerts", at, `"${key}"`) && metric.alias !== null) {
-      if (names.includes(metric.alias)) continue;
-      faults.add("document_shape", at, `there is no alert "${metric.alias}"`, {
-        expected: names.join(", ") || "`alerts:` of the test with an alert of this alias",
-        suggestion: suggest(metric.alias, names),
-      });
-    }
-    if (metric.kind === "messages") expectElement("detections", at, `"${key}"`);
-    if (metric.kind === "counts" && expectElement("detections", at, `"${key}"`) && !counts.includes(metric.name))
-      faults.add("document_shape", at, `nothing is counted as "${metric.name}"`, {
-        expected: counts.join(", ") || `\`count: { as: ${metric.name} }\` in a chain`,
-        suggestion: suggest(metric.name, counts),
-      });
-    if (metric.kind !== "detections" && metric.kind !== "tracks") continue;
-    if (!expectElement("detections", at, `"${key}"`)) continue;
-    if (metric.className === null || classes.length === 0 || classes.includes(metric.className)) continue;
-    faults.add("document_shape", at, `the graph never detects the class "${metric.className}"`, {
-      expected: "a class of its model, or of `classes` of `detect`",
-      suggestion: suggest(metric.className, classes),
-    });
-  }
-}
-
-const idsOf = (rules: Json | undefined): readonly string[] =>
-  Array.isArray(rules) ? (rules as readonly JsonRecord[]).map(({ alert }) => String(alert)) : [];

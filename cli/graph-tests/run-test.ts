@@ -1,7 +1,8 @@
 /** Runs a prepared test to the end of its clip, in this process, and compares what was found with what is expected. */
-import type { Position } from "../../graphs/compiler/plan.ts";
-import { isInRange } from "../../graphs/compiler/ranges.ts";
+import { compareNumbers, failAt, failuresOf } from "../../graphs/compiler/check-expectations.ts";
+import { Tally } from "../../graphs/runtime/tally.ts";
 import { ALERT_CHANNEL } from "../../schemas/alerts.ts";
+import type { TestFailure, TestResult } from "../../schemas/graph-tests.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TRACK_REPORT_CHANNEL } from "../../schemas/track-report.ts";
 import { CommandFailure } from "../command.ts";
@@ -15,20 +16,9 @@ import { playClip } from "../replay/play-clip.ts";
 import { Reporter } from "../run/reporter.ts";
 import type { Terminal } from "../terminal.ts";
 import type { PreparedTest } from "./prepare-test.ts";
-import { Tally } from "./tally.ts";
 
-/** An expectation that was not met, or why the run failed. */
-export interface TestFailure {
-  readonly message: string;
-  readonly at: Position;
-}
-
-export interface TestResult {
+export interface FileTestResult extends TestResult {
   readonly file: string;
-  readonly name: string;
-  readonly seconds: number;
-  /** Empty for a test that passed. */
-  readonly failures: readonly TestFailure[];
 }
 
 interface TestLimits {
@@ -42,7 +32,7 @@ export async function runTest(
   { timeoutSeconds, signal }: TestLimits,
   knowledge: Knowledge,
   terminal: Terminal,
-): Promise<TestResult> {
+): Promise<FileTestResult> {
   const { test, compiled, plan, flight, aliases } = prepared;
   const tally = new Tally(aliases);
   const said: Said[] = [];
@@ -63,18 +53,15 @@ export async function runTest(
     terminal,
   );
   const why = outcome.failure ?? explainEnd(signal.aborted, timeout.aborted, timeoutSeconds, outcome.errors);
+  const found = test.expect.map(({ metric }) => tally.read(metric, outcome));
+  const numbers = why === null ? compareNumbers(test, found) : [];
   const failures =
-    why !== null
-      ? [{ message: why, at: test.at }]
-      : [
-          ...test.expect.flatMap(({ key, at, metric, range }) => {
-            const found = tally.read(metric, outcome);
-            return isInRange(found, range) ? [] : [{ message: `${key} is ${found}; expected ${range.text}`, at }];
-          }),
-          ...(await compareWithGolden(prepared, said)),
-        ];
+    why === null ? [...failuresOf(numbers), ...(await compareWithGolden(prepared, said))] : [failAt(why, test.at)];
   const seconds = (performance.now() - beganMs) / 1000;
-  return { file: test.at.file ?? plan.graph, name: test.name, seconds, failures };
+  const passed = failures.length === 0;
+  return {
+    ...{ file: test.at.file ?? plan.graph, name: test.name, passed, seconds, numbers: [...numbers], failures },
+  };
 }
 
 function explainEnd(isInterrupted: boolean, isLate: boolean, limitSeconds: number, errors: number): string | null {
@@ -92,7 +79,7 @@ async function compareWithGolden(prepared: PreparedTest, said: readonly Said[]):
   if (test.golden === null || file === null || clip === null) return [];
   const { at } = test.golden;
   if (said.length >= MOST_MESSAGES)
-    return [{ message: `the graph sends more than ${MOST_MESSAGES} messages; limit it with \`frames\``, at }];
+    return [failAt(`the graph sends more than ${MOST_MESSAGES} messages; limit it with \`frames\``, at)];
   try {
     const golden = readGolden(file, `golden record ${test.at.file ?? plan.graph} ${clip} -o ${file}`);
     const now = { header: await identify(plan, clip, params, test.frames), said: inOrder(said) };
@@ -102,9 +89,9 @@ async function compareWithGolden(prepared: PreparedTest, said: readonly Said[]):
     if (first === undefined) return [];
     const notes = compareOrigins(golden.header, now.header);
     const message = `golden has ${differences.length} differences from ${file}, the first: ${describeDifference(first)}`;
-    return [{ message: [message, ...notes].join("; "), at }];
+    return [failAt([message, ...notes].join("; "), at)];
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    return [{ message: error.message, at }];
+    return [failAt(error.message, at)];
   }
 }

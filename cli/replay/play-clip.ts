@@ -2,6 +2,7 @@
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan, PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
+import { FrameCount, StreamTime } from "../../graphs/runtime/frame-count.ts";
 import { RunningGraph } from "../../graphs/runtime/running-graph.ts";
 import { findCard } from "../../models/find-card.ts";
 import { labelsOf } from "../../models/open.ts";
@@ -12,7 +13,6 @@ import { UsageFault } from "../command.ts";
 import type { Knowledge } from "../compile-graph.ts";
 import { describeFailure } from "../faults.ts";
 import { listInstalled } from "../models/summary.ts";
-import { FrameCount, StreamTime } from "../run/frame-count.ts";
 import { exitOnUncaught, type Reporter, reportEvent } from "../run/reporter.ts";
 import { Status } from "../run/status.ts";
 import type { Flight } from "../run/telemetry-file.ts";

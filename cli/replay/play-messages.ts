@@ -2,6 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { AlertsHandler } from "../../elements/alerts/handler.ts";
+import { showPointer } from "../../graphs/compiler/located.ts";
 import type { AlertEvent, AlertRule } from "../../schemas/alerts.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { checkBy } from "../../server/validation.ts";
@@ -10,7 +11,6 @@ import { statFile } from "../files.ts";
 import { Progress } from "../progress.ts";
 import type { Reporter } from "../run/reporter.ts";
 import type { Terminal } from "../terminal.ts";
-import { showPointer } from "./read-bodies.ts";
 import type { Replay } from "./replay.ts";
 import { Scenes } from "./scenes.ts";
 import { NO_UUID } from "./sending.ts";

@@ -2,20 +2,10 @@
 
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
-import {
-  type AlertConfiguration,
-  type AlertRule,
-  type AlertTypeDefinition,
-  CONFIGURATION_FIELDS,
-  MOST_RULES,
-} from "../../schemas/alerts.ts";
-import { newAlertOf } from "../../schemas/api/alerts.ts";
+import { locatePointer, showPointer } from "../../graphs/compiler/located.ts";
 import { NewSubscription } from "../../schemas/api/webhooks.ts";
-import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import { checkSchedule, type Schedule } from "../../schemas/schedule.ts";
-import { checkOutputs, type GivenOutput } from "../../server/alerts/outputs.ts";
+import { checkAlertsOf, type WrittenAlert } from "../../server/alerts/written-alerts.ts";
 import { checkAndFillBy } from "../../server/validation.ts";
 import type { NotificationRule } from "../../server/webhooks/collectors.ts";
 import { CommandFailure } from "../command.ts";
@@ -23,8 +13,8 @@ import { showFaults } from "../faults.ts";
 import type { Reporter } from "../run/reporter.ts";
 import type { Terminal } from "../terminal.ts";
 import { listKnownClasses } from "./play-clip.ts";
-import { locatePointer, readBodies, showPointer, type WrittenBody } from "./read-bodies.ts";
-import { isUuid, type Receiver, readReceiver, uuidOf } from "./sending.ts";
+import { readBodies } from "./read-bodies.ts";
+import { type Receiver, readReceiver } from "./sending.ts";
 
 export interface Replayed {
   /** The active ones. */
@@ -55,15 +45,9 @@ export async function readReplayed(files: Files, reporter: Reporter, terminal: T
   return { alerts: active, subscribers };
 }
 
-/** A body of `POST /alert`, or an alert of a listing. */
-export interface ReplayedAlert {
-  readonly uuid: string;
-  readonly alias: string;
-  readonly type: string;
-  readonly configuration: Required<AlertConfiguration>;
-  readonly schedule: Schedule | null;
+/** An alert with its destinations. */
+export interface ReplayedAlert extends WrittenAlert {
   readonly to: readonly Receiver[];
-  readonly isActive: boolean;
 }
 
 export interface AlertFile {
@@ -73,104 +57,19 @@ export interface AlertFile {
   readonly faults: readonly Fault[];
 }
 
-const checkBody = checkAndFillBy(newAlertOf(ALERT_TYPES));
+export const checkAlerts = checkAlertsOf(ALERT_TYPES);
 
 /** Throws `CommandFailure` for a file that cannot be read. */
 export function readAlerts(file: string, classNames: readonly string[] | null): AlertFile {
   const { text, bodies, faults: unreadable } = readBodies(file, "alerts");
   const faults = new FaultList(file);
   faults.addAll(unreadable);
-  const alerts = checkAlerts(bodies, classNames, faults);
+  const alerts = checkAlerts(bodies, classNames, faults).map((alert) => ({
+    ...{ ...alert, to: alert.output.flatMap(readReceiver) },
+  }));
   const found = faults.sorted();
   return { text, alerts: found.length === 0 ? alerts : [], faults: found };
 }
-
-/** Those without faults. */
-export function checkAlerts(
-  bodies: readonly WrittenBody[],
-  classNames: readonly string[] | null,
-  faults: FaultList,
-): readonly ReplayedAlert[] {
-  const taken = new Set<string>();
-  const alerts = bodies.flatMap((body) => {
-    const alert = readAlert(body, classNames, taken, (path, message) =>
-      faults.add("bad_property", locatePointer(body.at, path), `${showPointer(path)} ${message}`.trim()),
-    );
-    return alert === null ? [] : [alert];
-  });
-  const [first] = bodies;
-  if (first !== undefined && alerts.filter(({ isActive }) => isActive).length > MOST_RULES)
-    faults.add("document_shape", first.at.at, `the list has ${alerts.length} alerts`, {
-      expected: `up to ${MOST_RULES} active alerts`,
-    });
-  return alerts;
-}
-
-type AddFault = (path: string, message: string) => void;
-
-function readAlert(
-  { value }: WrittenBody,
-  classNames: readonly string[] | null,
-  taken: Set<string>,
-  addFault: AddFault,
-): ReplayedAlert | null {
-  const type = findType(value, addFault);
-  if (type === null) return null;
-  const shape = checkBody(structuredClone(value));
-  for (const { path, message } of shape) addFault(path, message);
-  if (shape.length > 0) return null;
-  const output = (value.output ?? []) as unknown as readonly GivenOutput[];
-  const flaws = checkOutputs(output);
-  for (const { path, message } of flaws) addFault(path, message);
-  const schedule = (value.schedule ?? null) as unknown as Schedule | null;
-  const late = schedule === null ? [] : checkSchedule(schedule);
-  for (const { path, message } of late) addFault(`/schedule${path}`, message);
-  const { configuration, faults } = checkConfiguration(type, pickConfiguration(value), classNames);
-  for (const { path, message } of faults ?? []) addFault(path, message);
-  if (configuration === undefined || flaws.length > 0 || late.length > 0) return null;
-  const alias = String(value.alias);
-  return {
-    uuid: identify(value, alias, taken),
-    alias,
-    type: type.name,
-    configuration,
-    schedule,
-    to: (output as unknown as readonly JsonRecord[]).flatMap(readReceiver),
-    isActive: value.status !== "inactive",
-  };
-}
-
-/** Checked first: the other fields depend on it. */
-function findType({ type }: JsonRecord, addFault: AddFault): AlertTypeDefinition | null {
-  if (typeof type !== "string") {
-    const names = ALERT_TYPES.map(({ name }) => name).join(", ");
-    addFault("/type", type === undefined ? `is missing; expected ${names}` : `is not a string; expected ${names}`);
-    return null;
-  }
-  const found = findAlertType(ALERT_TYPES, type);
-  if (typeof found !== "string") return found;
-  addFault("/type", found);
-  return null;
-}
-
-const pickConfiguration = (value: JsonRecord): AlertConfiguration =>
-  Object.fromEntries(
-    CONFIGURATION_FIELDS.flatMap((field) => (value[field] === undefined ? [] : [[field, value[field]]])),
-  );
-
-/** Its own uuid if that is unique in the file, else one derived from its alias. */
-function identify(value: JsonRecord, alias: string, taken: Set<string>): string {
-  const own = value.uuid ?? value.alert_uuid;
-  let uuid = isUuid(own) ? own : uuidOf("alert", alias);
-  for (let number = 2; taken.has(uuid); number++) uuid = uuidOf("alert", alias, String(number));
-  taken.add(uuid);
-  return uuid;
-}
-
-export const ruleOf = ({ uuid, type, configuration, schedule }: ReplayedAlert): AlertRule => ({
-  ...{ alert: uuid, type, ...configuration },
-  ...(schedule !== null && { schedule }),
-});
 
 /** A body of `POST /subscribe`, or a subscription of a listing. */
 export interface ReplayedSubscriber {

@@ -1,19 +1,14 @@
 /** Request bodies in a file of YAML or JSON: one, a list, or the response of a listing. */
 import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../../graphs/compiler/limits.ts";
-import { findEntry, type Located, type LocatedMap, splitPointer, toJson } from "../../graphs/compiler/located.ts";
-import type { Position } from "../../graphs/compiler/plan.ts";
+import { findEntry, type Located, toJson } from "../../graphs/compiler/located.ts";
 import { readYaml } from "../../graphs/compiler/text-to-values.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { WrittenBody } from "../../server/alerts/written-alerts.ts";
 import { readTextFile } from "../files.ts";
 
 /** More than a user can have in the service. */
 const MOST_BODIES = 1000;
-
-export interface WrittenBody {
-  readonly value: JsonRecord;
-  readonly at: LocatedMap;
-}
 
 export interface BodyFile {
   readonly text: string;
@@ -51,31 +46,3 @@ function listBodies(root: Located, plural: string, faults: FaultList): readonly 
     return [];
   });
 }
-
-/** The position of a JSON pointer in the file: that of its key, or of the nearest enclosing value. */
-export function locatePointer(body: LocatedMap, pointer: string): Position {
-  let located: Located = body;
-  let at: Position = body.at;
-  for (const key of splitPointer(pointer)) {
-    const entry: { readonly at: Position; readonly value: Located } | undefined =
-      located.kind === "map"
-        ? findEntry(located, key)
-        : located.kind === "list"
-          ? itemOf(located.items, key)
-          : undefined;
-    if (entry === undefined) return at;
-    ({ at, value: located } = entry);
-  }
-  return at;
-}
-
-function itemOf(items: readonly Located[], key: string) {
-  const item = items[Number(key)];
-  return item === undefined ? undefined : { at: item.at, value: item };
-}
-
-/** `/region/polygon/2` → `region.polygon[2]`. */
-export const showPointer = (pointer: string): string =>
-  splitPointer(pointer)
-    .map((key, index) => (/^\d+$/.test(key) ? `[${key}]` : `${index === 0 ? "" : "."}${key}`))
-    .join("");

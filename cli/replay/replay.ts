@@ -3,11 +3,12 @@ import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { describeEvent } from "../../server/alerts/alerts.ts";
+import { uuidOf } from "../../server/uuid.ts";
 import { ReplayedSubscription, type TimedNotification } from "../../server/webhooks/collectors.ts";
 import type { Mark } from "./draw-timeline.ts";
 import type { Outlet, PatchFolder } from "./outlet.ts";
 import type { ReplayedAlert, ReplayedSubscriber } from "./read-alerts.ts";
-import { NO_UUID, type Sender, type Sending, uuidOf } from "./sending.ts";
+import { NO_UUID, type Sender, type Sending } from "./sending.ts";
 import { Tally } from "./summary.ts";
 
 export interface ReplayOptions {

@@ -1,6 +1,4 @@
 /** A notification that would have been sent, its sender and its destinations. */
-
-import { createHash } from "node:crypto";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { formatTime } from "../text.ts";
@@ -60,14 +58,3 @@ export function formatLine({ timeMs, body }: Sending, { kind, name, to }: Sender
 }
 
 export const NO_UUID = "00000000-0000-0000-0000-000000000000";
-
-/** A UUIDv8 (RFC 9562) derived from `words`, so that it is the same in every replay. */
-export function uuidOf(...words: readonly string[]): string {
-  const bytes = createHash("sha256").update(JSON.stringify(words)).digest().subarray(0, 16);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-export const isUuid = (value: unknown): value is string =>
-  typeof value === "string" && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value);

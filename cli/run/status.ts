@@ -1,9 +1,10 @@
 /** The status of a running graph: redrawn in place on a terminal; elsewhere, with --stats, a table per second. */
+
+import type { FrameCount } from "../../graphs/runtime/frame-count.ts";
 import type { BuiltGraph } from "../../graphs/runtime/run-options.ts";
 import { StatsReader, type StepStats } from "../../graphs/runtime/stats.ts";
 import type { Terminal } from "../terminal.ts";
 import { alignColumns, formatRate, formatTime, type Paint, widthOf } from "../text.ts";
-import type { FrameCount } from "./frame-count.ts";
 import type { RunSettings } from "./settings.ts";
 
 const DRAW_EVERY_MS = 250;

@@ -1,6 +1,6 @@
 /** A graph as its author wrote it, with every node named; parameters, elements and links are not yet resolved. */
 
-import type { AlertEventName } from "../../schemas/alerts.ts";
+import type { Metric } from "../../schemas/graph-tests.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { FaultList } from "./fault.ts";
 import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from "./located.ts";
@@ -117,13 +117,6 @@ export interface Edits<S extends WrittenStep = Step> {
   readonly remove: readonly Removal[];
 }
 
-/** A number of a run that a test expects. */
-export type Metric =
-  | { readonly kind: "frames" | "messages" | "fps_ratio" }
-  | { readonly kind: "detections" | "tracks"; readonly className: string | null }
-  | { readonly kind: "counts"; readonly name: string }
-  | { readonly kind: "alerts"; readonly alias: string | null; readonly event: AlertEventName | null };
-
 export interface Expectation {
   /** As written: `tracks.person`. */
   readonly key: string;
@@ -136,7 +129,10 @@ export interface Expectation {
 export interface GraphTest {
   readonly name: string;
   readonly at: Position;
-  /** A path relative to the graph file, or `test:PATTERN`; null for a graph that names its source itself. */
+  /**
+   * A path relative to the graph file, `test:PATTERN`, or `source:ALIAS` of the service; null for a graph that names its
+   * source itself.
+   */
   readonly clip: Named | null;
   readonly params: readonly LocatedEntry[];
   /** A path relative to the graph file, and its format as `--telemetry-format` takes it. */

@@ -75,6 +75,14 @@ describe("a wrong test is a fault at its place", () => {
       'a.yaml:5:14: "test:ball" never ends (expected `frames: N`, or test:PATTERN?frames=N)',
     ],
     [
+      '{ clip: "source: ", expect: { frames: 1 } }',
+      'a.yaml:5:14: "source: " names no source (expected source:ALIAS or source:UUID)',
+    ],
+    [
+      '{ clip: "source:yard", expect: { golden: a.ndjson } }',
+      'a.yaml:5:47: a golden file of "source:yard" (expected a clip that is a file)',
+    ],
+    [
       "{ clip: a.mp4, params: { levl: 1 }, expect: { frames: 1 } }",
       'a.yaml:5:31: graph "g" has no parameter "levl" (expected level; did you mean "level"?)',
     ],

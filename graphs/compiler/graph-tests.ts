@@ -1,6 +1,7 @@
-/** `tests:` of a graph: clips with what is expected of a run on them. Read and checked here, run by `windhover test`. */
+/** `tests:` of a graph: clips with what is expected of a run on them. Read and checked here; run by `windhover test`, and by the service. */
+import type { Metric } from "../../schemas/graph-tests.ts";
 import { suggest } from "../../schemas/suggest.ts";
-import type { Expectation, GraphDocument, GraphTest, Metric, Named } from "./document.ts";
+import type { Expectation, GraphDocument, GraphTest, Named } from "./document.ts";
 import type { FaultList } from "./fault.ts";
 import { MAX_TESTS } from "./limits.ts";
 import {
@@ -23,6 +24,8 @@ const FORMS =
   "frames, messages, detections, detections.CLASS, tracks, tracks.CLASS, counts.NAME, alerts, alerts.ALIAS, alerts.ALIAS.triggered (or updated, cleared), fps_ratio or golden";
 const TEST_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 export const PATTERN = /^test:/i;
+/** A source of the service, by its alias or UUID. */
+const SOURCE = /^source:(.*)$/s;
 const LIVE = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 
 export function readTests(entry: LocatedEntry | undefined, faults: FaultList): readonly GraphTest[] {
@@ -66,7 +69,7 @@ function readTest({ key, at, value }: LocatedEntry, faults: FaultList): GraphTes
   text("about");
   const { expectations, golden } = readExpectations(expect, faults);
   const clip = readClip(text("clip"), frames, faults);
-  if (golden !== null && (clip === null || PATTERN.test(clip.value)))
+  if (golden !== null && (clip === null || PATTERN.test(clip.value) || SOURCE.test(clip.value)))
     faults.add("document_shape", golden.at, `a golden file of ${clip === null ? "no clip" : `"${clip.value}"`}`, {
       expected: "a clip that is a file",
     });
@@ -96,11 +99,16 @@ function readFrames(entry: LocatedEntry | undefined, faults: FaultList): number 
   return null;
 }
 
+/** The alias or UUID of a source of the service; null for a clip that is none. */
+export const sourceOf = ({ value }: Named): string | null => SOURCE.exec(value)?.[1]?.trim() ?? null;
+
 /** A test must end. */
 function readClip(clip: Named | null, frames: number | null, faults: FaultList): Named | null {
   if (clip === null) return null;
   const { value, at } = clip;
-  if (LIVE.test(value))
+  if (sourceOf(clip) === "")
+    faults.add("document_shape", at, `"${value}" names no source`, { expected: "source:ALIAS or source:UUID" });
+  else if (LIVE.test(value))
     faults.add("document_shape", at, `the clip is "${value}"`, {
       expected: "a file, or test:PATTERN?frames=N: a test gets the same frames each time, and ends",
     });

@@ -88,3 +88,31 @@ export const splitPointer = (pointer: string): readonly string[] =>
     .split("/")
     .slice(1)
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+/** The position of a JSON pointer in a text: that of its key, or of the nearest enclosing value. */
+export function locatePointer(body: LocatedMap, pointer: string): Position {
+  let located: Located = body;
+  let at: Position = body.at;
+  for (const key of splitPointer(pointer)) {
+    const entry: { readonly at: Position; readonly value: Located } | undefined =
+      located.kind === "map"
+        ? findEntry(located, key)
+        : located.kind === "list"
+          ? itemOf(located.items, key)
+          : undefined;
+    if (entry === undefined) return at;
+    ({ at, value: located } = entry);
+  }
+  return at;
+}
+
+function itemOf(items: readonly Located[], key: string) {
+  const item = items[Number(key)];
+  return item === undefined ? undefined : { at: item.at, value: item };
+}
+
+/** `/region/polygon/2` → `region.polygon[2]`. */
+export const showPointer = (pointer: string): string =>
+  splitPointer(pointer)
+    .map((key, index) => (/^\d+$/.test(key) ? `[${key}]` : `${index === 0 ? "" : "."}${key}`))
+    .join("");

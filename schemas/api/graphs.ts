@@ -1,5 +1,6 @@
 /** Graphs and elements. */
 import { type Static, Type } from "typebox";
+import { TestResult } from "../graph-tests.ts";
 import { GraphChange } from "../runner.ts";
 import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
@@ -147,6 +148,28 @@ export const TryBody = Type.Object({
   source_uuid: Uuid,
   params: Type.Optional(jsonObject("Values of the graph's parameters.")),
 });
+
+export const TestBody = Type.Object({
+  version: Type.Optional(
+    Type.Integer({ ...VERSION_RANGE, description: "A version of a graph of your own. Default: the current one." }),
+  ),
+  only: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      ...{ minItems: 1, maxItems: 100, description: "Names of the tests to run. Default: all." },
+    }),
+  ),
+});
+
+export const GraphTestReport = Type.Object(
+  {
+    graph: GraphName,
+    version: orNull(VersionNumber, { description: "Null for an installed graph." }),
+    passed: Type.Boolean({ description: "All of these tests passed." }),
+    tests: Type.Array(TestResult, { description: "In the order of the graph." }),
+  },
+  { title: "GraphTestReport" },
+);
+export type GraphTestReport = Static<typeof GraphTestReport>;
 
 const ElementProperty = Type.Object({
   name: Type.String(),

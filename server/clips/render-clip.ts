@@ -1,22 +1,15 @@
 /** Renders one clip in a runner of its own: decoded, drawn on and encoded by the elements that the live view uses. */
-import { setPriority } from "node:os";
-import type { Logger } from "pino";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
-import type { Confinement } from "../confinement/confinement.ts";
-import { Runner } from "../processes/runner.ts";
+import { type RunAloneDeps, runAlone } from "../processes/run-alone.ts";
 import { ServiceError } from "../service-error.ts";
 import type { ClipRow } from "../store/clips.ts";
 import type { SourceRange, SourceVideo } from "./source-video.ts";
 import type { WorkFolder } from "./work-folder.ts";
 
-export interface RenderDeps {
+export interface RenderDeps extends RunAloneDeps {
   readonly video: Pick<SourceVideo, "find" | "lend">;
   readonly detections: StoredMessages;
-  readonly runnerEntry: URL;
-  readonly confinement: Confinement;
-  readonly memoryBytes: number;
-  readonly log: Logger;
 }
 
 interface StoredMessages {
@@ -61,8 +54,6 @@ chains:
     - filesink: { location: $path, sync: false, async: false }
 `;
 
-const NICE = 10;
-const LIMITS = { loadMs: 30_000, replyMs: 30_000, stopMs: 15_000, silentMs: 20_000 };
 /** Times of frames are rounded on their way. */
 const ROUNDED_MS = 0.1;
 const SOME_MS = 1e9;
@@ -92,50 +83,23 @@ export async function renderClip(deps: RenderDeps, { clip, folder, signal, onPro
     },
   };
   signal.throwIfAborted();
-  await runJob(deps, job, folder, signal, (positionMs, runner) => {
-    const part = (positionMs + shown.zeroMs - shown.fromMs) / (shown.toMs - shown.fromMs);
-    onProgress(Math.min(Math.max(part, 0), 0.99));
-    // What comes after the range is only dropped.
-    if (found === null && part > 1) void runner.stop();
+  const end = await runAlone(deps, {
+    ...{ job, folders: null, writes: [folder.path], signal },
+    onReport(report, runner) {
+      if (report.type !== "progress") return;
+      const positionMs = Number(report.positionNs) / 1e6;
+      const part = (positionMs + shown.zeroMs - shown.fromMs) / (shown.toMs - shown.fromMs);
+      onProgress(Math.min(Math.max(part, 0), 0.99));
+      // What comes after the range is only dropped.
+      if (found === null && part > 1) void runner.stop();
+    },
   });
+  signal.throwIfAborted();
+  if (end.kind !== "finished" && end.kind !== "stopped") throw new ServiceError("clip_failed", { detail: end.detail });
   return path;
 }
 
 const pick = ({ fromMs, toMs, isFile }: ClipRow): SourceRange => ({ fromMs, toMs, isFile });
-
-async function runJob(
-  { runnerEntry, confinement, memoryBytes, log }: RenderDeps,
-  job: RunnerJob,
-  folder: WorkFolder,
-  signal: AbortSignal,
-  onPosition: (positionMs: number, runner: Runner) => void,
-): Promise<void> {
-  const runner = new Runner({
-    ...{ entry: runnerEntry, confinement, memoryBytes, folders: null, writes: [folder.path], log },
-    ...LIMITS,
-  });
-  // Live processes come first. Its threads, which are started later, inherit it.
-  if (runner.pid !== undefined) setPriority(runner.pid, NICE);
-  const onAbort = () => runner.kill("the clip is not needed any longer");
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    if (signal.aborted) onAbort();
-    await runner.child.loaded.catch(() => {});
-    if (!runner.child.isGone)
-      runner.start(job, {
-        onReport(report) {
-          if (report.type === "progress") onPosition(Number(report.positionNs) / 1e6, runner);
-        },
-        onPicture() {},
-      });
-    const end = await runner.ended;
-    signal.throwIfAborted();
-    if (end.kind === "finished" || end.kind === "stopped") return;
-    throw new ServiceError("clip_failed", { detail: end.detail });
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
 
 async function writeMessages({ detections }: RenderDeps, clip: ClipRow, folder: WorkFolder): Promise<string> {
   const { processUuid, baseMs } = clip;

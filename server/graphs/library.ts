@@ -9,6 +9,7 @@ import type {
   CompileRequest,
   CompilerKnowledge,
   DescribedGraph,
+  FoundTest,
   GraphSummary,
   ParamFault,
   Refusal,
@@ -174,6 +175,16 @@ export class GraphLibrary {
   async validate(text: string, owner: TextOwner = {}): Promise<readonly Fault[]> {
     const answer = await this.#ask(this.#texts, { type: "validate", text }, owner);
     return answer.type === "validated" ? answer.faults : [];
+  }
+
+  /** `text` null: of an installed graph. Rejects with `graph_not_found`, and with `invalid_input` for a graph with faults. */
+  async listTests(graph: string, text: string | null, owner: TextOwner): Promise<readonly FoundTest[]> {
+    const thread = text === null ? this.#installed : this.#texts;
+    const answer = await this.#ask(thread, { type: "tests", graph, text }, owner);
+    if (answer.type === "absent") throw unknownGraph(graph, answer.installed);
+    if (answer.type !== "tests") throw new Error(`the compiler replied "${answer.type}" to "tests"`);
+    if (answer.faults.length > 0) throw invalidGraph(graph, { params: [], graph: answer.faults }, null);
+    return answer.tests;
   }
 
   /** Rejects with `graph_not_found`, or with `invalid_input` and an entry for each fault. */

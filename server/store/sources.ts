@@ -77,6 +77,13 @@ export async function findSource(sql: Queries, userUuid: string, uuid: string): 
   return row;
 }
 
+/** By alias or UUID, newest first; up to two, to find out whether an alias is unique. */
+export const findNamedSources = (sql: Queries, userUuid: string, name: string): Promise<readonly SourceRow[]> =>
+  sql<SourceRow[]>`
+    select ${columns(sql)} from sources
+    where user_uuid = ${userUuid} and (uuid::text = ${name.toLowerCase()} or alias = ${name})
+    order by created_at desc limit 2`;
+
 export const findIdentical = (sql: Queries, userUuid: string, identity: Identity): Promise<SourceRow | null> =>
   firstOf(sql<SourceRow[]>`
     select ${columns(sql)} from sources where user_uuid = ${userUuid} and identity = ${sealIdentity(sql, identity)}`);

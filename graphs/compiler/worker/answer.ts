@@ -14,6 +14,7 @@ import { validate } from "../schema-check.ts";
 import type { CheckCache, CheckedGraph, InstalledGraphs, InstalledText } from "./installed.ts";
 import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
 
+type TestsRequest = Extract<CompileRequest, { type: "tests" }>;
 type OwnRequest = Extract<CompileRequest, { type: "describe-own" }>;
 
 export interface CompilerDeps {
@@ -41,6 +42,8 @@ export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnsw
     }
     case "describe-own":
       return { type: "described", graph: describeOwn(request, deps) };
+    case "tests":
+      return findTests(request, deps);
     case "validate": {
       const graph = ownText(request.text, deps);
       const { faults } = compile(graph, { ...inputOf(graph, deps), mode: "check" });
@@ -49,6 +52,20 @@ export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnsw
     case "prepare":
       return prepare(request, deps);
   }
+}
+
+function findTests({ graph: name, text }: TestsRequest, deps: CompilerDeps): CompileAnswer {
+  const { installed } = deps;
+  const graph = text === null ? installed.read(name) : { file: `${name}.yaml`, text, load: installed.load };
+  if (graph === null) return absent(deps);
+  const { faults, tests } = compile(graph, { ...inputOf(graph, deps), mode: "check" });
+  const found = tests.map((test) => ({
+    ...test,
+    params: JSON.parse(JSON.stringify(test.params)),
+    alerts: JSON.parse(JSON.stringify(test.alerts)),
+    clipFile: text === null && test.clip !== null ? installed.findBeside(name, test.clip.value) : null,
+  }));
+  return { type: "tests", tests: found, faults };
 }
 
 const absent = ({ installed }: CompilerDeps): CompileAnswer => ({ type: "absent", installed: installed.names() });

@@ -56,13 +56,20 @@ export class InstalledGraphs {
     return null;
   }
 
+  /** The path of a file beside an installed graph or below it; null when there is none. */
+  findBeside(name: string, path: string): string | null {
+    const root = this.#folders.find((folder) => isFile(join(folder, name + ENDING)));
+    const place = root === undefined ? null : findBeside(path, { path: join(root, name + ENDING), shown: name, root });
+    return place !== null && isFile(place.path) ? place.path : null;
+  }
+
   /** For texts of clients: the installed graphs by name, and no other file. */
   get load(): LoadGraph {
     return (name) => this.read(name) ?? undefined;
   }
 
   #open(place: Place): InstalledText | null {
-    if (!statSync(place.path, { throwIfNoEntry: false })?.isFile()) return null;
+    if (!isFile(place.path)) return null;
     return { file: place.shown, text: readFileSync(place.path, "utf8"), load: this.#loaderOf(place) };
   }
 
@@ -77,6 +84,8 @@ export class InstalledGraphs {
     };
   }
 }
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 function findBeside(name: string, { path, root }: Place): Place | null {
   const found = resolve(dirname(path), name);

@@ -1,5 +1,6 @@
 /** Requests of the server to the compiler's worker thread, and its answers. Plain data, copied between threads. */
 import type { JsonRecord } from "../../../schemas/json.ts";
+import type { GraphTest } from "../document.ts";
 import type { Fault } from "../fault.ts";
 import type { GraphPlan } from "../plan.ts";
 import type { UsableModel } from "../restrict.ts";
@@ -43,6 +44,8 @@ export type CompileRequest =
       readonly text: string;
       readonly models: readonly UsableModel[];
     }
+  /** The tests of an installed graph, or of the text of a client. */
+  | { readonly type: "tests"; readonly graph: string; readonly text: string | null }
   /** Faults of any text. */
   | { readonly type: "validate"; readonly text: string };
 
@@ -77,6 +80,12 @@ export interface ParamFault {
   readonly message: string;
 }
 
+/** As plain data: without functions. */
+export interface FoundTest extends GraphTest {
+  /** The path of its clip beside an installed graph; null when the clip is something else, or missing. */
+  readonly clipFile: string | null;
+}
+
 export interface Refusal {
   readonly params: readonly ParamFault[];
   readonly graph: readonly Fault[];
@@ -87,6 +96,7 @@ export type CompileAnswer =
   | { readonly type: "listed"; readonly graphs: readonly GraphSummary[] }
   | { readonly type: "described"; readonly graph: DescribedGraph }
   | { readonly type: "prepared"; readonly prepared: PreparedGraph }
+  | { readonly type: "tests"; readonly tests: readonly FoundTest[]; readonly faults: readonly Fault[] }
   | { readonly type: "validated"; readonly faults: readonly Fault[] }
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "absent"; readonly installed: readonly string[] };

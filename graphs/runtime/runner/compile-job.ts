@@ -42,7 +42,7 @@ const OWN = new URL("../../", import.meta.url);
 const INSTALLED = InstalledGraphs.besides(OWN);
 
 /**
- * Throws `GraphFaults`. Files are played in real time.
+ * Throws `GraphFaults`. Files are played in real time, except by tests.
  * @param texts gets the text of every file that is read
  */
 export function compileJob(
@@ -62,7 +62,7 @@ export function compileJob(
     load: isChanged ? (name) => (name === BASE ? base : undefined) : base.load,
     params: job.params as JsonRecord,
     source: {
-      ...{ uri: job.sourceUri, pace: "realtime", ...findDemuxer(job.sourceUri) },
+      ...{ uri: job.sourceUri, pace: job.test === undefined ? "realtime" : "fast", ...findDemuxer(job.sourceUri) },
       ...(job.sourceLoops === true && { loop: true }),
       ...(job.sourceMetadata === true && { metadata: true }),
     },

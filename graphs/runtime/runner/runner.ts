@@ -34,6 +34,7 @@ import { describeFaults, patchPlan, setLive } from "./live-values.ts";
 import { PictureSocket } from "./picture-socket.ts";
 import { type ExternalAttachment, Silence } from "./silence.ts";
 import { FileFrames, onFirstFrame, RunningTime, Statistics } from "./statistics.ts";
+import { TestRun } from "./test-run.ts";
 import { describeFailure, hideSource, isPath, toMessages } from "./to-server.ts";
 
 type State = (RunnerMessage & { type: "state" })["state"];
@@ -83,6 +84,7 @@ export class Runner {
   #timer: NodeJS.Timeout | undefined;
   #reading: Reading | null = null;
   readonly #frames = new FileFrames();
+  #test: TestRun | null = null;
   readonly #silence = new Silence(() => this.#queue(() => this.#applySilence()).catch(() => {}));
   /** External attachments of the running graph. */
   readonly #external = new Map<string, ExternalAttachment>();
@@ -217,6 +219,7 @@ export class Runner {
     if (this.#state !== "idle") throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected idle`);
     this.#enter("starting");
     this.#live = (job.live ?? {}) as LiveValues;
+    this.#test = job.test === undefined ? null : new TestRun(job.test);
     const texts = new Set<string>();
     const compiled = this.#compile(job, texts);
     allowConnections(listHosts(job, texts));
@@ -276,9 +279,13 @@ export class Runner {
           this.#statistics.onBuilt(pipeline, segments, origins);
           this.#attachments.onBuilt(pipeline, segments);
           if (isPath(job.sourceUri) && !isLive(job)) this.#frames.onBuilt(pipeline, fromNs);
+          this.#test?.onBuilt(pipeline, origins);
           onFirstFrame(pipeline, origins, (frame) => this.#onFirstFrame(frame));
         },
-        onClosing: () => this.#read(),
+        onClosing: () => {
+          this.#read();
+          this.#test?.onClosing();
+        },
       });
     } catch (error) {
       const failure = this.#cut.signal.aborted ? null : await this.#explain(error, job, compiled);
@@ -416,6 +423,7 @@ export class Runner {
   }
 
   #onEvent(event: GraphEvent): void {
+    this.#test?.onEvent(event);
     if (event.type === "element") this.#statistics.onElementEvent(event.event);
     if (event.type === "element" && this.#attachments.onElementEvent(event.node, event.event)) return;
     if (event.type === "dropped") this.#attachments.fail(event.segment, maskCredentials(event.reason));
@@ -432,7 +440,8 @@ export class Runner {
   }
 
   #send(channel: string, message: JsonRecord): void {
-    if (!this.#isSilent) this.#channel.send({ type: "message", channel, message });
+    if (this.#test !== null) this.#test.see(channel, message);
+    else if (!this.#isSilent) this.#channel.send({ type: "message", channel, message });
   }
 
   #show(node: string, captureNs: bigint, bytes: Uint8Array): boolean {
@@ -496,6 +505,7 @@ export class Runner {
     this.#attachments.notifyChanged();
     this.#attachments.close();
     this.#pictures?.close();
+    if (this.#test !== null) this.#channel.send(this.#test.report());
     this.#enter(failure === null ? "finished" : "failed", failure);
     this.#end();
   }

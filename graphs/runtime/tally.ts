@@ -1,7 +1,7 @@
 /** The numbers of a run that tests expect, counted from its messages. Pure. */
-import type { Metric } from "../../graphs/compiler/document.ts";
 import { ALERT_CHANNEL, type AlertEvent } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import type { Metric } from "../../schemas/graph-tests.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 
 export const DETECTION_CHANNEL = "detection_data";
