@@ -651,6 +651,16 @@ export type GraphVersion = {
   readonly created_at: string;
   /** Processes start with this version by default. */
   readonly is_current: boolean;
+  /** Installed graphs that it extends or uses parts of; null: stored before these were recorded. */
+  readonly bases:
+    | readonly {
+        readonly name: string;
+        /** SHA-256 of its text, and of those that it is made of, when the version was stored. */
+        readonly digest: string;
+        /** The installed graph has changed since, or is not installed any more: the version may compile to something else. Store its text again to accept the change. */
+        readonly has_changed: boolean;
+      }[]
+    | null;
 };
 
 export type Landmark = {

@@ -48,6 +48,22 @@ export const GraphVersion = Type.Object(
     name: GraphName,
     ...version,
     is_current: Type.Boolean({ description: "Processes start with this version by default." }),
+    bases: orNull(
+      Type.Array(
+        Type.Object({
+          name: GraphName,
+          digest: Type.String({
+            pattern: "^[0-9a-f]{64}$",
+            description: "SHA-256 of its text, and of those that it is made of, when the version was stored.",
+          }),
+          has_changed: Type.Boolean({
+            description:
+              "The installed graph has changed since, or is not installed any more: the version may compile to something else. Store its text again to accept the change.",
+          }),
+        }),
+      ),
+      { description: "Installed graphs that it extends or uses parts of; null: stored before these were recorded." },
+    ),
   },
   { title: "GraphVersion" },
 );

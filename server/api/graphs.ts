@@ -66,6 +66,13 @@ const VERSION_EXAMPLE = {
   author: "ada",
   created_at: "2026-01-01T12:00:00.000Z",
   is_current: true,
+  bases: [
+    {
+      name: "detect",
+      digest: "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
+      has_changed: false,
+    },
+  ],
 } satisfies GraphVersion;
 
 const UPGRADE_EXAMPLE = {

@@ -1,7 +1,11 @@
 /** Graphs that keys store: the real API, database and compiler. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { GraphRecord, GraphSummary, GraphVersion } from "../../schemas/api/graphs.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
@@ -66,7 +70,14 @@ describe("PUT /graphs/{name}", () => {
     const first = await put("yard", yard(1));
     const { created_at: _, ...rest } = first;
     const digest = createHash("sha256").update(yard(1)).digest("hex");
-    assert.deepEqual(rest, { name: "yard", version: 1, digest, author: users.ada?.username, is_current: true });
+    assert.deepEqual(rest, {
+      name: "yard",
+      version: 1,
+      digest,
+      author: users.ada?.username,
+      is_current: true,
+      bases: [],
+    });
     assert.deepEqual(await put("yard", yard(1), 200), first);
     // Line ends and the end of the text do not count.
     assert.deepEqual(await put("yard", `\uFEFF${yard(1).replaceAll("\n", "\r\n")}\r\n`, 200), first);
@@ -227,5 +238,44 @@ describe("stored graphs", () => {
     await call<Problem>("GET", "/graphs/yard", 404);
     await call<Problem>("GET", "/graphs/yard/versions/1", 404);
     assert.equal((await call<Problem>("DELETE", "/graphs/detect", 404)).code, "graph_not_found");
+  });
+});
+
+describe("the bases of a version", () => {
+  test("a base that has changed since is named, until the text is stored again", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "windhover-graphs-"));
+    after(() => rm(folder, { recursive: true, force: true }));
+    const install = (name: string, text: string) => writeFile(join(folder, `${name}.yaml`), text);
+    await install("lowest", yard(1, "lowest"));
+    await install("middle", "graph: middle\nextends: lowest\n");
+    await install("other", yard(3, "other"));
+    const changing = await GraphLibrary.open(await loadTestKnowledge(), config, pathToFileURL(`${folder}/`));
+    const own = new OwnGraphs({ sql: database.sql, library: changing, config, listModels: async () => [] });
+    const api = await openApp(graphEndpoints({ library: changing, own, config }), {
+      authenticate: async () => users.bob ?? assert.fail(),
+    });
+    after(async () => {
+      await api.close(0);
+      await changing.close();
+    });
+    const text = "graph: mine\nextends: middle\nparams: { confidence: { default: 0.5 } }\n";
+    const store = async (): Promise<number> => {
+      const headers = { api_key: "bob", "Content-Type": "application/yaml" };
+      return (await api.call("/graphs/mine", { method: "PUT", headers, body: text })).status;
+    };
+    const bases = async () => {
+      const response = await api.call("/graphs/mine/versions", { headers: { api_key: "bob" } });
+      const { versions } = (await response.json()) as { versions: GraphVersion[] };
+      return versions.map((version) => version.bases?.map(({ name, has_changed }) => [name, has_changed]));
+    };
+    assert.equal(await store(), 201);
+    await install("other", yard(4, "other"));
+    assert.deepEqual(await bases(), [[["middle", false]]], "other graphs do not matter");
+    await install("lowest", yard(2, "lowest"));
+    assert.deepEqual(await bases(), [[["middle", true]]], "however far below it is");
+    assert.equal(await store(), 200);
+    assert.deepEqual(await bases(), [[["middle", false]]]);
+    await rm(join(folder, "middle.yaml"));
+    assert.deepEqual(await bases(), [[["middle", true]]]);
   });
 });

@@ -9,6 +9,7 @@ import type {
   CompileRequest,
   CompilerKnowledge,
   DescribedGraph,
+  DescribedOwn,
   FoundTest,
   GraphSummary,
   ParamFault,
@@ -164,11 +165,18 @@ export class GraphLibrary {
   }
 
   /** A client's own graph, held to what clients may use. Its faults are in the result. */
-  async describeOwn(graph: string, text: string, owner: TextOwner): Promise<DescribedGraph> {
+  async describeOwn(graph: string, text: string, owner: TextOwner): Promise<DescribedOwn> {
     const models = [...(await this.#listModels()), ...(owner.ownModels ?? [])];
     const answer = await this.#ask(this.#texts, { type: "describe-own", graph, text, models }, owner);
-    if (answer.type !== "described") throw new Error(`the compiler replied "${answer.type}" to "describe-own"`);
+    if (answer.type !== "described-own") throw new Error(`the compiler replied "${answer.type}" to "describe-own"`);
     return answer.graph;
+  }
+
+  /** Of installed graphs, with all that they are made of; null: there is no such graph. */
+  async digests(graphs: readonly string[]): Promise<Readonly<Record<string, string | null>>> {
+    if (graphs.length === 0) return {};
+    const answer = await this.#ask(this.#installed, { type: "digests", graphs });
+    return answer.type === "digests" ? answer.digests : {};
   }
 
   /** All faults of a text. */

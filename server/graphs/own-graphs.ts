@@ -1,12 +1,13 @@
 /** Graphs that users store themselves: checked, then kept in versions that never change. */
 import { createHash } from "node:crypto";
 import type { UsableModel } from "../../graphs/compiler/restrict.ts";
-import type { DescribedGraph } from "../../graphs/compiler/worker/messages.ts";
+import type { DescribedOwn } from "../../graphs/compiler/worker/messages.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "../store/client.ts";
 import {
+  type BasesNow,
   deleteGraph,
   findGraph,
   type GraphVersionRow,
@@ -22,7 +23,7 @@ import { showSummary } from "./records.ts";
 
 interface OwnGraphsDeps {
   readonly sql: Sql;
-  readonly library: Pick<GraphLibrary, "list" | "describeOwn">;
+  readonly library: Pick<GraphLibrary, "list" | "describeOwn" | "digests">;
   readonly config: Pick<Config, "graphs">;
   /** Names of models that the user has uploaded. */
   listModels(userUuid: string): Promise<readonly UsableModel[]>;
@@ -50,19 +51,23 @@ export class OwnGraphs {
     { uuid: userUuid }: User,
     { name, yaml }: Pick<GraphVersionRow, "name" | "yaml">,
     signal: AbortSignal,
-  ): Promise<DescribedGraph> {
+  ): Promise<DescribedOwn> {
     const { library, listModels } = this.#deps;
     return library.describeOwn(name, yaml, { userUuid, signal, ownModels: await listModels(userUuid) });
   }
 
-  /** Rejects with `graph_not_found`. Newest first. */
-  async listVersions(user: User, name: string, request: PageRequest): Promise<Page<GraphVersionRow>> {
+  /** Rejects with `graph_not_found`. Newest first, with the digests that their bases have now. */
+  async listVersions(user: User, name: string, request: PageRequest): Promise<Page<GraphVersionRow & BasesNow>> {
+    const { sql, library } = this.#deps;
     if ((await this.find(user, name)) === null) throw graphNotFound(name, null);
-    return listGraphVersions(this.#deps.sql, user.uuid, name, request);
+    const page = await listGraphVersions(sql, user.uuid, name, request);
+    const basesNow = await library.digests([...new Set(page.rows.flatMap(({ bases }) => Object.keys(bases ?? {})))]);
+    return { ...page, rows: page.rows.map((row) => ({ ...row, basesNow })) };
   }
 
   /**
-   * A text that is stored already is not stored again, but becomes the current version. Rejects with
+   * A text that is stored already is not stored again, but becomes the current version, with its bases as they are now.
+   * Rejects with
    * `graph_author_needed`, `graph_name_taken`, `graphs_limit_reached`, and with `invalid_input` and every fault of the graph.
    */
   async store(
@@ -84,7 +89,8 @@ export class OwnGraphs {
     if (described.faults.length > 0) throw invalidGraph(name, { params: [], graph: described.faults }, null);
     const digest = createHash("sha256").update(yaml).digest("hex");
     const summary = showSummary(described) as unknown as JsonRecord;
-    const version = { userUuid: user.uuid, name, digest, yaml, summary, author: user.username };
+    const { bases } = described;
+    const version = { userUuid: user.uuid, name, digest, yaml, summary, bases, author: user.username };
     return storeGraph(sql, version, { graphs, versions });
   }
 

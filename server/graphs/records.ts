@@ -23,7 +23,7 @@ import type {
 import type { FactoryInfo } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { ServiceError } from "../service-error.ts";
-import type { GraphVersionRow } from "../store/graphs.ts";
+import type { BasesNow, GraphVersionRow } from "../store/graphs.ts";
 import type { GraphLibrary } from "./library.ts";
 
 const MAX_FAULTS = 200;
@@ -47,9 +47,18 @@ const showStored = ({ version, digest, author, createdAt }: GraphVersionRow): Pi
   created_at: createdAt.toISOString(),
 });
 
-export const showVersion = (row: GraphVersionRow): GraphVersion => {
-  const { name, version, digest, author, createdAt, isCurrent } = row;
-  return { name, version, digest, author, created_at: createdAt.toISOString(), is_current: isCurrent };
+/** Without `basesNow`: it was stored a moment ago. */
+export const showVersion = (row: GraphVersionRow & Partial<BasesNow>): GraphVersion => {
+  const { name, version, digest, author, createdAt, isCurrent, bases, basesNow = bases ?? {} } = row;
+  return {
+    ...{ name, version, digest, author, created_at: createdAt.toISOString(), is_current: isCurrent },
+    bases:
+      bases === null
+        ? null
+        : Object.entries(bases).map(([base, stored]) => ({
+            ...{ name: base, digest: stored, has_changed: basesNow[base] !== stored },
+          })),
+  };
 };
 
 export function showSummary({ name, about, params, reserved, offers, slots, faults }: Summary): CompiledSummary {

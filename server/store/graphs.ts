@@ -16,6 +16,8 @@ export interface GraphVersionRow {
   readonly yaml: string;
   /** What listings show, as compiled when it was stored. */
   readonly summary: JsonRecord;
+  /** Digests of the installed graphs that it extends or uses parts of, when it was stored; null: not recorded. */
+  readonly bases: Readonly<Record<string, string>> | null;
   /** Name of the key that stored it. */
   readonly author: string;
   readonly createdAt: Date;
@@ -23,7 +25,14 @@ export interface GraphVersionRow {
   readonly isCurrent: boolean;
 }
 
-type NewGraphVersion = Omit<GraphVersionRow, "uuid" | "version" | "createdAt" | "isCurrent">;
+export interface BasesNow {
+  /** Digests of installed graphs by their names; null: it is not installed any more. */
+  readonly basesNow: Readonly<Record<string, string | null>>;
+}
+
+type NewGraphVersion = Omit<GraphVersionRow, "uuid" | "version" | "bases" | "createdAt" | "isCurrent"> & {
+  readonly bases: Readonly<Record<string, string>>;
+};
 
 interface GraphCounts {
   readonly graphs: number;
@@ -43,8 +52,9 @@ export async function storeGraph(
   return sql.begin(async (sql) => {
     await lockUser(sql, userUuid);
     const same = await firstOf(sql<GraphVersionRow[]>`
-      select *, true as is_current from graph_versions
-      where user_uuid = ${userUuid} and name = ${name} and digest = ${digest}`);
+      update graph_versions set summary = ${sql.json(graph.summary)}, bases = ${sql.json(graph.bases)}
+      where user_uuid = ${userUuid} and name = ${name} and digest = ${digest}
+      returning *, true as is_current`);
     if (same !== null) {
       await sql`
         update graphs set current_version = ${same.version} where user_uuid = ${userUuid} and name = ${name}`;
@@ -57,7 +67,10 @@ export async function storeGraph(
         set last_version = graphs.last_version + 1, current_version = graphs.last_version + 1
       returning last_version as version`);
     const row = await writtenRow(sql<GraphVersionRow[]>`
-      insert into graph_versions ${sql({ ...graph, uuid: newUuid(), version, summary: sql.json(graph.summary) })}
+      insert into graph_versions ${sql({
+        ...graph,
+        ...{ uuid: newUuid(), version, summary: sql.json(graph.summary), bases: sql.json(graph.bases) },
+      })}
       returning *, true as is_current`);
     return { row, isNew: true };
   });

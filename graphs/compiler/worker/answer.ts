@@ -11,8 +11,16 @@ import { type Fault, FaultList } from "../fault.ts";
 import { paramsSchema } from "../params.ts";
 import { checkGiven, findUnknownClasses, keepsSlot, listModels, listReserved, restrictAuthor } from "../restrict.ts";
 import { validate } from "../schema-check.ts";
+import { digestInstalled, noteNames } from "./bases.ts";
 import type { CheckCache, CheckedGraph, InstalledGraphs, InstalledText } from "./installed.ts";
-import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
+import type {
+  CompileAnswer,
+  CompileRequest,
+  DescribedGraph,
+  DescribedOwn,
+  ParamFault,
+  PrepareRequest,
+} from "./messages.ts";
 
 type TestsRequest = Extract<CompileRequest, { type: "tests" }>;
 type OwnRequest = Extract<CompileRequest, { type: "describe-own" }>;
@@ -41,9 +49,11 @@ export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnsw
       return graph === null ? absent(deps) : { type: "described", graph };
     }
     case "describe-own":
-      return { type: "described", graph: describeOwn(request, deps) };
+      return { type: "described-own", graph: describeOwn(request, deps) };
     case "tests":
       return findTests(request, deps);
+    case "digests":
+      return { type: "digests", digests: digestAll(request.graphs, deps) };
     case "validate": {
       const graph = ownText(request.text, deps);
       const { faults } = compile(graph, { ...inputOf(graph, deps), mode: "check" });
@@ -85,8 +95,12 @@ function describe(name: string, deps: CompilerDeps): DescribedGraph | null {
   return { ...describeChecked(name, result), reserved, text: found.text };
 }
 
-function describeOwn({ graph: name, text, models }: OwnRequest, deps: CompilerDeps): DescribedGraph {
-  const graph = { file: `${name}.yaml`, text, load: deps.installed.load };
+const digestAll = (names: Iterable<string>, { installed, elements }: CompilerDeps) =>
+  Object.fromEntries([...names].map((name) => [name, digestInstalled(name, installed, elements)]));
+
+function describeOwn({ graph: name, text, models }: OwnRequest, deps: CompilerDeps): DescribedOwn {
+  const names = new Set<string>();
+  const graph = { file: `${name}.yaml`, text, load: noteNames(deps.installed.load, names) };
   const result = check(graph, deps, keepsSlot(deps.authorElements));
   const { document, checked } = result;
   const faults = new FaultList(graph.file);
@@ -96,7 +110,8 @@ function describeOwn({ graph: name, text, models }: OwnRequest, deps: CompilerDe
     });
   const restricted = document === null ? [] : checkAuthor(document, { params: {}, models }, checked.paramSchema, deps);
   faults.addAll(restricted.length > 0 ? restricted : checked.faults);
-  return { ...describeChecked(name, result), reserved: [], text, faults: faults.sorted() };
+  const bases = digestAll(names, deps) as DescribedOwn["bases"];
+  return { ...describeChecked(name, result), reserved: [], text, bases, faults: faults.sorted() };
 }
 
 const describeChecked = (name: string, { checked, document }: CheckedGraph) => ({

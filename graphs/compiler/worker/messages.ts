@@ -46,6 +46,8 @@ export type CompileRequest =
     }
   /** The tests of an installed graph, or of the text of a client. */
   | { readonly type: "tests"; readonly graph: string; readonly text: string | null }
+  /** Digests of installed graphs. */
+  | { readonly type: "digests"; readonly graphs: readonly string[] }
   /** Faults of any text. */
   | { readonly type: "validate"; readonly text: string };
 
@@ -65,6 +67,12 @@ export interface GraphSummary {
 export interface DescribedGraph extends GraphSummary {
   readonly text: string;
   readonly plan: GraphPlan | null;
+}
+
+/** Of a client. */
+export interface DescribedOwn extends DescribedGraph {
+  /** Digests of the installed graphs that it extends or uses parts of. */
+  readonly bases: Readonly<Record<string, string>>;
 }
 
 interface PreparedGraph {
@@ -95,6 +103,9 @@ export interface Refusal {
 export type CompileAnswer =
   | { readonly type: "listed"; readonly graphs: readonly GraphSummary[] }
   | { readonly type: "described"; readonly graph: DescribedGraph }
+  | { readonly type: "described-own"; readonly graph: DescribedOwn }
+  /** Null: it is not installed. */
+  | { readonly type: "digests"; readonly digests: Readonly<Record<string, string | null>> }
   | { readonly type: "prepared"; readonly prepared: PreparedGraph }
   | { readonly type: "tests"; readonly tests: readonly FoundTest[]; readonly faults: readonly Fault[] }
   | { readonly type: "validated"; readonly faults: readonly Fault[] }
