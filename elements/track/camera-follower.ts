@@ -4,7 +4,7 @@ import type { ObjectTrack } from "./object-track.ts";
 
 /** Unpredicted camera motion per second, in lengths of the objects, and the share of it that persists. */
 const DEVIATION = 0.35;
-const LASTING = 0.25;
+const LASTING = 0.4;
 /** Time constant of camera motion. */
 const UNREST_S = 0.5;
 /** If a smaller share of the objects is matched, the camera may have jolted. */

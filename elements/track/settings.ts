@@ -2,7 +2,7 @@
 export interface TrackerSettings {
   /** Minimum confidence to start a track. Weaker sightings can only continue one. */
   readonly confidence: number;
-  /** A track not detected for this time ends, but not because of a single inference in that time. */
+  /** A track not detected for this time ends, sooner where objects stay briefly, but not because of a single inference. */
   readonly maxAgeS: number;
   /** A missed track is shown at its predicted position for this time, less if it is younger than a second. */
   readonly showPredictedS: number;
@@ -20,6 +20,16 @@ export const DEFAULT_SETTINGS: TrackerSettings = {
   showPredictedS: 0.1,
   isCameraFollowed: true,
 };
+
+/** The two numbers that `bench tracker` chooses on some sequences to score others. */
+export interface TrackerTuning {
+  /** Maximum surprise of a match in a scene where objects stay for `usualStayS`. */
+  readonly limit: number;
+  /** Mean stay of objects from which on a missed track lives for the whole of `maxAgeS`. */
+  readonly usualStayS: number;
+}
+
+export const DEFAULT_TUNING: TrackerTuning = { limit: 9, usualStayS: 12 };
 
 /** Intervals in the median: a single outlier, as after a gap, does not change it. */
 const REMEMBERED = 3;

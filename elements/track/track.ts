@@ -27,7 +27,7 @@ chains:
       maximum: 60_000,
       live: true,
       description:
-        "An object that was not detected for this time gets a new id when it returns. If inference is so infrequent that a single miss would exceed this time, 2.5 times the usual interval between inferences is used.",
+        "An object that was not detected for this time gets a new id when it returns. Where objects stay in view for less than 12 s on average, the time is shorter in proportion: an object that appears is then likelier a new one. If inference is so infrequent that a single miss would exceed this time, 2.5 times the usual interval between inferences is used.",
     }),
     showPredictedMs: Type.Integer({
       default: 100,

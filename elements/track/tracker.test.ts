@@ -63,6 +63,22 @@ test("keeps the id of a person who passes behind another", () => {
   assert.equal(idAt(frames[0], 300), idAt(frames.at(-1), 300));
 });
 
+/** Someone passes every half second and is visible for 1.5 s. */
+const crowd = Array.from({ length: 40 }, (_, i): Walk => {
+  const passing = walk(600, 200 + (i % 4) * 150, 120);
+  return (seconds) => (seconds >= i / 2 && seconds < i / 2 + 1.5 ? passing(seconds - i / 2) : null);
+});
+
+for (const [scene, others, ids] of [
+  ["keeps the id of a person hidden for a second where people stay", [], 1],
+  ["gives a new id after a second where people come and go: it is likelier someone else", crowd, 2],
+] as const)
+  test(scene, () => {
+    const frames = run([hidden(walk(100, 50, 0), 20, 21), ...others], 22, 10);
+    const here = frames.flatMap(({ shown }) => shown.filter(({ box }) => box[0] < 200 && box[1] < 100));
+    assert.equal(new Set(here.map(({ id }) => id)).size, ids);
+  });
+
 test("keeps the ids of two people who cross", () => {
   const frames = run([walk(0, 50, 100), walk(400, 60, -100)], 4, 25);
   assert.deepEqual(listIds(frames), [1, 2]);

@@ -4,10 +4,10 @@ import { CameraFollower } from "./camera-follower.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import { fillSurprise, ObjectTrack } from "./object-track.ts";
 import { cover, overlap } from "./overlap.ts";
-import { InferencePace, type TrackerSettings } from "./settings.ts";
+import { DEFAULT_TUNING, InferencePace, type TrackerSettings, type TrackerTuning } from "./settings.ts";
+import { MeanStay } from "./stay.ts";
 
-/** Maximum surprise of a match. Scaled for weak sightings and for tentative tracks. */
-const LIMIT = 9;
+/** Scale of the maximum surprise for weak sightings and for tentative tracks. */
 const WEAK_SHARE = 0.7;
 const TENTATIVE_SHARE = 1.3;
 /** Beyond this time between inferences the limit grows with the surprise: each of four coordinates may have drifted further. */
@@ -65,9 +65,13 @@ export class Tracker {
   readonly #assigner = new Assigner();
   readonly #camera = new CameraFollower();
   readonly #pace = new InferencePace();
+  readonly #tuning: TrackerTuning;
+  readonly #stay: MeanStay;
   #costs = new Float64Array(0);
   #tracks: ObjectTrack[] = [];
   #ended: number[] = [];
+  /** Tracks confirmed with this inference. */
+  #begun = 0;
   #startNs: bigint | null = null;
   #timeS = 0;
   #inferredS = 0;
@@ -78,9 +82,11 @@ export class Tracker {
   #isFresh = true;
 
   /** `nextId` must never return the same id twice. */
-  constructor(settings: TrackerSettings, nextId: () => number) {
+  constructor(settings: TrackerSettings, nextId: () => number, tuning = DEFAULT_TUNING) {
     this.settings = settings;
     this.#nextId = nextId;
+    this.#tuning = tuning;
+    this.#stay = new MeanStay(tuning.usualStayS);
   }
 
   /** A frame with inference. `motion` is the camera motion since the last frame in the unit of the boxes, if known. */
@@ -95,12 +101,13 @@ export class Tracker {
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
-    const limit = LIMIT + COORDINATES * Math.log(Math.max(1, sinceInferenceS / PATIENT_S));
+    const limit = this.#findLimit(sinceInferenceS);
     const first = this.#match(known, sure, limit);
     this.#hold(first.tracks, weak, limit * WEAK_SHARE);
     const second = this.#match(tentative, first.sightings, limit * TENTATIVE_SHARE);
     this.#create(second.sightings);
     this.#giveUp(sinceInferenceS);
+    this.#noteStay(sinceInferenceS);
     this.#isFresh = false;
     return this.#report();
   }
@@ -114,6 +121,7 @@ export class Tracker {
   /** Ends all tracks. Ids continue. */
   reset(): void {
     this.#endAll();
+    this.#stay.forget();
     this.#startNs = null;
   }
 
@@ -141,6 +149,26 @@ export class Tracker {
     }
   }
 
+  /** The more often objects come and go, the likelier is a sighting a new object, and the sooner is a lost one gone. */
+  get #stayShare(): number {
+    return this.#stay.seconds / this.#tuning.usualStayS;
+  }
+
+  #findLimit(sinceInferenceS: number): number {
+    const patience = COORDINATES * Math.log(Math.max(1, sinceInferenceS / PATIENT_S));
+    return this.#tuning.limit + Math.log(this.#stayShare) + patience;
+  }
+
+  get #lifeS(): number {
+    return this.#pace.stretch(this.settings.maxAgeS * Math.min(1, this.#stayShare));
+  }
+
+  #noteStay(sinceInferenceS: number): void {
+    const again = this.#listSeen().filter(({ isConfirmed, bornS }) => isConfirmed && bornS < this.#timeS);
+    this.#stay.note(sinceInferenceS, again.length, this.#isFresh ? 0 : this.#begun);
+    this.#begun = 0;
+  }
+
   get #sureConfidence(): number {
     return this.settings.confidence * SURE_SHARE;
   }
@@ -158,7 +186,7 @@ export class Tracker {
       ({ hits, seenS }) => hits >= WITNESS_HITS && this.#timeS - seenS < WITNESS_SEEN_S,
     );
     this.#camera.follow(this.#tracks, witnesses, sightings, sinceInferenceS, (rows, columns) =>
-      this.#pair(rows, columns, LIMIT),
+      this.#pair(rows, columns, this.#tuning.limit),
     );
   }
 
@@ -182,14 +210,17 @@ export class Tracker {
       }
       left.delete(sighting);
       track.see(sighting, this.#timeS, sighting.confidence >= this.#sureConfidence);
-      if (track.hits >= CONFIRMING_HITS) track.isConfirmed = true;
+      if (!track.isConfirmed && track.hits >= CONFIRMING_HITS) {
+        track.isConfirmed = true;
+        this.#begun += 1;
+      }
     });
     return { tracks: unmatched, sightings: [...left] };
   }
 
   /** Weak sightings continue tracks, but not longer than a track lives without any sighting. */
   #hold(tracks: readonly ObjectTrack[], weak: readonly Sighting[], limit: number): void {
-    const lifeS = this.#pace.stretch(this.settings.maxAgeS);
+    const lifeS = this.#lifeS;
     const seen = this.#listSeen();
     const isWithin = ({ box, classId }: Sighting): boolean =>
       seen.some(({ seenBox, vote }) => vote.classId === classId && cover(box, seenBox) > DUPLICATE_COVER);
@@ -204,8 +235,9 @@ export class Tracker {
     const isConfirmed = this.#isFresh || this.#pace.isSlow;
     for (const sighting of sightings) {
       if (sighting.confidence < this.settings.confidence) break;
-      if (!isDuplicate(sighting, this.#listSeen()))
-        this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
+      if (isDuplicate(sighting, this.#listSeen())) continue;
+      this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
+      if (isConfirmed) this.#begun += 1;
     }
   }
 
@@ -215,7 +247,7 @@ export class Tracker {
 
   #giveUp(sinceInferenceS: number): void {
     const tentativeS = Math.max(TENTATIVE_S, sinceInferenceS);
-    const lifeS = this.#pace.stretch(this.settings.maxAgeS);
+    const lifeS = this.#lifeS;
     this.#tracks = this.#tracks.filter(({ id, seenS, isConfirmed }) => {
       const isAlive = this.#timeS - seenS <= (isConfirmed ? lifeS : tentativeS) + ROUNDING_S;
       if (!isAlive && id > 0) this.#ended.push(id);
