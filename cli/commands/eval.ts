@@ -22,7 +22,7 @@ export const mot = {
     json,
   },
   notes: [
-    "DIR has one folder per sequence, with seqinfo.ini (frameRate, seqLength), gt.txt and FILE. Rows are frame,id,left,top,width,height,confidence; rows of gt.txt with confidence 0 are not scored.",
+    "DIR has one folder per sequence, with seqinfo.ini (frameRate, seqLength), gt.txt and FILE. Rows are frame,id,left,top,width,height,confidence; rows of gt.txt with confidence 0 are not scored. If confidences of FILE are not between 0 and 1, as those of ACF and DPM, their ranks within the file replace them, from 0.6 to 1.",
     "HOTA, DetA, AssA and LocA are means over overlap thresholds from 0.05 to 0.95; MOTA, IDF1 and all counts use 0.5. The definitions are those of TrackEval without its preprocessing, in percent; IDSW is the number of id switches. frames/s measures the tracker alone, in a second pass over all sequences after a warm-up pass that gives the scores.",
   ].join("\n"),
   examples: [

@@ -6,6 +6,7 @@ import { CommandFailure } from "../../../cli/command.ts";
 import type { MotTracker, Sighting, TrackedBox } from "../../../elements/track/mot-tracker.ts";
 import type { FrameBoxes, MotSequence } from "../metrics/compare.ts";
 import { type SequenceScores, scoreMot } from "../metrics/score-mot.ts";
+import { rankConfidences } from "./confidences.ts";
 import type { ReportedScores } from "./report.ts";
 import {
   groupByFrame,
@@ -128,9 +129,7 @@ export function trackSequence(
   file: string,
   { frameCount, frameRate }: { readonly frameCount: number; readonly frameRate: number },
 ): TrackedSequence {
-  const read = readRows(file, frameCount);
-  const usable = read.filter(({ box: [, , width, height] }) => width > 0 && height > 0);
-  const inputs = groupByFrame(usable, frameCount).map((rows) => (rows.length === 0 ? NOTHING : rows.map(toSighting)));
+  const { inputs, leftOut } = readSightings(file, frameCount);
   const track = (): readonly (readonly TrackedBox[])[] => {
     const tracker = createTracker();
     return inputs.map((detections, index) => tracker.update(timeOf(index, frameRate), detections));
@@ -143,14 +142,25 @@ export function trackSequence(
     track();
     return performance.now() - begunMs;
   };
-  return { rows, leftOut: read.length - usable.length, timeAgainMs };
+  return { rows, leftOut, timeAgainMs };
 }
 
 const NOTHING: readonly Sighting[] = [];
 
-const toSighting = ({ box, confidence }: MotRow): Sighting => ({ box, confidence, classId: 0 });
+/** The detections of every frame that have an area, and how many have none. Throws `CommandFailure`. */
+export function readSightings(
+  file: string,
+  frameCount: number,
+): { readonly inputs: readonly (readonly Sighting[])[]; readonly leftOut: number } {
+  const read = readRows(file, frameCount);
+  const usable = read.filter(({ box: [, , width, height] }) => width > 0 && height > 0);
+  const rank = rankConfidences(usable.map(({ confidence }) => confidence));
+  const toSighting = ({ box, confidence }: MotRow): Sighting => ({ box, confidence: rank(confidence), classId: 0 });
+  const inputs = groupByFrame(usable, frameCount).map((rows) => (rows.length === 0 ? NOTHING : rows.map(toSighting)));
+  return { inputs, leftOut: read.length - usable.length };
+}
 
-const timeOf = (index: number, frameRate: number): bigint => BigInt(Math.round((index * 1e9) / frameRate));
+export const timeOf = (index: number, frameRate: number): bigint => BigInt(Math.round((index * 1e9) / frameRate));
 
 export type ResultRow = Pick<MotRow, "frame" | "id" | "box" | "confidence">;
 
