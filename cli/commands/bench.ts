@@ -21,6 +21,7 @@ export const BENCHES: Readonly<Record<string, readonly [usage: string, about: st
   report: ["[ROUNDS]", "the track report of a process with 100,000 tracks"],
   review: ["[ROUNDS] [CLIP]", "a day of one stream: size of stored detections, time to draw its time line"],
   start: ["[ROUNDS]", "time from POST /start to the first detection message"],
+  tracker: ["DIR…", "the tracker on MOT sequences it was not tuned on, compared with published trackers"],
 };
 
 /** Default export of `tools/bench/NAME.ts`: measures, prints a table, resolves with the exit code if it is not 0. */
@@ -34,7 +35,7 @@ export default {
   notes: [
     "Benchmarks:",
     ...Object.entries(BENCHES).map(([name, [usage, about]]) => `- ${name} ${usage}: ${about}`),
-    "Each result is the median of ROUNDS rounds. A benchmark with limits exits with code 1 when one is exceeded. Run benchmarks on an otherwise idle machine.",
+    "`tracker` reads the sequences of every DIR, as `eval mot` does, or of the folders in WINDHOVER_MOT; each result of the others is the median of ROUNDS rounds. A benchmark with limits exits with code 1 when one is exceeded. Run benchmarks on an otherwise idle machine.",
   ].join("\n"),
   verbatim: true,
   examples: ["bench engine", "bench detect 5", "bench detect 3 street.mp4"],
