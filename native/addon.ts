@@ -249,6 +249,8 @@ export interface Addon {
   useKernelSet(name: string): void;
   /** The mean of four out of each `step` × `step` pixels. */
   shrinkLuma(plane: Uint8Array, stride: number, width: number, height: number, step: number, out: Float32Array): void;
+  /** The mean of all pixels of each `side` × `side` square, up to 256. */
+  averageLuma(plane: Uint8Array, stride: number, width: number, height: number, side: number, out: Float32Array): void;
   halveGrey(grey: Float32Array, width: number, height: number, out: Float32Array): void;
   /** `excluded` holds left, top, right and bottom of each area; the result x and y of each corner, the strongest first. */
   findCorners(grey: Float32Array, width: number, height: number, excluded: Float64Array, most: number): Float32Array;

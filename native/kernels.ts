@@ -2,4 +2,4 @@
 import { addon } from "./addon.ts";
 
 /** `kernelSets` and `useKernelSet` are for tests: sets for different vector instructions, the fastest one in use. */
-export const { shrinkLuma, halveGrey, findCorners, followPoints, kernelSets, useKernelSet } = addon;
+export const { shrinkLuma, averageLuma, halveGrey, findCorners, followPoints, kernelSets, useKernelSet } = addon;

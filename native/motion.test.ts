@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import type { LumaPlane } from "../vision/grey.ts";
 import { renderScene } from "../vision/scene.fixture.ts";
-import { findCorners, followPoints, halveGrey, kernelSets, shrinkLuma, useKernelSet } from "./kernels.ts";
+import { averageLuma, findCorners, followPoints, halveGrey, kernelSets, shrinkLuma, useKernelSet } from "./kernels.ts";
 
 const [REFERENCE = "", ...OTHERS] = kernelSets();
 const LEVELS = 3;
@@ -39,7 +39,15 @@ function trace(frameWidth: number, frameHeight: number, step: number): readonly 
   const before = buildPyramid(frameWidth, frameHeight, 0, step);
   const now = buildPyramid(frameWidth, frameHeight, 2.5 * step, step);
   const corners = findCorners(before[0] as Float32Array, width, height, Float64Array.of(8, 8, 20, 20), 64);
-  return [...before, ...now, corners, followPoints(before, now, width, height, corners, ...FROM_REST)];
+  const found = followPoints(before, now, width, height, corners, ...FROM_REST);
+  return [average(frameWidth, frameHeight, step), ...before, ...now, corners, found];
+}
+
+function average(frameWidth: number, frameHeight: number, side: number): Float32Array {
+  const { data, stride } = render(frameWidth, frameHeight, 0);
+  const means = new Float32Array(Math.floor(frameWidth / side) * Math.floor(frameHeight / side));
+  averageLuma(data, stride, frameWidth, frameHeight, side, means);
+  return means;
 }
 
 const SIZES = [
@@ -60,6 +68,25 @@ for (const set of OTHERS)
     }
   });
 
+test("the mean of a square is that of all its pixels", () => {
+  const [frameWidth, frameHeight, side] = [131, 97, 7];
+  const { data, stride } = render(frameWidth, frameHeight, 0);
+  const columns = Math.floor(frameWidth / side);
+  for (const [at, mean] of average(frameWidth, frameHeight, side).entries()) {
+    const [left, top] = [(at % columns) * side, Math.floor(at / columns) * side];
+    const rows = Array.from({ length: side }, (_, y) => data.subarray((top + y) * stride + left).subarray(0, side));
+    const sum = rows.flatMap((row) => [...row]).reduce((total, value) => total + value, 0);
+    assert.ok(Math.abs(mean - sum / side ** 2) < 1e-4, `square ${at}: ${mean}`);
+  }
+});
+
+test("the mean of the largest square does not overflow", () => {
+  const white = new Uint8Array(256 * 256).fill(255);
+  const mean = new Float32Array(1);
+  averageLuma(white, 256, 256, 256, 256, mean);
+  assert.equal(mean[0], 255);
+});
+
 test("corners avoid edges and excluded areas, and are found again after a shift", () => {
   const [width, height, step] = [1000, 562, 5];
   const [corners, found] = trace(width, height, step).slice(-2) as [Float32Array, Float32Array];
@@ -78,6 +105,8 @@ test("corners avoid edges and excluded areas, and are found again after a shift"
 for (const [what, call, expected] of [
   ["a plane that is too short", () => shrinkLuma(new Uint8Array(99), 10, 10, 10, 1, new Float32Array(100)), /rows/],
   ["no room for the small image", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 1, new Float32Array(99)), /room/],
+  ["too large squares", () => averageLuma(new Uint8Array(66_049), 257, 257, 257, 257, new Float32Array(1)), /256/],
+  ["no room for the means", () => averageLuma(new Uint8Array(100), 10, 10, 10, 2, new Float32Array(24)), /room/],
   ["a step of 0", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 0, new Float32Array(100)), /step/],
   ["a width below 0", () => halveGrey(new Float32Array(100), -10, 10, new Float32Array(25)), /width/],
   ["an image that is too short", () => findCorners(new Float32Array(99), 10, 10, new Float64Array(), 4), /rows/],

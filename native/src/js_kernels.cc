@@ -1,7 +1,8 @@
-// Pixel kernels that JavaScript calls directly: camera motion for vision/, and the choice of the kernel set. JS thread;
-// images are small, a call takes a fraction of a millisecond.
+// Pixel kernels that JavaScript calls directly: camera motion and changes of the image for vision/, and the choice of the
+// kernel set. JS thread; images are small, a call takes a fraction of a millisecond.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "addon.h"
@@ -15,6 +16,8 @@ using namespace windhover;
 constexpr int cell = 2, square = 3, corner_margin = 2;
 constexpr float weakest = 150;
 constexpr int side_limit = 16384;
+// Sums of a column of such a square fit into 16 bits.
+constexpr int largest_square = 256;
 
 void check(Napi::Env env, bool holds, const char* expected) {
   if (!holds) throw Napi::RangeError::New(env, std::string("expected ") + expected);
@@ -35,23 +38,56 @@ Size read_size(const Napi::CallbackInfo& info, size_t at) {
   return {read_side(info[at], "a width in pixels"), read_side(info[at + 1], "a height in pixels")};
 }
 
-// shrinkLuma(plane, stride, width, height, step, target): the mean of four out of each step x step pixels
-void shrink_luma(const Napi::CallbackInfo& info) {
+struct LumaArguments {
+  const uint8_t* plane;
+  size_t stride;
+  int step;
+  // Of the small image: whole squares only.
+  Size small;
+};
+
+// (plane, stride, width, height, step, …)
+LumaArguments read_luma(const Napi::CallbackInfo& info) {
   const auto plane = info[0].As<Napi::Uint8Array>();
   const auto stride = static_cast<size_t>(info[1].As<Napi::Number>().Int64Value());
   const Size size = read_size(info, 2);
   const int step = read_side(info[4], "a step in pixels");
-  auto target = info[5].As<Napi::Float32Array>();
   check(info.Env(), step > 0, "a step of at least a pixel");
-  const Size small = {size.width / step, size.height / step};
   const size_t used = size.height > 0 ? stride * static_cast<size_t>(size.height - 1) + static_cast<size_t>(size.width) : 0;
   check(info.Env(), plane.ElementLength() >= used, "a plane with all of its rows");
+  return {plane.Data(), stride, step, {size.width / step, size.height / step}};
+}
+
+// shrinkLuma(plane, stride, width, height, step, target): the mean of four out of each step x step pixels
+void shrink_luma(const Napi::CallbackInfo& info) {
+  const auto [plane, stride, step, small] = read_luma(info);
+  auto target = info[5].As<Napi::Float32Array>();
   check(info.Env(), target.ElementLength() >= small.pixels(), "room for the small image");
   const int near = step / 4, apart = 3 * step / 4 - near;
   for (int y = 0; y < small.height; y++) {
-    const uint8_t* upper = plane.Data() + static_cast<size_t>(y * step + near) * stride + near;
+    const uint8_t* upper = plane + static_cast<size_t>(y * step + near) * stride + near;
     kernels().shrink_row(upper, upper + static_cast<size_t>(apart) * stride, step, apart, small.width,
                          target.Data() + static_cast<size_t>(y) * static_cast<size_t>(small.width));
+  }
+}
+
+// averageLuma(plane, stride, width, height, side, target): the mean of all pixels of each side x side square
+void average_luma(const Napi::CallbackInfo& info) {
+  const LumaArguments luma = read_luma(info);
+  auto target = info[5].As<Napi::Float32Array>();
+  check(info.Env(), luma.step <= largest_square, "squares of up to 256 pixels a side");
+  check(info.Env(), target.ElementLength() >= luma.small.pixels(), "room for the small image");
+  const int used = luma.small.width * luma.step;
+  std::vector<uint16_t> sums(static_cast<size_t>(used));
+  const float share = 1.0f / static_cast<float>(luma.step * luma.step);
+  float* out = target.Data();
+  for (int y = 0; y < luma.small.height; y++) {
+    const uint8_t* from = luma.plane + static_cast<size_t>(y * luma.step) * luma.stride;
+    kernels().sum_columns(from, static_cast<ptrdiff_t>(luma.stride), luma.step, used, sums.data());
+    const uint16_t* column = sums.data();
+    for (int x = 0; x < luma.small.width; x++, column += luma.step) {
+      *out++ = static_cast<float>(std::accumulate(column, column + luma.step, 0u)) * share;
+    }
   }
 }
 
@@ -190,6 +226,7 @@ void use_kernel_set(const Napi::CallbackInfo& info) {
 
 void export_kernels(Napi::Env env, Napi::Object exports) {
   exports.Set("shrinkLuma", Napi::Function::New(env, shrink_luma));
+  exports.Set("averageLuma", Napi::Function::New(env, average_luma));
   exports.Set("halveGrey", Napi::Function::New(env, halve_grey));
   exports.Set("findCorners", Napi::Function::New(env, find_corners));
   exports.Set("followPoints", Napi::Function::New(env, follow_points));

@@ -15,7 +15,7 @@ constexpr Kernels kernel_set(const char* name) {
   return {name,     sum_rows,  sum_paired_rows, weigh_windows, weigh_both_windows,
           to_bytes, to_floats, paint_area,      paint_coverage, cover,
           sum_block, fill_block, fill_ramp,
-          shrink_row, halve_row, slope_products,  corner_row,    follow_points};
+          shrink_row, sum_columns, halve_row, slope_products, corner_row, follow_points};
 }
 
 }  // namespace

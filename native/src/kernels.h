@@ -146,6 +146,8 @@ struct Kernels {
   void (*fill_ramp)(uint8_t* at, int step, int count, uint16_t from, uint16_t to, const uint16_t* weights);
   // Means of four pixels out of each `step` of two rows.
   void (*shrink_row)(const uint8_t* upper, const uint8_t* lower, int step, int apart, int count, float* out);
+  // Of `count` columns over up to 257 rows.
+  void (*sum_columns)(const uint8_t* at, ptrdiff_t stride, int rows, int count, uint16_t* sums);
   void (*halve_row)(const float* upper, const float* lower, int count, float* out);
   // `pixels` is the upper row of the cells, with a row above and two below. Skips the first and last cell.
   void (*slope_products)(const float* pixels, int width, int cells, float* xx, float* xy, float* yy);

@@ -1,4 +1,4 @@
-// Corner detection and optical flow of points. For kernels_*.cc only.
+// Small images, corner detection and optical flow of points. For kernels_*.cc only.
 #pragma once
 
 #include "kernels.h"
@@ -33,6 +33,13 @@ inline Floats8 distance_of(Floats8 values) {
 void shrink_row(const uint8_t* upper, const uint8_t* lower, int step, int apart, int count, float* out) {
   for (int i = 0, at = 0; i < count; i++, at += step) {
     out[i] = static_cast<float>(upper[at] + upper[at + apart] + lower[at] + lower[at + apart]) * 0.25f;
+  }
+}
+
+void sum_columns(const uint8_t* at, ptrdiff_t stride, int rows, int count, uint16_t* __restrict sums) {
+  std::memset(sums, 0, static_cast<size_t>(count) * sizeof *sums);
+  for (int y = 0; y < rows; y++, at += stride) {
+    for (int i = 0; i < count; i++) sums[i] = static_cast<uint16_t>(sums[i] + at[i]);
   }
 }
 
