@@ -1,0 +1,126 @@
+/** Changes of the image since a reference frame: small squares whose brightness differs by more than their noise. */
+import { averageLuma } from "../native/kernels.ts";
+import { chooseStep, type Grey, type LumaPlane } from "./grey.ts";
+
+/** Squares along the longer side of the frame: 8 × 8 pixels at 720p, in which an object of 4 × 4 pixels is visible. */
+const MOST_SQUARES = 160;
+/** Brightness difference, besides noise, that compression and quantisation cause. */
+const LEAST_DIFFERENCE = 1.5;
+/** Difference in units of the median difference of a square: 5 standard deviations of white noise. */
+const NOISE_FACTOR = 7.5;
+/** Before anything is known, and the limits of the estimate: leaves and water may move, traffic must not become noise. */
+const FIRST_NOISE = 1;
+const LEAST_NOISE = 0.05;
+const MOST_NOISE = 4;
+/** By how much the estimate moves towards the median with each frame. */
+const NOISE_STEP = 0.03;
+/** Noise is not learned while more of the image changes: the camera moves, or the light was switched on. */
+const MOST_CHANGED = 0.3;
+/** Passes of the brightness fit; each but the first leaves out what did not fit before. */
+const FIT_PASSES = 3;
+const FIT_LIMIT = 2;
+
+/** Squares of a frame, row by row. */
+export interface Change {
+  /** Means of the squares. */
+  readonly picture: Grey;
+  /** 1: changed since the reference. */
+  readonly isChanged: Uint8Array;
+  /** Number of changed squares. */
+  readonly count: number;
+}
+
+/** Keeps a reference and a noise estimate per square. The caller decides which frame is the next reference. */
+export class PictureChange {
+  #reference: Grey | null = null;
+  #noise = new Float32Array();
+
+  /** Null without a reference of this size. */
+  next(plane: LumaPlane): { readonly picture: Grey; readonly change: Change | null } {
+    const picture = average(plane);
+    const before = this.#reference;
+    if (before === null || before.width !== picture.width || before.height !== picture.height)
+      return { picture, change: null };
+    return { picture, change: this.#compare(before.data, picture) };
+  }
+
+  /** Later frames are compared with this one. */
+  refer(picture: Grey): void {
+    if (this.#noise.length !== picture.data.length)
+      this.#noise = new Float32Array(picture.data.length).fill(FIRST_NOISE);
+    this.#reference = picture;
+  }
+
+  forget(): void {
+    this.#reference = null;
+  }
+
+  #compare(before: Float32Array, picture: Grey): Change {
+    const differences = compensate(before, picture.data);
+    const isChanged = new Uint8Array(differences.length);
+    let count = 0;
+    for (let i = 0; i < differences.length; i++) {
+      if ((differences[i] as number) <= LEAST_DIFFERENCE + NOISE_FACTOR * (this.#noise[i] as number)) continue;
+      isChanged[i] = 1;
+      count += 1;
+    }
+    if (count <= MOST_CHANGED * differences.length) this.#learn(differences);
+    return { picture, isChanged, count };
+  }
+
+  /** Moves towards the median, which an object that passes does not affect. */
+  #learn(differences: Float32Array): void {
+    for (let i = 0; i < differences.length; i++) {
+      const noise = this.#noise[i] as number;
+      const next = noise * ((differences[i] as number) > noise ? 1 + NOISE_STEP : 1 - NOISE_STEP);
+      this.#noise[i] = Math.min(Math.max(next, LEAST_NOISE), MOST_NOISE);
+    }
+  }
+}
+
+function average({ data, stride, width, height }: LumaPlane): Grey {
+  const side = chooseStep(Math.max(width, height), MOST_SQUARES);
+  const small = { width: Math.floor(width / side), height: Math.floor(height / side) };
+  const target = new Float32Array(small.width * small.height);
+  averageLuma(data, stride, width, height, side, target);
+  return { ...small, data: target };
+}
+
+/**
+ * Absolute differences, without a change of brightness that all squares share: a line from old to new brightness is fitted,
+ * and fitted again without the squares that are further from it than most.
+ */
+function compensate(before: Float32Array, now: Float32Array): Float32Array {
+  const differences = new Float32Array(now.length);
+  let furthest = Number.POSITIVE_INFINITY;
+  for (let pass = 0; pass < FIT_PASSES; pass++) {
+    const { gain, offset } = fitLine(before, now, differences, furthest);
+    let total = 0;
+    for (let i = 0; i < differences.length; i++) {
+      const difference = Math.abs((now[i] as number) - gain * (before[i] as number) - offset);
+      differences[i] = difference;
+      total += difference;
+    }
+    furthest = (FIT_LIMIT * total) / differences.length;
+  }
+  return differences;
+}
+
+/** Least squares over the squares whose difference is at most `furthest`. */
+function fitLine(before: Float32Array, now: Float32Array, differences: Float32Array, furthest: number) {
+  let [count, x, y, xx, xy] = [0, 0, 0, 0, 0];
+  for (let i = 0; i < now.length; i++) {
+    if ((differences[i] as number) > furthest) continue;
+    const from = before[i] as number;
+    const to = now[i] as number;
+    count += 1;
+    x += from;
+    y += to;
+    xx += from * from;
+    xy += from * to;
+  }
+  const spread = xx * count - x * x;
+  // A picture of one brightness has no gain.
+  const gain = spread > count * count ? (xy * count - x * y) / spread : 1;
+  return { gain, offset: count === 0 ? 0 : (y - gain * x) / count };
+}
