@@ -46,6 +46,8 @@ export type Detection = Static<typeof Detection>;
 export const Detections = Type.Object({
   /** False on frames without inference: both lists are empty. */
   inferred: Type.Boolean(),
+  /** Without inference because the image has not changed since the last one. */
+  still: Type.Optional(Type.Literal(true)),
   /** Name of the model card. */
   model: Type.String(),
   /** Minimum confidence of `objects`, which are sorted by descending confidence. */

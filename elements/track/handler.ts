@@ -37,7 +37,9 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
     const sightings = [...detections.objects, ...detections.weak].map((one) => this.#read(one, frame.format));
     const { shown, ended } = detections.inferred
       ? this.#tracker.update(timeNs, sightings, motion)
-      : this.#tracker.predict(timeNs, motion);
+      : detections.still
+        ? this.#tracker.hold(timeNs)
+        : this.#tracker.predict(timeNs, motion);
     this.#shown = shown;
     const objects = shown.map((track) => this.#describe(track, frame.format)).filter(isInside);
     const tracks: Tracks = { inferred: detections.inferred, objects, ended: [...ended] };

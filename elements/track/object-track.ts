@@ -49,6 +49,12 @@ export class ObjectTrack {
     this.usualConfidence += CONFIDENCE_SHARE * (confidence - this.usualConfidence);
   }
 
+  /** Time in which it certainly did not change. */
+  hold(seconds: number): void {
+    this.seenS += seconds;
+    this.sureS += seconds;
+  }
+
   showBox(timeS: number): TrackBox {
     const { box } = this.filter;
     if (this.seenS !== timeS) return box;

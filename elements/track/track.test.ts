@@ -22,6 +22,7 @@ interface Shot {
   /** Left, top, width and height in pixels. */
   readonly boxes?: readonly (readonly [number, number, number, number])[];
   readonly inferred?: boolean;
+  readonly still?: true;
   readonly meta?: FrameMetadata;
   readonly plane?: LumaPlane;
   readonly discontinuity?: boolean;
@@ -31,6 +32,7 @@ interface Shot {
 function shoot(handler: TrackHandler, shot: Shot): Tracks {
   const detections: Detections = {
     inferred: shot.inferred ?? true,
+    ...(shot.still && { still: true }),
     model: "default",
     confidence: 0.4,
     objects: (shot.boxes ?? []).map(([x, y, width, height]) => ({
@@ -181,4 +183,13 @@ test("does not apply given motion a second time from the image", () => {
 test("ignores non-finite motion", () => {
   assert.ok(measureWorst((i) => (i === 15 ? motionMeta(Number.NaN) : {})) < 2);
   assert.ok(measureWorst((i) => (i === 15 ? motionMeta(Number.POSITIVE_INFINITY) : {})) < 2);
+});
+
+test("tracks outlive a still time of any length", () => {
+  const handler = create(PROPERTIES);
+  const box = [100, 100, 40, 80] as const;
+  for (const ms of [0, 40, 80]) shoot(handler, { ms, boxes: [box] });
+  for (let ms = 120; ms < 20_000; ms += 40)
+    assert.equal(shoot(handler, { ms, inferred: false, still: true }).objects[0]?.id, 1);
+  assert.equal(shoot(handler, { ms: 20_000, boxes: [box] }).objects[0]?.id, 1);
 });

@@ -35,7 +35,7 @@ chains:
       maximum: 60_000,
       live: true,
       description:
-        "A track that inference misses is shown as predicted for this time, and for less if the track is younger than a second.",
+        "A track that inference misses is shown as predicted for this time, and for less if the track is younger than a second. If inferences are further apart, a single miss does not hide it.",
     }),
     cameraMotion: Type.Enum(["picture", "detections", "none"], {
       default: "picture",

@@ -297,6 +297,40 @@ test("shows a missed object as predicted for a short time", () => {
   assert.deepEqual(predicted, [2, 2.04, 2.08, 2.12, 2.16]);
 });
 
+test("a single miss does not hide a track if inferences are far apart, a second one does", () => {
+  const tracker = create({ showPredictedS: 0.1 });
+  for (let i = 0; i <= 10; i++) tracker.update(toNs(i * 0.2), [see(i * 10, 50)]);
+  assert.equal(tracker.update(toNs(2.2), []).shown.length, 1);
+  assert.equal(tracker.predict(toNs(2.36)).shown.length, 1);
+  assert.equal(tracker.update(toNs(2.4), []).shown.length, 0);
+});
+
+test("tracks of a still image stay where they are, and grow older, for any time", () => {
+  const tracker = create();
+  for (let i = 0; i <= 10; i++) tracker.update(toNs(i / 10), [see(i * 10, 50)]);
+  const [before] = tracker.update(toNs(1.1), [see(110, 50)]).shown;
+  for (let seconds = 1.2; seconds < 30; seconds += 0.1) {
+    const [held] = tracker.hold(toNs(seconds)).shown;
+    assert.ok(before !== undefined && held !== undefined);
+    assert.deepEqual([held.id, held.predicted], [before.id, true]);
+    assert.ok(Math.abs(held.box[0] - before.box[0]) < 1);
+    assert.ok(Math.abs(held.ageMs - seconds * 1000) < 1);
+  }
+  assert.deepEqual(listIds([tracker.update(toNs(30), [see(112, 50)])]), [before?.id]);
+});
+
+test("an object that leaves after a still time is missed as usual", () => {
+  const tracker = create();
+  for (let i = 0; i <= 10; i++) tracker.update(toNs(i / 10), [see(0, 50)]);
+  tracker.hold(toNs(9));
+  const frames = Array.from({ length: 30 }, (_, i) => tracker.update(toNs(9.1 + i / 10), []));
+  assert.deepEqual(
+    frames.flatMap(({ ended }) => ended),
+    [1],
+  );
+  assert.equal(frames[5]?.shown.length, 0);
+});
+
 test("uses the given ids, also after a reset", () => {
   const tracker = create({}, 41);
   assert.deepEqual(listIds([tracker.update(0n, [see(0, 50), see(200, 50)])]), [41, 42]);

@@ -75,6 +75,8 @@ export class Tracker {
   #startNs: bigint | null = null;
   #timeS = 0;
   #inferredS = 0;
+  /** Time of the inference before the last. */
+  #previousS = 0;
   readonly #nextId: () => number;
   /** Camera motion is unknown for a frame since the last inference. */
   #isCameraLost = false;
@@ -93,6 +95,7 @@ export class Tracker {
   update(timeNs: bigint, sightings: readonly Sighting[], motion: CameraMotion | null = null): TrackerFrame {
     this.#moveTo(timeNs, motion);
     const sinceInferenceS = this.#timeS - this.#inferredS;
+    this.#previousS = this.#inferredS;
     this.#inferredS = this.#timeS;
     this.#pace.note(sinceInferenceS);
     const { sure, weak } = this.#sort(sightings);
@@ -118,6 +121,22 @@ export class Tracker {
     return this.#report();
   }
 
+  /**
+   * A frame without inference in which nothing has changed since the last one: tracks stay where they are, and the time
+   * does not count as time without a sighting.
+   */
+  hold(timeNs: bigint): TrackerFrame {
+    if (this.#startNs === null) return this.predict(timeNs);
+    const timeS = Number(timeNs - this.#startNs) / 1e9;
+    const seconds = timeS - this.#timeS;
+    if (seconds < 0) return this.predict(timeNs);
+    this.#timeS = timeS;
+    this.#inferredS += seconds;
+    this.#previousS += seconds;
+    for (const track of this.#tracks) track.hold(seconds);
+    return this.#report(true);
+  }
+
   /** Ends all tracks. Ids continue. */
   reset(): void {
     this.#endAll();
@@ -137,6 +156,7 @@ export class Tracker {
       this.#startNs = timeNs;
       this.#timeS = 0;
       this.#inferredS = 0;
+      this.#previousS = 0;
     }
     const timeS = Number(timeNs - this.#startNs) / 1e9;
     const seconds = timeS - this.#timeS;
@@ -255,15 +275,17 @@ export class Tracker {
     });
   }
 
-  /** A missed track is shown longer if it is older. */
+  /** A missed track is shown longer if it is older, and after a single miss until the next inference if that is later. */
   #isShown({ bornS, seenS, sureS }: ObjectTrack): boolean {
     const { showPredictedS } = this.settings;
     if (seenS - sureS > Math.max(SHOW_WEAK_S, showPredictedS) + ROUNDING_S) return false;
     if (seenS >= this.#inferredS) return true;
+    const sincePreviousS = this.#inferredS - this.#previousS;
+    if (seenS >= this.#previousS && sincePreviousS > showPredictedS + ROUNDING_S) return true;
     return this.#timeS - seenS <= showPredictedS * Math.min(1, seenS - bornS) + ROUNDING_S;
   }
 
-  #report(): TrackerFrame {
+  #report(isPredicted = false): TrackerFrame {
     const shown: ShownTrack[] = [];
     for (const track of this.#tracks) {
       if (!track.isConfirmed || !this.#isShown(track)) continue;
@@ -273,7 +295,7 @@ export class Tracker {
         box: track.showBox(this.#timeS),
         confidence: track.confidence,
         classId: track.vote.classId,
-        predicted: track.seenS !== this.#timeS,
+        predicted: isPredicted || track.seenS !== this.#timeS,
         ageMs: (this.#timeS - track.bornS) * 1000,
         velocity: [track.filter.x.speed, track.filter.y.speed],
       });
