@@ -115,6 +115,47 @@ test("live, a slow model drops no frame, and gives the same detections as at pac
     if (!detections.inferred) assert.deepEqual([detections.objects, detections.weak], [[], []]);
 });
 
+test("by motion, a still image is inferred once per refresh time, at either pace", NO_HANG, async () => {
+  const picture = "width=160&height=90&fps=25&frames=30";
+  for (const live of [false, true]) {
+    const order = { pattern: "smpte75", picture, properties: "every=motion refresh-seconds=0.8", live };
+    const { seen } = await finished(detectWith(light), order);
+    const inferred = seen.flatMap(({ detections }, index) => (detections.inferred ? [index] : []));
+    assert.deepEqual([seen.length, inferred], [30, [0, 20]]);
+    for (const { detections } of seen) assert.equal(detections.still ?? false, !detections.inferred);
+  }
+});
+
+test("by motion, a moving ball is inferred at the given rate, the same frames each time", NO_HANG, async () => {
+  const order = { picture: "width=160&height=90&fps=25&frames=30", properties: "every=motion max-per-second=5" };
+  const all = (await finished(detectWith(light), { picture: order.picture })).seen;
+  const [first, second] = [await finished(detectWith(light), order), await finished(detectWith(light), order)];
+  assert.deepEqual(first.seen, second.seen);
+  const inferred = first.seen.flatMap((frame, index) => (frame.detections.inferred ? [index] : []));
+  assert.ok(inferred.length >= 6 && inferred.length <= 12, `inferred: ${inferred}`);
+  for (const index of inferred) assert.deepEqual(first.seen[index], all[index]);
+  assert.ok(first.seen.some(({ detections }) => !detections.inferred && detections.still === undefined));
+});
+
+test(
+  "by motion, live frames that are due while the model is busy pass, and the newest is inferred",
+  NO_HANG,
+  async () => {
+    const slow = makeLightModel({ work: 2000 });
+    const picture = "width=160&height=90&fps=60&frames=60";
+    const all = (await finished(detectWith(light), { picture })).seen;
+    const { seen } = await finished(detectWith(slow), {
+      picture,
+      properties: "every=motion max-per-second=120",
+      live: true,
+    });
+    assert.equal(seen.length, 60);
+    const inferred = seen.flatMap((frame, index) => (frame.detections.inferred ? [index] : []));
+    assert.ok(inferred.length > 0 && inferred.length < 60, `${inferred.length} inferences`);
+    for (const index of inferred) assert.deepEqual(seen[index], all[index]);
+  },
+);
+
 test(
   "thresholds and classes are mutable while PLAYING; an unknown class is rejected and changes nothing",
   NO_HANG,
@@ -126,6 +167,8 @@ test(
       overlap: null,
       classes: [],
       every: "auto" as const,
+      maxPerSecond: 10,
+      refreshSeconds: 3,
     };
     const whole = { ...properties, threads: 1, providers: ["cpu"], limitMs: 5000 };
     const { services } = machine();
@@ -154,6 +197,8 @@ test("one handler processes frames of different sizes", NO_HANG, async () => {
     overlap: null,
     classes: [],
     every: "auto" as const,
+    maxPerSecond: 10,
+    refreshSeconds: 3,
   };
   const { services } = machine();
   const handler = await DetectHandler.create(

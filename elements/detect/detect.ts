@@ -5,6 +5,8 @@
  * At pace `fast` inference runs on every frame, or on every Nth. Live, the model sets the rate: if it is slower than the
  * video, frames between two inferences wait for the earlier one and pass with `inferred: false`. All frames leave in
  * order, none is dropped, and every box belongs to the frame it was detected in; the cost is latency.
+ *
+ * `every: motion` runs inference only if the image has changed: see motion-gate.ts.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
@@ -49,10 +51,23 @@ chains:
       live: true,
       description: "Classes to detect, by the names of the model; empty for all.",
     }),
-    every: Type.Union([Type.Literal("auto"), Type.Integer({ minimum: 1, maximum: 1000 })], {
+    every: Type.Union([Type.Literal("auto"), Type.Literal("motion"), Type.Integer({ minimum: 1, maximum: 1000 })], {
       default: "auto",
       description:
-        "Run inference on every Nth frame, or auto: live as often as the model can, at pace fast on all frames.",
+        "Run inference on every Nth frame, or auto: live as often as the model can, at pace fast on all frames. With motion, only on frames that differ visibly from the last one with inference; while the camera moves, that is at `max-per-second`.",
+    }),
+    maxPerSecond: Type.Number({
+      default: 10,
+      minimum: 0.1,
+      maximum: 120,
+      description:
+        "With `every: motion`, inferences per second while the image changes. Where objects have appeared or disappeared, the next changed frame is inferred as well.",
+    }),
+    refreshSeconds: Type.Number({
+      default: 3,
+      minimum: 0.1,
+      maximum: 3600,
+      description: "With `every: motion`, time after which inference runs although the image has not changed.",
     }),
     roi: Type.Optional(
       Type.Object(

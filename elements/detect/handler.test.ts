@@ -7,7 +7,15 @@ test("reports once per second, with rates since the last report and counts since
   for (const ms of [40, 42, 60]) stats.countInferred(ms, 2 * ms);
   stats.countPassed();
   assert.equal(stats.read(999, 0), null);
-  const first = { inference_ms: 42, latency_ms: 84, inferred_per_second: 3, frames: 4, inferred: 3, skipped: 1 };
+  const first = {
+    inference_ms: 42,
+    latency_ms: 84,
+    inferred_per_second: 3,
+    frames: 4,
+    inferred: 3,
+    still: 0,
+    skipped: 1,
+  };
   assert.deepEqual(stats.read(1000, 1), first);
   assert.equal(stats.read(1500, 1), null);
   stats.countInferred(42, 84);

@@ -5,9 +5,10 @@ import type { Frame, Handler, Services, TracedWork } from "../element.ts";
 import { FrameInference } from "./frame-inference.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
 import { chooseInFlight, limitInference, limitStart } from "./limits.ts";
+import { type GateProperties, MotionGate } from "./motion-gate.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
 import { type DetectRequest, makeRequest, type RequestProperties } from "./request.ts";
-import { type Every, FastScheduler, LiveScheduler, type Scheduler } from "./schedule.ts";
+import { type Every, FastMotionScheduler, FastScheduler, LiveScheduler, type Scheduler } from "./schedule.ts";
 import type { InferenceTime } from "./worker/messages.ts";
 
 /** One in inference, one waiting for it, one being filled. */
@@ -15,7 +16,7 @@ const SLOTS = 3;
 /** Inference may take longer than the trial at the start. */
 const LATENCY_MARGIN = 1.5;
 
-interface DetectProperties extends RequestProperties {
+interface DetectProperties extends RequestProperties, GateProperties {
   readonly every: Every;
   readonly threads: number;
   readonly providers: readonly string[];
@@ -32,6 +33,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
   readonly #stats: DetectStats;
   #request: DetectRequest;
   #nothing: Detections;
+  #still: Detections;
 
   /** Rejects for an invalid property or model. `worker` replaces the worker module, in tests. */
   static async create(
@@ -61,7 +63,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
 
   private constructor(
     model: Model,
-    { every }: DetectProperties,
+    properties: DetectProperties,
     services: Services,
     inference: Inference,
     stats: DetectStats,
@@ -73,10 +75,15 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     this.#stats = stats;
     this.#request = request;
     this.#nothing = describeNothing(request.filter, model.card.model);
+    this.#still = describeNothing(request.filter, model.card.model, true);
     const { live } = services.job;
+    const { every } = properties;
     const frames = new FrameInference(inference, model);
     const frameMs = inference.inferenceMs * request.regions.length;
-    this.#scheduler = live ? new LiveScheduler(frames, inference, every, frameMs) : new FastScheduler(frames, every);
+    const gate = every === "motion" ? new MotionGate(properties) : null;
+    if (live) this.#scheduler = new LiveScheduler(frames, inference, every, frameMs, gate);
+    else if (gate !== null) this.#scheduler = new FastMotionScheduler(frames, gate);
+    else this.#scheduler = new FastScheduler(frames, typeof every === "number" ? every : 1);
     this.inFlight = chooseInFlight(live, every, SLOTS);
     this.latencyMs = live ? LATENCY_MARGIN * frameMs : 0;
   }
@@ -84,16 +91,16 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
   async process(frame: Frame): Promise<void> {
     const arrivedMs = performance.now();
     const request = this.#request;
-    const nothing = this.#nothing;
+    const passed = { passed: this.#nothing, still: this.#still };
     try {
-      const candidates = await this.#scheduler.infer(frame, request);
-      if (candidates === null) {
-        this.#stats.countPassed();
-        frame.write({ detections: nothing });
+      const outcome = await this.#scheduler.infer(frame, request);
+      if (typeof outcome === "string") {
+        this.#stats.countPassed(outcome);
+        frame.write({ detections: passed[outcome] });
       } else {
         const { card, labels } = this.#model;
         this.#stats.countInferred(this.#inference.inferenceMs, performance.now() - arrivedMs);
-        frame.write({ detections: describeObjects(candidates, frame.format, request, card.model, labels) });
+        frame.write({ detections: describeObjects(outcome, frame.format, request, card.model, labels) });
       }
     } catch (error) {
       // A frame discarded by a stop or a seek is not a failure.
@@ -106,6 +113,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
   update(properties: DetectProperties): void {
     this.#request = makeRequest(properties, this.#model);
     this.#nothing = describeNothing(this.#request.filter, this.#model.card.model);
+    this.#still = describeNothing(this.#request.filter, this.#model.card.model, true);
   }
 
   flush(): void {
@@ -150,6 +158,7 @@ export class DetectStats {
   readonly #latencyMs: number[] = [];
   #frames = 0;
   #inferred = 0;
+  #still = 0;
   #reportedMs: number;
   #reportedInferred = 0;
 
@@ -162,8 +171,9 @@ export class DetectStats {
     return median(this.#inferenceMs);
   }
 
-  countPassed(): void {
+  countPassed(reason: "passed" | "still" = "passed"): void {
     this.#frames += 1;
+    if (reason === "still") this.#still += 1;
   }
 
   countInferred(inferenceMs: number, latencyMs: number): void {
@@ -186,6 +196,7 @@ export class DetectStats {
       inferred_per_second: round(inferredPerSecond),
       frames: this.#frames,
       inferred: this.#inferred,
+      still: this.#still,
       skipped,
     };
   }

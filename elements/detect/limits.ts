@@ -8,7 +8,7 @@ export const MAX_IN_FLIGHT = 128;
  * memory: frames in slots, frames between them, and one that waits for a slot.
  */
 export const chooseInFlight = (live: boolean, every: Every, slots: number): number =>
-  live ? MAX_IN_FLIGHT : Math.min(MAX_IN_FLIGHT, slots * (every === "auto" ? 1 : every) + 1);
+  live ? MAX_IN_FLIGHT : Math.min(MAX_IN_FLIGHT, slots * (typeof every === "number" ? every : 1) + 1);
 
 /** Live, frames wait for an inference that hangs: where inference is fast, it is cancelled long before `limitMs`. */
 const MIN_MS = 1000;

@@ -45,9 +45,10 @@ export function describeObjects(
   };
 }
 
-/** For a frame without inference. */
-export const describeNothing = ({ confidence }: DetectionFilter, model: string): Detections => ({
+/** For a frame without inference. `isStill`: its image has not changed since the last one. */
+export const describeNothing = ({ confidence }: DetectionFilter, model: string, isStill = false): Detections => ({
   inferred: false,
+  ...(isStill && { still: true }),
   model,
   confidence,
   objects: [],

@@ -30,6 +30,7 @@ export interface Run {
 }
 
 export interface Order {
+  readonly pattern?: string;
   readonly picture?: string;
   readonly properties?: string;
   readonly live?: boolean;
@@ -38,9 +39,15 @@ export interface Order {
 
 const validate = new Ajv2020({ strict: true }).compile(Detections);
 
-/** Runs a graph on a ball moving over black. */
+/** Runs a graph on a ball moving over black, or another test pattern. */
 export async function run(element: AnyElement, order: Order = {}): Promise<Run> {
-  const { picture = "width=160&height=90&fps=25&frames=12", properties = "", live = false, check } = order;
+  const {
+    pattern = "ball",
+    picture = "width=160&height=90&fps=25&frames=12",
+    properties = "",
+    live = false,
+    check,
+  } = order;
   const seen: Seen[] = [];
   const events: GraphEvent[] = [];
   const collect = collector((frame) => {
@@ -50,7 +57,7 @@ export async function run(element: AnyElement, order: Order = {}): Promise<Run> 
     check?.(frame, detections);
   });
   const pace = live ? "pace=realtime" : "pace=fast";
-  const line = `source uri="test:ball?${picture}" ${pace} ! decode ! detect ${properties} ! collect`;
+  const line = `source uri="test:${pattern}?${picture}" ${pace} ! decode ! detect ${properties} ! collect`;
   const extra = [element, collect];
   const graph = await start(compiledLaunch(line, ...extra), extra, { onEvent: (event) => events.push(event) });
   const { state, error } = await graph.ended;

@@ -1,36 +1,71 @@
-/** Which frames inference runs on: at pace `fast` by frame number, live as many as the model can process. */
+/** Which frames inference runs on: at pace `fast` by number or image, live as many as the model can process. */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Frame } from "../element.ts";
 import type { FilledSlot, FrameInference } from "./frame-inference.ts";
 import { type Inference, InferenceLost } from "./inference.ts";
+import type { Due, MotionGate } from "./motion-gate.ts";
 import type { DetectRequest } from "./request.ts";
 
-export type Every = "auto" | number;
+export type Every = "auto" | "motion" | number;
+
+/** Or why the frame passes without inference: its image has not changed, or any other reason. */
+export type Outcome = Candidates | "still" | "passed";
 
 export interface Scheduler {
-  /** Null: the frame passes without inference. */
-  infer(frame: Frame, request: DetectRequest): Promise<Candidates | null>;
+  infer(frame: Frame, request: DetectRequest): Promise<Outcome>;
   /** Frames that were due for inference, but passed without. */
   readonly skipped: number;
   flush(): void;
 }
 
-/** Pace `fast`: depends only on the frame number. */
+/** Pace `fast`, by frame number. */
 export class FastScheduler implements Scheduler {
   readonly skipped = 0;
   readonly #frames: FrameInference;
   readonly #every: number;
 
-  constructor(frames: FrameInference, every: Every) {
+  constructor(frames: FrameInference, every: number) {
     this.#frames = frames;
-    this.#every = every === "auto" ? 1 : every;
+    this.#every = every;
   }
 
-  async infer(frame: Frame, request: DetectRequest): Promise<Candidates | null> {
-    return frame.index % this.#every === 0 ? this.#frames.infer(frame, request) : null;
+  async infer(frame: Frame, request: DetectRequest): Promise<Outcome> {
+    return frame.index % this.#every === 0 ? this.#frames.infer(frame, request) : "passed";
   }
 
   flush(): void {}
+}
+
+/** Pace `fast`, by image: one frame after the other, so that the same clip gives the same results. */
+export class FastMotionScheduler implements Scheduler {
+  readonly skipped = 0;
+  readonly #frames: FrameInference;
+  readonly #gate: MotionGate;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(frames: FrameInference, gate: MotionGate) {
+    this.#frames = frames;
+    this.#gate = gate;
+  }
+
+  infer(frame: Frame, request: DetectRequest): Promise<Outcome> {
+    const outcome = this.#last.then(() => this.#inferNext(frame, request));
+    this.#last = outcome.catch(() => {});
+    return outcome;
+  }
+
+  flush(): void {
+    this.#gate.forget();
+  }
+
+  async #inferNext(frame: Frame, request: DetectRequest): Promise<Outcome> {
+    const verdict = this.#gate.judge(frame);
+    if (typeof verdict === "string") return verdict;
+    this.#gate.refer(verdict);
+    const candidates = await this.#frames.infer(frame, request);
+    this.#gate.note(candidates, request.filter);
+    return candidates;
+  }
 }
 
 /** A frame that waits until the model is free or a newer frame replaces it. */
@@ -44,12 +79,21 @@ class Candidate {
 export class LiveScheduler implements Scheduler {
   readonly #frames: FrameInference;
   readonly #inference: Inference;
+  readonly #gate: MotionGate | null;
   readonly #schedule: LiveSchedule<Candidate>;
   #lost = 0;
 
-  constructor(frames: FrameInference, inference: Inference, every: Every, inferenceMs: number) {
+  /** `gate` decides which frames are due with `every: motion`. */
+  constructor(
+    frames: FrameInference,
+    inference: Inference,
+    every: Every,
+    inferenceMs: number,
+    gate: MotionGate | null = null,
+  ) {
     this.#frames = frames;
     this.#inference = inference;
+    this.#gate = gate;
     this.#schedule = new LiveSchedule(every, inferenceMs);
   }
 
@@ -57,26 +101,29 @@ export class LiveScheduler implements Scheduler {
     return this.#schedule.skipped + this.#lost;
   }
 
-  async infer(frame: Frame, request: DetectRequest): Promise<Candidates | null> {
+  async infer(frame: Frame, request: DetectRequest): Promise<Outcome> {
     const { fatal, isReady } = this.#inference;
     if (fatal !== null) throw fatal;
     if (!isReady) {
       this.#lost += 1;
-      return null;
+      return "passed";
     }
+    const verdict = this.#gate?.judge(frame) ?? null;
+    if (typeof verdict === "string") return verdict;
     const candidate = new Candidate();
     const arrival = this.#schedule.arrive(candidate, performance.now());
-    if (arrival.action === "pass") return null;
-    if (arrival.action === "infer") return this.#run(frame, request, undefined);
+    if (arrival.action === "pass") return "passed";
+    if (arrival.action === "infer") return this.#run(frame, request, verdict, undefined);
     arrival.replaces?.choose(false);
     const prepared = arrival.prepare ? this.#prepare(frame, request) : undefined;
-    if (await candidate.isChosen) return this.#run(frame, request, prepared);
+    if (await candidate.isChosen) return this.#run(frame, request, verdict, prepared);
     const filled = await prepared;
     if (filled !== undefined) this.#frames.drop(filled);
-    return null;
+    return "passed";
   }
 
   flush(): void {
+    this.#gate?.forget();
     this.#schedule.withdraw()?.choose(false);
   }
 
@@ -88,14 +135,19 @@ export class LiveScheduler implements Scheduler {
   async #run(
     frame: Frame,
     request: DetectRequest,
+    due: Due | null,
     prepared: Promise<FilledSlot | undefined> | undefined,
-  ): Promise<Candidates | null> {
+  ): Promise<Outcome> {
+    if (due !== null) this.#gate?.refer(due);
     try {
-      return await this.#frames.infer(frame, request, await prepared);
+      const candidates = await this.#frames.infer(frame, request, await prepared);
+      this.#gate?.note(candidates, request.filter);
+      return candidates;
     } catch (error) {
       if (!(error instanceof InferenceLost)) throw error;
       this.#lost += 1;
-      return null;
+      this.#gate?.forget(); // the next frame is due
+      return "passed";
     } finally {
       this.#schedule.finish(performance.now())?.choose(true);
     }
@@ -113,8 +165,8 @@ type Arrival<F> =
 
 /**
  * Schedules one inference at a time. `auto`: while the model is busy, the newest frame is the candidate for the next
- * inference, and the one it replaces passes. `every: N`: every Nth frame, if the model is free. Pure: `F` identifies a
- * frame, times are passed in.
+ * inference, and the one it replaces passes. `motion`: the same, of the frames that are due. `every: N`: every Nth
+ * frame, if the model is free. Pure: `F` identifies a frame, times are passed in.
  */
 export class LiveSchedule<F> {
   readonly #every: Every;
@@ -136,14 +188,14 @@ export class LiveSchedule<F> {
   arrive(frame: F, nowMs: number): Arrival<F> {
     if (this.#arrivedMs !== null) this.#intervalMs = nowMs - this.#arrivedMs;
     this.#arrivedMs = nowMs;
-    const isDue = this.#every === "auto" || this.#count % this.#every === 0;
+    const isDue = typeof this.#every === "string" || this.#count % this.#every === 0;
     this.#count += 1;
     if (!isDue) return { action: "pass" };
     if (!this.#isBusy) {
       this.#begin(nowMs);
       return { action: "infer" };
     }
-    if (this.#every !== "auto") {
+    if (typeof this.#every === "number") {
       this.skipped += 1;
       return { action: "pass" };
     }
