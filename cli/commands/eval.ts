@@ -48,6 +48,11 @@ export const clip = {
       value: "NAME",
       about: "Class of the ground-truth objects, as the model names it; default: person.",
     },
+    every: {
+      type: "string",
+      value: "LIST",
+      about: "Compare values of the param every: 1,5,motion. Prints a row for each.",
+    },
     plot: plotTracks,
     whole: {
       type: "boolean",
@@ -58,9 +63,11 @@ export const clip = {
   notes: [
     "Frame n of the ground truth, counted from 1, is frame n of the clip; boxes are in its pixels. Rows with confidence 0 mark regions to ignore: for AP50, detecting such an object is neither right nor wrong, and the tracking scores leave it out as published evaluations do. Frames after the last one of the ground truth are not scored, unless --whole is given. The graph runs at pace fast: every frame is inferred, and the same clip always gets the same scores.",
     "AP50 covers detections of the class down to a confidence of 0.01, at an overlap of 0.5, averaged over 101 recall levels as in COCO. The other scores are those of the tracks, as in `eval mot`; all in percent. frames/s is the throughput of the whole graph.",
+    "With --every, inferred is the share of frames with inference, and all scores are those of the tracks on all frames, with predicted positions between inferences: recall is the share of ground-truth boxes found, AP50 that of the boxes of the tracks.",
   ].join("\n"),
   examples: [
     "eval clip street.mp4 --gt gt.txt --model quality",
+    "eval clip street.mp4 --gt gt.txt --every 1,5,motion",
     "eval clip street.mp4 --gt gt.txt --plot street.svg --json",
   ],
   async run(given, terminal) {

@@ -57,11 +57,46 @@ test("reports frames beyond the ground truth, and scores them only with --whole"
   assert.deepEqual([beyond.frames, beyond.FP], [FRAMES, FRAMES / 2]);
 });
 
+test("compares how often inference runs: a still clip needs it once", { skip: noModel }, async () => {
+  const args = ["eval", "clip", clip, "--gt", gt, "--class", "stop sign", "--every", "1,4,motion"];
+  const { code, stdout, stderr } = await windhover([...args, "--json"]);
+  assert.equal(code, 0, stderr);
+  const { runs } = JSON.parse(stdout);
+  assert.deepEqual(
+    runs.map(({ every }: { every: unknown }) => every),
+    [1, 4, "motion"],
+  );
+  const [all, fourth, motion] = runs;
+  assert.deepEqual([all.inferred, fourth.inferred], [100, 25]);
+  assert.ok(motion.inferred < 100, stdout);
+  for (const { recall, AP50, HOTA } of runs)
+    for (const score of [recall, AP50, HOTA]) assert.ok(score > 60 && score <= 100, stdout);
+  assert.match((await windhover(args)).stdout, /every +inferred +recall +AP50 +HOTA/);
+});
+
 const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: string, fault: RegExp])[] = [
   ["no CLIP", ["--gt", gt], "UsageFault", /missing: one CLIP/],
   ["no ground truth", [clip], "UsageFault", /missing: --gt FILE/],
   ["a clip that is not there", [`${clip}x`, "--gt", gt], "CommandFailure", /there is no file .*; did you mean "street/],
   ["ground truth that is not there", [clip, "--gt", `${gt}x`], "CommandFailure", /there is no file .*gt\.txtx/],
+  [
+    "an unknown frequency",
+    [clip, "--gt", gt, "--every", "1,often"],
+    "UsageFault",
+    /--every has "often"; expected whole/,
+  ],
+  [
+    "every 0 frames",
+    [clip, "--gt", gt, "--every", "0"],
+    "UsageFault",
+    /--every has "0"; expected whole numbers from 1/,
+  ],
+  [
+    "a comparison with a plot",
+    [clip, "--gt", gt, "--every", "1", "--plot", "a.svg"],
+    "UsageFault",
+    /cannot be combined/,
+  ],
   ["a bad row", [clip, "--gt", bad], "CommandFailure", /bad\.txt:1: height is "NaN"; expected a number/],
   [
     "ground truth without rows",

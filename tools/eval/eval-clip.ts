@@ -7,6 +7,7 @@ import { Progress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable, formatRate } from "../../cli/text.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
+import { type EveryScores, formatEvery, readEvery, scoreEvery, toJson as scoresToJson } from "./clip/compare-every.ts";
 import { runClip } from "./clip/run-clip.ts";
 import { type ClipScores, scoreClip } from "./clip/score-clip.ts";
 import { drawScores } from "./mot/plot.ts";
@@ -24,10 +25,29 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
   const frameCount = findLastFrame(truthFile);
   const truth = readTruth(truthFile, frameCount);
   const unscored = readUnscored(truthFile, frameCount);
+  const everyText = given.text("every");
+  const every = everyText === undefined ? null : readEvery(everyText);
+  if (every !== null && (plot !== undefined || given.flag("whole")))
+    throw new UsageFault("--every compares runs; it cannot be combined with --plot or --whole");
   const { model, className, weak } = await chooseModel(given);
+  const asked = { clip, model, class: className };
   const progress = new Progress(terminal, "frames");
   const onFrame = (count: number): void => progress.show(count, Math.max(count, frameCount));
-  const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame }, await loadKnowledge(terminal));
+  const knowledge = await loadKnowledge(terminal);
+  if (every !== null) {
+    const compared: EveryScores[] = [];
+    for (const value of every) {
+      const run = await runClip({ clip, model, weak, every: value, onFrame }, knowledge);
+      progress.end();
+      compared.push(scoreEvery(value, run, { truth, unscored, className }));
+    }
+    const runs = compared.map(scoresToJson);
+    await terminal.print(
+      given.flag("json") ? JSON.stringify({ ...asked, runs }, null, 2) : formatEvery(compared, terminal.paintOut),
+    );
+    return EXIT.ok;
+  }
+  const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame }, knowledge);
   progress.end();
   const isWhole = given.flag("whole");
   const misfit = describeMisfit(frameCount, frames.length, isWhole);
@@ -35,7 +55,6 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
   const scored = isWhole ? frames : frames.slice(0, frameCount);
   const scores = scoreClip(basename(clip, extname(clip)), truth, scored, className, unscored);
   if (plot !== undefined) await writeText(plot, drawScores([scores.tracking], scores.tracking));
-  const asked = { clip, model, class: className };
   await terminal.print(
     given.flag("json") ? asJson(asked, scores, framesPerSecond) : asTable(asked, scores, framesPerSecond, terminal),
   );

@@ -6,6 +6,7 @@ import type { Knowledge } from "../../../cli/compile-graph.ts";
 import { describeFailure } from "../../../cli/faults.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
+import type { Every } from "../../../elements/detect/schedule.ts";
 import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
@@ -30,6 +31,8 @@ export interface ClipRun {
   readonly frames: readonly WatchedFrame[];
   /** Of the whole graph, from the first frame to the last. */
   readonly framesPerSecond: number;
+  /** Frames with inference. */
+  readonly inferred: number;
 }
 
 export interface ClipOptions {
@@ -38,28 +41,37 @@ export interface ClipOptions {
   readonly model: string;
   /** Weak threshold of the model card. */
   readonly weak: number;
+  /** Of `detect`; default: its own. */
+  readonly every?: Every;
   onFrame(count: number): void;
 }
 
 /** Throws `CommandFailure` for a clip that cannot be played and a graph that fails. */
 export async function runClip(
-  { clip, model, weak, onFrame }: ClipOptions,
+  { clip, model, weak, every, onFrame }: ClipOptions,
   { registry, elements: known }: Knowledge,
 ): Promise<ClipRun> {
   const watch = new Watch(weak, onFrame);
   const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
   const knowledge = { registry, elements };
-  const compiled = compileVariant(clip, model, Math.min(weak, LEAST_CONFIDENCE), knowledge);
+  const params = { model, ...(every !== undefined && { every }) };
+  const compiled = compileVariant(clip, params, Math.min(weak, LEAST_CONFIDENCE), knowledge);
   await playGraph(compiled, knowledge);
-  const { frames, firstMs, lastMs } = watch;
+  const { frames, inferred, firstMs, lastMs } = watch;
   if (frames.length === 0) throw new CommandFailure(`${clip} has no frames`);
-  return { frames, framesPerSecond: (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000 };
+  const framesPerSecond = (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000;
+  return { frames, framesPerSecond, inferred };
 }
 
-function compileVariant(clip: string, model: string, weak: number, { elements, registry }: Knowledge): Compiled {
+function compileVariant(
+  clip: string,
+  params: { readonly model: string; readonly every?: Every },
+  weak: number,
+  { elements, registry }: Knowledge,
+): Compiled {
   const load = new GraphFiles(locateGraph("detect")).loader();
   const source = { uri: clip, pace: "fast" } as const;
-  return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params: { model } });
+  return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params });
 }
 
 /** Ctrl-C, before there is a result. */
@@ -117,6 +129,7 @@ export const AFTER_TRACK = "watch-tracks";
 export class Watch {
   readonly #seen: (readonly Detection[])[] = [];
   readonly frames: WatchedFrame[] = [];
+  inferred = 0;
   /** Times of the first and the last frame. */
   firstMs = 0;
   lastMs = 0;
@@ -131,6 +144,7 @@ export class Watch {
       observe(AFTER_DETECT, ["detections"], ["detections"], (frame) => {
         if (this.#seen.length === 0) this.firstMs = performance.now();
         const detections = frame.meta.detections as Detections;
+        if (detections.inferred) this.inferred += 1;
         const all = [...detections.objects, ...detections.weak];
         this.#seen.push(all.filter(({ confidence }) => confidence >= LEAST_CONFIDENCE));
         frame.write({

@@ -1,0 +1,84 @@
+/** `eval clip --every`: what fewer inferences cost, for the tracks that a user sees on all frames. */
+import { UsageFault } from "../../../cli/command.ts";
+import { alignTable, formatRate, type Paint } from "../../../cli/text.ts";
+import type { Every } from "../../../elements/detect/schedule.ts";
+import type { FrameBoxes } from "../metrics/compare.ts";
+import { toPercent } from "../mot/report.ts";
+import type { ClipRun } from "./run-clip.ts";
+import { scoreClip } from "./score-clip.ts";
+
+const MOST = 10;
+const LARGEST = 1000;
+
+/** Values of the property `every`, separated by commas. Throws `UsageFault`. */
+export function readEvery(text: string): readonly Every[] {
+  const values = text.split(",").map((word): Every => {
+    if (word === "auto" || word === "motion") return word;
+    const number = /^\d{1,4}$/.test(word) ? Number(word) : 0;
+    if (number >= 1 && number <= LARGEST) return number;
+    throw new UsageFault(
+      `--every has "${word}"; expected whole numbers from 1 to ${LARGEST}, auto or motion, separated by commas: 1,5,motion`,
+    );
+  });
+  if (values.length > MOST) throw new UsageFault(`--every has ${values.length} values; expected up to ${MOST}`);
+  return values;
+}
+
+/** Shares are from 0 to 1. */
+export interface EveryScores {
+  readonly every: Every;
+  /** Frames with inference. */
+  readonly inferred: number;
+  readonly recall: number;
+  /** Of the boxes of tracks, with those that are predicted. */
+  readonly ap50: number;
+  readonly hota: number;
+  readonly mota: number;
+  readonly switches: number;
+  readonly framesPerSecond: number;
+}
+
+interface Truth {
+  readonly truth: readonly FrameBoxes[];
+  readonly unscored: readonly FrameBoxes[];
+  readonly className: string;
+}
+
+/** The whole run counts as inferred; only frames of the ground truth are scored. */
+export function scoreEvery(every: Every, run: ClipRun, { truth, unscored, className }: Truth): EveryScores {
+  const frames = run.frames.slice(0, truth.length).map((frame) => ({ ...frame, detections: frame.tracks }));
+  const { ap50, tracking } = scoreClip(String(every), truth, frames, className, unscored);
+  const boxes = truth.reduce((sum, { ids }) => sum + ids.length, 0);
+  return {
+    every,
+    inferred: run.inferred / run.frames.length,
+    recall: boxes === 0 ? 0 : 1 - tracking.missed / boxes,
+    ap50,
+    hota: tracking.hota,
+    mota: tracking.mota,
+    switches: tracking.switches,
+    framesPerSecond: run.framesPerSecond,
+  };
+}
+
+export const toJson = ({ every, framesPerSecond, switches, ...shares }: EveryScores) => ({
+  every,
+  inferred: toPercent(shares.inferred),
+  recall: toPercent(shares.recall),
+  AP50: toPercent(shares.ap50),
+  HOTA: toPercent(shares.hota),
+  MOTA: toPercent(shares.mota),
+  IDSW: switches,
+  framesPerSecond: Math.round(framesPerSecond * 10) / 10,
+});
+
+export function formatEvery(scores: readonly EveryScores[], paint: Paint): string {
+  const heads = ["every", "inferred", "recall", "AP50", "HOTA", "MOTA", "IDSW", "frames/s"];
+  const rows = scores.map(({ every, inferred, recall, ap50, hota, mota, switches, framesPerSecond }) => [
+    String(every),
+    ...[inferred, recall, ap50, hota, mota].map((share) => (share * 100).toFixed(1)),
+    String(switches),
+    formatRate(framesPerSecond),
+  ]);
+  return alignTable(heads, rows, paint);
+}
