@@ -1,65 +1,42 @@
 /** The recipes: their own tests, what those cannot express, and that docs/recipes.md shows the graphs as they are. */
 import assert from "node:assert/strict";
-import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import jpeg from "jpeg-js";
-import type { DetectionMessage, TrackEntry } from "../schemas/detection-message.ts";
+import type { TrackEntry } from "../schemas/detection-message.ts";
 import { MISSING_CLIP, testClip } from "./clips.fixture.ts";
 import { runLine } from "./docs/command-lines.ts";
-import { findPage, ROOT } from "./docs/pages.ts";
+import { findPage } from "./docs/pages.ts";
 import { withoutModel } from "./golden/golden.fixture.ts";
-import { drawCar } from "./golden/picture.fixture.ts";
-import { CAMERA, paintStreet } from "./golden/street.fixture.ts";
 import { temporaryFolder } from "./graph.fixture.ts";
-
-const RECIPES = join(ROOT, "graphs/recipes");
-const names = readdirSync(RECIPES).map((file) => file.replace(".yaml", ""));
-const read = (name: string): string => readFileSync(join(RECIPES, `${name}.yaml`), "utf8");
+import {
+  needsVtest,
+  probeVideo,
+  RECIPE_NAMES,
+  readRecipe,
+  runRecipe,
+  secondsOf,
+  writeClips,
+} from "./recipes.fixture.ts";
 
 const folder = temporaryFolder();
-const vtest = testClip("vtest.avi");
 const noModel = await withoutModel("default");
-const noClip = noModel || (vtest === null && MISSING_CLIP);
-
-/** The clips that the tests of recipes name, beside the recipes. */
-function fillFolder(): void {
-  for (const name of names) copyFileSync(join(RECIPES, `${name}.yaml`), join(folder, `${name}.yaml`));
-  if (vtest !== null) symlinkSync(vtest, join(folder, "vtest.avi"));
-  paintStreet(join(folder, "street.y4m"));
-  const seconds = [0, 1, 2, 3, 4, 5];
-  const telemetry = seconds.map((timestamp) => `${JSON.stringify({ timestamp, ...CAMERA })}\n`);
-  writeFileSync(join(folder, "street.ndjson"), telemetry.join(""));
-  paintStreet(join(folder, "car-park.y4m"), 90, (still, frame) => {
-    const picture = still.copy();
-    drawCar(picture, 150, 276, 160, [176, 34, 36]);
-    drawCar(picture, 760 - frame * 9, 342, 200, [40, 84, 156], -1);
-    return picture;
-  });
-}
-fillFolder();
-
-async function run(words: string): Promise<readonly DetectionMessage[]> {
-  const { code, out, err } = await runLine(`npx windhover run ${words}`);
-  assert.equal(code, 0, err);
-  return out
-    .split("\n")
-    .filter((line) => line.includes('"active_tracks"'))
-    .map((line) => JSON.parse(line));
-}
-
-const secondsOf = ({ timestamp }: DetectionMessage): number => Date.parse(timestamp) / 1000;
+const noClip = noModel || (testClip("vtest.avi") === null && MISSING_CLIP);
+// Beside the clips that their tests name.
+for (const name of RECIPE_NAMES) writeFileSync(join(folder, `${name}.yaml`), readRecipe(name));
+await writeClips(folder);
 
 describe("the tests of the recipe", () => {
-  for (const name of names.filter((one) => /^tests:/m.test(read(one))))
-    test(name, { skip: read(name).includes("vtest.avi") ? noClip : noModel }, async () => {
+  for (const name of RECIPE_NAMES.filter((one) => /^tests:/m.test(readRecipe(one))))
+    test(name, { skip: needsVtest(name) ? noClip : noModel }, async () => {
       const { code, out, err } = await runLine(`npx windhover test ${join(folder, name)}.yaml`);
       assert.equal(code, 0, out + err);
     });
 });
 
 test("parking-occupancy: a parked car stays parked while another one passes", { skip: noModel }, async () => {
-  const messages = await run(`parking-occupancy ${folder}/car-park.y4m seconds=1`);
+  const { messages } = await runRecipe(`parking-occupancy ${folder}/car-park.y4m seconds=1`);
   const free = (from: number, to: number) =>
     new Set(messages.filter((one) => secondsOf(one) >= from && secondsOf(one) < to).map(({ values }) => values?.free));
   assert.deepEqual([...free(0, 1)], [2]);
@@ -67,7 +44,7 @@ test("parking-occupancy: a parked car stays parked while another one passes", { 
 });
 
 test("vehicle-speed: within a tenth of the true speeds", { skip: noModel }, async () => {
-  const messages = await run(`vehicle-speed ${folder}/street.y4m --telemetry ${folder}/street.ndjson`);
+  const { messages } = await runRecipe(`vehicle-speed ${folder}/street.y4m --telemetry ${folder}/street.ndjson`);
   // The middle of a box that the edge of the frame cuts moves more slowly than its vehicle.
   const isWhole = ({ scaled_bbox: [left, , width] }: TrackEntry) => left > 0.01 && left + width < 0.99;
   const last =
@@ -98,7 +75,7 @@ function detailOf({ width, data }: Picture, [left, top, w, h]: readonly number[]
 
 test("privacy-blur: people lose their detail, and the rest of the frame keeps it", { skip: noClip }, async () => {
   const at = (node: string) => `--snapshot ${node}@1s=${folder}/${node}.jpg`;
-  const messages = await run(`privacy-blur ${folder}/vtest.avi --frames 15 ${at("decode")} ${at("report")}`);
+  const { messages } = await runRecipe(`privacy-blur ${folder}/vtest.avi --frames 15 ${at("decode")} ${at("report")}`);
   const { active_tracks } = messages.find((one) => secondsOf(one) === 1) ?? assert.fail();
   const [before, after] = [open("decode.jpg"), open("report.jpg")];
   const people = active_tracks.filter(({ class_name, confidence }) => class_name === "person" && confidence > 50);
@@ -111,7 +88,9 @@ test("privacy-blur: people lose their detail, and the rest of the frame keeps it
 test("mosaic: shows each source in its quarter", async () => {
   const [first, ...others] = ["red", "green", "blue", "white"].map((colour) => `test:${colour}?frames=25`);
   const words = others.map((source, i) => `${["second", "third", "fourth"][i]}=${source}`).join(" ");
-  await run(`mosaic ${first} ${words} path=${folder}/mosaic.mp4 --snapshot videoconvert@0.4s=${folder}/mosaic.jpg`);
+  await runRecipe(
+    `mosaic ${first} ${words} --video ${folder}/mosaic.mp4 --snapshot videoconvert@0.4s=${folder}/mosaic.jpg`,
+  );
   const { width, height, data } = open("mosaic.jpg");
   assert.deepEqual([width, height], [1280, 720]);
   const colourAt = (x: number, y: number): readonly boolean[] =>
@@ -127,10 +106,79 @@ test("mosaic: shows each source in its quarter", async () => {
   );
 });
 
+test("night-mode: finds people that detect does not, in brighter pictures", { skip: noClip }, async () => {
+  const personsIn = async (words: string): Promise<number> => {
+    const { messages } = await runRecipe(words);
+    return messages.flatMap((one) => one.active_tracks).filter((one) => one.class_name === "person").length;
+  };
+  assert.equal(await personsIn(`detect ${folder}/dark.mp4 --frames 5`), 0);
+  const at = (node: string) => `--snapshot ${node}@0.3s=${folder}/night-${node}.jpg`;
+  assert.ok((await personsIn(`night-mode ${folder}/dark.mp4 --frames 5 ${at("decode")} ${at("report")}`)) >= 8);
+  const lightOf = ({ data }: Picture): number => data.reduce((sum, value) => sum + value, 0);
+  assert.ok(lightOf(open("night-report.jpg")) > lightOf(open("night-decode.jpg")) * 1.1);
+});
+
+test("timelapse: the video is shorter, with objects drawn", { skip: noClip }, async () => {
+  const { messages } = await runRecipe(`timelapse ${folder}/vtest.avi --frames 40 speed=8 --video ${folder}/short.mp4`);
+  assert.equal(messages.length, 40);
+  // Four seconds, eight times as fast, at 25 fps.
+  const { frames } = await probeVideo(join(folder, "short.mp4"));
+  assert.ok(Math.abs(frames - 12.5) <= 1.5, `${frames} frames`);
+});
+
+test("two-resolutions: one video with the size of the source, and a small one", { skip: noClip }, async () => {
+  const [large, small] = [join(folder, "large.mp4"), join(folder, "small.mp4")];
+  await runRecipe(`two-resolutions ${folder}/vtest.avi --frames 5 large=${large} small=${small}`);
+  assert.deepEqual(await probeVideo(large), { frames: 5, width: 768, height: 576 });
+  assert.deepEqual(await probeVideo(small), { frames: 5, width: 480, height: 360 });
+});
+
+test("perimeter: the event has the position of the object inside of the area", { skip: noModel }, async () => {
+  const [west, south, east, north] = [11.57552, 48.137295, 11.5757, 48.1374];
+  const fence = JSON.stringify([[west, south], [east, south], [east, north], [west, north]]); // biome-ignore format: points
+  const { events } = await runRecipe(
+    `perimeter ${folder}/street.y4m --telemetry ${folder}/street.ndjson every=2 seconds=0.2 fence=${fence}`,
+  );
+  const [{ longitude, latitude } = assert.fail()] = events[0]?.tracks ?? [];
+  assert.ok(Number(longitude) >= west && Number(longitude) <= east, `longitude ${longitude}`);
+  assert.ok(Number(latitude) >= south && Number(latitude) <= north, `latitude ${latitude}`);
+});
+
+test("convoy: has its order, length and speed, and the vehicle that left", { skip: noModel }, async () => {
+  const { events } = await runRecipe(
+    `convoy ${folder}/convoy.y4m --telemetry ${folder}/convoy.ndjson every=3 seconds=0.5 max_gap_m=7 interval_seconds=60`,
+  );
+  const [formed = assert.fail(), changed = assert.fail()] = events;
+  const { members, gaps_m, length_m, speed_mps } = formed.data as Record<string, unknown>;
+  const lefts = formed.tracks.map(({ scaled_bbox: [left] }) => left);
+  const fromTheRight = [...lefts].sort((a, b) => b - a);
+  assert.deepEqual(lefts, fromTheRight);
+  const isNear = (value: unknown, expected: number) =>
+    assert.ok(Math.abs(Number(value) - expected) < expected / 7, `${value} instead of ${expected}`);
+  // Gaps of 190 pixels, at 39 pixels per metre. The camera has the speed of the cars.
+  for (const gap of gaps_m as readonly number[]) isNear(gap, 4.9);
+  isNear(length_m, 9.8);
+  isNear(speed_mps, 5.1);
+  assert.deepEqual(changed.data.left, [(members as readonly number[]).at(-1)]);
+});
+
+test("search-and-rescue: an event has the image of the person, and the position", { skip: noClip }, async () => {
+  const settings = 'model=default tiles={"columns":3,"rows":2} every=3';
+  const { events } = await runRecipe(
+    `search-and-rescue ${folder}/from-above.mp4 --telemetry ${folder}/street.ndjson --frames 13 ${settings}`,
+  );
+  assert.ok(events.length >= 2);
+  for (const { data, tracks } of events) {
+    const { image } = data.patch as { image: string };
+    assert.deepEqual([...Buffer.from(image, "base64").subarray(0, 2)], [0xff, 0xd8]);
+    assert.ok(Math.abs(Number(tracks[0]?.latitude) - 48.1372) < 0.01);
+  }
+});
+
 test("docs/recipes.md shows every recipe as it is, without its first comment and its tests", () => {
   const shown = findPage("docs/recipes.md").blocks.filter(({ language }) => language === "yaml");
-  const graphs = names.map((name) =>
-    read(name)
+  const graphs = RECIPE_NAMES.map((name) =>
+    readRecipe(name)
       .replace(/^(#.*\n)+/, "")
       .replace(/\ntests:\n[\s\S]*$/, ""),
   );

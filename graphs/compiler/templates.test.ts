@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import { loadElements } from "../../elements/index.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { loadRegistry } from "../runtime/registry.ts";
 import { type CompileInput, compile, compileLaunch } from "./compile.ts";
 import { DETECT, messagesOf } from "./compiler.fixture.ts";
@@ -76,7 +76,11 @@ describe("the launch line of every template", () => {
       const text = { file: `graphs/${name}`, text: read(name) };
       const { paramSchema } = compile(text, input);
       const required = (paramSchema.required ?? []) as readonly string[];
-      const giveValue = (param: string) => (param === "path" ? join(folder, "out.mp4") : "test:ball?frames=10");
+      const schemas = paramSchema.properties as Readonly<Record<string, JsonRecord>>;
+      const giveValue = (param: string): Json => {
+        const [example] = (schemas[param]?.examples ?? []) as readonly Json[];
+        return example ?? (param === "path" ? join(folder, "out.mp4") : "test:ball?frames=10");
+      };
       const params: JsonRecord = Object.fromEntries(required.map((param) => [param, giveValue(param)]));
       const { plan, faults } = compile(text, { ...input, params, source: { uri: "test:ball?frames=10" } });
       assert.deepEqual(messagesOf({ faults }), []);

@@ -1,0 +1,117 @@
+/** The recipes, the clips that their tests name, and runs of them. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AlertEvent } from "../schemas/alerts.ts";
+import type { DetectionMessage } from "../schemas/detection-message.ts";
+import { testClip } from "./clips.fixture.ts";
+import { runLine } from "./docs/command-lines.ts";
+import { ROOT } from "./docs/pages.ts";
+import { drawCar, Picture } from "./golden/picture.fixture.ts";
+import { CAMERA, paintStreet, STREET } from "./golden/street.fixture.ts";
+import { compiledLaunch, start } from "./graph.fixture.ts";
+
+const RECIPES = join(ROOT, "graphs/recipes");
+export const RECIPE_NAMES = readdirSync(RECIPES).map((file) => file.replace(".yaml", ""));
+export const readRecipe = (name: string): string => readFileSync(join(RECIPES, `${name}.yaml`), "utf8");
+
+/** Clips that are made of `vtest.avi`, with the steps between `decode` and `encode`. */
+const DERIVED = {
+  "dark.mp4": "gamma gamma=0.4 ! videobalance contrast=0.06 saturation=0.3",
+  "from-above.mp4":
+    "videoscale ! video/x-raw,width=360,height=270 ! videobox fill=black left=-460 right=-460 top=-225 bottom=-225",
+} as const;
+const NEEDS_VTEST = ["vtest.avi", ...Object.keys(DERIVED)];
+
+/** Whether the clips of a recipe are `vtest.avi` or made of it. */
+export const needsVtest = (name: string): boolean => NEEDS_VTEST.some((clip) => readRecipe(name).includes(clip));
+
+/**
+ * Writes all clips that the tests of recipes name; without `vtest.avi` those that do not need it.
+ * @param frames of clips that are made of `vtest.avi`
+ */
+export async function writeClips(folder: string, frames = 15): Promise<void> {
+  const at = (name: string): string => join(folder, name);
+  paintStreet(at("street.y4m"));
+  writeTelemetry(at("street.ndjson"), 0);
+  paintStreet(at("car-park.y4m"), 90, (still, frame) => {
+    const picture = still.copy();
+    drawCar(picture, 150, 276, 160, [176, 34, 36]);
+    drawCar(picture, 760 - frame * 9, 342, 200, [40, 84, 156], -1);
+    return picture;
+  });
+  paintStreet(at("convoy.y4m"), CONVOY.frames, paintConvoy);
+  writeTelemetry(at("convoy.ndjson"), CONVOY.speed);
+  const vtest = testClip("vtest.avi");
+  if (vtest === null) return;
+  if (!existsSync(at("vtest.avi"))) symlinkSync(vtest, at("vtest.avi"));
+  for (const [name, steps] of Object.entries(DERIVED)) await derive(vtest, frames, steps, at(name));
+}
+
+async function derive(clip: string, frames: number, steps: string, path: string): Promise<void> {
+  const line = `source uri="${clip}" ! decode ! identity eos-after=${frames + 1} ! ${steps} ! encode bitrate-kbps=8000 ! record path="${path}"`;
+  // `record` would keep it under another name.
+  rmSync(path, { force: true });
+  const graph = await start(compiledLaunch(line), []);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+}
+
+/** Three cars beside a camera that moves with them to the east. The last one falls behind after a while. */
+const CONVOY = { frames: 110, pixelsPerFrame: 8, speed: 5.1 } as const;
+
+function paintConvoy(still: Picture, frame: number): Picture {
+  const picture = scroll(still, frame * CONVOY.pixelsPerFrame);
+  drawCar(picture, 540, 300, 150, [176, 34, 36]);
+  drawCar(picture, 350, 300, 150, [40, 84, 156]);
+  drawCar(picture, 160 - Math.max(0, frame - 60) * 8, 300, 150, [200, 200, 196]);
+  return picture;
+}
+
+/** The picture moved to the left; what leaves it comes in on the right. */
+function scroll({ width, height, rgb }: Picture, pixels: number): Picture {
+  const moved = new Picture(width, height);
+  const left = (pixels % width) * 3;
+  for (let row = 0; row < rgb.length; row += width * 3) {
+    moved.rgb.set(rgb.subarray(row + left, row + width * 3), row);
+    moved.rgb.set(rgb.subarray(row, row + left), row + width * 3 - left);
+  }
+  return moved;
+}
+
+/** Five samples per second of a camera that moves to the east, in metres per second. */
+function writeTelemetry(file: string, speed: number): void {
+  const degreeM = 111_320 * Math.cos((CAMERA.latitude * Math.PI) / 180);
+  const samples = Array.from({ length: (STREET.frames / STREET.fps) * 5 + 6 }, (_, i) => {
+    const timestamp = i / 5;
+    return { timestamp, ...CAMERA, speed, longitude: CAMERA.longitude + (speed * timestamp) / degreeM };
+  });
+  writeFileSync(file, samples.map((sample) => `${JSON.stringify(sample)}\n`).join(""));
+}
+
+export interface RecipeRun {
+  readonly messages: readonly DetectionMessage[];
+  readonly events: readonly AlertEvent[];
+}
+
+/** `windhover run WORDS` */
+export async function runRecipe(words: string): Promise<RecipeRun> {
+  const { code, out, err } = await runLine(`npx windhover run ${words}`);
+  assert.equal(code, 0, err);
+  const lines = out.split("\n");
+  return {
+    messages: lines.filter((line) => line.includes('"active_tracks"')).map((line) => JSON.parse(line)),
+    events: lines.filter((line) => line.includes('"alert"')).map((line) => JSON.parse(line)),
+  };
+}
+
+/** Time of a message in the clip. */
+export const secondsOf = ({ timestamp }: DetectionMessage): number => Date.parse(timestamp) / 1000;
+
+/** Frames and size of a video file. */
+export async function probeVideo(file: string): Promise<{ frames: number; width: number; height: number }> {
+  const { code, out, err } = await runLine(`npx windhover launch 'source uri="${file}" ! decode ! print'`);
+  assert.equal(code, 0, err);
+  const lines = out.trim().split("\n");
+  const { width, height } = JSON.parse(lines[0] ?? "");
+  return { frames: lines.length, width, height };
+}
