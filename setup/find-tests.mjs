@@ -13,10 +13,10 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
  * test/cluster kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
  * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses. `cluster`:
  * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
- * `telemetry-formats`: telemetry/, whose tests it repeats. `fan-out` measures.
+ * `telemetry-formats`: telemetry/, whose tests it repeats. `recipes`: test/recipes.test.ts. `fan-out` measures.
  */
 const ONLY_IN_FULL = [
-  ...["media", "notices", "flight", "fuzz", "cluster", "faults", "links", "telemetry-formats", "fan-out"],
+  ...["media", "notices", "flight", "fuzz", "cluster", "faults", "links", "telemetry-formats", "recipes", "fan-out"],
 ].map((name) => join("test/soak", name + SOAK_ENDING));
 
 /**

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import jpeg from "jpeg-js";
 import type { AlertEvent } from "../schemas/alerts.ts";
 import type { DetectionMessage } from "../schemas/detection-message.ts";
 import { testClip } from "./clips.fixture.ts";
@@ -33,15 +34,12 @@ export const needsVtest = (name: string): boolean => NEEDS_VTEST.some((clip) => 
 export async function writeClips(folder: string, frames = 15): Promise<void> {
   const at = (name: string): string => join(folder, name);
   paintStreet(at("street.y4m"));
-  writeTelemetry(at("street.ndjson"), 0);
-  paintStreet(at("car-park.y4m"), 90, (still, frame) => {
-    const picture = still.copy();
-    drawCar(picture, 150, 276, 160, [176, 34, 36]);
-    drawCar(picture, 760 - frame * 9, 342, 200, [40, 84, 156], -1);
-    return picture;
-  });
-  paintStreet(at("convoy.y4m"), CONVOY.frames, paintConvoy);
-  writeTelemetry(at("convoy.ndjson"), CONVOY.speed);
+  writeTelemetry(at("street.ndjson"), STREET.frames);
+  paintStreet(at("car-park.y4m"), 90, paintCarPark);
+  paintStreet(at("convoy.y4m"), CONVOY.frames, (still, frame) =>
+    paintConvoy(still, frame, Math.max(0, frame - 60) * 8),
+  );
+  writeTelemetry(at("convoy.ndjson"), CONVOY.frames, CONVOY.speed);
   const vtest = testClip("vtest.avi");
   if (vtest === null) return;
   if (!existsSync(at("vtest.avi"))) symlinkSync(vtest, at("vtest.avi"));
@@ -56,14 +54,23 @@ async function derive(clip: string, frames: number, steps: string, path: string)
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
 }
 
-/** Three cars beside a camera that moves with them to the east. The last one falls behind after a while. */
-const CONVOY = { frames: 110, pixelsPerFrame: 8, speed: 5.1 } as const;
+/** A parked car, and one that passes it every four seconds. */
+export function paintCarPark(still: Picture, frame: number): Picture {
+  const picture = still.copy();
+  drawCar(picture, 150, 276, 160, [176, 34, 36]);
+  drawCar(picture, 760 - (frame % 100) * 9, 342, 200, [40, 84, 156], -1);
+  return picture;
+}
 
-function paintConvoy(still: Picture, frame: number): Picture {
+/** `speed` is that of the camera in metres per second. */
+export const CONVOY = { frames: 110, pixelsPerFrame: 8, speed: 5.1 } as const;
+
+/** Three cars beside a camera that moves with them to the east; the last one is `behind` its place, in pixels. */
+export function paintConvoy(still: Picture, frame: number, behind: number): Picture {
   const picture = scroll(still, frame * CONVOY.pixelsPerFrame);
   drawCar(picture, 540, 300, 150, [176, 34, 36]);
   drawCar(picture, 350, 300, 150, [40, 84, 156]);
-  drawCar(picture, 160 - Math.max(0, frame - 60) * 8, 300, 150, [200, 200, 196]);
+  drawCar(picture, 160 - behind, 300, 150, [200, 200, 196]);
   return picture;
 }
 
@@ -78,10 +85,10 @@ function scroll({ width, height, rgb }: Picture, pixels: number): Picture {
   return moved;
 }
 
-/** Five samples per second of a camera that moves to the east, in metres per second. */
-function writeTelemetry(file: string, speed: number): void {
+/** Five samples per second, and a second more than the clip, of a camera that moves to the east in metres per second. */
+export function writeTelemetry(file: string, frames: number, speed = 0): void {
   const degreeM = 111_320 * Math.cos((CAMERA.latitude * Math.PI) / 180);
-  const samples = Array.from({ length: (STREET.frames / STREET.fps) * 5 + 6 }, (_, i) => {
+  const samples = Array.from({ length: (frames / STREET.fps) * 5 + 6 }, (_, i) => {
     const timestamp = i / 5;
     return { timestamp, ...CAMERA, speed, longitude: CAMERA.longitude + (speed * timestamp) / degreeM };
   });
@@ -114,4 +121,24 @@ export async function probeVideo(file: string): Promise<{ frames: number; width:
   const lines = out.trim().split("\n");
   const { width, height } = JSON.parse(lines[0] ?? "");
   return { frames: lines.length, width, height };
+}
+
+export interface Pixels {
+  readonly width: number;
+  readonly height: number;
+  /** Four bytes per pixel. */
+  readonly data: Uint8Array;
+}
+
+export const openPicture = (file: string): Pixels => jpeg.decode(readFileSync(file), { useTArray: true });
+
+/** Mean difference of the green of neighbours in a row of a box, in pixels. */
+export function detailOf({ width, data }: Pixels, [left, top, w, h]: readonly number[]): number {
+  const green = (x: number, y: number): number => data[(Math.round(y) * width + Math.round(x)) * 4 + 1] ?? 0;
+  const [x = 0, y = 0, columns = 0, rows = 0] = [left, top, w, h];
+  let sum = 0;
+  for (let row = 0; row < Math.floor(rows); row++)
+    for (let column = 0; column < Math.floor(columns); column++)
+      sum += Math.abs(green(x + column, y + row) - green(x + column + 1, y + row));
+  return sum / (Math.floor(rows) * Math.floor(columns));
 }

@@ -1,9 +1,8 @@
 /** The recipes: their own tests, what those cannot express, and that docs/recipes.md shows the graphs as they are. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import jpeg from "jpeg-js";
 import type { TrackEntry } from "../schemas/detection-message.ts";
 import { MISSING_CLIP, testClip } from "./clips.fixture.ts";
 import { runLine } from "./docs/command-lines.ts";
@@ -11,7 +10,10 @@ import { findPage } from "./docs/pages.ts";
 import { withoutModel } from "./golden/golden.fixture.ts";
 import { temporaryFolder } from "./graph.fixture.ts";
 import {
+  detailOf,
   needsVtest,
+  openPicture,
+  type Pixels,
   probeVideo,
   RECIPE_NAMES,
   readRecipe,
@@ -54,24 +56,7 @@ test("vehicle-speed: within a tenth of the true speeds", { skip: noModel }, asyn
     assert.ok(Math.abs((speeds[i] ?? 0) - kmh) < kmh / 10, `${speeds[i]} instead of ${kmh}`);
 });
 
-interface Picture {
-  readonly width: number;
-  readonly height: number;
-  readonly data: Uint8Array;
-}
-
-const open = (name: string): Picture => jpeg.decode(readFileSync(join(folder, name)), { useTArray: true });
-
-/** Mean difference of the green of neighbours in a row of a box, in pixels. */
-function detailOf({ width, data }: Picture, [left, top, w, h]: readonly number[]): number {
-  const green = (x: number, y: number): number => data[(Math.round(y) * width + Math.round(x)) * 4 + 1] ?? 0;
-  const [x = 0, y = 0, columns = 0, rows = 0] = [left, top, w, h];
-  let sum = 0;
-  for (let row = 0; row < Math.floor(rows); row++)
-    for (let column = 0; column < Math.floor(columns); column++)
-      sum += Math.abs(green(x + column, y + row) - green(x + column + 1, y + row));
-  return sum / (Math.floor(rows) * Math.floor(columns));
-}
+const open = (name: string) => openPicture(join(folder, name));
 
 test("privacy-blur: people lose their detail, and the rest of the frame keeps it", { skip: noClip }, async () => {
   const at = (node: string) => `--snapshot ${node}@1s=${folder}/${node}.jpg`;
@@ -114,7 +99,7 @@ test("night-mode: finds people that detect does not, in brighter pictures", { sk
   assert.equal(await personsIn(`detect ${folder}/dark.mp4 --frames 5`), 0);
   const at = (node: string) => `--snapshot ${node}@0.3s=${folder}/night-${node}.jpg`;
   assert.ok((await personsIn(`night-mode ${folder}/dark.mp4 --frames 5 ${at("decode")} ${at("report")}`)) >= 8);
-  const lightOf = ({ data }: Picture): number => data.reduce((sum, value) => sum + value, 0);
+  const lightOf = ({ data }: Pixels): number => data.reduce((sum, value) => sum + value, 0);
   assert.ok(lightOf(open("night-report.jpg")) > lightOf(open("night-decode.jpg")) * 1.1);
 });
 
