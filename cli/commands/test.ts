@@ -35,6 +35,7 @@ export default {
   },
   notes: [
     `FILE is a graph file, or the name of a template; default: all graph files with \`tests:\` of the workspace, or below the folder ${FOLDER}.`,
+    "Clips are searched beside the graph file, then in `clips` of the workspace, then among the downloaded clips in the cache.",
     "Exit codes: 0 all tests passed, 1 a test failed, 2 a graph or test is invalid, or there is nothing to run.",
   ].join("\n"),
   examples: ["test", "test yard.yaml --only people-cross", "test --tap --junit results.xml"],
