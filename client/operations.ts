@@ -416,6 +416,16 @@ export type Element = {
       readonly name: string;
       readonly about: string;
     }[];
+    /** The texts that it accepts; absent: any. */
+    readonly values?: readonly string[];
+    /** Its texts are expressions. */
+    readonly is_expression?: boolean;
+  }[];
+  /** Of its expressions; elements upstream provide them. */
+  readonly variables?: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly about: string;
   }[];
 };
 
@@ -1270,6 +1280,27 @@ export type ProcessGraph = {
       readonly dropped: number | null;
     }[];
   }[];
+};
+
+export type ProcessGraphEdge = {
+  /** Name of the node. */
+  readonly from: string;
+  /** Name of the node. */
+  readonly to: string;
+  /** Null if nothing has passed in time. */
+  readonly frame: {
+    /** The format of the stream, as GStreamer writes it. */
+    readonly caps: string;
+    readonly pts_ms: number | null;
+    readonly bytes: number;
+    readonly keyframe: boolean;
+    /** JPEG in base64, for raw video. Larger frames are shrunk. */
+    readonly picture: string | null;
+    /** What elements have written to the frame: detections, tracks, telemetry. */
+    readonly metadata: Readonly<Record<string, unknown>>;
+  } | null;
+  /** Why the frame, its picture or its metadata is missing. */
+  readonly detail: string | null;
 };
 
 export type ProcessRecordingChange = {
@@ -3096,6 +3127,18 @@ export class Operations {
   ): Promise<ProcessUpgrade> {
     return this.#send(
       { method: "POST", path: "/process/{process_uuid}/graph", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** See the next frame between two nodes of a running graph. Answers with the next buffer that passes the edge: a picture if it is raw video, as it is there, and the metadata of the frame. Of encoded video it answers only the caps. The stream neither waits nor loses a frame, and nothing is measured while no one asks. Requests for one edge within a fifth of a second get the same frame. */
+  getProcessGraphEdge(
+    input: { process_uuid: string; from: string; to: string },
+    call?: Call,
+  ): Promise<ProcessGraphEdge> {
+    return this.#send(
+      { method: "GET", path: "/process/{process_uuid}/graph/edge", query: ["from", "to"] },
       input,
       call,
     );

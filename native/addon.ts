@@ -95,6 +95,14 @@ export interface TappedBuffer {
   readonly lost: number;
 }
 
+/** A buffer on its way from one node to the next. */
+export interface EdgeBuffer extends TappedBuffer {
+  /** A JPEG of raw video; null for other streams, and when it cannot be made. */
+  readonly image: Uint8Array | null;
+  /** Why it cannot be made. */
+  readonly error: string | null;
+}
+
 export interface MeterReading {
   readonly in: number;
   readonly out: number;
@@ -175,6 +183,12 @@ export interface NativePipeline {
     atNs: bigint,
     type: "image/png" | "image/jpeg",
   ): Promise<{ image: Uint8Array; ptsNs: bigint | null }>;
+  /**
+   * Calls `seen` once, with the next buffer from one node to the other. Its image, with up to `mostPixels` on the longer
+   * side, is encoded on another thread: the stream does not wait. Returns a function that stops waiting. Throws when the
+   * nodes are not linked.
+   */
+  seeEdge(from: string, to: string, mostPixels: number, seen: (buffer: EdgeBuffer) => void): () => void;
   /** Counts and times buffers from the input of `first` to the output of `last`. */
   meter(name: string, first: string, last: string): void;
   /** Readings of these meters, without those whose nodes no longer exist. */

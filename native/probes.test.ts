@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SPAN } from "./addon.ts";
+import jpeg from "jpeg-js";
+import { type EdgeBuffer, SPAN } from "./addon.ts";
 import {
   build,
   counter,
@@ -172,6 +173,35 @@ test("rejects grabbing audio as an image", NO_HANG, async () => {
   await pipeline.setState("PLAYING");
   await rejected;
   await pipeline.close();
+});
+
+test("sees the next buffer of an edge once, with its metadata and a picture of raw video", NO_HANG, async () => {
+  const seen: EdgeBuffer[] = [];
+  const mark = transform((frame) => frame.write({ mark: { index: frame.index } }));
+  let arrived = 0;
+  const both = gate();
+  await play(
+    { ...pictures(60, I420.replace("width=64", "width=640")), mark: [mark], encode: ["jpegenc"], out: ["fakesink"] },
+    (pipeline) => {
+      pipeline.tap("encode", () => void arrived++);
+      assert.throws(() => pipeline.seeEdge("mark", "out", 320, () => {}), /not linked/);
+      const note = (buffer: EdgeBuffer) => {
+        seen.push(buffer);
+        if (seen.length === 2) both.open();
+      };
+      pipeline.seeEdge("mark", "encode", 320, note);
+      pipeline.seeEdge("encode", "out", 320, note);
+      pipeline.seeEdge("format", "mark", 320, () => assert.fail("was stopped"))();
+    },
+  );
+  await both.opened;
+  assert.equal(arrived, 60);
+  const raw = seen.find(({ caps }) => caps.startsWith("video/x-raw")) ?? assert.fail();
+  assert.deepEqual([raw.error, raw.meta], [null, { mark: { index: 0 } }]);
+  const { width, height } = jpeg.decode(raw.image ?? assert.fail());
+  assert.deepEqual([width, height], [320, 24]);
+  const encoded = seen.find(({ caps }) => caps.startsWith("image/jpeg")) ?? assert.fail();
+  assert.deepEqual([encoded.image, encoded.error], [null, null]);
 });
 
 test("a meter counts buffers in and out, and measures their time", NO_HANG, async () => {

@@ -112,6 +112,8 @@ export const RunnerRequest = Type.Union([
   request("describe", {
     format: Type.Enum(["json", "dot", "mermaid", "launch"]),
   }),
+  /** The next frame on an edge: between two nodes, or two steps. The result is `SeenEdge`. Not in order: it waits for a frame. */
+  request("edge", { from: Type.String(), to: Type.String() }),
   /** A message for elements, such as telemetry. The result is the number of elements that listen to the channel. */
   request("deliver", { channel: Type.String(), message: Properties }),
   /** A question to an element. The result is its answer; null: no element answers on the channel. */
@@ -126,6 +128,37 @@ export const SetResult = Type.Object({
   replaced: Type.Array(Type.Object({ node: Type.String(), property: Type.String() })),
 });
 export type SetResult = Static<typeof SetResult>;
+
+/** What passes from one node of a running graph to the next. */
+export const SeenEdge = Type.Object(
+  {
+    from: Type.String({ description: "Name of the node." }),
+    to: Type.String({ description: "Name of the node." }),
+    frame: Type.Union(
+      [
+        Type.Object({
+          caps: Type.String({ description: "The format of the stream, as GStreamer writes it." }),
+          pts_ms: Type.Union([Type.Number(), Type.Null()]),
+          bytes: Type.Integer({ minimum: 0 }),
+          keyframe: Type.Boolean(),
+          picture: Type.Union([Type.String(), Type.Null()], {
+            description: "JPEG in base64, for raw video. Larger frames are shrunk.",
+          }),
+          metadata: Type.Record(Type.String(), Type.Unknown(), {
+            description: "What elements have written to the frame: detections, tracks, telemetry.",
+          }),
+        }),
+        Type.Null(),
+      ],
+      { description: "Null if nothing has passed in time." },
+    ),
+    detail: Type.Union([Type.String(), Type.Null()], {
+      description: "Why the frame, its picture or its metadata is missing.",
+    }),
+  },
+  { title: "ProcessGraphEdge" },
+);
+export type SeenEdge = Static<typeof SeenEdge>;
 
 /** One difference between two graphs, with how it takes effect. */
 export const GraphChange = Type.Union(

@@ -2,6 +2,7 @@
 
 import type { TSchema } from "typebox";
 import type { AnyElement } from "../../elements/element.ts";
+import { FRAME_VARIABLES, OBJECT_VARIABLES } from "../../expressions/variables.ts";
 import type { Json, PropertySchema } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
 import type { FactoryInfo, PropertyInfo, Registry } from "../../schemas/registry.ts";
@@ -85,6 +86,10 @@ export interface ShownProperty {
   readonly deprecated: boolean;
   readonly about: string;
   readonly choices: readonly { readonly name: string; readonly about: string }[];
+  /** The only texts that it accepts; empty: any. */
+  readonly values: readonly string[];
+  /** Its texts are expressions. */
+  readonly isExpression: boolean;
 }
 
 export function propertiesOf(element: AnyElement): readonly ShownProperty[] {
@@ -105,8 +110,22 @@ function fromSchema(name: string, schema: TSchema, required: boolean): ShownProp
     deprecated: false,
     about: facts.description ?? "",
     choices: [],
+    values: (facts.enum ?? facts.anyOf?.flatMap((one) => one.enum ?? []) ?? []).filter(
+      (one) => typeof one === "string",
+    ),
+    isExpression: hasExpression(schema),
   };
 }
+
+/** At any depth: `map` has one for each of its values. */
+const hasExpression = (schema: unknown): boolean =>
+  typeof schema === "object" &&
+  schema !== null &&
+  ("expression" in schema || Object.values(schema).some(hasExpression));
+
+/** Of expressions, with their descriptions. */
+export const listVariables = (): readonly { readonly name: string; readonly type: string; readonly about: string }[] =>
+  Object.entries({ ...OBJECT_VARIABLES, ...FRAME_VARIABLES }).map(([name, { type, about }]) => ({ name, type, about }));
 
 function describeSchema(facts: PropertySchema): string {
   if (facts.enum !== undefined) return `one of ${facts.enum.map(showValue).join(", ")}`;
@@ -141,6 +160,7 @@ function fromRegistry(name: string, info: PropertyInfo): ShownProperty {
     deprecated: info.deprecated,
     about: info.about,
     choices: isChoice ? (info.values ?? []).map(({ nick, about }) => ({ name: nick, about })) : [],
+    ...{ values: [], isExpression: false },
   };
 }
 

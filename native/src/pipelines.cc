@@ -71,6 +71,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                         InstanceMethod("dot", &Pipeline::dot), InstanceMethod("addBranch", &Pipeline::add_branch),
                         InstanceMethod("removeBranch", &Pipeline::remove_branch), InstanceMethod("limit", &Pipeline::limit),
                         InstanceMethod("tap", &Pipeline::tap), InstanceMethod("grab", &Pipeline::grab),
+                        InstanceMethod("seeEdge", &Pipeline::see_edge),
                         InstanceMethod("meter", &Pipeline::meter), InstanceMethod("meters", &Pipeline::meters),
                         InstanceMethod("takeSpans", &Pipeline::take_spans),
                         InstanceMethod("setLatency", &Pipeline::set_latency),
@@ -284,6 +285,13 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
   // grab(node, atNs, type) -> Promise<{image, ptsNs}>
   Napi::Value grab(const Napi::CallbackInfo& info) {
     return grab_frame(info.Env(), core_->bridge, node(info.Env(), info[0]).get(), to_ns(info[1]), to_text(info[2]));
+  }
+
+  // seeEdge(from, to, mostPixels, callback) -> stop()
+  Napi::Value see_edge(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    auto from = node(env, info[0]), to = node(env, info[1]);
+    return ::see_edge(env, core_->bridge, from.get(), to.get(), info[2].ToNumber().DoubleValue(), info[3].As<Napi::Function>());
   }
 
   // meter(name, firstNode, lastNode)

@@ -269,6 +269,114 @@ Napi::Value grab_frame(Napi::Env env, const std::shared_ptr<Bridge>& bridge, Gst
 }
 
 namespace {
+constexpr char kRaw[] = "video/x-raw";
+
+// The node itself, or the bin of a branch that it is in.
+bool leads_to(GstElement* found, GstElement* to) {
+  return found == to || (GST_IS_BIN(found) && gst_object_has_as_ancestor(GST_OBJECT(to), GST_OBJECT(found)));
+}
+// The output of `from` that is linked to `to`; none: they are not linked.
+Ref<GstPad> edge_pad(GstElement* from, GstElement* to) {
+  std::vector<Ref<GstPad>> pads;
+  GST_OBJECT_LOCK(from);
+  for (GList* at = from->srcpads; at != nullptr; at = at->next) pads.push_back(new_ref(GST_PAD(at->data)));
+  GST_OBJECT_UNLOCK(from);
+  for (auto& pad : pads) {
+    Ref<GstPad> peer(gst_pad_get_peer(pad.get()));
+    Ref<GstElement> owner(peer ? gst_pad_get_parent_element(peer.get()) : nullptr);
+    if (owner && leads_to(owner.get(), to)) return std::move(pad);
+  }
+  return nullptr;
+}
+
+// A buffer that was seen on an edge. Holding it costs downstream a copy where it writes, as of any shared buffer.
+struct Seen {
+  std::shared_ptr<Tap> tap;
+  Ref<GstBuffer> buffer;
+  Ref<GstCaps> caps;
+  MetadataBox* box = nullptr;
+  double most_pixels = 0;
+  ~Seen() {
+    if (box != nullptr) box->unref();
+  }
+};
+
+// Encodes on a thread of libuv: neither the stream nor the JS thread waits for it. Deletes itself.
+class SeenWorker : public Napi::AsyncWorker {
+ public:
+  SeenWorker(Napi::Env env, std::shared_ptr<Seen> seen) : Napi::AsyncWorker(env), seen_(std::move(seen)) {}
+
+  void Execute() override {
+    GstVideoInfo info;
+    const GstStructure* structure = seen_->caps ? gst_caps_get_structure(seen_->caps.get(), 0) : nullptr;
+    if (structure == nullptr || !gst_structure_has_name(structure, kRaw)) return;
+    GstVideoFrame frame;
+    if (!gst_video_info_from_caps(&info, seen_->caps.get()) ||
+        !gst_video_frame_map(&frame, &info, seen_->buffer.get(), GST_MAP_READ)) {
+      error_ = "the pixels of this frame are not in memory";
+      return;
+    }
+    PictureCut cut;
+    cut.most_pixels = seen_->most_pixels;
+    image_ = encode_cut(frame, cut, "image/jpeg", &error_);
+    gst_video_frame_unmap(&frame);
+  }
+
+  void OnOK() override {
+    auto env = Env();
+    auto& tap = seen_->tap;
+    napi_value function = nullptr;
+    napi_get_reference_value(env, tap->callback, &function);
+    if (function == nullptr) return;
+    GstBuffer* buffer = seen_->buffer.get();
+    auto out = Napi::Object::New(env);
+    out.Set("ptsNs", to_bigint(env, GST_BUFFER_PTS(buffer)));
+    out.Set("durationNs", to_bigint(env, GST_BUFFER_DURATION(buffer)));
+    out.Set("bytes", static_cast<double>(gst_buffer_get_size(buffer)));
+    out.Set("keyframe", !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT));
+    out.Set("discontinuity", static_cast<bool>(GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT)));
+    out.Set("caps", seen_->caps ? text_of(seen_->caps.get()) : std::string());
+    out.Set("lost", 0);
+    napi_value meta;
+    if (seen_->box != nullptr && seen_->box->bridge == tap->bridge)
+      napi_get_reference_value(env, seen_->box->reference, &meta);
+    else meta = Napi::Object::New(env);
+    out.Set("meta", Napi::Value(env, meta));
+    out.Set("image", image_.empty() ? env.Null() : Napi::Value(to_uint8_array(env, image_)));
+    out.Set("error", error_.empty() ? env.Null() : Napi::Value(Napi::String::New(env, error_)));
+    Napi::Function(env, function).Call({out});
+  }
+
+ private:
+  std::shared_ptr<Seen> seen_;
+  PictureBytes image_;
+  std::string error_;
+};
+}  // namespace
+
+Napi::Value see_edge(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* from, GstElement* to, double most_pixels,
+                     Napi::Function callback) {
+  auto pad = edge_pad(from, to);
+  if (!pad) throw Napi::Error::New(env, "these nodes are not linked");
+  auto tap = std::make_shared<Tap>();
+  tap->bridge = bridge;
+  napi_create_reference(env, callback, 1, &tap->callback);
+  add_probe(pad.get(), [tap, most_pixels](GstPad* pad, GstPadProbeInfo* info) {
+    if (!tap->on.exchange(false)) return GST_PAD_PROBE_REMOVE;
+    auto seen = std::make_shared<Seen>();
+    seen->tap = tap;
+    seen->buffer.reset(gst_buffer_ref(GST_PAD_PROBE_INFO_BUFFER(info)));
+    seen->caps.reset(gst_pad_get_current_caps(pad));
+    seen->most_pixels = most_pixels;
+    MetadataBox* box = metadata_of(seen->buffer.get());
+    seen->box = box == nullptr ? nullptr : box->ref();
+    tap->bridge->run([seen](Napi::Env env) { (new SeenWorker(env, seen))->Queue(); });
+    return GST_PAD_PROBE_REMOVE;
+  });
+  return Napi::Function::New(env, [tap](const Napi::CallbackInfo&) { tap->on = false; });
+}
+
+namespace {
 bool is_queue(GstElement* element) {
   GObjectClass* klass = G_OBJECT_GET_CLASS(element);
   return g_object_class_find_property(klass, "current-level-buffers") != nullptr &&

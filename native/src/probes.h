@@ -124,3 +124,8 @@ Napi::Value tap_node(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstEl
 
 // JS thread. Promise<{image, ptsNs}> of the first frame at or after that stream time.
 Napi::Value grab_frame(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, GstClockTime at, const std::string& type);
+
+// JS thread. Calls back once with the next buffer from one node to the other: as of tap_node, and {image, error}, a JPEG of
+// raw video. Returns a function that stops waiting. Throws when the nodes are not linked.
+Napi::Value see_edge(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* from, GstElement* to, double most_pixels,
+                     Napi::Function callback);

@@ -197,6 +197,8 @@ const ElementProperty = Type.Object({
   deprecated: Type.Boolean(),
   about: Type.String(),
   choices: Type.Array(Type.Object({ name: Type.String(), about: Type.String() })),
+  values: Type.Optional(Type.Array(Type.String(), { description: "The texts that it accepts; absent: any." })),
+  is_expression: Type.Optional(Type.Boolean({ description: "Its texts are expressions." })),
 });
 export type ElementProperty = Static<typeof ElementProperty>;
 
@@ -244,6 +246,11 @@ export const ElementRecord = Type.Object(
       }),
     ),
     properties: Type.Array(ElementProperty),
+    variables: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), type: Type.String(), about: Type.String() }), {
+        description: "Of its expressions; elements upstream provide them.",
+      }),
+    ),
   },
   { title: "Element" },
 );
@@ -285,6 +292,13 @@ export type ProcessGraph = Static<typeof ProcessGraph>;
 
 export const ProcessGraphQuery = Type.Object({
   format: Type.Optional(Type.Enum(["json", "dot", "mermaid", "launch"], { description: "Default: `json`." })),
+});
+
+const nodeName = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
+
+export const ProcessGraphEdgeQuery = Type.Object({
+  from: nodeName("A node, as in `links` of `GET /process/{process_uuid}/graph`, or a step."),
+  to: nodeName("The node or step after it."),
 });
 
 /** `{"detect": {"confidence": 0.5}}`, or `{"params": {"confidence": 0.5}}` */

@@ -19,6 +19,7 @@ const processes = {
   setProperties: async (_: unknown, __: unknown, nodes: Readonly<Record<string, JsonRecord>>) => {
     set.push(nodes);
   },
+  seeEdge: () => assert.fail("must not be seen"),
   start: () => assert.fail("must not start a process"),
 };
 const node = (step: string, element: string) =>

@@ -14,6 +14,7 @@ import {
   LiveProperties,
   LivePropertiesSet,
   ProcessGraph,
+  ProcessGraphEdgeQuery,
   ProcessGraphQuery,
   ProcessUpgrade,
   TryBody,
@@ -28,6 +29,7 @@ import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { SeenEdge } from "../../schemas/runner.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
 import { expectInside } from "../graphs/live-properties.ts";
 import type { OwnGraphs } from "../graphs/own-graphs.ts";
@@ -253,7 +255,7 @@ async function readYamlBody(
 
 interface ProcessGraphDeps {
   readonly library: Pick<GraphLibrary, "elements" | "registry">;
-  readonly processes: Pick<Processes, "describe" | "setProperties" | "start">;
+  readonly processes: Pick<Processes, "describe" | "seeEdge" | "setProperties" | "start">;
   readonly forwarder?: Forwarder | undefined;
 }
 
@@ -302,6 +304,16 @@ export function processGraphEndpoints({ library, processes, forwarder }: Process
         if (format === "json") return ok(described);
         return new Response(String(described), { headers: { "Content-Type": format === "dot" ? DOT : TEXT } });
       },
+    }),
+    define("GET", "/process/{process_uuid}/graph/edge", "getProcessGraphEdge", {
+      summary: "See the next frame between two nodes of a running graph",
+      description:
+        "Answers with the next buffer that passes the edge: a picture if it is raw video, as it is there, and the metadata of the frame. Of encoded video it answers only the caps. The stream neither waits nor loses a frame, and nothing is measured while no one asks. Requests for one edge within a fifth of a second get the same frame.",
+      query: ProcessGraphEdgeQuery,
+      answers: { 200: { description: "Without a frame if none has passed within two seconds.", schema: SeenEdge } },
+      errors: ["process_not_found", "wrong_state", "graph_lacks", "rate_limited", "pipeline_failed"],
+      handle: async ({ user, params, query: { from, to } }) =>
+        ok(await processes.seeEdge(user, params.process_uuid, from, to)),
     }),
     define("PATCH", "/process/{process_uuid}/graph", "setProcessGraph", {
       summary: "Set live properties and params of a running graph",

@@ -5,11 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import jpeg from "jpeg-js";
 import { ENTRY } from "../../graphs/runtime/runner/runner.fixture.ts";
 import type { ProcessGraph } from "../../schemas/api/graphs.ts";
 import type { BranchRecord } from "../../schemas/api/outputs.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { SeenEdge } from "../../schemas/runner.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
 import { addUser, openStage, type Stage } from "../processes/supervisor.fixture.ts";
@@ -45,6 +47,8 @@ slots:
     chain: [{ from: frames }, stage, encode, { record: { path: $path } }]
   feed:
     chain: [{ from: frames }, stage, jpegenc, feed]
+  coded:
+    chain: [{ from: frames }, stage, jpegenc, fakesink]
 `;
 
 let database: TestDatabase;
@@ -113,6 +117,55 @@ async function killRunner(): Promise<void> {
   await eventually(() => stage.supervisor.held(uuid)?.state === "running", "running");
 }
 
+describe("GET of an edge", () => {
+  const see = (from: string, to: string, status = 200, key = "ada") =>
+    call<SeenEdge>("GET", `graph/edge?${new URLSearchParams({ from, to })}`, undefined, status, key);
+  const pictureOf = ({ frame }: SeenEdge) => jpeg.decode(Buffer.from(frame?.picture ?? assert.fail(), "base64"));
+
+  test("shows the frame between two steps, or two nodes of them", async () => {
+    const seen = await see("resize", "frames");
+    const { width, height } = pictureOf(seen);
+    assert.deepEqual([width, height, seen.detail], [64, 48, null]);
+    assert.match(seen.frame?.caps ?? "", /^video\/x-raw/);
+    const { segments } = await readGraph();
+    const links = segments.flatMap((segment) => segment.links);
+    const last = links.find(({ to }) => to === "frames") ?? assert.fail();
+    assert.deepEqual((await see(last.from, last.to)).from, last.from);
+    assert.equal(pictureOf(await see("frames", "stage")).width, 64);
+  });
+
+  test("shows the caps of encoded video, and no picture", async () => {
+    const branch = await call<BranchRecord>("POST", "branches", { slot: "coded" }, 201);
+    const prefix = `coded:${branch.uuid}/`;
+    const { frame, detail } = await see(`${prefix}jpegenc`, `${prefix}fakesink`);
+    assert.deepEqual([frame?.picture, frame?.metadata], [null, {}]);
+    assert.match(frame?.caps ?? "", /^image\/jpeg/);
+    assert.equal(detail, "there are only pictures of raw video, and this is image/jpeg");
+    await call("DELETE", `branches/${branch.uuid}`);
+  });
+
+  test("gives clients that ask at once the same frame, and loses none", async () => {
+    const [one, two] = await Promise.all([see("resize", "frames"), see("resize", "frames")]);
+    assert.equal(one.frame?.pts_ms, two.frame?.pts_ms);
+    const dropped = (await readGraph()).segments.flatMap(({ steps }) => steps.map((step) => step.dropped ?? 0));
+    assert.ok(dropped.every((count) => count === 0));
+  });
+
+  test("rejects what is not an edge, and other keys; waits for no frame of a paused process", async () => {
+    const unknown = (await see("frames", "resize", 409)) as unknown as Problem;
+    assert.equal(unknown.code, "graph_lacks");
+    assert.match(unknown.detail, /no edge from "frames" to "resize"; it has .*resize.* → frames/);
+    await call("GET", "graph/edge?from=frames", undefined, 422);
+    assert.equal(((await see("resize", "frames", 404, "other")) as unknown as Problem).code, "process_not_found");
+    await stage.supervisor.pause(stage.user, uuid);
+    // Not the edge that was just seen, whose frame is kept.
+    const { frame, detail } = await see("stage", "print");
+    assert.deepEqual([frame, detail], [null, "nothing has passed within 2 s"]);
+    await stage.supervisor.resume(stage.user, uuid);
+    assert.notEqual((await see("stage", "print")).frame, null);
+  });
+});
+
 describe("PATCH of params", () => {
   test("changes every property that uses the param; the change is shown and stored", async () => {
     assert.deepEqual((await readGraph()).live_params, ["every"]);
@@ -160,7 +213,7 @@ describe("a slot of the graph's own", () => {
     (await readGraph()).segments.filter(({ name }) => name.startsWith("copy:")).map(({ name }) => name.slice(5));
 
   test("is attached, listed with its schema, and detached", async () => {
-    assert.deepEqual(Object.keys((await list()).slots), ["copy", "file"]);
+    assert.deepEqual(Object.keys((await list()).slots), ["copy", "file", "coded"]);
     const branch = await attach({ slot: "copy", params: { step: 2 } });
     assert.deepEqual([branch.slot, branch.params, branch.process_uuid], ["copy", { step: 2 }, uuid]);
     assert.deepEqual(await attached(), [branch.uuid]);

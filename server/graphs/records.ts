@@ -2,6 +2,7 @@
 import { type Fault, usesOf } from "../../graphs/compiler/fault.ts";
 import {
   listElements,
+  listVariables,
   OURS,
   propertiesOf,
   propertiesOfFactory,
@@ -135,6 +136,7 @@ export const showElements = ({ elements, registry }: Pick<Known, "elements" | "r
 /** Throws `element_not_found`. */
 export function showElement({ elements, registry, authorElements }: Known, name: string): ElementRecord {
   const ours = elements.get(name);
+  const properties = ours === undefined ? [] : propertiesOf(ours);
   if (ours !== undefined)
     return {
       name,
@@ -149,7 +151,8 @@ export function showElement({ elements, registry, authorElements }: Known, name:
       class: null,
       rank: null,
       pads: [],
-      properties: propertiesOf(ours).map(showProperty),
+      properties: properties.map(showProperty),
+      ...(properties.some(({ isExpression }) => isExpression) && { variables: [...listVariables()] }),
     };
   const factory = registry.get(name);
   if (factory !== undefined) return showFactory(factory, authorElements);
@@ -185,4 +188,6 @@ const showProperty = (property: ShownProperty): ElementProperty => ({
   deprecated: property.deprecated,
   about: property.about,
   choices: property.choices.map(({ name, about }) => ({ name, about })),
+  ...(property.values.length > 0 && { values: [...property.values] }),
+  ...(property.isExpression && { is_expression: true }),
 });

@@ -1,7 +1,7 @@
 /** Commands to a process, one at a time; what they change is applied to the runner and stored, or neither. */
 import type { Logger } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { SetResult } from "../../schemas/runner.ts";
+import type { SeenEdge, SetResult } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
 import type { GraphOrder } from "../graphs/library.ts";
 import { OUTPUT_SLOTS } from "../outputs/output-types.ts";
@@ -187,6 +187,12 @@ export class Commands {
 
   describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
     return this.whileLive("described", () => this.#deps.link.request({ type: "describe", format }));
+  }
+
+  /** Not in order with other commands: it waits for a frame, and changes nothing. */
+  async seeEdge(from: string, to: string): Promise<SeenEdge> {
+    this.#expect(LIVE, "looked into");
+    return (await this.#deps.link.request({ type: "edge", from, to })) as SeenEdge;
   }
 
   /** Slots that clients can attach. */

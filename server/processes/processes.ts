@@ -3,7 +3,7 @@ import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { GraphChange, RunnerStats } from "../../schemas/runner.ts";
+import type { GraphChange, RunnerStats, SeenEdge } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -228,6 +228,8 @@ export interface Processes {
   detachBranch(user: User, uuid: string, branchUuid: string): Promise<void>;
   listBranches(user: User, uuid: string): Promise<BranchList>;
   describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown>;
+  /** The next frame between two nodes or steps of the running graph. Rejects with `graph_lacks`. */
+  seeEdge(user: User, uuid: string, from: string, to: string): Promise<SeenEdge>;
   /** Resolves with a receiver for telemetry from a client; rejects with `telemetry_not_taken` where none is expected. */
   openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void>;
   /**

@@ -1,6 +1,7 @@
 /** The processes of this node, for the rest of the server: starts and stops them, and passes the commands of users on. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { SeenEdge } from "../../schemas/runner.ts";
 import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
@@ -312,6 +313,10 @@ export class Supervisor implements Processes {
 
   async describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
     return (await this.#expectHeld(user, uuid)).commands.describe(format);
+  }
+
+  async seeEdge(user: User, uuid: string, from: string, to: string): Promise<SeenEdge> {
+    return (await this.#expectHeld(user, uuid)).commands.seeEdge(from, to);
   }
 
   async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {

@@ -30,6 +30,7 @@ import { Attachments } from "./attachments.ts";
 import { changeGraph } from "./change-graph.ts";
 import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
+import { Edges } from "./edges.ts";
 import { describeFaults, patchPlan, setLive } from "./live-values.ts";
 import { PictureSocket } from "./picture-socket.ts";
 import { type ExternalAttachment, Silence } from "./silence.ts";
@@ -44,6 +45,7 @@ interface Running {
   readonly graph: RunningGraph;
   readonly job: RunnerJob;
   readonly description: Description;
+  readonly edges: Edges;
   /** With the current live values. */
   readonly compiled: Compiled;
 }
@@ -113,7 +115,9 @@ export class Runner {
     if (this.#pending >= MAX_PENDING) throw new RequestRejected("busy", `request limit reached (${MAX_PENDING})`);
     this.#pending += 1;
     if (request.type === "stop") void this.stop();
-    return this.#queue(() => this.#handle(request)).finally(() => {
+    const handle = async () => this.#handle(request);
+    // An edge waits for a frame, and changes nothing.
+    return (request.type === "edge" ? handle() : this.#queue(handle)).finally(() => {
       this.#pending -= 1;
     });
   }
@@ -172,6 +176,8 @@ export class Runner {
         return this.#change(request);
       case "describe":
         return this.#expectRunning().description.write(request.format);
+      case "edge":
+        return this.#expectRunning().edges.see(request.from, request.to);
       case "deliver":
         return this.#deliver(request.channel, request.message as JsonRecord);
       case "ask":
@@ -224,7 +230,7 @@ export class Runner {
     const compiled = this.#compile(job, texts);
     allowConnections(listHosts(job, texts));
     const graph = await this.#run(job, compiled);
-    this.#running = { graph, job, description: new Description(graph, job), compiled };
+    this.#running = { graph, job, description: new Description(graph, job), edges: new Edges(graph), compiled };
     this.#timer = setInterval(() => this.#progress(), PROGRESS_MS);
     void graph.ended.then(async ({ error }) =>
       this.#conclude(error === null ? null : await describeFailure(error, graph.plan, job)),
@@ -416,7 +422,8 @@ export class Runner {
     if (next !== null) {
       this.#live = mergeLive(kept, supplied);
       this.#uses = next.uses;
-      this.#running = { graph, job, description: new Description(graph, job), compiled: next.compiled };
+      const description = new Description(graph, job);
+      this.#running = { ...this.#expectRunning(), job, description, compiled: next.compiled };
       this.#attachments.meterAll(graph.segments());
     }
     return { changes: [...changes], live: kept };
