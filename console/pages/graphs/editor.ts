@@ -1,16 +1,23 @@
 /** The text editor, which is large and loads only when needed. In a shadow root: its styles need no exception to the security policy. */
-import { yaml } from "@codemirror/lang-yaml";
+import { yaml, yamlLanguage } from "@codemirror/lang-yaml";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
-import type { GraphFault } from "../../../client/client.ts";
+import { complete, type KnownNames } from "./complete.ts";
+
+/** At a line of the text. */
+export interface Mark {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
 
 export interface Editor {
-  /** Marks errors at their lines. */
-  mark(faults: readonly GraphFault[]): void;
+  /** Marks errors at their lines, instead of those before. */
+  mark(errors: readonly Mark[]): void;
   /** Moves the cursor. */
   show(line: number, column: number): void;
   /** Replaces the whole text; the user can undo it. */
@@ -28,6 +35,11 @@ const THEME = EditorView.theme({
     backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent) !important",
   },
   ".cm-tooltip": { backgroundColor: "var(--card)", color: "var(--text)", border: "1px solid var(--line)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent)",
+    color: "var(--text)",
+  },
+  ".cm-completionInfo": { maxWidth: "24rem", padding: "0.25rem 0.5rem" },
 });
 
 /** In the colours of the page, which are readable in both themes. */
@@ -58,7 +70,14 @@ const replaceSelection = EditorView.domEventHandlers({
   },
 });
 
-export function openEditor(parent: HTMLElement, text: string, onChange: (text: string) => void): Editor {
+interface EditorOptions {
+  readonly text: string;
+  /** Names to complete while typing. */
+  readonly known: KnownNames;
+  onChange(text: string): void;
+}
+
+export function openEditor(parent: HTMLElement, { text, known, onChange }: EditorOptions): Editor {
   const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
   const view = new EditorView({
     parent: root,
@@ -68,6 +87,10 @@ export function openEditor(parent: HTMLElement, text: string, onChange: (text: s
       extensions: [
         basicSetup,
         yaml(),
+        yamlLanguage.data.of({
+          autocomplete: ({ state, pos }: { readonly state: EditorState; readonly pos: number }) =>
+            complete(state.doc.toString(), pos, known),
+        }),
         lintGutter(),
         replaceSelection,
         syntaxHighlighting(HIGHLIGHTS),
@@ -79,12 +102,12 @@ export function openEditor(parent: HTMLElement, text: string, onChange: (text: s
       ],
     }),
   });
-  const toDiagnostic = ({ line, column, message }: GraphFault): Diagnostic => {
+  const toDiagnostic = ({ line, column, message }: Mark): Diagnostic => {
     const from = positionOf(view, line, column);
     return { from, to: Math.max(from, view.state.doc.lineAt(from).to), severity: "error", message };
   };
   return {
-    mark: (faults) => view.dispatch(setDiagnostics(view.state, faults.map(toDiagnostic))),
+    mark: (errors) => view.dispatch(setDiagnostics(view.state, errors.map(toDiagnostic))),
     show: (line, column) => {
       view.dispatch({ selection: { anchor: positionOf(view, line, column) }, scrollIntoView: true });
       view.focus();

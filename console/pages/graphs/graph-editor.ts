@@ -8,8 +8,10 @@ import { Failed, Loading, NotLoaded } from "../../components/states.ts";
 import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import type { Editor } from "./editor.ts";
+import type { Editor, Mark } from "./editor.ts";
 import { readGraphName } from "./graph-name.ts";
+import { RunTests, type Tested } from "./run-tests.ts";
+import { ServiceNames } from "./service-names.ts";
 
 /** The text is validated this long after the last change. */
 const PAUSE_MS = 300;
@@ -50,6 +52,7 @@ function Workspace({ graph, sources }: Subject) {
   const editor = useRef<Editor | null>(null);
   const [isReady, setReady] = useState(false);
   const [hasFailed, setFailed] = useState(false);
+  const [tested, setTested] = useState<Tested | null>(null);
   const [text, setText] = useState(sessionStorage.getItem(draftName(graph.name)) ?? graph.yaml);
   const settled = useSettled(text, PAUSE_MS);
   const validation = useQuery(
@@ -59,17 +62,21 @@ function Workspace({ graph, sources }: Subject) {
   const { value, error } = validation;
   // Null while the text has changed since it was validated.
   const faults = error === null && value?.text === text ? value.faults : null;
+  // Of the text that was tested.
+  const failures = tested?.text === text ? tested.failures : null;
   useEffect(() => {
-    if (faults !== null) editor.current?.mark(faults.flatMap((fault) => placeHere(fault) ?? []));
-  }, [faults, isReady]);
+    const wrong = faults?.flatMap((fault) => placeHere(fault) ?? []) ?? null;
+    if (wrong !== null) editor.current?.mark([...wrong, ...(failures ?? [])]);
+  }, [faults, failures, isReady]);
   useEffect(() => {
     import("./editor.ts").then(
       ({ openEditor }) => {
         if (parent.current === null) return;
-        editor.current = openEditor(parent.current, text, (next) => {
+        const onChange = (next: string): void => {
           setText(next);
           saveDraft(graph, next);
-        });
+        };
+        editor.current = openEditor(parent.current, { text, known: new ServiceNames(graph), onChange });
         setReady(true);
       },
       () => setFailed(true),
@@ -82,6 +89,7 @@ function Workspace({ graph, sources }: Subject) {
     <div ref=${parent} class="editor"></div>
     ${text !== graph.yaml && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(graph.yaml)}>Discard changes</button></p>`}
     ${error !== null ? html`<${Failed} error=${error} onRetry=${validation.reload} />` : html`<${Faults} faults=${faults} onShow=${({ line, column }: GraphFault) => editor.current?.show(line, column)} />`}
+    <${RunTests} graph=${graph} isValid=${faults?.length === 0} text=${text} onTested=${setTested} onShow=${({ line, column }: Mark) => editor.current?.show(line, column)} />
     <${SaveGraph} graph=${graph} isValid=${faults?.length === 0} text=${text} />
     <${TryGraph} graph=${graph.name} sources=${sources} isValid=${faults?.length === 0} text=${text} />
   `;
