@@ -1442,6 +1442,58 @@ export type Schedule = {
   }[];
 };
 
+export type Shadow = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly process_uuid: string;
+  readonly state: "starting" | "running" | "finished" | "failed";
+  /** Why it failed. */
+  readonly error: string | null;
+  readonly graph: string;
+  /** Of a stored graph. */
+  readonly version: number | null;
+  /** All params of the graph, with defaults. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  readonly finished_at: string | null;
+  readonly comparison: ShadowComparison;
+};
+
+export type ShadowComparison = {
+  /** Frames on which inference ran, since the shadow's first one; `compared`: those of both with the same capture time, on which all that follows is based. */
+  readonly frames: {
+    readonly live: number;
+    readonly shadow: number;
+    readonly compared: number;
+  };
+  /** Frames of the shadow for each frame of the process: below 1, the shadow does not keep up. */
+  readonly speed: number | null;
+  /** Share of the process's boxes that the shadow has: an overlap (IoU) of at least 0.5, the same class. */
+  readonly recall: number | null;
+  /** Share of the shadow's boxes that the process has. */
+  readonly precision: number | null;
+  /** F1 of both. */
+  readonly agreement: number | null;
+  readonly classes: readonly {
+    readonly name: string;
+    readonly boxes: {
+      readonly live: number;
+      readonly shadow: number;
+      readonly matched: number;
+    };
+    /** `matched`: together in at least half of the frames of the process's track. */
+    readonly tracks: {
+      readonly live: number;
+      readonly shadow: number;
+      readonly matched: number;
+    };
+  }[];
+  /** False: there were too many classes or tracks to count them all. */
+  readonly is_complete: boolean;
+};
+
 export type Source = {
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
@@ -2950,6 +3002,40 @@ export class Operations {
     readonly uuid: string;
   }> {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/branches/{branch_uuid}" }, input, call);
+  }
+
+  /** Run a variant of the graph beside a running process. Shows how another graph, version or param would behave on the live source, without touching the process. The shadow is a second runner on the same source, at a low priority. It has no outputs, alerts, webhooks, recordings, reports or stored detections: its detections are only compared with those of the process, frame by frame. Its graph may use elements whose `can_try` is true (`GET /elements/{name}`). It counts as a process of the key, uses its minutes, and ends after `seconds` or `frames`, or with the process. A process has one shadow at a time. Files that loop cannot have one: the second runner would be at another position. */
+  startShadow(
+    input: {
+      process_uuid: string;
+      body: {
+        /** As `graph` of `POST /start`: `NAME` or `NAME@VERSION`. Default: the graph that the process runs. */
+        readonly graph?: string;
+        /** Values of the graph's params. Without `graph`, those of the process apply besides these. */
+        readonly params?: Readonly<Record<string, unknown>>;
+        /** It ends after this time. Default: 60. */
+        readonly seconds?: number;
+        /** It ends after this number of compared frames. */
+        readonly frames?: number;
+      };
+    },
+    call?: Call,
+  ): Promise<Shadow> {
+    return this.#send(
+      { method: "POST", path: "/process/{process_uuid}/shadow", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Get the shadow of a process, with the comparison so far. */
+  getShadow(input: { process_uuid: string }, call?: Call): Promise<Shadow> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/shadow" }, input, call);
+  }
+
+  /** End the shadow of a process. */
+  stopShadow(input: { process_uuid: string }, call?: Call): Promise<Shadow> {
+    return this.#send({ method: "DELETE", path: "/process/{process_uuid}/shadow" }, input, call);
   }
 
   /** List the graphs: installed ones and your own. An own graph is listed with its current version, as compiled when it was stored. */

@@ -27,6 +27,7 @@ export const ERRORS = {
   demo_not_found: { status: 404, title: "Demo not found" },
   source_file_missing: { status: 404, title: "The file of this source is missing" },
   process_not_found: { status: 404, title: "Process not found" },
+  shadow_not_found: { status: 404, title: "The process has no shadow" },
   output_not_found: { status: 404, title: "Output not found" },
   branch_not_found: { status: 404, title: "Branch not found" },
   recording_not_found: { status: 404, title: "Recording not found" },

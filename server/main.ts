@@ -31,6 +31,7 @@ import { demoEndpoints, metricsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { processRecordingEndpoints, recordingEndpoints } from "./api/recordings.ts";
+import { shadowEndpoints } from "./api/shadows.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { streamEndpoints } from "./api/streams.ts";
 import { timelineEndpoints } from "./api/timeline.ts";
@@ -373,6 +374,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...streamEndpoints(streams, config.streams.viewers),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
+    ...shadowEndpoints(processes),
     ...processRecordingEndpoints(sql, processRecordings, stallMs),
     ...detectionEndpoints({ sql, detections, stallMs, forwarder }),
     ...trackEndpoints({ sql, config: config.report, processes, tracks, stallMs }),

@@ -150,6 +150,11 @@ export class ProcessRecord {
     return Math.round(this.#endedMs + this.#currentMs);
   }
 
+  /** Of its shadow, which uses minutes of the key as well. */
+  addRunning(ms: number): void {
+    this.#endedMs += Math.max(0, ms);
+  }
+
   /** The listener receives the current state first. Returns a function that unsubscribes. */
   follow(listener: Listener): () => void {
     const { shownState: state, error, lastError } = this;

@@ -11,7 +11,7 @@ import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { type RequestLimit, sleep, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { ClusterNode } from "../cluster/node.ts";
-import type { GraphOrder } from "../graphs/library.ts";
+import type { GraphOrder, PreparedOrder } from "../graphs/library.ts";
 import type { MediaHub } from "../media/media-hub.ts";
 import type { RouteOutput } from "../outputs/route-output.ts";
 import { SourceLocator } from "../sources/sources.ts";
@@ -35,6 +35,7 @@ import type {
 } from "./processes.ts";
 import type { RecordingPlace } from "./recorder.ts";
 import { failLaunch, type Launched, type LaunchTimes, type Runner, RunnerLink, type RunnerPool } from "./runner.ts";
+import { Shadow } from "./shadow.ts";
 import { Upgrades } from "./upgrade.ts";
 import { type LiveProcess, viewProcess } from "./view.ts";
 
@@ -54,7 +55,9 @@ export interface ProcessDeps {
   /** The files of models that the user has uploaded, by name. Default: none has. */
   openModels?(userUuid: string, names: readonly string[]): Promise<Readonly<Record<string, ModelFiles>>>;
   /** Rejects with `graph_not_found`, or with `invalid_input` when the graph does not accept the values. */
-  prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
+  prepare(
+    order: GraphOrder,
+  ): Promise<ProcessOffers & { readonly params: JsonRecord } & Partial<Pick<PreparedOrder, "plan">>>;
   /**
    * Rejects with `source_not_found`, `source_file_missing` or `address_refused`. `isResumed`: it has run before, and
    * `locate` finds its current address when it is launched.
@@ -78,6 +81,7 @@ export class Process {
   readonly record: ProcessRecord;
   readonly attachments: Attachments;
   readonly commands: Commands;
+  readonly shadow: Shadow;
   /** Resolves when no runner is left and the end is stored, or never will be. Never rejects. */
   readonly ended: Promise<void>;
   readonly #input: ProcessInput;
@@ -144,6 +148,12 @@ export class Process {
     this.#upgrades = new Upgrades({
       ...{ row, input, sql, link, limits, record: this.record, attachments: this.attachments, commands: this.commands },
       prepare: (order) => deps.prepare(order),
+    });
+    this.shadow = new Shadow({
+      ...{ row, input, sql, log, limits, record: this.record, pool: deps.pool },
+      prepare: (order) => deps.prepare(order),
+      openModels: async (names) => (await deps.openModels?.(row.userUuid, names)) ?? {},
+      describeInput: (sourceUri) => this.#describeInput(sourceUri),
     });
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -359,31 +369,45 @@ export class Process {
   }
 
   #makeJob(sourceUri: string): RunnerJob {
-    const { uuid, sourceUrl, graph } = this.row;
+    const { graph } = this.row;
     const { params, positionNs, trackIds } = this.record;
     const { text: graphText } = this.record.graph;
     if (this.#input.isFile) this.#epoch ??= this.record.startedAt ?? new Date();
-    const startedAt = this.record.startedAt ?? this.#epoch;
     const { validUntilMs } = this.#deps.node;
-    const { folder: terrainFolder } = this.#deps.config.terrain;
-    const sourceAddresses = this.#input.addresses?.() ?? [];
+    const startedAt = this.#startedAt;
     const batch = startedAt === null ? null : this.record.telemetry?.beginRun(startedAt.getTime(), positionNs / 1e6);
     return {
-      ...{ uuid, graph, graphText, params, sourceUri, sourceLabel: sourceUrl },
-      ...(sourceAddresses.length > 0 && { sourceAddresses: [...sourceAddresses] }),
+      ...this.#describeInput(sourceUri),
+      ...{ graph, graphText, params },
       ...(Object.keys(this.#models).length > 0 && { models: this.#models }),
-      ...(this.#input.loops === true && { sourceLoops: true }),
-      ...(this.row.telemetryCfg?.type === "embedded" && { sourceMetadata: true }),
       ...(batch != null && { deliver: [{ channel: TELEMETRY_CHANNEL, message: batch }] }),
-      positionNs: String(this.#input.isFile ? positionNs : 0),
-      // The first frame is captured at the start.
-      ...(startedAt !== null && { epochMs: startedAt.getTime() - (this.#input.startMs ?? 0) }),
       firstTrackId: trackIds.next,
       ...this.attachments.beginRun(),
       ...(validUntilMs !== null && { leaseUntilMs: validUntilMs }),
+    };
+  }
+
+  /** The source, from its current position, and what of the machine belongs to it. */
+  #describeInput(sourceUri: string) {
+    const { uuid, sourceUrl, telemetryCfg } = this.row;
+    const { folder: terrainFolder } = this.#deps.config.terrain;
+    const sourceAddresses = this.#input.addresses?.() ?? [];
+    const startedAt = this.#startedAt;
+    return {
+      ...{ uuid, sourceUri, sourceLabel: sourceUrl },
+      ...(sourceAddresses.length > 0 && { sourceAddresses: [...sourceAddresses] }),
+      ...(this.#input.loops === true && { sourceLoops: true }),
+      ...(telemetryCfg?.type === "embedded" && { sourceMetadata: true }),
+      positionNs: String(this.#input.isFile ? this.record.positionNs : 0),
+      // The first frame is captured at the start.
+      ...(startedAt !== null && { epochMs: startedAt.getTime() - (this.#input.startMs ?? 0) }),
       giveUpSeconds: this.#deps.limits.giveUpMs / 1000,
       ...(terrainFolder !== null && { terrainFolder }),
     };
+  }
+
+  get #startedAt(): Date | null {
+    return this.record.startedAt ?? this.#epoch;
   }
 
   /** Of a launch that no client waits for. A lost live source may take its time to return. */
@@ -509,6 +533,7 @@ export class Process {
   #close(): void {
     clearTimeout(this.#endTimer);
     this.#upgrades.noteFailed("the process has ended");
+    this.shadow.close();
     this.record.telemetry?.close();
     void this.#tending.close();
     this.#input.release?.();

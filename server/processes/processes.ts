@@ -1,6 +1,7 @@
 /** What the rest of the server can do with running processes, and the types and limits of processes. `Supervisor` implements it. */
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { ShadowRecord } from "../../schemas/api/shadows.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphChange, RunnerStats, SeenEdge } from "../../schemas/runner.ts";
@@ -201,6 +202,16 @@ export interface UpgradeOrder {
   readonly isDryRun: boolean;
 }
 
+/** A variant beside a process. */
+export interface ShadowOrder {
+  /** `NAME` or `NAME@VERSION`; null: the graph that the process runs. */
+  readonly graph: string | null;
+  readonly params: JsonRecord;
+  readonly seconds: number;
+  /** Compared frames; null: no limit. */
+  readonly frames: number | null;
+}
+
 /** All reject with `ServiceError`. Processes of other users are treated as missing. */
 export interface Processes {
   /** Resolves when the first frame of the source has been decoded. */
@@ -224,6 +235,12 @@ export interface Processes {
   ): Promise<void>;
   /** To another version of its graph, which the user has stored. Resolves when it runs; when it does not, the old one does. */
   upgrade(user: User, uuid: string, order: UpgradeOrder): Promise<UpgradeAnswer>;
+  /** Beside it, on its source and without outputs. Resolves when it is checked; it starts in the background. */
+  startShadow(user: User, uuid: string, order: ShadowOrder): Promise<ShadowRecord>;
+  /** The current or last one. */
+  readShadow(user: User, uuid: string): Promise<ShadowRecord>;
+  /** Resolves when it has ended. */
+  stopShadow(user: User, uuid: string): Promise<ShadowRecord>;
   attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState>;
   detachBranch(user: User, uuid: string, branchUuid: string): Promise<void>;
   listBranches(user: User, uuid: string): Promise<BranchList>;

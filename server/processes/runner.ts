@@ -2,6 +2,8 @@
  * Runners: child processes in which processes run their graphs. Loaded in advance by the pool, launched with the job of one
  * process, and ended with it. A runner that stops reporting or exceeds its memory is killed, which counts as a crash.
  */
+import { readdirSync } from "node:fs";
+import { setPriority } from "node:os";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import { NoReply, RequestRejected } from "../../ipc/channel.ts";
@@ -250,6 +252,8 @@ interface LaunchOrder {
   begin(): { readonly job: RunnerJob; readonly graphMs: number; readonly sourceMs: number };
   /** In texts for clients. */
   readonly source: { readonly url: string; readonly isFile: boolean };
+  /** Above 0: others come first on the processor. Default: 0. */
+  readonly niceness?: number;
 }
 
 export const failLaunch = (
@@ -324,7 +328,10 @@ export class RunnerPool {
     }
   }
 
-  async #launch({ signal, listener, begin, source }: LaunchOrder, onPlaying: () => void): Promise<Launched> {
+  async #launch(
+    { signal, listener, begin, source, niceness = 0 }: LaunchOrder,
+    onPlaying: () => void,
+  ): Promise<Launched> {
     const startedMs = performance.now();
     let runner: Runner;
     try {
@@ -335,6 +342,7 @@ export class RunnerPool {
     }
     const takenMs = performance.now();
     let playingMs = takenMs;
+    if (niceness > 0) lowerPriority(runner.pid, niceness);
     const { job, graphMs, sourceMs } = begin();
     runner.start(job, listener);
     void runner.playing.then(() => {
@@ -409,6 +417,16 @@ export class RunnerPool {
       );
     });
     return runner;
+  }
+}
+
+/** Of all its threads, and of those that they start from now on. */
+function lowerPriority(pid: number | undefined, niceness: number): void {
+  if (pid === undefined) return;
+  try {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
+  } catch {
+    // It has exited, which is reported.
   }
 }
 

@@ -1,5 +1,6 @@
 /** The processes of this node, for the rest of the server: starts and stops them, and passes the commands of users on. */
 import { setTimeout as wait } from "node:timers/promises";
+import type { ShadowRecord } from "../../schemas/api/shadows.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { SeenEdge } from "../../schemas/runner.ts";
 import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
@@ -30,6 +31,7 @@ import {
   type ProcessNotice,
   type ProcessOffers,
   readLimits,
+  type ShadowOrder,
   type StartedProcess,
   type StartOrder,
   type UpgradeAnswer,
@@ -296,6 +298,20 @@ export class Supervisor implements Processes {
 
   async upgrade(user: User, uuid: string, order: UpgradeOrder): Promise<UpgradeAnswer> {
     return (await this.#expectHeld(user, uuid)).upgrade(order);
+  }
+
+  async startShadow(user: User, uuid: string, order: ShadowOrder): Promise<ShadowRecord> {
+    const { shadow } = await this.#expectHeld(user, uuid);
+    await expectMinutes(this.#deps.sql, user.uuid);
+    return shadow.start(user, order);
+  }
+
+  async readShadow(user: User, uuid: string): Promise<ShadowRecord> {
+    return (await this.#expectHeld(user, uuid)).shadow.read();
+  }
+
+  async stopShadow(user: User, uuid: string): Promise<ShadowRecord> {
+    return (await this.#expectHeld(user, uuid)).shadow.stop();
   }
 
   async attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState> {

@@ -87,6 +87,17 @@ export interface NewProcess
   readonly takesAlerts: boolean;
 }
 
+/** Rejects with `processes_limit_reached`. A shadow counts as a process. */
+export async function expectProcessRoom(sql: Queries, userUuid: string, limit: number): Promise<void> {
+  const [{ active = 0 } = {}] = await sql<{ active: number }[]>`
+    select count(*) + count(*) filter (where shadow_until > now()) as active from processes
+    where user_uuid = ${userUuid} and state not in ('finished', 'failed')`;
+  if (active < limit) return;
+  throw new ServiceError("processes_limit_reached", {
+    detail: `process limit reached for this key (${limit}); stop one (DELETE /process/{process_uuid}) and try again`,
+  });
+}
+
 /**
  * Claimed at once, so that no other machine starts it. Rejects with `processes_limit_reached`, `source_not_found`,
  * `graph_not_found`, or `capacity_exhausted` when its node has no room.
@@ -97,12 +108,7 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
     await lockUser(sql, userUuid);
     await expectSource(sql, userUuid, sourceUuid);
     await expectGraphVersion(sql, userUuid, row);
-    const [{ active = 0 } = {}] = await sql<{ active: number }[]>`
-      select count(*) as active from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')`;
-    if (active >= limit)
-      throw new ServiceError("processes_limit_reached", {
-        detail: `process limit reached for this key (${limit}); stop one (DELETE /process/{process_uuid}) and try again`,
-      });
+    await expectProcessRoom(sql, userUuid, limit);
     if (!hasRoomFor(await lockRoom(sql, row.nodeUuid), row)) throw capacityExhausted();
     const inserted = await writtenRow(sql<ProcessRow[]>`
       insert into processes

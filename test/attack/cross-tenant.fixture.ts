@@ -28,6 +28,7 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "POST /process/{process_uuid}/branches": () => ({ slot: "view" }),
   "PATCH /process/{process_uuid}/graph": () => ({ params: { confidence: 0.9 } }),
   "POST /process/{process_uuid}/graph": () => ({ version: 1, dry_run: true }),
+  "POST /process/{process_uuid}/shadow": () => ({ seconds: 1 }),
   "PATCH /notice/{notice_uuid}": () => ({ reviewed: true }),
   "PATCH /source/{source_uuid}/recording": () => ({ mode: "off" }),
   "POST /source/{source_uuid}/calibration": () => ({ landmarks: [{ x: 0.5, y: 0.5, latitude: 52, longitude: 5 }] }),

@@ -1,0 +1,72 @@
+/** The shadow of a real process: two runners on one file, and what the service says about their difference. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Problem } from "../../schemas/api/problem.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { ShadowRecord } from "../../schemas/api/shadows.ts";
+import { withoutModel } from "../golden/golden.fixture.ts";
+import { encodeStreet } from "../golden/street.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
+import { poll } from "../watch.fixture.ts";
+import { createKey, TestService, uploadVideo } from "./service.fixture.ts";
+
+const noModel = await withoutModel("default");
+/** 40 s: both runners are loaded while it plays. */
+const FRAMES = 1_000;
+
+let service: TestService;
+before(async () => {
+  service = await TestService.start();
+});
+after(() => service?.close());
+
+test("compares variants of the graph with a running process, which has all outputs to itself", {
+  skip: noModel,
+  timeout: 300_000,
+}, async () => {
+  const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(temporaryFolder(), FRAMES));
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`);
+  const path = `/process/${started.process_uuid}/shadow`;
+  const compare = async (json: object): Promise<ShadowRecord> => {
+    await service.expect<ShadowRecord>(201, "POST", path, { json });
+    return poll("the shadow has ended", async () => {
+      const shadow = await service.expect<ShadowRecord>(200, "GET", path);
+      assert.notEqual(shadow.state, "failed", shadow.error ?? "");
+      return shadow.state === "finished" ? shadow : null;
+    });
+  };
+  const same = await compare({ frames: 20 });
+  assert.ok((same.comparison.agreement ?? 0) > 0.8, JSON.stringify(same.comparison));
+  assert.ok(same.comparison.frames.compared >= 20);
+  const names = same.comparison.classes.map(({ name }) => name);
+  assert.ok(names.includes("stop sign"), names.join());
+
+  const fewer = await compare({ frames: 20, params: { classes: ["car"] } });
+  const sign = fewer.comparison.classes.find(({ name }) => name === "stop sign");
+  assert.deepEqual([sign?.boxes.shadow, sign?.tracks.shadow], [0, 0]);
+  assert.ok((sign?.boxes.live ?? 0) > 0 && (fewer.comparison.recall ?? 1) < 1);
+
+  const process = await service.expect<ProcessRecord>(200, "GET", `/process/${started.process_uuid}`);
+  assert.deepEqual([process.state, process.stats.restarts], ["running", 0]);
+  const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes");
+  assert.deepEqual(
+    processes.map(({ uuid }) => uuid),
+    [started.process_uuid],
+  );
+  const foreign = await createKey(service, "foreign");
+  for (const method of ["POST", "GET", "DELETE"]) {
+    const json = method === "POST" ? { json: {} } : {};
+    assert.equal(
+      (await service.expect<Problem>(404, method, path, { ...json, key: foreign })).code,
+      "process_not_found",
+    );
+  }
+  const refused = await service.expect<Problem>(422, "POST", path, { json: { params: { confidence: 7 } } });
+  assert.deepEqual(
+    refused.errors?.map((fault) => fault.path),
+    ["/params/confidence"],
+  );
+  const recording = await service.expect<Problem>(422, "POST", path, { json: { graph: "record" } });
+  assert.match(JSON.stringify(recording.errors), /record/);
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+});
