@@ -53,3 +53,16 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
     x64Ms: { vnni: 34, withoutVnni: 81 },
   },
 };
+
+/** Results of `windhover eval clip --every 1,5,motion` with the model `default`, in percent. */
+export const EVERY_SCORES = [
+  { clip: "street", every: "1", inferred: 100, recall: 84.9, ap50: 83.9, hota: 59.7 },
+  { clip: "street", every: "5", inferred: 20.1, recall: 80.3, ap50: 79.7, hota: 52.7 },
+  { clip: "street", every: "motion", inferred: 39.1, recall: 80.1, ap50: 79.9, hota: 55.8 },
+  { clip: "campus", every: "1", inferred: 100, recall: 87.2, ap50: 82.2, hota: 54.9 },
+  { clip: "campus", every: "5", inferred: 20, recall: 72.6, ap50: 59, hota: 44.7 },
+  { clip: "campus", every: "motion", inferred: 100, recall: 87.2, ap50: 82.2, hota: 54.9 },
+  { clip: "moving camera", every: "1", inferred: 100, recall: 86.9, ap50: 85.1, hota: 51.2 },
+  { clip: "moving camera", every: "5", inferred: 20.1, recall: 78.4, ap50: 76.5, hota: 46.1 },
+  { clip: "moving camera", every: "motion", inferred: 44.1, recall: 82.9, ap50: 81.2, hota: 50 },
+] as const;

@@ -3,7 +3,7 @@ import type { ModelCard } from "../../models/card.ts";
 import { listCardFiles } from "../../models/find-card.ts";
 import { COCO } from "../../models/labels.ts";
 import { readCard } from "../../models/read-card.ts";
-import { KNOWN_MODELS, type KnownModel } from "./known-models.ts";
+import { EVERY_SCORES, KNOWN_MODELS, type KnownModel } from "./known-models.ts";
 import { code, made, table } from "./markdown.ts";
 
 export function writeModels(): string {
@@ -32,6 +32,17 @@ export function writeModels(): string {
       "**On a street** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who occlude each other: AP50 of detections, HOTA of tracks; **on a campus** the same on PETS09-S2L1, all 795 frames of the demo clip.",
     ].join(" "),
     ...models.map(writeModel),
+    "## Fewer inferences",
+    table(
+      ["Clip", "`every`", "Frames inferred", "Recall", "AP50", "HOTA"],
+      EVERY_SCORES.map(({ clip, every, inferred, recall, ap50, hota }) => [
+        clip,
+        `\`${every}\``,
+        `${percent(inferred)} %`,
+        ...[recall, ap50, hota].map(percent),
+      ]),
+    ),
+    "`windhover eval clip --every 1,5,motion` with the model `default`: all scores are those of tracks on all frames, with predicted positions between inferences. The street has 25 fps and the campus 10 fps; people walk all the time in both, so that `motion` runs inference at its highest rate, 12 per second at most. On the street, most of the recall that fewer inferences cost is that of two people who are hidden again and again and detected only now and then; which frames are inferred changes it by 2 points either way. **Moving camera** is a part of the street clip that swings by 70 pixels: everything changes, and inference runs at the same rate. `motion` saves most where little moves; for the highest recall, use `every: 1`.",
     "## CPUs",
     table(
       ["Model", "ARM Neoverse-N1", "x86-64 with VNNI", "x86-64 without VNNI"],

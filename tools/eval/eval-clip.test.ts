@@ -57,7 +57,7 @@ test("reports frames beyond the ground truth, and scores them only with --whole"
   assert.deepEqual([beyond.frames, beyond.FP], [FRAMES, FRAMES / 2]);
 });
 
-test("compares how often inference runs: a still clip needs it once", { skip: noModel }, async () => {
+test("compares how often inference runs, by the tracks of all frames", { skip: noModel }, async () => {
   const args = ["eval", "clip", clip, "--gt", gt, "--class", "stop sign", "--every", "1,4,motion"];
   const { code, stdout, stderr } = await windhover([...args, "--json"]);
   assert.equal(code, 0, stderr);
