@@ -84,7 +84,7 @@ export const TABLE: readonly Row[] = [
   // Maps the position of an error back to its source file and line.
   { part: "elements/source-lines.ts", may: [] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
-  { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
+  { part: "elements/detect", may: ["schemas", "elements/element.ts", "models", "vision"] },
   { part: "elements/cot", may: ["schemas", "elements/element.ts", "elements/output-reports.ts", "terrain"] },
   { part: "elements/publish", may: VIDEO_OUTPUT },
   // Reads telemetry in live streams.
