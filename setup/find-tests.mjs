@@ -95,6 +95,8 @@ const SLOWEST = [
   "cli/commands/golden.test.ts",
   "test/browser/console-alerts.test.ts",
   "test/browser/console-map.test.ts",
+  "test/browser/console-graphs.test.ts",
+  "test/api/graph-tests.test.ts",
   "test/soak/faults.soak.ts",
   "test/browser/demo.test.ts",
   "test/api/tracks.test.ts",

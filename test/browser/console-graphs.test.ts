@@ -114,6 +114,6 @@ test("shows the frame and the caps of an edge, again and again while it is open"
   await untilPage(page, `${picture}.src !== ${JSON.stringify(first)}`);
   await dialog.getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Look between jpegenc and fakesink" }).click();
-  await dialog.getByText("there are only pictures of raw video, and this is image/jpeg").waitFor();
+  await dialog.getByText("There are only pictures of raw video, and this is image/jpeg.").waitFor();
   await photograph(page, "graph-edge-encoded");
 });

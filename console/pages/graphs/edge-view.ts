@@ -1,6 +1,7 @@
 /** What passes an edge of a running graph: the picture and the metadata of a frame, again and again while it is open. */
 import type { ProcessGraphEdge } from "../../../client/client.ts";
 import { Dialog } from "../../components/dialog.ts";
+import { toSentence } from "../../components/format.ts";
 import { useQuery, whenLoaded } from "../../components/query.ts";
 import { html } from "../../html.ts";
 import { windhover } from "../../session.ts";
@@ -33,7 +34,7 @@ export function EdgeView({ uuid, edge: { from, to }, onClose }: EdgeProps) {
 
 const Frame = ({ frame, detail }: ProcessGraphEdge) => html`
   ${frame?.picture != null && html`<img src=${`data:image/jpeg;base64,${frame.picture}`} alt="The frame" />`}
-  ${detail !== null && html`<p class="hint" role="status">${detail}</p>`}
+  ${detail !== null && html`<p class="hint" role="status">${toSentence(detail)}</p>`}
   ${
     frame !== null &&
     html`

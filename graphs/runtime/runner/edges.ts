@@ -1,7 +1,6 @@
 /** Shows what passes the edges of a running graph. Costs nothing while no one asks: a probe is there for one frame. */
 import { RequestRejected } from "../../../ipc/channel.ts";
 import type { EdgeBuffer } from "../../../native/addon.ts";
-import type { JsonRecord } from "../../../schemas/json.ts";
 import type { SeenEdge } from "../../../schemas/runner.ts";
 import { toMilliseconds } from "../../../schemas/time.ts";
 import type { PlanLink, PlanSegment } from "../../compiler/plan.ts";
@@ -87,22 +86,25 @@ const stepNames = (segments: readonly PlanSegment[]): ReadonlyMap<string, string
   new Map(segments.flatMap(({ nodes }) => nodes.map(({ name, author }) => [name, author])));
 
 function describe(buffer: EdgeBuffer): Pick<SeenEdge, "frame" | "detail"> {
-  const { caps, ptsNs, bytes, keyframe, image, error, meta } = buffer;
-  const isTooLarge = JSON.stringify(meta).length > LIMITS.metadataBytes;
+  const { caps, ptsNs, bytes, keyframe, image, meta } = buffer;
+  const written = JSON.stringify(meta, toJson);
+  const isTooLarge = written.length > LIMITS.metadataBytes;
   return {
     frame: {
       ...{ caps, bytes, keyframe },
       pts_ms: ptsNs === null ? null : toMilliseconds(ptsNs),
       picture: image === null ? null : Buffer.from(image).toString("base64"),
-      metadata: isTooLarge ? {} : (meta as JsonRecord),
+      metadata: isTooLarge ? {} : JSON.parse(written),
     },
-    detail: isTooLarge
-      ? `the metadata is larger than ${LIMITS.metadataBytes / 1024} kB`
-      : explainNoPicture(buffer, error),
+    detail: isTooLarge ? `the metadata is larger than ${LIMITS.metadataBytes / 1024} kB` : explainNoPicture(buffer),
   };
 }
 
-function explainNoPicture({ caps, image }: EdgeBuffer, error: string | null): string | null {
+/** Elements of others may write what JSON does not have. */
+const toJson = (_: string, value: unknown): unknown =>
+  typeof value === "bigint" ? Number(value) : ArrayBuffer.isView(value) ? `${value.byteLength} bytes` : value;
+
+function explainNoPicture({ caps, image, error }: EdgeBuffer): string | null {
   if (image !== null) return null;
   return error ?? `there are only pictures of raw video, and this is ${caps.split(",")[0]}`;
 }
