@@ -24,6 +24,8 @@ export class ObjectTrack {
   seenBox: TrackBox;
   confidence: number;
   usualConfidence: number;
+  /** Surprise of any sighting: from 0 up for a track that was lost. */
+  handicap = 0;
   isConfirmed: boolean;
 
   constructor({ box, confidence, classId }: Sighting, timeS: number, isConfirmed: boolean) {
@@ -222,7 +224,7 @@ export function fillSurprise(
     const weightX = 1 / spread.x;
     const weightY = 1 / spread.y;
     // Beyond this distance, in squared standard deviations, the limit is exceeded in any case.
-    const furthest = TAILS * (Math.exp((2 * limit - spread.vagueness) / TAILS) - 1);
+    const furthest = TAILS * (Math.exp((2 * (limit - track.handicap) - spread.vagueness) / TAILS) - 1);
     for (let column = 0; column < length; column++) {
       const right = (centres[2 * column] as number) - x;
       const down = (centres[2 * column + 1] as number) - y;
@@ -233,11 +235,13 @@ export function fillSurprise(
   }
 }
 
-function rate({ filter, spread, vote, usualConfidence }: ObjectTrack, sighting: Sighting, distance: number): number {
+function rate(track: ObjectTrack, sighting: Sighting, distance: number): number {
+  const { filter, spread, vote, usualConfidence, handicap } = track;
   const width = sighting.box[2] - filter.width.position;
   const height = sighting.box[3] - filter.height.position;
   const whole = distance + (width * width) / spread.width + (height * height) / spread.height;
   return (
+    handicap +
     spread.vagueness / 2 +
     (TAILS / 2) * Math.log1p(whole / TAILS) +
     CONFIDENCE_WEIGHT * Math.max(0, usualConfidence - sighting.confidence) +

@@ -23,9 +23,9 @@ export const DEFAULT_SETTINGS: TrackerSettings = {
 
 /** The two numbers that `bench tracker` chooses on some sequences to score others. */
 export interface TrackerTuning {
-  /** Maximum surprise of a match in a scene where objects stay for `usualStayS`. */
+  /** Maximum surprise of a match. */
   readonly limit: number;
-  /** Mean stay of objects from which on a missed track lives for the whole of `maxAgeS`. */
+  /** Where objects stay for less on average, a lost track ends before `maxAgeS` and must match better to return. */
   readonly usualStayS: number;
 }
 

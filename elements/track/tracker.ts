@@ -98,13 +98,14 @@ export class Tracker {
     this.#previousS = this.#inferredS;
     this.#inferredS = this.#timeS;
     this.#pace.note(sinceInferenceS);
+    this.#handicapLost(sinceInferenceS);
     const { sure, weak } = this.#sort(sightings);
     if (this.#isCameraLost && this.settings.isCameraFollowed) this.#followCamera(sure, sinceInferenceS);
     this.#isCameraLost = false;
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
-    const limit = this.#findLimit(sinceInferenceS);
+    const limit = this.#tuning.limit + COORDINATES * Math.log(Math.max(1, sinceInferenceS / PATIENT_S));
     const first = this.#match(known, sure, limit);
     this.#hold(first.tracks, weak, limit * WEAK_SHARE);
     const second = this.#match(tentative, first.sightings, limit * TENTATIVE_SHARE);
@@ -169,18 +170,19 @@ export class Tracker {
     }
   }
 
-  /** The more often objects come and go, the likelier is a sighting a new object, and the sooner is a lost one gone. */
   get #stayShare(): number {
-    return this.#stay.seconds / this.#tuning.usualStayS;
+    return Math.min(1, this.#stay.seconds / this.#tuning.usualStayS);
   }
 
-  #findLimit(sinceInferenceS: number): number {
-    const patience = COORDINATES * Math.log(Math.max(1, sinceInferenceS / PATIENT_S));
-    return this.#tuning.limit + Math.log(this.#stayShare) + patience;
+  /** The more often objects come and go, the likelier is a sighting a new object and not the return of a lost one. */
+  #handicapLost(sinceInferenceS: number): void {
+    const handicap = -Math.log(this.#stayShare);
+    for (const track of this.#tracks)
+      track.handicap = this.#timeS - track.seenS > sinceInferenceS + ROUNDING_S ? handicap : 0;
   }
 
   get #lifeS(): number {
-    return this.#pace.stretch(this.settings.maxAgeS * Math.min(1, this.#stayShare));
+    return this.#pace.stretch(this.settings.maxAgeS * this.#stayShare);
   }
 
   #noteStay(sinceInferenceS: number): void {
