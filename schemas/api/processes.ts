@@ -6,11 +6,13 @@ import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./recor
 
 export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
 
+export const DEFAULT_GRAPH = "detect";
+
 export const StartQuery = Type.Object({
   source_uuid: Uuid,
   graph: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: 80, default: "detect" },
+      ...{ minLength: 1, maxLength: 80, default: DEFAULT_GRAPH },
       description:
         "One of `GET /graphs`. Of an own graph also a version: `NAME@VERSION`; default: the current one. The process keeps the version that it is started with.",
     }),

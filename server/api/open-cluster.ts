@@ -32,7 +32,7 @@ interface ClusterDeps {
   readonly log: Logger;
   readonly node: ClusterNode;
   readonly processes: Supervisor;
-  readonly library: Pick<GraphLibrary, "list">;
+  readonly library: Pick<GraphLibrary, "names">;
   readonly media: Pick<MediaHub, "find">;
   readonly elsewhere: ClusterStreams | undefined;
   readonly alerts: Pick<Alerts, "refresh" | "onChanged">;
@@ -151,7 +151,7 @@ export async function openCluster(deps: ClusterDeps): Promise<Cluster> {
       const { http, rtsp, cluster } = config;
       const url = nodeUrl(config, httpPort);
       const host = cluster.url === null ? reachableHost(rtsp.host ?? http.host) : new URL(cluster.url).hostname;
-      const graphs = Object.fromEntries((await library.list()).map(({ name }) => [name, ""]));
+      const graphs = Object.fromEntries((await library.names()).map((name) => [name, ""]));
       node.update({ url, rtspUrl: `rtsp://${host}:${rtspPort}`, hosts: listOwnHosts(config), graphs });
       await node.renew();
     },

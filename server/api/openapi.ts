@@ -176,10 +176,16 @@ type Schema = { readonly [key: string]: unknown };
 
 class SharedSchemas {
   readonly #known = new Map<string, { readonly text: string; readonly schema: unknown }>();
+  /** Many endpoints have the same schemas, and all of them that of errors. */
+  readonly #referred = new Map<object, unknown>();
 
   /** A copy as plain JSON, with references to shared schemas. */
   refer(schema: object): unknown {
-    return this.#visit(JSON.parse(JSON.stringify(schema)));
+    const found = this.#referred.get(schema);
+    if (found !== undefined) return found;
+    const copy = this.#visit(JSON.parse(JSON.stringify(schema)));
+    this.#referred.set(schema, copy);
+    return copy;
   }
 
   /** By title, in alphabetical order. */

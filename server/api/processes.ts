@@ -1,6 +1,7 @@
 /** Processes: started on a source, paused, resumed, stopped; outputs attached to them. */
 import { OutputRecord } from "../../schemas/api/outputs.ts";
 import {
+  DEFAULT_GRAPH,
   ProcessListing,
   ProcessQuery,
   ProcessRecord,
@@ -77,7 +78,7 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
       async handle(call) {
         const { user, query, body, startedMs, signal } = call;
         const { source_uuid: sourceUuid } = query;
-        const chosen = await chooseGraph(sql, user.uuid, query.graph ?? "detect");
+        const chosen = await chooseGraph(sql, user.uuid, query.graph ?? DEFAULT_GRAPH);
         // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
         const labels = body.node_labels ?? {};

@@ -16,6 +16,7 @@ import type {
   Refusal,
 } from "../../graphs/compiler/worker/messages.ts";
 import type { AlertRule } from "../../schemas/alerts.ts";
+import { DEFAULT_GRAPH } from "../../schemas/api/processes.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
@@ -147,9 +148,15 @@ export class GraphLibrary {
   ): Promise<GraphLibrary> {
     const registry = await knowledge.readRegistry();
     const library = new GraphLibrary(knowledge, registry, config.graphs, folder ?? null, limits);
-    // Loads the thread, so that the first start does not wait for it.
-    await library.list();
+    // So that the first start waits neither for the thread to load nor for the default graph to compile.
+    await library.#ask(library.#installed, { type: "describe", graph: DEFAULT_GRAPH });
     return library;
+  }
+
+  /** Without compiling them. */
+  async names(): Promise<readonly string[]> {
+    const answer = await this.#ask(this.#installed, { type: "names" });
+    return answer.type === "named" ? answer.names : [];
   }
 
   async list(): Promise<readonly GraphSummary[]> {

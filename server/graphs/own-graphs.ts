@@ -23,7 +23,7 @@ import { showSummary } from "./records.ts";
 
 interface OwnGraphsDeps {
   readonly sql: Sql;
-  readonly library: Pick<GraphLibrary, "list" | "describeOwn" | "digests">;
+  readonly library: Pick<GraphLibrary, "names" | "describeOwn" | "digests">;
   readonly config: Pick<Config, "graphs">;
   /** Names of models that the user has uploaded. */
   listModels(userUuid: string): Promise<readonly UsableModel[]>;
@@ -101,8 +101,8 @@ export class OwnGraphs {
 
   /** A graph that was stored before the operator installed one of its name keeps the name. */
   async #expectFreeName(user: User, name: string): Promise<void> {
-    const installed = await this.#deps.library.list();
-    if (!installed.some((graph) => graph.name === name) || (await this.find(user, name)) !== null) return;
+    const installed = await this.#deps.library.names();
+    if (!installed.includes(name) || (await this.find(user, name)) !== null) return;
     throw new ServiceError("graph_name_taken", {
       detail: `"${name}" is an installed graph; store yours under another name, such as "my-${name}" with \`extends: ${name}\`.`,
     });

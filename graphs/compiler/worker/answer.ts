@@ -42,6 +42,8 @@ const SAMPLE: SourceBinding = { uri: "source.mp4", pace: "realtime" };
 
 export function answer(request: CompileRequest, deps: CompilerDeps): CompileAnswer {
   switch (request.type) {
+    case "names":
+      return { type: "named", names: deps.installed.names() };
     case "list":
       return { type: "listed", graphs: deps.installed.names().flatMap((name) => summarise(name, deps) ?? []) };
     case "describe": {

@@ -35,6 +35,7 @@ export interface PrepareRequest {
 
 export type CompileRequest =
   | PrepareRequest
+  | { readonly type: "names" }
   | { readonly type: "list" }
   | { readonly type: "describe"; readonly graph: string }
   /** A client's own graph of this name: limited to the allow-list. */
@@ -101,6 +102,7 @@ export interface Refusal {
 
 /** `absent`: the graph is not installed; `installed` names those that are. */
 export type CompileAnswer =
+  | { readonly type: "named"; readonly names: readonly string[] }
   | { readonly type: "listed"; readonly graphs: readonly GraphSummary[] }
   | { readonly type: "described"; readonly graph: DescribedGraph }
   | { readonly type: "described-own"; readonly graph: DescribedOwn }
