@@ -52,6 +52,18 @@ test("fails a run with a file without tests, although node succeeds", () => {
   assert.match(stderr, /empty\.test\.ts contains no test/);
 });
 
+test("fails the test in which an uncaught error began, and shows where it was thrown", () => {
+  const late = `import { test } from "node:test";
+    const fail = () => { throw new Error("on purpose"); };
+    test("waits", async () => {
+      setTimeout(fail);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    });`;
+  const { status, stdout } = runSuite({ "late.test.ts": late }, "--once");
+  assert.equal(status, 1);
+  assert.match(stdout, /✖ waits [\s\S]*Error: on purpose\n\s+at .*fail .*late\.test\.ts:2/);
+});
+
 test("reports a path that does not exist", () => {
   const { status, stderr } = runSuite({}, "no/such.test.ts");
   assert.equal(status, 1);
