@@ -48,6 +48,8 @@ export async function goTo(page: Page, title: string): Promise<void> {
 
 /** Turns a hang into a failure. */
 const LIMIT_MS = 60_000;
+/** Not with every animation frame, which the browser would have to draw. */
+const POLL_MS = 50;
 
 /**
  * Until an expression, or the promise that it is, is true on the page. The security policy of the console forbids
@@ -55,7 +57,8 @@ const LIMIT_MS = 60_000;
  */
 export async function untilPage(page: Page, expression: string): Promise<void> {
   const isTrue = await page.evaluate(`new Promise((done, fail) => {
-    const check = async () => ((await (${expression})) ? done(true) : requestAnimationFrame(() => check().catch(fail)));
+    const again = () => setTimeout(() => check().catch(fail), ${POLL_MS});
+    const check = async () => ((await (${expression})) ? done(true) : again());
     check().catch(fail);
     setTimeout(() => done(false), ${LIMIT_MS});
   })`);
