@@ -1,6 +1,7 @@
 /** Loads a program: its bundle from the set-up, or its TypeScript sources when they changed after bundling. */
 import { readFileSync, statSync } from "node:fs";
 import module from "node:module";
+import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 
 const ROOT = new URL("..", import.meta.url);
@@ -59,8 +60,10 @@ export function findBundle(name) {
   if (name === null) return null;
   try {
     const inputs = JSON.parse(readFileSync(new URL("inputs.json", BUNDLE), "utf8"));
+    const root = fileURLToPath(ROOT);
     const isFresh = inputs.every(([path, size, mtimeMs]) => {
-      const found = statSync(new URL(path, ROOT));
+      // Not a URL for each of hundreds of files: every program does this when it starts.
+      const found = statSync(root + path);
       return found.mtimeMs === mtimeMs && (found.isDirectory() || found.size === size);
     });
     return isFresh ? new URL(`${name}.mjs`, BUNDLE) : null;
