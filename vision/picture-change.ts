@@ -19,6 +19,8 @@ const MOST_CHANGED = 0.3;
 /** Passes of the brightness fit; each but the first leaves out what did not fit before. */
 const FIT_PASSES = 3;
 const FIT_LIMIT = 2;
+/** The fit uses every nth square, which is in another column of each row. */
+const FIT_STEP = 7;
 
 /** Squares of a frame, row by row. */
 export interface Change {
@@ -57,24 +59,25 @@ export class PictureChange {
 
   #compare(before: Float32Array, picture: Grey): Change {
     const differences = compensate(before, picture.data);
+    const noise = this.#noise;
     const isChanged = new Uint8Array(differences.length);
     let count = 0;
     for (let i = 0; i < differences.length; i++) {
-      if ((differences[i] as number) <= LEAST_DIFFERENCE + NOISE_FACTOR * (this.#noise[i] as number)) continue;
+      if ((differences[i] as number) <= LEAST_DIFFERENCE + NOISE_FACTOR * (noise[i] as number)) continue;
       isChanged[i] = 1;
       count += 1;
     }
-    if (count <= MOST_CHANGED * differences.length) this.#learn(differences);
+    if (count <= MOST_CHANGED * differences.length) learn(noise, differences);
     return { picture, isChanged, count };
   }
+}
 
-  /** Moves towards the median, which an object that passes does not affect. */
-  #learn(differences: Float32Array): void {
-    for (let i = 0; i < differences.length; i++) {
-      const noise = this.#noise[i] as number;
-      const next = noise * ((differences[i] as number) > noise ? 1 + NOISE_STEP : 1 - NOISE_STEP);
-      this.#noise[i] = Math.min(Math.max(next, LEAST_NOISE), MOST_NOISE);
-    }
+/** Moves the noise towards the median difference, which an object that passes does not affect. */
+function learn(noise: Float32Array, differences: Float32Array): void {
+  for (let i = 0; i < differences.length; i++) {
+    const old = noise[i] as number;
+    const next = (differences[i] as number) > old ? old * (1 + NOISE_STEP) : old * (1 - NOISE_STEP);
+    noise[i] = next < LEAST_NOISE ? LEAST_NOISE : next > MOST_NOISE ? MOST_NOISE : next;
   }
 }
 
@@ -86,33 +89,43 @@ function average({ data, stride, width, height }: LumaPlane): Grey {
   return { ...small, data: target };
 }
 
-/**
- * Absolute differences, without a change of brightness that all squares share: a line from old to new brightness is fitted,
- * and fitted again without the squares that are further from it than most.
- */
+/** Absolute differences, without a change of brightness that all squares share. */
 function compensate(before: Float32Array, now: Float32Array): Float32Array {
+  const { gain, offset } = fitBrightness(before, now);
   const differences = new Float32Array(now.length);
-  let furthest = Number.POSITIVE_INFINITY;
-  for (let pass = 0; pass < FIT_PASSES; pass++) {
-    const { gain, offset } = fitLine(before, now, differences, furthest);
-    let total = 0;
-    for (let i = 0; i < differences.length; i++) {
-      const difference = Math.abs((now[i] as number) - gain * (before[i] as number) - offset);
-      differences[i] = difference;
-      total += difference;
-    }
-    furthest = (FIT_LIMIT * total) / differences.length;
-  }
+  for (let i = 0; i < now.length; i++)
+    differences[i] = Math.abs((now[i] as number) - gain * (before[i] as number) - offset);
   return differences;
 }
 
-/** Least squares over the squares whose difference is at most `furthest`. */
-function fitLine(before: Float32Array, now: Float32Array, differences: Float32Array, furthest: number) {
-  let [count, x, y, xx, xy] = [0, 0, 0, 0, 0];
-  for (let i = 0; i < now.length; i++) {
-    if ((differences[i] as number) > furthest) continue;
+/** From the old to the new brightness of a square. */
+interface Line {
+  readonly gain: number;
+  readonly offset: number;
+}
+
+/** A line through some of the squares, fitted again without those that are further from it than most. */
+function fitBrightness(before: Float32Array, now: Float32Array): Line {
+  let line: Line = { gain: 1, offset: 0 };
+  let furthest = Number.POSITIVE_INFINITY;
+  for (let pass = 0; pass < FIT_PASSES; pass++) {
+    line = fitLine(before, now, line, furthest);
+    furthest = FIT_LIMIT * measureDistance(before, now, line);
+  }
+  return line;
+}
+
+/** Least squares over the squares that are at most `furthest` from the last line. */
+function fitLine(before: Float32Array, now: Float32Array, last: Line, furthest: number): Line {
+  let count = 0;
+  let x = 0;
+  let y = 0;
+  let xx = 0;
+  let xy = 0;
+  for (let i = 0; i < now.length; i += FIT_STEP) {
     const from = before[i] as number;
     const to = now[i] as number;
+    if (Math.abs(to - last.gain * from - last.offset) > furthest) continue;
     count += 1;
     x += from;
     y += to;
@@ -123,4 +136,12 @@ function fitLine(before: Float32Array, now: Float32Array, differences: Float32Ar
   // A picture of one brightness has no gain.
   const gain = spread > count * count ? (xy * count - x * y) / spread : 1;
   return { gain, offset: count === 0 ? 0 : (y - gain * x) / count };
+}
+
+/** The mean distance of the squares from a line. */
+function measureDistance(before: Float32Array, now: Float32Array, { gain, offset }: Line): number {
+  let total = 0;
+  for (let i = 0; i < now.length; i += FIT_STEP)
+    total += Math.abs((now[i] as number) - gain * (before[i] as number) - offset);
+  return (total * FIT_STEP) / now.length;
 }
