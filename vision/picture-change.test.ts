@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LumaPlane } from "./grey.ts";
-import { PictureChange } from "./picture-change.ts";
+import { countChanged, PictureChange } from "./picture-change.ts";
 import { openPan } from "./scene.fixture.ts";
 
 const [WIDTH, HEIGHT] = [1280, 720];
@@ -43,7 +43,12 @@ const GREY: LumaPlane = {
   height: HEIGHT,
 };
 
-const count = (change: PictureChange, plane: LumaPlane): number => change.next(plane).change?.count ?? -1;
+const WHOLE = { x: 0, y: 0, width: 1, height: 1 };
+
+function count(change: PictureChange, plane: LumaPlane, region = WHOLE): number {
+  const found = change.next(plane).change;
+  return found === null ? -1 : countChanged(found, region);
+}
 
 /** Compares with the first of these frames; the numbers of changed squares. */
 function watch(frames: number, render: (frame: number) => LumaPlane): { change: PictureChange; counts: number[] } {
@@ -73,6 +78,15 @@ test("an object of 4 × 4 pixels that moves by its size is a change, in noise an
     const squares = count(change, moved);
     assert.ok(squares >= 1 && squares <= 8, `${squares} squares after ${shift} pixels`);
   }
+});
+
+test("changes are counted in a region of the frame", () => {
+  const { change } = watch(1, () => GREY);
+  const changed = putObject(GREY, 642, 362);
+  assert.equal(count(change, changed), 1);
+  assert.equal(count(change, changed, { x: 0.5, y: 0.5, width: 0.1, height: 0.1 }), 1);
+  assert.equal(count(change, changed, { x: 0, y: 0, width: 0.5, height: 1 }), 0);
+  assert.equal(count(change, changed, { x: 0.51, y: 0.5, width: 0.49, height: 0.5 }), 0);
 });
 
 test("an object that creeps is a change in the end", () => {

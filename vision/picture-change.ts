@@ -22,14 +22,30 @@ const FIT_LIMIT = 2;
 /** The fit uses every nth square, which is in another column of each row. */
 const FIT_STEP = 7;
 
-/** Squares of a frame, row by row. */
+/** The squares of a frame, row by row: 1 if changed since the reference. */
 export interface Change {
-  /** Means of the squares. */
-  readonly picture: Grey;
-  /** 1: changed since the reference. */
+  readonly width: number;
+  readonly height: number;
   readonly isChanged: Uint8Array;
-  /** Number of changed squares. */
-  readonly count: number;
+}
+
+/** In fractions of the frame. */
+interface Region {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Number of changed squares that are at least partly in the region. */
+export function countChanged({ width, height, isChanged }: Change, region: Region): number {
+  const [left, top] = [Math.floor(region.x * width), Math.floor(region.y * height)];
+  const right = Math.min(width, Math.ceil((region.x + region.width) * width));
+  const bottom = Math.min(height, Math.ceil((region.y + region.height) * height));
+  let count = 0;
+  for (let y = top; y < bottom; y++)
+    for (let i = y * width + left; i < y * width + right; i++) count += isChanged[i] as number;
+  return count;
 }
 
 /** Keeps a reference and a noise estimate per square. The caller decides which frame is the next reference. */
@@ -68,7 +84,7 @@ export class PictureChange {
       count += 1;
     }
     if (count <= MOST_CHANGED * differences.length) learn(noise, differences);
-    return { picture, isChanged, count };
+    return { width: picture.width, height: picture.height, isChanged };
   }
 }
 

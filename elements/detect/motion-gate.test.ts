@@ -3,6 +3,7 @@ import test from "node:test";
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Plane } from "../element.ts";
 import { MotionGate } from "./motion-gate.ts";
+import { WHOLE } from "./request.ts";
 
 const [WIDTH, HEIGHT] = [160, 90];
 const PROPERTIES = { refreshSeconds: 3, maxPerSecond: 10 };
@@ -32,10 +33,10 @@ interface Shot {
 }
 
 /** `I` for inference, `s` for still, `-` for passed, per frame. */
-function play(gate: MotionGate, shots: readonly Shot[]): string {
+function play(gate: MotionGate, shots: readonly Shot[], within = WHOLE): string {
   return shots
     .map(({ ms, plane = paint(0), discontinuity = false, objects = 0 }) => {
-      const verdict = gate.judge({ captureNs: BigInt(ms) * 1_000_000n, discontinuity, planes: [plane] });
+      const verdict = gate.judge({ captureNs: BigInt(ms) * 1_000_000n, discontinuity, planes: [plane] }, within);
       if (typeof verdict === "string") return verdict === "still" ? "s" : "-";
       gate.refer(verdict);
       gate.note(found(objects), FILTER);
@@ -81,6 +82,11 @@ test("a movement that begins is inferred at once, and none when it has ended", (
   assert.equal(play(new MotionGate(PROPERTIES), shots), "IsssssI--Isssss".padEnd(16, "s"));
 });
 
+test("a movement outside of the region of interest does not count", () => {
+  const shots = shoot(10, (frame) => ({ plane: paint(4 * frame) }));
+  assert.equal(play(new MotionGate(PROPERTIES), shots, { x: 0, y: 0.6, width: 1, height: 0.4 }), "I".padEnd(10, "s"));
+});
+
 test("objects that appear or disappear are inferred once more at once", () => {
   const shots = shoot(13, (frame) => ({ plane: paint(4 * frame), objects: frame >= 3 && frame < 9 ? 2 : 1 }));
   // Frame 3 has one object more, frame 10 one less.
@@ -104,7 +110,7 @@ for (const [what, shots] of [
 test("a frame whose inference never started is no reference: the next one is due as well", () => {
   const gate = new MotionGate(PROPERTIES);
   const judge = (ms: number) =>
-    gate.judge({ captureNs: BigInt(ms) * 1_000_000n, discontinuity: false, planes: [paint(0)] });
+    gate.judge({ captureNs: BigInt(ms) * 1_000_000n, discontinuity: false, planes: [paint(0)] }, WHOLE);
   assert.equal(typeof judge(0), "object");
   assert.equal(typeof judge(40), "object");
 });

@@ -4,9 +4,9 @@
  */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Grey } from "../../vision/grey.ts";
-import { PictureChange } from "../../vision/picture-change.ts";
+import { countChanged, PictureChange } from "../../vision/picture-change.ts";
 import type { Frame } from "../element.ts";
-import type { DetectionFilter } from "./request.ts";
+import type { DetectionFilter, Region } from "./request.ts";
 import { hasSameObjects } from "./same-objects.ts";
 
 /** Rounding of timestamps. */
@@ -46,14 +46,14 @@ export class MotionGate {
     this.#intervalNs = BigInt(Math.round(1e9 / maxPerSecond));
   }
 
-  /** Call for every frame, in order. */
-  judge({ captureNs, discontinuity, planes: [plane] }: GatedFrame): Verdict {
+  /** Call for every frame, in order. Changes outside of the region do not count. */
+  judge({ captureNs, discontinuity, planes: [plane] }: GatedFrame, within: Region): Verdict {
     if (discontinuity) this.forget();
     if (plane === undefined) return { captureNs, picture: null };
     const { picture, change } = this.#change.next(plane);
     const sinceNs = captureNs - (this.#inferredNs ?? captureNs) + SLACK_NS;
     if (change === null || sinceNs < 0n || sinceNs >= this.#refreshNs) return { captureNs, picture };
-    if (change.count === 0) return "still";
+    if (countChanged(change, within) === 0) return "still";
     return sinceNs >= this.#intervalNs || this.#isUnsure ? { captureNs, picture } : "passed";
   }
 

@@ -59,7 +59,7 @@ export class FastMotionScheduler implements Scheduler {
   }
 
   async #inferNext(frame: Frame, request: DetectRequest): Promise<Outcome> {
-    const verdict = this.#gate.judge(frame);
+    const verdict = this.#gate.judge(frame, request.within);
     if (typeof verdict === "string") return verdict;
     this.#gate.refer(verdict);
     const candidates = await this.#frames.infer(frame, request);
@@ -108,7 +108,7 @@ export class LiveScheduler implements Scheduler {
       this.#lost += 1;
       return "passed";
     }
-    const verdict = this.#gate?.judge(frame) ?? null;
+    const verdict = this.#gate?.judge(frame, request.within) ?? null;
     if (typeof verdict === "string") return verdict;
     const candidate = new Candidate();
     const arrival = this.#schedule.arrive(candidate, performance.now());
