@@ -38,7 +38,7 @@ export async function complete(text: string, at: number, known: KnownNames): Pro
   const [, param] = /\$\{?([A-Za-z0-9_-]*)$/.exec(place.written) ?? [];
   if (param !== undefined && place.isValue)
     return answer(at - param.length, listParams(place.path, keys, known).map(toOption("variable")));
-  const word = from(/[A-Za-z0-9_.-]*$/);
+  const word = from(/(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]*$/);
   if (place.path.length === 0 && !place.isValue) return answer(word, TOP.map(toOption("keyword")));
   const step = findStep(place);
   if (step === null) return null;
@@ -57,7 +57,7 @@ export async function complete(text: string, at: number, known: KnownNames): Pro
       ...described.properties.filter(({ read_only }) => !read_only).map(toProperty),
       ...STEP_KEYS.map(toOption("keyword")),
     ]);
-  return completeValue(described, step, keys, { word, name: from(/[A-Za-z_][A-Za-z0-9_]*$/) });
+  return completeValue(described, step, keys, { word, name: from(/(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*$/) });
 }
 
 const answer = (from: number, options: readonly Option[]): Completion | null =>

@@ -114,7 +114,7 @@ class Reader {
   }
 
   #addKey(key: string, value: string): void {
-    this.keys.push({ path: this.#path, key, value: unquote(value.replace(/\s#.*$/, "")) });
+    this.keys.push({ path: this.#path, key, value: unquote(value.replace(/\s#.*/, "")) });
   }
 
   #readFlow(text: string): void {
