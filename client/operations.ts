@@ -2598,23 +2598,31 @@ export class Operations {
   }
 
   /** A page that plays the media-server source by HLS. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
-  getSourceHlsPage(input: { source_uuid: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/source/{source_uuid}/hls" }, input, call);
+  getSourceHlsPage(input: { source_uuid: string; token?: string; api_key?: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/hls", query: ["token", "api_key"] }, input, call);
   }
 
   /** A page that plays the media-server source by WebRTC. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
-  getSourceWebrtcPage(input: { source_uuid: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/source/{source_uuid}/webrtc" }, input, call);
+  getSourceWebrtcPage(input: { source_uuid: string; token?: string; api_key?: string }, call?: Call): Promise<Answer> {
+    return this.#send(
+      { method: "GET", path: "/source/{source_uuid}/webrtc", query: ["token", "api_key"] },
+      input,
+      call,
+    );
   }
 
   /** A page that plays the rtsp output by HLS. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
-  getOutputHlsPage(input: { output_uuid: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/output/{output_uuid}/hls" }, input, call);
+  getOutputHlsPage(input: { output_uuid: string; token?: string; api_key?: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/output/{output_uuid}/hls", query: ["token", "api_key"] }, input, call);
   }
 
   /** A page that plays the rtsp output by WebRTC. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
-  getOutputWebrtcPage(input: { output_uuid: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/output/{output_uuid}/webrtc" }, input, call);
+  getOutputWebrtcPage(input: { output_uuid: string; token?: string; api_key?: string }, call?: Call): Promise<Answer> {
+    return this.#send(
+      { method: "GET", path: "/output/{output_uuid}/webrtc", query: ["token", "api_key"] },
+      input,
+      call,
+    );
   }
 
   /** A file of the player pages. */

@@ -46,7 +46,8 @@ const NOTHING: Checked = { value: undefined, faults: [] };
 function readQuery(search: URLSearchParams, { query, access }: AnyEndpoint, check: Check): Checked {
   const properties: TObject["properties"] = query?.properties ?? {};
   const values: Record<string, unknown> = {};
-  const faults = findUnknown(search, Object.keys(properties), urlCredentials(access));
+  const isOpen = query?.additionalProperties === true;
+  const faults = isOpen ? [] : findUnknown(search, Object.keys(properties), urlCredentials(access));
   for (const [name, schema] of Object.entries(properties)) {
     const texts = search.getAll(name);
     if (texts.length === 0) continue;

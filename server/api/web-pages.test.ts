@@ -25,7 +25,8 @@ test("explains how to build the console if it is missing, and serves it otherwis
   assert.equal(missing.status, 503);
   assert.equal(((await missing.json()) as { code: string }).code, "console_not_built");
   writeFileSync(join(folder, "entries.json"), JSON.stringify(ENTRIES));
-  for (const path of ["/console", "/console/", "/console/processes/0198", "/console/graphs/detect/edit"]) {
+  // With a query for the script of the page.
+  for (const path of ["/console", "/console/", "/console/processes/0198", "/console/graphs/detect/edit?at=3"]) {
     const answer = await app.call(path);
     assert.equal(answer.status, 200, path);
     assert.equal(answer.headers.get("cache-control"), "no-cache");
