@@ -51,7 +51,9 @@ export async function loadElements(
 /** Leaves out elements of `Folders` that have the name of a GStreamer element: graphs keep that. */
 export function omitTaken(elements: LoadedElements, registry: Pick<Registry, "list">): LoadedElements {
   if (elements.outside.length === 0) return elements;
-  const factories = new Set(registry.list().map(({ name }) => name));
+  // Those of Windhover are what this process has registered of its elements and of workspaces.
+  const foreign = registry.list().filter(({ klass }) => !klass.endsWith("/Windhover"));
+  const factories = new Set(foreign.map(({ name }) => name));
   const taken = elements.outside.filter(({ name }) => factories.has(name));
   if (taken.length === 0) return elements;
   const names = new Set(taken.map(({ name }) => name));
