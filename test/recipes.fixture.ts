@@ -1,6 +1,6 @@
 /** The recipes, the clips that their tests name, and runs of them. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import jpeg from "jpeg-js";
 import type { AlertEvent } from "../schemas/alerts.ts";
@@ -13,13 +13,15 @@ import { CAMERA, paintStreet, STREET } from "./golden/street.fixture.ts";
 import { compiledLaunch, start } from "./graph.fixture.ts";
 
 const RECIPES = join(ROOT, "graphs/recipes");
-export const RECIPE_NAMES = readdirSync(RECIPES).map((file) => file.replace(".yaml", ""));
+export const RECIPE_NAMES = readdirSync(RECIPES).flatMap((file) => (file.endsWith(".yaml") ? [file.slice(0, -5)] : []));
+/** Of the tests, relative to the recipes. */
+export const GOLDENS = join(RECIPES, "golden");
 export const readRecipe = (name: string): string => readFileSync(join(RECIPES, `${name}.yaml`), "utf8");
 
-/** Clips that are made of `vtest.avi`, with the steps between `decode` and `encode`. */
+/** Clips that are made of `vtest.avi`, with the steps after `decode`. They are not encoded: golden files need the same frames. */
 const DERIVED = {
-  "dark.mp4": "gamma gamma=0.4 ! videobalance contrast=0.06 saturation=0.3",
-  "from-above.mp4":
+  "dark.y4m": "gamma gamma=0.4 ! videobalance contrast=0.06 saturation=0.3",
+  "from-above.y4m":
     "videoscale ! video/x-raw,width=360,height=270 ! videobox fill=black left=-460 right=-460 top=-225 bottom=-225",
 } as const;
 const NEEDS_VTEST = ["vtest.avi", ...Object.keys(DERIVED)];
@@ -47,9 +49,7 @@ export async function writeClips(folder: string, frames = 15): Promise<void> {
 }
 
 async function derive(clip: string, frames: number, steps: string, path: string): Promise<void> {
-  const line = `source uri="${clip}" ! decode ! identity eos-after=${frames + 1} ! ${steps} ! encode bitrate-kbps=8000 ! record path="${path}"`;
-  // `record` would keep it under another name.
-  rmSync(path, { force: true });
+  const line = `source uri="${clip}" ! decode ! identity eos-after=${frames + 1} ! ${steps} ! videoconvert ! video/x-raw,format=I420 ! y4menc ! filesink location="${path}"`;
   const graph = await start(compiledLaunch(line), []);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
 }

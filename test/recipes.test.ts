@@ -1,6 +1,6 @@
 /** The recipes: their own tests, what those cannot express, and that docs/recipes.md shows the graphs as they are. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { TrackEntry } from "../schemas/detection-message.ts";
@@ -11,6 +11,7 @@ import { withoutModel } from "./golden/golden.fixture.ts";
 import { temporaryFolder } from "./graph.fixture.ts";
 import {
   detailOf,
+  GOLDENS,
   needsVtest,
   openPicture,
   type Pixels,
@@ -25,16 +26,27 @@ import {
 const folder = temporaryFolder();
 const noModel = await withoutModel("default");
 const noClip = noModel || (testClip("vtest.avi") === null && MISSING_CLIP);
-// Beside the clips that their tests name.
+// Beside the clips and golden files that their tests name.
 for (const name of RECIPE_NAMES) writeFileSync(join(folder, `${name}.yaml`), readRecipe(name));
+symlinkSync(GOLDENS, join(folder, "golden"));
 await writeClips(folder);
+const isUpdating = process.env.UPDATE_GOLDEN === "1";
 
 describe("the tests of the recipe", () => {
   for (const name of RECIPE_NAMES.filter((one) => /^tests:/m.test(readRecipe(one))))
     test(name, { skip: needsVtest(name) ? noClip : noModel }, async () => {
-      const { code, out, err } = await runLine(`npx windhover test ${join(folder, name)}.yaml`);
+      const { code, out, err } = await runLine(
+        `npx windhover test ${join(folder, name)}.yaml${isUpdating ? " --record" : ""}`,
+      );
       assert.equal(code, 0, out + err);
     });
+});
+
+test("every recipe has a golden file, except for the mosaic, which sends no messages", () => {
+  for (const name of RECIPE_NAMES.filter((one) => one !== "mosaic")) {
+    assert.match(readRecipe(name), new RegExp(`golden: golden/${name}\\.golden\\.ndjson`));
+    assert.ok(existsSync(join(GOLDENS, `${name}.golden.ndjson`)), name);
+  }
 });
 
 test("parking-occupancy: a parked car stays parked while another one passes", { skip: noModel }, async () => {
@@ -96,9 +108,9 @@ test("night-mode: finds people that detect does not, in brighter pictures", { sk
     const { messages } = await runRecipe(words);
     return messages.flatMap((one) => one.active_tracks).filter((one) => one.class_name === "person").length;
   };
-  assert.equal(await personsIn(`detect ${folder}/dark.mp4 --frames 5`), 0);
+  assert.equal(await personsIn(`detect ${folder}/dark.y4m --frames 5`), 0);
   const at = (node: string) => `--snapshot ${node}@0.3s=${folder}/night-${node}.jpg`;
-  assert.ok((await personsIn(`night-mode ${folder}/dark.mp4 --frames 5 ${at("decode")} ${at("report")}`)) >= 8);
+  assert.ok((await personsIn(`night-mode ${folder}/dark.y4m --frames 5 ${at("decode")} ${at("report")}`)) >= 8);
   const lightOf = ({ data }: Pixels): number => data.reduce((sum, value) => sum + value, 0);
   assert.ok(lightOf(open("night-report.jpg")) > lightOf(open("night-decode.jpg")) * 1.1);
 });
@@ -150,7 +162,7 @@ test("convoy: has its order, length and speed, and the vehicle that left", { ski
 test("search-and-rescue: an event has the image of the person, and the position", { skip: noClip }, async () => {
   const settings = 'model=default tiles={"columns":3,"rows":2} every=3';
   const { events } = await runRecipe(
-    `search-and-rescue ${folder}/from-above.mp4 --telemetry ${folder}/street.ndjson --frames 13 ${settings}`,
+    `search-and-rescue ${folder}/from-above.y4m --telemetry ${folder}/street.ndjson --frames 13 ${settings}`,
   );
   assert.ok(events.length >= 2);
   for (const { data, tracks } of events) {

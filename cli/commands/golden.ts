@@ -61,7 +61,7 @@ export const goldenRecord = {
   },
   notes: [
     "The golden file has lines of JSON: a header (graph, parameters, digests of the clip, of the model weights and of the network), then one line per message. Keep it under version control to see changes.",
-    "It records what the graph sends today. Check by eye that this is correct: `windhover run GRAPH CLIP --video out.mp4`.",
+    "Images of alerts are left out. It records what the graph sends today. Check by eye that this is correct: `windhover run GRAPH CLIP --video out.mp4`.",
   ].join("\n"),
   examples: [
     "golden record detect clip.mp4",
@@ -83,7 +83,7 @@ export const goldenRecord = {
   },
 } satisfies Command;
 
-const { margin, iou, pixels, points, share, frames, overall, relative } = LEVELS.other;
+const { margin, iou, pixels, points, share, frames, overall, computed, eventsApartMs, relative } = LEVELS.other;
 
 export const goldenCheck = {
   name: "golden check",
@@ -100,7 +100,7 @@ export const goldenCheck = {
   notes: [
     "FILE is the file written by `golden record`; default: CLIP.GRAPH.golden.ndjson beside the clip. It contains the parameters and the number of frames; parameters given here override them.",
     `The same kind of machine with the same network gives the same result: boxes within ${LEVELS.same.pixels} pixels, confidences within ${LEVELS.same.points} points, identical ids. That is \`same\`; \`exact\` compares every byte.`,
-    `Another processor rounds differently, or uses weights converted for it. \`other\` therefore compares confident objects only: those with a confidence ${margin} points above the threshold of the model in one of the runs. Each must exist in the other run, with the same class, an overlap (IoU) of at least ${iou} or edges up to ${pixels} pixels apart, a confidence within ${points} points, and the same id from frame to frame. Up to ${share} % of them may differ, none for more than ${frames} consecutive frames; an object that was hidden may get another id. On average over all objects: confidence within ${overall.points} point, each edge within ${overall.percent} % of the box, overlap at least ${overall.iou}, at least ${overall.identity} % in the same track in both runs, and the highest id within ${overall.ids} %. Any other number may differ by ${relative * 100} %.`,
+    `Another processor rounds differently, or uses weights converted for it. \`other\` therefore compares confident objects only: those with a confidence ${margin} points above the threshold of the model in one of the runs. Each must exist in the other run, with the same class, an overlap (IoU) of at least ${iou} or edges up to ${pixels} pixels apart, a confidence within ${points} points, and the same id from frame to frame. Up to ${share} % of them may differ, none for more than ${frames} consecutive frames; an object that was hidden may get another id. On average over all objects: confidence within ${overall.points} point, each edge within ${overall.percent} % of the box, overlap at least ${overall.iou}, at least ${overall.identity} % in the same track in both runs, and the highest id within ${overall.ids} %. Values that are computed from boxes, such as speeds, may differ by ${computed * 100} %. Rules of alerts send the same events in the same order, within ${eventsApartMs} ms, with the same number of tracks. Any other number may differ by ${relative * 100} %.`,
     "Without --tolerance, `same` or `other` is chosen by the machine and the network in the header.",
     "Exit codes: 0 no differences, 1 differences or failure, 2 invalid graph or command line.",
   ].join("\n"),

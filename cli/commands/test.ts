@@ -30,6 +30,10 @@ export default {
   options: {
     only: { type: "string", multiple: true, value: "NAME", about: "Run only the tests of this name." },
     timeout: { type: "string", value: "SECONDS", about: `Time limit of each test; default: ${TIMEOUT_SECONDS}.` },
+    record: {
+      type: "boolean",
+      about: "Write the golden files that the tests name, instead of comparing with them. Review the difference.",
+    },
     tap: { type: "boolean", about: "Print the results in the Test Anything Protocol (TAP 14)." },
     junit: { type: "string", value: "FILE", about: "Also write the results as JUnit XML." },
   },
@@ -38,7 +42,7 @@ export default {
     "Clips are searched beside the graph file, then in `clips` of the workspace, then among the downloaded clips in the cache.",
     "Exit codes: 0 all tests passed, 1 a test failed, 2 a graph or test is invalid, or there is nothing to run.",
   ].join("\n"),
-  examples: ["test", "test yard.yaml --only people-cross", "test --tap --junit results.xml"],
+  examples: ["test", "test yard.yaml --only people-cross", "test --tap --junit results.xml", "test yard.yaml --record"],
   async run(given, terminal) {
     const junit = given.text("junit");
     if (junit !== undefined) expectRoom("junit", junit);
@@ -56,7 +60,8 @@ export default {
           found.flatMap(({ all }) => all),
         ),
       );
-    const results = await runAll(tests, { timeoutSeconds, isTap: given.flag("tap") }, world, terminal);
+    const settings = { timeoutSeconds, isTap: given.flag("tap"), isRecording: given.flag("record") };
+    const results = await runAll(tests, settings, world, terminal);
     if (junit !== undefined) await writeText(junit, formatJunit(results));
     if (isInvalid) return EXIT.refused;
     const isComplete = results.length === tests.length;
@@ -123,12 +128,13 @@ function explainNothing(only: readonly string[], all: readonly string[]): string
 interface RunSettings {
   readonly timeoutSeconds: number;
   readonly isTap: boolean;
+  readonly isRecording: boolean;
 }
 
 /** An interrupt ends the current test and leaves out the rest. */
 async function runAll(
   tests: readonly PreparedTest[],
-  { timeoutSeconds, isTap }: RunSettings,
+  { timeoutSeconds, isTap, isRecording }: RunSettings,
   world: TestWorld,
   terminal: Terminal,
 ): Promise<readonly FileTestResult[]> {
@@ -142,7 +148,8 @@ async function runAll(
     if (isTap) await terminal.print(`TAP version 14\n1..${tests.length}`);
     for (const prepared of tests) {
       if (stop.signal.aborted) break;
-      const result = await runTest(prepared, { timeoutSeconds, signal: stop.signal }, world, terminal);
+      const settings = { timeoutSeconds, isRecording, signal: stop.signal };
+      const result = await runTest(prepared, settings, world, terminal);
       if (!isTap && results.at(-1)?.file !== result.file) await terminal.print(result.file);
       results.push(result);
       await terminal.print(isTap ? formatTap(result, results.length) : formatResult(result, terminal.paintOut));

@@ -117,7 +117,7 @@ class Comparer {
   }
 
   #compareOthers(was: JsonRecord, is: JsonRecord, add: (kind: DifferenceKind, what: string) => void): void {
-    for (const { path, golden, now } of compareValues(was, is, this.#tolerance.relative))
+    for (const { path, golden, now } of compareValues(was, is, this.#tolerance.computed))
       add("value", `${path} is ${JSON.stringify(now)}, was ${JSON.stringify(golden)}`);
   }
 

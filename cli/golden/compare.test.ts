@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe as describeTests, test } from "node:test";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { compareGoldens } from "./compare.ts";
 import { header } from "./golden.fixture.ts";
@@ -63,4 +63,50 @@ test("a change that all objects share is in the report when no frame is", () => 
     "detections: 0 of 30 frames differ individually",
     "  over 60 objects, on average: confidence -4.0 points",
   ]);
+});
+
+describeTests("the events of alert rules", () => {
+  const event = (timeMs: number, change: JsonRecord = {}): JsonRecord => ({
+    ...{ alert: "gate", type: "flow-control", event: "triggered", timeMs, tracks: [track(1, 10)], data: { total: 1 } },
+    ...change,
+  });
+  const withEvents = (...events: readonly JsonRecord[]): Golden => ({
+    header: header(),
+    said: events.map((message) => ({ node: "alerts", channel: "alerts", message })),
+  });
+  const was = withEvents(event(1000), event(3000, { event: "cleared" }));
+
+  test("are compared as they are on the same kind of machine", () => {
+    const later = withEvents(event(1040), event(3000, { event: "cleared" }));
+    assert.deepEqual(said(was, later, "same"), ["frame 1: timeMs is 1040, was 1000"]);
+  });
+
+  test("happen in the same order and at about the same time on another one", () => {
+    const moved = event(1200, { tracks: [track(7, 12)], data: { total: 1, x: 0.2 } });
+    assert.deepEqual(said(was, withEvents(moved, event(2900, { event: "cleared" })), "other"), []);
+  });
+
+  for (const [what, now, found] of [
+    ["a missing one", [event(1000)], /"gate": the event cleared is missing/],
+    ["another one", [event(1000), event(3000, { event: "updated" })], /the event is updated, was cleared/],
+    ["a later one", [event(1600), event(3000, { event: "cleared" })], /triggered is at 1600 ms, was at 1000 ms/],
+    ["fewer tracks", [event(1000, { tracks: [] }), event(3000, { event: "cleared" })], /has 0 tracks, had 1/],
+    [
+      "one of another rule",
+      [event(1000), event(3000, { event: "cleared" }), event(9, { alert: "yard" })],
+      /"yard": the event triggered is new/,
+    ],
+  ] as const)
+    test(`report ${what}`, () => {
+      const differences = said(was, withEvents(...now), "other");
+      assert.equal(differences.length, 1);
+      assert.match(differences[0] ?? "", found);
+    });
+});
+
+test("computed values may differ by some percent on another kind of machine, and by no more", () => {
+  const fast = (kmh: number) => golden((tracks) => tracks.map((one) => ({ ...one, values: { kmh } })));
+  assert.deepEqual(said(fast(20), fast(20.5), "other"), []);
+  assert.ok(said(fast(20), fast(22), "other").length > 0);
+  assert.ok(said(fast(20), fast(20.5), "same").length > 0);
 });

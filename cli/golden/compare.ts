@@ -1,8 +1,9 @@
 /** Compares two recordings of the same graph and clip within a tolerance. Pure. */
+import { compareEvents, readEvent } from "./compare-events.ts";
 import { compareFrames } from "./compare-frames.ts";
 import type { Difference } from "./difference.ts";
 import { compareValues } from "./difference.ts";
-import { readFrame, type SeenFrame } from "./frames.ts";
+import { readFrame } from "./frames.ts";
 import type { Golden, Said } from "./golden.ts";
 import { formatSaid } from "./golden.ts";
 import { LEVELS, type Level, type Tolerance } from "./tolerance.ts";
@@ -48,12 +49,15 @@ function compareStream(
   tolerance: Tolerance,
   thresholds: readonly number[],
 ): Omit<StreamComparison, "node" | "channel"> {
-  const [golden, now] = [readFrames(before), readFrames(after)];
+  const [golden, now] = [readAll(before, readFrame), readAll(after, readFrame)];
   if (golden !== null && now !== null) {
     const { frames, ...rest } = compareFrames(golden, now, tolerance, thresholds);
     return { messages: frames, ...rest };
   }
   const messages = Math.max(before.length, after.length);
+  const [was, is] = [readAll(before, readEvent), readAll(after, readEvent)];
+  if (tolerance.eventsApartMs !== null && was !== null && is !== null)
+    return { messages, objects: 0, differences: compareEvents(was, is, tolerance.eventsApartMs), excused: 0 };
   const differences = Array.from({ length: messages }, (_, index) =>
     compareMessages(before[index], after[index], index + 1, tolerance),
   ).flat();
@@ -77,10 +81,10 @@ function compareLines(
 
 const at = (frame: number) => ({ frame, timeMs: null, track: null, amount: null }) as const;
 
-/** Null unless all are detection messages. */
-function readFrames(said: readonly Said[]): readonly SeenFrame[] | null {
-  const frames = said.map(readFrame);
-  return frames.some((frame) => frame === null) ? null : (frames as readonly SeenFrame[]);
+/** Null unless all are messages of this kind. */
+function readAll<T>(said: readonly Said[], read: (one: Said) => T | null): readonly T[] | null {
+  const all = said.map(read);
+  return all.some((one) => one === null) ? null : (all as readonly T[]);
 }
 
 function compareMessages(

@@ -36,7 +36,10 @@ function percentOff([was, is]: Pair, edge: number): number {
 
 const sign = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
 
-const OF_ONE_OBJECT: ReadonlySet<Difference["kind"]> = new Set(["missing", "extra", "class", "box", "confidence"]);
+/** Values are computed from boxes, and those of a frame from its objects. */
+const OF_ONE_OBJECT: ReadonlySet<Difference["kind"]> = new Set([
+  ...(["missing", "extra", "class", "box", "confidence", "value"] as const),
+]);
 
 /** Differences that rounding explains: few of all `objects`, and never for long in one track. */
 export function findExcused(

@@ -10,6 +10,7 @@ import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph
 import { ModelFault } from "../../models/fault.ts";
 import { digestFile } from "../../models/files.ts";
 import { type Model, openModel } from "../../models/open.ts";
+import { ALERT_CHANNEL } from "../../schemas/alerts.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { TRACK_REPORT_CHANNEL } from "../../schemas/track-report.ts";
 import { CommandFailure } from "../command.ts";
@@ -86,7 +87,7 @@ export async function collect(
         // Summaries of the other messages.
         if (channel === TRACK_REPORT_CHANNEL) return;
         if (said.length >= MOST_MESSAGES) cut.abort();
-        else said.push({ node, channel, message: withoutProcess(message) });
+        else said.push({ node, channel, message: toRecorded(message, channel) });
       },
       onEvent(event) {
         if (event.type === "log" && event.level === "error") errors.push(`${event.node}: ${event.message}`);
@@ -117,8 +118,13 @@ async function expectSuccess({ error }: RunResult, plan: GraphPlan): Promise<voi
   if (error !== null) throw new CommandFailure(await describeFailure(error, plan), { cause: error });
 }
 
-/** Process and path of the clip are not part of the result. */
-export const withoutProcess = ({ process_uuid: _, source_uri: __, ...message }: JsonRecord): JsonRecord => message;
+/** Without the process, the path of the clip, and the images of alerts, which every encoder writes differently. */
+export function toRecorded({ process_uuid: _, source_uri: __, ...message }: JsonRecord, channel: string): JsonRecord {
+  if (channel !== ALERT_CHANNEL) return message;
+  const { snapshot: ___, data, ...event } = message;
+  const values = (data ?? {}) as { readonly patch?: JsonRecord | null };
+  return { ...event, data: values.patch == null ? values : { ...values, patch: { ...values.patch, image: "" } } };
+}
 
 /** Grouped by node: the order between nodes on several threads varies. */
 export function inOrder(said: readonly Said[]): readonly Said[] {

@@ -46,6 +46,10 @@ export interface Tolerance {
   readonly frames: number;
   /** Over all objects of the run; null if every object and every id must match. */
   readonly overall: OverallTolerance | null;
+  /** Relative difference of numbers in detection messages that are computed from boxes, such as speeds. */
+  readonly computed: number;
+  /** Of the events of alerts in milliseconds; null if they are compared as all other messages. */
+  readonly eventsApartMs: number | null;
   /** Relative difference of all other numbers. */
   readonly relative: number;
 }
@@ -65,8 +69,14 @@ export interface OverallTolerance {
 
 export const LEVELS = {
   /** The lines are compared too. */
-  exact: { margin: null, iou: 1, pixels: 0, points: 0, share: 0, frames: 0, overall: null, relative: 0 },
-  same: { margin: null, iou: 0.999, pixels: 0.05, points: 0.05, share: 0, frames: 0, overall: null, relative: 1e-6 },
+  exact: {
+    ...{ margin: null, iou: 1, pixels: 0, points: 0, share: 0, frames: 0, overall: null },
+    ...{ computed: 0, eventsApartMs: null, relative: 0 },
+  },
+  same: {
+    ...{ margin: null, iou: 0.999, pixels: 0.05, points: 0.05, share: 0, frames: 0, overall: null },
+    ...{ computed: 1e-6, eventsApartMs: null, relative: 1e-6 },
+  },
   other: {
     margin: 10,
     iou: 0.8,
@@ -75,6 +85,8 @@ export const LEVELS = {
     share: 2,
     frames: 5,
     overall: { points: 1, percent: 1, iou: 0.95, identity: 85, ids: 25 },
+    computed: 0.05,
+    eventsApartMs: 500,
     relative: 0.001,
   },
 } as const satisfies Readonly<Record<string, Tolerance>>;

@@ -8,8 +8,8 @@ import { TRACK_REPORT_CHANNEL } from "../../schemas/track-report.ts";
 import { CommandFailure } from "../command.ts";
 import type { Knowledge } from "../compile-graph.ts";
 import { compareGoldens } from "../golden/compare.ts";
-import { readGolden, type Said } from "../golden/golden.ts";
-import { compareOrigins, identify, inOrder, MOST_MESSAGES, withoutProcess } from "../golden/recording.ts";
+import { readGolden, type Said, writeGolden } from "../golden/golden.ts";
+import { compareOrigins, identify, inOrder, MOST_MESSAGES, toRecorded } from "../golden/recording.ts";
 import { describe as describeDifference } from "../golden/report.ts";
 import { chooseLevel } from "../golden/tolerance.ts";
 import { playClip } from "../replay/play-clip.ts";
@@ -21,15 +21,17 @@ export interface FileTestResult extends TestResult {
   readonly file: string;
 }
 
-interface TestLimits {
+interface TestSettings {
   readonly timeoutSeconds: number;
+  /** Write golden files instead of comparing with them. */
+  readonly isRecording: boolean;
   /** Ends the run; the test then fails. */
   readonly signal: AbortSignal;
 }
 
 export async function runTest(
   prepared: PreparedTest,
-  { timeoutSeconds, signal }: TestLimits,
+  { timeoutSeconds, isRecording, signal }: TestSettings,
   knowledge: Knowledge,
   terminal: Terminal,
 ): Promise<FileTestResult> {
@@ -45,7 +47,7 @@ export async function runTest(
       async onMessage(channel: string, message: JsonRecord, node: string) {
         tally.see(channel, message);
         if (prepared.golden !== null && isRecorded(channel, prepared) && said.length < MOST_MESSAGES)
-          said.push({ node, channel, message: withoutProcess(message) });
+          said.push({ node, channel, message: toRecorded(message, channel) });
       },
     },
     knowledge,
@@ -56,7 +58,9 @@ export async function runTest(
   const found = test.expect.map(({ metric }) => tally.read(metric, outcome));
   const numbers = why === null ? compareNumbers(test, found) : [];
   const failures =
-    why === null ? [...failuresOf(numbers), ...(await compareWithGolden(prepared, said))] : [failAt(why, test.at)];
+    why === null
+      ? [...failuresOf(numbers), ...(await checkGolden(prepared, said, isRecording))]
+      : [failAt(why, test.at)];
   const seconds = (performance.now() - beganMs) / 1000;
   const passed = failures.length === 0;
   return {
@@ -74,15 +78,23 @@ function explainEnd(isInterrupted: boolean, isLate: boolean, limitSeconds: numbe
 const isRecorded = (channel: string, { aliases }: PreparedTest): boolean =>
   channel !== TRACK_REPORT_CHANNEL && !(channel === ALERT_CHANNEL && aliases.size > 0);
 
-async function compareWithGolden(prepared: PreparedTest, said: readonly Said[]): Promise<readonly TestFailure[]> {
+async function checkGolden(
+  prepared: PreparedTest,
+  said: readonly Said[],
+  isRecording: boolean,
+): Promise<readonly TestFailure[]> {
   const { test, plan, clip, params, golden: file } = prepared;
   if (test.golden === null || file === null || clip === null) return [];
   const { at } = test.golden;
   if (said.length >= MOST_MESSAGES)
     return [failAt(`the graph sends more than ${MOST_MESSAGES} messages; limit it with \`frames\``, at)];
   try {
-    const golden = readGolden(file, `golden record ${test.at.file ?? plan.graph} ${clip} -o ${file}`);
     const now = { header: await identify(plan, clip, params, test.frames), said: inOrder(said) };
+    if (isRecording) {
+      writeGolden(file, now);
+      return [];
+    }
+    const golden = readGolden(file, `test ${test.at.file ?? plan.graph} --only ${test.name} --record`);
     const streams = compareGoldens(golden, now, chooseLevel(golden.header, now.header));
     const differences = streams.flatMap((stream) => stream.differences);
     const [first] = differences;
