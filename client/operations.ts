@@ -747,7 +747,7 @@ export type MqttAlertOutput = {
 export type NewAlert = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
-  readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search" | "convoy";
+  readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search" | "convoy" | "graph-rule";
   /** Destinations, up to 16. Each receives every notification in order, at least once. Without one, `GET /notices` lists the notifications. */
   readonly output?: readonly AlertOutput[];
   /** Null: none. */
@@ -798,24 +798,27 @@ export type NewAlert = {
         readonly type?: "image" | "geo";
         /** First and second point of the line, ends included. A track crosses it where the middle of the lower edge of its box does. On the map the line takes the shorter way around the earth. */
         readonly line: readonly [readonly [number, number], readonly [number, number]];
-      };
+      }
+    | Readonly<Record<string, never>>;
   /** An object; `GET /alert_description` returns its schema. */
-  readonly filter?: {
-    /** Class names of the model, such as `person`. Default or empty: all classes. */
-    readonly class_names?: readonly string[];
-    /** Minimum confidence, from 0 to 1. Detections below it are ignored. */
-    readonly min_confidence?: number;
-    /** Minimum area of the box, as a fraction of the frame. */
-    readonly min_area?: number;
-    /** Maximum area of the box, as a fraction of the frame. */
-    readonly max_area?: number;
-    /** Minimum time since the track was first detected, in seconds. */
-    readonly min_track_age_seconds?: number;
-    /** Minimum speed over the ground, in metres per second. A track of unknown speed does not match. */
-    readonly min_speed_mps?: number;
-    /** Maximum speed over the ground, in metres per second. A track of unknown speed does not match. */
-    readonly max_speed_mps?: number;
-  };
+  readonly filter?:
+    | {
+        /** Class names of the model, such as `person`. Default or empty: all classes. */
+        readonly class_names?: readonly string[];
+        /** Minimum confidence, from 0 to 1. Detections below it are ignored. */
+        readonly min_confidence?: number;
+        /** Minimum area of the box, as a fraction of the frame. */
+        readonly min_area?: number;
+        /** Maximum area of the box, as a fraction of the frame. */
+        readonly max_area?: number;
+        /** Minimum time since the track was first detected, in seconds. */
+        readonly min_track_age_seconds?: number;
+        /** Minimum speed over the ground, in metres per second. A track of unknown speed does not match. */
+        readonly min_speed_mps?: number;
+        /** Maximum speed over the ground, in metres per second. A track of unknown speed does not match. */
+        readonly max_speed_mps?: number;
+      }
+    | Readonly<Record<string, never>>;
   /** An object; `GET /alert_description` returns its schema. */
   readonly parameters?:
     | {
@@ -850,6 +853,10 @@ export type NewAlert = {
         readonly interval_seconds?: number;
         /** A vehicle that was not detected for this time has left. */
         readonly lost_after_seconds?: number;
+      }
+    | {
+        /** Name of the rule: `alert` in the graph. */
+        readonly rule: string;
       };
 };
 
@@ -2711,7 +2718,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
   }
 
-  /** Describe an alert type and its parameters. Types: `grid-density`, `flow-control`, `follow-track`, `filter-search`, `convoy`. */
+  /** Describe an alert type and its parameters. Types: `grid-density`, `flow-control`, `follow-track`, `filter-search`, `convoy`, `graph-rule`. */
   describeAlertType(input: { name?: string; type?: string } = {}, call?: Call): Promise<AlertDescription> {
     return this.#send({ method: "GET", path: "/alert_description", query: ["name", "type"] }, input, call);
   }
@@ -3118,7 +3125,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/elements/{name}" }, input, call);
   }
 
-  /** Run the tests of a graph. Requires a key with the flag `graph_author`. Runs `tests:` of a graph of your own, or of an installed one, one after the other, and answers when all have ended. `clip` of a test is `source:ALIAS` or `source:UUID`, a video that you have uploaded, or `test:PATTERN?frames=N`; tests of installed graphs can also name files beside the graph. Tests run at pace `fast`, up to 60 seconds each, with the elements of `POST /graphs/try`. Nothing is stored, and no alert is sent. A key runs its tests once at a time. Closing the connection cancels them. */
+  /** Run the tests of a graph. Requires a key with the flag `graph_author`. Runs `tests:` of a graph of your own, or of an installed one, one after the other, and answers when all have ended. `clip` of a test is `source:ALIAS` or `source:UUID`, a video that you have uploaded, or `test:PATTERN?frames=N`; tests of installed graphs can also name files beside the graph. Tests run at pace `fast`, up to 60 seconds each unless the operator has set another limit, with the elements of `POST /graphs/try`. Nothing is stored, and no alert is sent. A key runs its tests once at a time. Closing the connection cancels them. */
   testGraph(
     input: {
       name: string;

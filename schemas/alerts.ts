@@ -11,6 +11,9 @@ import { Schedule } from "./schedule.ts";
 /** The channel on which the element `alerts` sends `AlertEvent`s. */
 export const ALERT_CHANNEL = "alerts";
 
+/** The alert type that receives events of a rule of the graph; `parameters.rule` is the name of the rule. */
+export const GRAPH_RULE = "graph-rule";
+
 /** The parts of a configuration; a PATCH replaces a part as a whole. */
 export const CONFIGURATION_FIELDS = ["trigger", "region", "filter", "parameters"] as const;
 

@@ -13,9 +13,17 @@ import { convoy } from "./convoy/convoy.ts";
 import { filterSearch } from "./filter-search/filter-search.ts";
 import { flowControl } from "./flow-control/flow-control.ts";
 import { followTrack } from "./follow-track/follow-track.ts";
+import { graphRule } from "./graph-rule/graph-rule.ts";
 import { gridDensity } from "./grid-density/grid-density.ts";
 
-export const ALERT_TYPES: readonly AlertType[] = [gridDensity, flowControl, followTrack, filterSearch, convoy];
+export const ALERT_TYPES: readonly AlertType[] = [
+  gridDensity,
+  flowControl,
+  followTrack,
+  filterSearch,
+  convoy,
+  graphRule,
+];
 
 type CheckedRule =
   | { readonly type: AlertType; readonly configuration: Required<AlertConfiguration>; readonly faults?: never }

@@ -1,7 +1,8 @@
 /**
  * Alerts at run time. The database says which alerts every process evaluates; a process gets them as rules before its first
  * frame and after every change. Its events are stored as deliveries, one for every output of the alert, and published to its
- * subscribers; so are those of rules of its graph, which have no outputs. Nothing here blocks a process.
+ * subscribers; so are those of rules of its graph, which have the outputs of alerts for them, if there are any. Nothing
+ * here blocks a process.
  */
 import type { Logger } from "pino";
 import {
@@ -9,12 +10,14 @@ import {
   AlertEvent,
   type AlertRule,
   type AlertTypeDefinition,
+  GRAPH_RULE,
   MOST_RULES,
 } from "../../schemas/alerts.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
+import { Opening } from "../../schemas/schedule.ts";
 import { BatchWriter } from "../async/batch-writer.ts";
 import { BoundedQueue, type SizedItem } from "../async/bounded-queue.ts";
 import { Poller, sweepEvery } from "../async/poller.ts";
@@ -189,7 +192,10 @@ export class Alerts {
     const isOwn = !UUID.test(event.alert);
     if (!isOwn && !alerts.has(event.alert)) return;
     const bytes = Buffer.byteLength(JSON.stringify(event));
-    this.#writer.add({ id: newUuid(), event, isOwn, process, owner: process.row.uuid, bytes });
+    const queued = { process, owner: process.row.uuid, bytes };
+    const receivers = isOwn ? alerts.findReceivers(event) : [];
+    for (const alert of receivers) this.#writer.add({ ...queued, id: newUuid(), event: { ...event, alert } });
+    if (receivers.length === 0) this.#writer.add({ ...queued, id: newUuid(), event, isOwn });
   }
 
   async #forget(alerts: ProcessAlerts): Promise<void> {
@@ -245,6 +251,14 @@ class ProcessAlerts {
     return this.#alerts?.has(alertUuid) ?? false;
   }
 
+  /** Alerts for this rule of the graph. */
+  findReceivers({ alert: rule, timeMs }: AlertEvent): readonly string[] {
+    return [...(this.#alerts?.values() ?? [])].flatMap(({ uuid, type, configuration, schedule }) => {
+      if (type !== GRAPH_RULE || configuration.parameters?.rule !== rule) return [];
+      return schedule === null || new Opening(schedule).isOpen(timeMs) ? [uuid] : [];
+    });
+  }
+
   apply(alerts: readonly RunningAlert[]): void {
     this.#alerts = new Map(alerts.map((alert) => [alert.uuid, alert]));
     this.#hadAlerts ||= alerts.length > 0;
@@ -253,13 +267,16 @@ class ProcessAlerts {
   /** For this node of the graph. Empty until there is a first alert: the graph keeps its own rules. */
   rulesAt(node: AlertNode | null): LiveValues {
     if (!this.#hadAlerts || node === null) return {};
-    const rules = [...(this.#alerts?.values() ?? [])].map(
-      ({ uuid, type, configuration: { evidence, ...parts }, schedule }): AlertRule => ({
-        ...{ alert: uuid, type, ...parts },
-        ...(schedule !== null && { schedule }),
-        ...(evidence?.snapshot === true && { snapshot: true }),
-      }),
-    );
+    const rules = [...(this.#alerts?.values() ?? [])]
+      // These get events of the rules that are there.
+      .filter(({ type }) => type !== GRAPH_RULE)
+      .map(
+        ({ uuid, type, configuration: { evidence, ...parts }, schedule }): AlertRule => ({
+          ...{ alert: uuid, type, ...parts },
+          ...(schedule !== null && { schedule }),
+          ...(evidence?.snapshot === true && { snapshot: true }),
+        }),
+      );
     const all = [...node.rules, ...rules].slice(0, MOST_RULES);
     return { [node.name]: { rules: all as unknown as readonly Json[] } };
   }
@@ -288,7 +305,7 @@ export interface AlertWriterDeps {
 export interface QueuedEvent extends SizedItem {
   readonly id: string;
   readonly event: AlertEvent;
-  /** Of a rule of the graph itself, which has no outputs. */
+  /** Of a rule of the graph itself, for which there is no alert: it has no outputs. */
   readonly isOwn?: boolean;
   readonly process: Pick<Process, "row" | "fence" | "notify">;
 }

@@ -382,6 +382,31 @@ test("an event of a rule in the graph itself is stored and published, under one 
   assert.ok(listed.some(({ id }: AlertNotice) => id === second.id));
 });
 
+test("an alert of type graph-rule gets the events of a rule in the graph, and delivers them", async () => {
+  const { stage, call, make } = service;
+  const body = { alias: "came in", type: "graph-rule", parameters: { rule: OWN_RULE.alert }, output: [MQTT] };
+  const { uuid } = await make(body);
+  const elsewhere = await make({ ...body, alias: "another rule", parameters: { rule: "absent" } });
+  const process = await stage.start({ finds: 2 }, { graph: "ruled" });
+  let notice: AlertNotice | null = null;
+  await stage.waitFor(process, (event) => {
+    if (event.type !== "alert" || event.notice.alert_uuid !== uuid) return false;
+    notice = event.notice;
+    return true;
+  });
+  const { alias, type } = notice ?? assert.fail();
+  assert.deepEqual([alias, type], ["came in", OWN_RULE.type]);
+  const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
+  assert.ok(shown.delivery.every(({ waiting }) => waiting > 0));
+  const listed = (await call("GET", `/notices?process=${process}`)).body.notices as readonly AlertNotice[];
+  assert.deepEqual([...new Set(listed.map(({ alert_uuid }) => alert_uuid))], [uuid]);
+  // Its runner has only the rules that it evaluates.
+  const { job } = await stage.inside(process);
+  assert.doesNotMatch(JSON.stringify(job), /graph-rule/);
+  for (const one of [uuid, elsewhere.uuid]) await call("DELETE", `/alert/${one}`);
+  await stage.supervisor.stop(stage.user, process);
+});
+
 test("a restart of the service applies no pending changes: processes keep their alerts", async () => {
   const { stage } = service;
   const { user, sourceUuid } = stage;

@@ -167,6 +167,7 @@ const answers = {
     leaseUntilMs = untilMs;
   },
   deliver({ id, message }) {
+    if (script.crashesOnDelivery) process.exit(3);
     send({ type: "message", channel: "echo", message });
     reply(id, 1);
   },

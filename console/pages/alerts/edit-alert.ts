@@ -33,6 +33,7 @@ const TYPES = {
   "grid-density": "An area is crowded (grid-density)",
   "follow-track": "One object is followed (follow-track)",
   convoy: "Vehicles drive as a convoy (convoy)",
+  "graph-rule": "A rule of the graph is met (graph-rule)",
 } as const;
 type TypeName = keyof typeof TYPES;
 
