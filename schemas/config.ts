@@ -339,6 +339,8 @@ export const Config = section({
     stored_per_key: count(50, "Maximum number of stored graphs per key."),
     versions_per_graph: count(200, "Maximum number of versions of a stored graph.", 1),
     text_bytes: count(65_536, "Maximum size of the text of a stored graph.", 1),
+    test_seconds: seconds(60, "Time limit of each test of `POST /graphs/{name}/test`"),
+    tests_at_once: count(2, "Maximum number of keys whose tests of graphs run at once.", 1),
   }),
   elements: section({
     folders: list(

@@ -360,7 +360,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const ownGraphs = new OwnGraphs({ sql, library, config, listModels });
   const graphTests = new GraphTests({
     ...{ sql, library, own: ownGraphs, sources, folders, runnerEntry, confinement, prepare, openModels },
-    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "graphs") },
+    ...{ memoryBytes: config.runners.memory_bytes, log: partOf(log, "graphs"), config: config.graphs },
     checkAlerts: checkAlertsOf(knowledge.alertTypes),
     listModels: () => knowledge.listModels(),
     classNames: () => knowledge.classNames(),

@@ -1,7 +1,7 @@
 /** Tests of graphs. */
 import { Type } from "typebox";
 import { GraphName, GraphTestReport, TestBody } from "../../schemas/api/graphs.ts";
-import { type GraphTests, LIMITS } from "../graph-tests/graph-tests.ts";
+import type { GraphTests } from "../graph-tests/graph-tests.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 import { expectAuthor } from "./graphs.ts";
 
@@ -21,7 +21,7 @@ const EXAMPLE = {
 export const graphTestEndpoints = (tests: Pick<GraphTests, "run">): readonly AnyEndpoint[] => [
   define("POST", "/graphs/{name}/test", "testGraph", {
     summary: "Run the tests of a graph",
-    description: `Requires a key with the flag \`graph_author\`. Runs \`tests:\` of a graph of your own, or of an installed one, one after the other, and answers when all have ended. \`clip\` of a test is \`source:ALIAS\` or \`source:UUID\`, a video that you have uploaded, or \`test:PATTERN?frames=N\`; tests of installed graphs can also name files beside the graph. Tests run at pace \`fast\`, up to ${LIMITS.testSeconds} seconds each, with the elements of \`POST /graphs/try\`. Nothing is stored, and no alert is sent. A key runs its tests once at a time. Closing the connection cancels them.`,
+    description: `Requires a key with the flag \`graph_author\`. Runs \`tests:\` of a graph of your own, or of an installed one, one after the other, and answers when all have ended. \`clip\` of a test is \`source:ALIAS\` or \`source:UUID\`, a video that you have uploaded, or \`test:PATTERN?frames=N\`; tests of installed graphs can also name files beside the graph. Tests run at pace \`fast\`, up to 60 seconds each unless the operator has set another limit, with the elements of \`POST /graphs/try\`. Nothing is stored, and no alert is sent. A key runs its tests once at a time. Closing the connection cancels them.`,
     params: Type.Object({ name: GraphName }),
     body: TestBody,
     isBodyOptional: true,

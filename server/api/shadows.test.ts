@@ -8,6 +8,7 @@ import { type ShadowRecord, ShadowRecord as ShadowSchema } from "../../schemas/a
 import { poll } from "../../test/watch.fixture.ts";
 import { addUser, openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { FULL } from "../telemetry/telemetry.fixture.ts";
 import type { User } from "../user.ts";
 import { checkBy } from "../validation.ts";
 import { openApp, type TestApp } from "./app.fixture.ts";
@@ -156,5 +157,28 @@ test("rejects a file that loops", async () => {
     await assert.rejects(looping.supervisor.startShadow(looping.user, uuid, order), { code: "source_not_live" });
   } finally {
     await looping.supervisor.close();
+  }
+});
+
+test("gets the telemetry of a live source, as the process does", async () => {
+  const telemetry = { type: "websocket", format: "native", parameters: {} } as const;
+  const flying = await openStage(database.sql, { telemetry: () => telemetry });
+  try {
+    const { supervisor, user } = flying;
+    const uuid = await flying.start();
+    const receive = await supervisor.openTelemetry(user, uuid);
+    const params = { script: { crashesOnDelivery: true } };
+    await supervisor.startShadow(user, uuid, { graph: null, params, seconds: 60, frames: null });
+    const state = async () => (await supervisor.readShadow(user, uuid)).state;
+    await poll("the shadow runs", async () => (await state()) === "running");
+    let timestamp = 0;
+    await poll("it has received a sample", async () => {
+      timestamp += 1;
+      receive({ payload: JSON.stringify({ ...FULL, timestamp }) });
+      return (await state()) === "failed";
+    });
+    assert.deepEqual([supervisor.view(uuid)?.state, supervisor.view(uuid)?.restarts], ["running", 0]);
+  } finally {
+    await flying.supervisor.close();
   }
 });

@@ -6,6 +6,7 @@ import { compareNumbers, failAt, failuresOf } from "../../graphs/compiler/check-
 import { FaultList } from "../../graphs/compiler/fault.ts";
 import type { FoundTest } from "../../graphs/compiler/worker/messages.ts";
 import type { GraphTestReport } from "../../schemas/api/graphs.ts";
+import type { Config } from "../../schemas/config.ts";
 import type { TestResult } from "../../schemas/graph-tests.ts";
 import type { RunnerMessage } from "../../schemas/runner.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
@@ -20,21 +21,15 @@ import { expectMinutes } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { type PrepareDeps, type PreparedTest, prepareTest } from "./prepare-test.ts";
 
-export const LIMITS = {
-  /** Keys whose tests this node runs. */
-  atOnce: 2,
-  /** Of one test, and of all tests of a request. */
-  testSeconds: 60,
-  requestSeconds: 600,
-};
+/** Of all tests of a request. */
+const REQUEST_SECONDS = 600;
 
 export interface GraphTestsDeps extends RunAloneDeps, PrepareDeps {
   readonly sql: Parameters<typeof expectMinutes>[0];
   readonly library: Pick<GraphLibrary, "listTests">;
   readonly own: Pick<OwnGraphs, "find">;
   readonly folders: RunnerFolders | null;
-  /** For tests. */
-  readonly limits?: Partial<typeof LIMITS>;
+  readonly config: Pick<Config["graphs"], "test_seconds" | "tests_at_once">;
 }
 
 interface TestOrder {
@@ -51,14 +46,12 @@ type Tested = Extract<RunnerMessage, { type: "tested" }>;
 
 export class GraphTests {
   readonly #deps: GraphTestsDeps;
-  readonly #limits: typeof LIMITS;
   /** By user. */
   readonly #running = new Map<string, Promise<unknown>>();
   readonly #closing = new AbortController();
 
   constructor(deps: GraphTestsDeps) {
     this.#deps = deps;
-    this.#limits = { ...LIMITS, ...deps.limits };
   }
 
   /**
@@ -73,7 +66,7 @@ export class GraphTests {
       throw new ServiceError("tests_running", {
         detail: "tests of this key are running; a key runs its tests once at a time: try again when they have ended",
       });
-    if (running.size >= this.#limits.atOnce)
+    if (running.size >= this.#deps.config.tests_at_once)
       throw new ServiceError("rate_limited", {
         detail: `this node runs tests of ${running.size} keys, which is its limit: try again`,
         retryAfterSeconds: 5,
@@ -128,13 +121,12 @@ export class GraphTests {
   }
 
   async #runAll(tests: readonly PreparedTest[], signal: AbortSignal): Promise<TestResult[]> {
-    const { requestSeconds } = this.#limits;
-    const endMs = performance.now() + requestSeconds * 1000;
+    const endMs = performance.now() + REQUEST_SECONDS * 1000;
     const results: TestResult[] = [];
     for (const prepared of tests) {
       if (signal.aborted) break;
       const isLate = performance.now() >= endMs;
-      const late = `not run: the tests before it took ${requestSeconds} s; run it with \`only\``;
+      const late = `not run: the tests before it took ${REQUEST_SECONDS} s; run it with \`only\``;
       results.push(isLate ? fail(prepared, late, 0) : await this.#runOne(prepared, signal));
     }
     if (signal.aborted) throw new ServiceError("malformed_request", { detail: "the request was cancelled" });
@@ -142,8 +134,8 @@ export class GraphTests {
   }
 
   async #runOne(prepared: PreparedTest, signal: AbortSignal): Promise<TestResult> {
-    const { folders } = this.#deps;
-    const { testSeconds } = this.#limits;
+    const { folders, config } = this.#deps;
+    const { test_seconds: testSeconds } = config;
     const beganMs = performance.now();
     const timeout = AbortSignal.timeout(testSeconds * 1000);
     let tested: Tested | null = null;

@@ -1,16 +1,21 @@
-/** ffmpeg as a publisher of a test picture, in real time. */
+/** ffmpeg as a publisher of a test picture or a file, in real time. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** 25 fps, until it is killed or this many seconds have been sent. `url` with the key. */
-export function spawnPublisher(url: string, seconds = 600): ChildProcess {
+const TEST_PICTURE = [
+  ...["-f", "lavfi", "-i", "testsrc=size=160x120:rate=25", "-pix_fmt", "yuv420p", "-c:v", "libx264"],
+  ...["-preset", "ultrafast", "-tune", "zerolatency", "-g", "12"],
+];
+
+/** 25 fps, until it is killed or this many seconds have been sent. `url` with the key. `file`: H.264, again and again. */
+export function spawnPublisher(url: string, seconds = 600, file: string | null = null): ChildProcess {
   const container = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", "flv"];
   const publisher = spawn(
     "ffmpeg",
     [
-      ...["-hide_banner", "-loglevel", "error", "-re", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=25"],
-      ...["-t", String(seconds), "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast"],
-      ...["-tune", "zerolatency", "-g", "12", ...container, url],
+      ...["-hide_banner", "-loglevel", "error", "-re"],
+      ...(file === null ? TEST_PICTURE : ["-stream_loop", "-1", "-i", file, "-c", "copy"]),
+      ...["-t", String(seconds), ...container, url],
     ],
     { stdio: ["ignore", "ignore", "pipe"] },
   );

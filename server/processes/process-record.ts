@@ -10,7 +10,13 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerMessage, RunnerStats } from "../../schemas/runner.ts";
-import { CALIBRATION_CHANNEL, TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import {
+  CALIBRATION_CHANNEL,
+  type HeadingCalibration,
+  TELEMETRY_CHANNEL,
+  type TelemetryBatch,
+  type TelemetrySample,
+} from "../../schemas/telemetry.ts";
 import { LatestWriter } from "../async/latest-writer.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
@@ -73,6 +79,8 @@ export class ProcessRecord {
   readonly trackIds: TrackIds;
   /** Null: its source has none. */
   readonly telemetry: ProcessTelemetry | null;
+  /** Also gets the telemetry that its runner gets: its shadow. Must not throw. */
+  mirror: ((channel: string, message: JsonRecord) => void) | null = null;
   /** As stored. */
   state: ProcessState = "starting";
   error: ProcessError | null = null;
@@ -352,6 +360,14 @@ export class ProcessRecord {
   #openTelemetry(setting: TelemetrySetting, { graph, userUuid, sourceUuid }: ProcessRow): ProcessTelemetry {
     const { config, link, log, sql } = this.#deps;
     let known: TelemetryInfo["state"] | null = null;
+    const deliver = async (
+      channel: string,
+      message: TelemetrySample | TelemetryBatch | HeadingCalibration,
+    ): Promise<unknown> => {
+      this.mirror?.(channel, message as unknown as JsonRecord);
+      // Not by `link.request`: a runner that is slow with telemetry must not be killed for it.
+      return link.runner?.request({ type: "deliver", channel, message });
+    };
     return new ProcessTelemetry({
       ...{ setting, config, graph, userUuid },
       ...(setting.type === "file" && {
@@ -361,9 +377,8 @@ export class ProcessRecord {
           return { samples: await StoredSamples.open(row.content, row.offsetMs, row.offsetErrorMs), lack: row.lack };
         },
       }),
-      // Not by `link.request`: a runner that is slow with telemetry must not be killed for it.
-      deliver: async (message) => link.runner?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
-      calibrate: async (message) => link.runner?.request({ type: "deliver", channel: CALIBRATION_CHANNEL, message }),
+      deliver: (message) => deliver(TELEMETRY_CHANNEL, message),
+      calibrate: (message) => deliver(CALIBRATION_CHANNEL, message),
       publish: (message) => this.notify({ type: "message", channel: DRONE_DATA, message }),
       announce: (info) => {
         const { state, detail } = info;

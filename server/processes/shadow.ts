@@ -28,6 +28,8 @@ import type { Runner, RunnerPool } from "./runner.ts";
 const NICENESS = 15;
 const CHANNEL = "detection_data";
 const OFFER = "detections";
+/** Messages of telemetry that its runner has not confirmed; others are dropped. */
+const MOST_DELIVERING = 16;
 /** Beyond its time: what starting and stopping may take. */
 const MARGIN_SECONDS = 120;
 
@@ -168,6 +170,7 @@ class ShadowRun {
   #finishedAt: Date | null = null;
   #runner: Runner | null = null;
   #runningMs = 0;
+  #delivering = 0;
   #settle = (): void => {};
 
   constructor(variant: Variant, order: ShadowOrder, deps: ShadowDeps) {
@@ -204,7 +207,9 @@ class ShadowRun {
     const unfollow = record.follow((notice) => {
       if (notice.type === "message" && notice.channel === CHANNEL) this.#compare("live", notice.message);
     });
+    record.mirror = (channel, message) => this.#deliver(channel, message);
     const fault = await this.#play().catch((error: Error) => error.message);
+    record.mirror = null;
     unfollow();
     this.#error = fault === null ? null : maskCredentials(fault);
     this.#state = fault === null ? "finished" : "failed";
@@ -256,6 +261,16 @@ class ShadowRun {
     if (report.type !== "progress") return;
     this.#deps.record.addRunning(report.runningMs - this.#runningMs);
     this.#runningMs = report.runningMs;
+  }
+
+  /** Telemetry of a live source, as the process gets it. Batches are parts of a file, of which the first are missing. */
+  #deliver(channel: string, message: JsonRecord): void {
+    if (this.#runner === null || this.#delivering >= MOST_DELIVERING || "samples" in message) return;
+    this.#delivering += 1;
+    const confirm = () => {
+      this.#delivering -= 1;
+    };
+    this.#runner.request({ type: "deliver", channel, message }).then(confirm, confirm);
   }
 
   #compare(side: "live" | "shadow", message: JsonRecord): void {

@@ -42,9 +42,15 @@ export function GraphEditor({ name }: { name: string }) {
 /** Unfinished changes stay in the tab until it is closed. */
 const draftName = (graph: string): string => `windhover-draft-${graph}`;
 
-function saveDraft({ name, yaml }: Graph, text: string): void {
-  if (text === yaml) sessionStorage.removeItem(draftName(name));
+function saveDraft({ name }: Graph, text: string, isStored: boolean): void {
+  if (isStored) sessionStorage.removeItem(draftName(name));
   else sessionStorage.setItem(draftName(name), text);
+}
+
+/** A text that was saved on this page, and its name. */
+interface Stored {
+  readonly name: string;
+  readonly text: string;
 }
 
 function Workspace({ graph, sources }: Subject) {
@@ -53,6 +59,7 @@ function Workspace({ graph, sources }: Subject) {
   const [isReady, setReady] = useState(false);
   const [hasFailed, setFailed] = useState(false);
   const [tested, setTested] = useState<Tested | null>(null);
+  const [stored, setStored] = useState<Stored | null>(null);
   const [text, setText] = useState(sessionStorage.getItem(draftName(graph.name)) ?? graph.yaml);
   const settled = useSettled(text, PAUSE_MS);
   const validation = useQuery(
@@ -72,24 +79,24 @@ function Workspace({ graph, sources }: Subject) {
     import("./editor.ts").then(
       ({ openEditor }) => {
         if (parent.current === null) return;
-        const onChange = (next: string): void => {
-          setText(next);
-          saveDraft(graph, next);
-        };
-        editor.current = openEditor(parent.current, { text, known: new ServiceNames(graph), onChange });
+        editor.current = openEditor(parent.current, { text, known: new ServiceNames(graph), onChange: setText });
         setReady(true);
       },
       () => setFailed(true),
     );
     return () => editor.current?.close();
   }, [graph]);
+  const current = stored?.name === graph.name ? stored.text : graph.yaml;
+  const isStored = text === current || text === stored?.text;
+  useEffect(() => saveDraft(graph, text, isStored), [graph, text, isStored]);
   if (hasFailed) return html`<${NotLoaded} what="The editor" />`;
   return html`
     ${!isReady && html`<${Loading} what="Loading the editor" />`}
     <div ref=${parent} class="editor"></div>
-    ${text !== graph.yaml && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(graph.yaml)}>Discard changes</button></p>`}
+    ${stored !== null && text === stored.text && html`<p class="hint">Saved as <a href=${linkTo("graphs", stored.name)}>${stored.name}</a>.</p>`}
+    ${!isStored && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(current)}>Discard changes</button></p>`}
     ${error !== null ? html`<${Failed} error=${error} onRetry=${validation.reload} />` : html`<${Faults} faults=${faults} onShow=${({ line, column }: GraphFault) => editor.current?.show(line, column)} />`}
-    <${RunTests} graph=${graph} isValid=${faults?.length === 0} text=${text} onTested=${setTested} onShow=${({ line, column }: Mark) => editor.current?.show(line, column)} />
+    <${RunTests} graph=${graph} isValid=${faults?.length === 0} text=${text} stored=${stored} onStored=${setStored} onTested=${setTested} onShow=${({ line, column }: Mark) => editor.current?.show(line, column)} />
     <${SaveGraph} graph=${graph} isValid=${faults?.length === 0} text=${text} />
     <${TryGraph} graph=${graph.name} sources=${sources} isValid=${faults?.length === 0} text=${text} />
   `;

@@ -20,20 +20,26 @@ interface RunProps {
   readonly graph: Graph;
   readonly isValid: boolean;
   readonly text: string;
+  /** The last text that was saved on this page. */
+  readonly stored: { readonly name: string; readonly text: string } | null;
+  onStored(stored: { readonly name: string; readonly text: string }): void;
   onTested(tested: Tested): void;
   onShow(mark: Mark): void;
 }
 
 type Result = GraphTestReport["tests"][number];
 
-export function RunTests({ graph, isValid, text, onTested, onShow }: RunProps) {
+export function RunTests({ graph, isValid, text, stored, onStored, onTested, onShow }: RunProps) {
   const [report, setReport] = useState<(GraphTestReport & { readonly text: string }) | null>(null);
   const name = readGraphName(text);
   const isInstalled = name === graph.name && graph.origin === "installed";
   // Stored under this name.
-  const isSame = name === graph.name && (text === graph.yaml || text === report?.text);
+  const isSame = text === stored?.text || (text === graph.yaml && stored?.name !== graph.name);
   const { error, isBusy, submit } = useSubmit(async () => {
-    if (!isSame) await windhover.storeGraph({ name: name ?? "", body: text });
+    if (!isSame) {
+      await windhover.storeGraph({ name: name ?? "", body: text });
+      onStored({ name: name ?? "", text });
+    }
     const found = await windhover.testGraph({ name: name ?? "" });
     setReport({ ...found, text });
     onTested({ text, failures: found.tests.flatMap(({ failures }) => failures) });

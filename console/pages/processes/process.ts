@@ -12,6 +12,7 @@ import { Notification } from "../alerts/notifications.ts";
 import { RunningPipeline } from "../graphs/pipeline.ts";
 import { Heading } from "./calibrate.ts";
 import { Outputs } from "./outputs.ts";
+import { ShadowDetails } from "./shadow.ts";
 import { isActive, noteOf, StateMark } from "./state-mark.ts";
 
 const POLL_MS = 3_000;
@@ -84,6 +85,7 @@ function Running({ process, onChange }: ProcessProps) {
       <div class="stack">
         <${LiveView} processUuid=${process.uuid} note=${noteOf(process)} ...${handlers} />
         <${PipelineDetails} uuid=${process.uuid} />
+        ${process.state === "running" && html`<${ShadowDetails} process=${process} />`}
       </div>
       <aside class="stack" aria-label="Details">
         <${Facts} process=${process} stats=${stats} />

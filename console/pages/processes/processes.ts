@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { GraphSummary, Process, Source } from "../../../client/client.ts";
 import { DemoButton } from "../../components/demo-button.ts";
-import { type FieldSchema, readFields, SchemaField, Select, useSubmit } from "../../components/form.ts";
+import { readFields, Select, useSubmit } from "../../components/form.ts";
 import { formatTime } from "../../components/format.ts";
 import { More, useList, useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { Empty, Failed } from "../../components/states.ts";
@@ -10,6 +10,7 @@ import { type Column, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { ParamFields, paramsOf } from "./params.ts";
 import { ProcessPage } from "./process.ts";
 import { StateMark } from "./state-mark.ts";
 
@@ -75,11 +76,6 @@ function NewProcess() {
   `;
 }
 
-const paramsOf = (graph: GraphSummary | undefined): Readonly<Record<string, FieldSchema>> => {
-  const { properties = {} } = (graph?.params ?? {}) as { properties?: Readonly<Record<string, FieldSchema>> };
-  return Object.fromEntries(Object.entries(properties).filter(([name]) => !graph?.reserved_params.includes(name)));
-};
-
 function NewProcessForm({ sources, graphs }: Choices) {
   const [name, setName] = useState(graphs.some((one) => one.name === "detect") ? "detect" : (graphs[0]?.name ?? ""));
   const graph = graphs.find((one) => one.name === name);
@@ -96,12 +92,7 @@ function NewProcessForm({ sources, graphs }: Choices) {
       <${Select} label="Source" name="source" selected=${selected} options=${sources.map(({ uuid, alias }) => [uuid, alias])} />
       <${Select} label="Graph" value=${name} onChange=${setName} options=${graphs.map((one) => [one.name, one.name])} />
       <p class="hint">${graph?.about}</p>
-      ${
-        Object.keys(schemas).length > 0 &&
-        html`<details><summary>Parameters</summary><div class="fields">
-          ${Object.entries(schemas).map(([param, schema]) => html`<${SchemaField} key=${`${name}:${param}`} name=${param} schema=${schema} />`)}
-        </div></details>`
-      }
+      <${ParamFields} graph=${name} schemas=${schemas} />
       ${error !== null && html`<${Failed} error=${error} />`}
       <div class="row"><button class="primary" disabled=${isBusy}>${isBusy ? "Starting…" : "Start"}</button></div>
     </form>
