@@ -2137,14 +2137,26 @@ export class Operations {
 
   /** List your sources. */
   listSources(
-    input: { limit?: number; cursor?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at" | "alias" | "-alias";
+      type?: "file" | "stream";
+      stream_type?: "rtsp" | "rtmp" | "srt" | "udp";
+      alias?: string;
+      status?: "unknown" | "offline" | "streaming" | "processing";
+    } = {},
     call?: Call,
   ): Promise<{
     readonly sources: readonly Source[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/sources", query: ["limit", "cursor"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/sources", query: ["limit", "cursor", "sort", "type", "stream_type", "alias", "status"] },
+      input,
+      call,
+    );
   }
 
   /** Get a source. */
@@ -2223,7 +2235,15 @@ export class Operations {
 
   /** List the recordings of your media-server sources. A recording starts when a stream is published, or a process pulls a camera that is to be recorded, and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted. */
   listRecordings(
-    input: { limit?: number; cursor?: string; source_uuid?: string; since?: string; until?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "started_at" | "-started_at" | "alias" | "-alias";
+      source_uuid?: string;
+      alias?: string;
+      since?: string;
+      until?: string;
+    } = {},
     call?: Call,
   ): Promise<{
     readonly recordings: readonly Recording[];
@@ -2231,7 +2251,11 @@ export class Operations {
     readonly next_cursor?: string;
   }> {
     return this.#send(
-      { method: "GET", path: "/sources/recordings", query: ["limit", "cursor", "source_uuid", "since", "until"] },
+      {
+        method: "GET",
+        path: "/sources/recordings",
+        query: ["limit", "cursor", "sort", "source_uuid", "alias", "since", "until"],
+      },
       input,
       call,
     );
@@ -2283,14 +2307,26 @@ export class Operations {
 
   /** List your rendered clips. */
   listClips(
-    input: { limit?: number; cursor?: string; source_uuid?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at";
+      source_uuid?: string;
+      state?: "queued" | "rendering" | "ready" | "failed";
+      from?: string;
+      to?: string;
+    } = {},
     call?: Call,
   ): Promise<{
     readonly clips: readonly Clip[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/clips", query: ["limit", "cursor", "source_uuid"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/clips", query: ["limit", "cursor", "sort", "source_uuid", "state", "from", "to"] },
+      input,
+      call,
+    );
   }
 
   /** Get a rendered clip: its state and progress. */
@@ -2332,16 +2368,33 @@ export class Operations {
     );
   }
 
-  /** List your processes. Active processes; with `state=all` also those that have finished or failed. */
+  /** List your processes. Active processes, unless `state` says otherwise. */
   listProcesses(
-    input: { limit?: number; cursor?: string; state?: "active" | "all" } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at" | "finished_at" | "-finished_at";
+      state?: "active" | "all" | "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+      source_uuid?: string;
+      graph?: string;
+      from?: string;
+      to?: string;
+    } = {},
     call?: Call,
   ): Promise<{
     readonly processes: readonly Process[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/processes", query: ["limit", "cursor", "state"] }, input, call);
+    return this.#send(
+      {
+        method: "GET",
+        path: "/processes",
+        query: ["limit", "cursor", "sort", "state", "source_uuid", "graph", "from", "to"],
+      },
+      input,
+      call,
+    );
   }
 
   /** Stop all your processes. Answers when all of them have stopped. */
@@ -2473,14 +2526,25 @@ export class Operations {
 
   /** List your outputs. */
   listOutputs(
-    input: { limit?: number; cursor?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at" | "alias" | "-alias";
+      type?: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
+      alias?: string;
+      process_uuid?: string;
+    } = {},
     call?: Call,
   ): Promise<{
     readonly outputs: readonly Output[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/outputs", query: ["limit", "cursor"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/outputs", query: ["limit", "cursor", "sort", "type", "alias", "process_uuid"] },
+      input,
+      call,
+    );
   }
 
   /** Get an output. */
@@ -2648,6 +2712,12 @@ export class Operations {
       window_minutes?: number;
       limit?: number;
       cursor?: string;
+      sort?: "track_id" | "-track_id";
+      class?: string;
+      from?: string;
+      to?: string;
+      zone?: string;
+      geo_zone?: string;
       patches?: boolean;
     },
     call?: Call,
@@ -2656,7 +2726,19 @@ export class Operations {
       {
         method: "GET",
         path: "/process/{process_uuid}/tracks",
-        query: ["format", "window_minutes", "limit", "cursor", "patches"],
+        query: [
+          "format",
+          "window_minutes",
+          "limit",
+          "cursor",
+          "sort",
+          "class",
+          "from",
+          "to",
+          "zone",
+          "geo_zone",
+          "patches",
+        ],
       },
       input,
       call,
@@ -2671,6 +2753,12 @@ export class Operations {
       window_minutes?: number;
       limit?: number;
       cursor?: string;
+      sort?: "track_id" | "-track_id";
+      class?: string;
+      from?: string;
+      to?: string;
+      zone?: string;
+      geo_zone?: string;
       patches?: boolean;
     },
     call?: Call,
@@ -2679,7 +2767,19 @@ export class Operations {
       {
         method: "POST",
         path: "/process/{process_uuid}/tracks",
-        query: ["format", "window_minutes", "limit", "cursor", "patches"],
+        query: [
+          "format",
+          "window_minutes",
+          "limit",
+          "cursor",
+          "sort",
+          "class",
+          "from",
+          "to",
+          "zone",
+          "geo_zone",
+          "patches",
+        ],
       },
       input,
       call,
@@ -2693,14 +2793,25 @@ export class Operations {
 
   /** List your processes that have a track report. Processes whose key had the track logger when they started and whose report was not deleted; for keys with process recording, with the processed video. Tracks are kept for `report.retention_days`, also those of running processes. */
   listTrackedProcesses(
-    input: { limit?: number; cursor?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at" | "finished_at" | "-finished_at";
+      source_uuid?: string;
+      from?: string;
+      to?: string;
+    } = {},
     call?: Call,
   ): Promise<{
     readonly tracked_processes: readonly TrackedProcess[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/tracked_processes", query: ["limit", "cursor"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/tracked_processes", query: ["limit", "cursor", "sort", "source_uuid", "from", "to"] },
+      input,
+      call,
+    );
   }
 
   /** Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes. */
@@ -2766,26 +2877,48 @@ export class Operations {
 
   /** List your registered alerts, active and inactive. */
   listAlerts(
-    input: { limit?: number; cursor?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at" | "alias" | "-alias";
+      type?: string;
+      alias?: string;
+      status?: "active" | "inactive";
+    } = {},
     call?: Call,
   ): Promise<{
     readonly alerts: readonly Alert[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/alerts", query: ["limit", "cursor"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/alerts", query: ["limit", "cursor", "sort", "type", "alias", "status"] },
+      input,
+      call,
+    );
   }
 
   /** List active alerts with the processes they run on. One entry for each pair of alert and process (`process_uuid`), with the configuration that runs there. Alerts of single processes are included. */
   listActiveAlerts(
-    input: { limit?: number; cursor?: string } = {},
+    input: {
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at" | "alias" | "-alias";
+      type?: string;
+      alias?: string;
+      process_uuid?: string;
+    } = {},
     call?: Call,
   ): Promise<{
     readonly alerts: readonly Alert[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/active/alerts", query: ["limit", "cursor", "sort", "type", "alias", "process_uuid"] },
+      input,
+      call,
+    );
   }
 
   /** List what your alerts have notified of. Every notice is kept for `evidence.retention_days`, also when its alert has no output, and when its alert, process or source is deleted. */
@@ -2793,6 +2926,7 @@ export class Operations {
     input: {
       limit?: number;
       cursor?: string;
+      sort?: "timestamp" | "-timestamp";
       from?: string;
       to?: string;
       alert?: string;
@@ -2800,6 +2934,7 @@ export class Operations {
       source?: string;
       class?: string;
       reviewed?: boolean;
+      evidence?: "pending" | "ready" | "partial" | "failed" | "skipped";
     } = {},
     call?: Call,
   ): Promise<{
@@ -2811,7 +2946,7 @@ export class Operations {
       {
         method: "GET",
         path: "/notices",
-        query: ["limit", "cursor", "from", "to", "alert", "process", "source", "class", "reviewed"],
+        query: ["limit", "cursor", "sort", "from", "to", "alert", "process", "source", "class", "reviewed", "evidence"],
       },
       input,
       call,
@@ -2857,7 +2992,13 @@ export class Operations {
 
   /** List the subscriptions to a process, with their delivery status. */
   listSubscriptions(
-    input: { process_uuid: string; limit?: number; cursor?: string },
+    input: {
+      process_uuid: string;
+      limit?: number;
+      cursor?: string;
+      sort?: "created_at" | "-created_at";
+      event_type?: "new-tracks" | "target-count";
+    },
     call?: Call,
   ): Promise<{
     readonly subscriptions: readonly {
@@ -2899,7 +3040,7 @@ export class Operations {
     readonly next_cursor?: string;
   }> {
     return this.#send(
-      { method: "GET", path: "/subscriptions/{process_uuid}", query: ["limit", "cursor"] },
+      { method: "GET", path: "/subscriptions/{process_uuid}", query: ["limit", "cursor", "sort", "event_type"] },
       input,
       call,
     );
@@ -3055,14 +3196,14 @@ export class Operations {
 
   /** List the graphs: installed ones and your own. An own graph is listed with its current version, as compiled when it was stored. */
   listGraphs(
-    input: { limit?: number; cursor?: string } = {},
+    input: { limit?: number; cursor?: string; sort?: "name" | "-name"; origin?: "installed" | "own" } = {},
     call?: Call,
   ): Promise<{
     readonly graphs: readonly GraphSummary[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/graphs", query: ["limit", "cursor"] }, input, call);
+    return this.#send({ method: "GET", path: "/graphs", query: ["limit", "cursor", "sort", "origin"] }, input, call);
   }
 
   /** Get a graph: its params, its YAML and the compiled pipeline. */
@@ -3088,14 +3229,18 @@ export class Operations {
 
   /** List the versions of a graph of your own. */
   listGraphVersions(
-    input: { name: string; limit?: number; cursor?: string },
+    input: { name: string; limit?: number; cursor?: string; sort?: "created_at" | "-created_at" },
     call?: Call,
   ): Promise<{
     readonly versions: readonly GraphVersion[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/graphs/{name}/versions", query: ["limit", "cursor"] }, input, call);
+    return this.#send(
+      { method: "GET", path: "/graphs/{name}/versions", query: ["limit", "cursor", "sort"] },
+      input,
+      call,
+    );
   }
 
   /** Get one version of a graph of your own. */
@@ -3143,14 +3288,14 @@ export class Operations {
 
   /** List the models: installed ones and your own. */
   listModels(
-    input: { limit?: number; cursor?: string } = {},
+    input: { limit?: number; cursor?: string; sort?: "name" | "-name"; origin?: "installed" | "own" } = {},
     call?: Call,
   ): Promise<{
     readonly models: readonly Model[];
     /** There is more: ask again with this `cursor`. */
     readonly next_cursor?: string;
   }> {
-    return this.#send({ method: "GET", path: "/models", query: ["limit", "cursor"] }, input, call);
+    return this.#send({ method: "GET", path: "/models", query: ["limit", "cursor", "sort", "origin"] }, input, call);
   }
 
   /** Upload a model of your own. A form with the ONNX file in the part `file`, and its card (YAML, as of `windhover models show NAME`) in the part `card`. Requires a key with the flag `graph_author`. The card and the network are checked, and the network is run on one image, in a process with limits. Graphs of this key name the model as `detect: { model: NAME }`, and `detect` takes it as the param `model`. The same model again is not stored again. */

@@ -17,6 +17,7 @@ export const BENCHES: Readonly<Record<string, readonly [usage: string, about: st
   detect: ["[ROUNDS] [CLIP]", "inference, live latency and pixel kernels, compared with their limits"],
   engine: ["[ROUNDS]", "a graph with one TypeScript element, compared with gst-launch-1.0"],
   glass: ["[ROUNDS]", "glass-to-glass latency: RTSP, WebRTC, LL-HLS and processed video"],
+  listing: ["[ROUNDS]", "pages of every listing with 10,000 processes and 100,000 notices, compared with their limit"],
   media: ["[ROUNDS]", "the media hub as a relay, compared with nginx-rtmp"],
   report: ["[ROUNDS]", "the track report of a process with 100,000 tracks"],
   review: ["[ROUNDS] [CLIP]", "a day of one stream: size of stored detections, time to draw its time line"],

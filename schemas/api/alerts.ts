@@ -3,7 +3,7 @@ import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
 import { Schedule } from "../schedule.ts";
 import { EvidenceSetting } from "./evidence.ts";
-import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
+import { aliasFilter, jsonObject, listing, listQuery, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
 const ALERT_OUTPUT_TYPES = ["mqtt", "webhook", "email"] as const;
@@ -336,5 +336,14 @@ export const AlertRecord = Type.Object(
   { title: "Alert" },
 );
 export type AlertRecord = Static<typeof AlertRecord>;
+
+const filters = {
+  type: Type.Optional(Type.String({ maxLength: 100, description: "`GET /alert_description` lists the types." })),
+  alias: aliasFilter,
+};
+
+export const AlertQuery = listQuery(["created_at", "alias"], { ...filters, status: Type.Optional(Status) });
+
+export const ActiveAlertQuery = listQuery(["created_at", "alias"], { ...filters, process_uuid: Type.Optional(Uuid) });
 
 export const AlertListing = listing({ alerts: Type.Array(AlertRecord) });

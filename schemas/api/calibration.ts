@@ -1,7 +1,6 @@
 /** The calibration of the heading of a source, by landmarks. */
 import { type Static, Type } from "typebox";
-import { Timestamp, Uuid } from "./records.ts";
-import { moment } from "./sources.ts";
+import { moment, Timestamp, Uuid } from "./records.ts";
 
 const part = (side: string) =>
   Type.Number({ minimum: 0, maximum: 1, description: `Where it is in the picture, as a fraction of its ${side}.` });

@@ -1,7 +1,6 @@
 /** Clips and pictures of sources by time. */
 import { type Static, Type } from "typebox";
-import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
-import { MOMENT } from "./sources.ts";
+import { listing, listQuery, MOMENT, orNull, Timestamp, timeRange, Uuid } from "./records.ts";
 
 const SECONDS = "^\\d{1,7}(\\.\\d{1,9})?$";
 const HOW = "ISO 8601 for a stream (`2026-05-17T08:30:00Z`), seconds from the start of the video for a file (`12.5`).";
@@ -78,5 +77,9 @@ export const ClipRecord = Type.Object(
 );
 export type ClipRecord = Static<typeof ClipRecord>;
 
-export const ClipsQuery = Type.Object({ ...PageQuery.properties, source_uuid: Type.Optional(Uuid) });
+export const ClipsQuery = listQuery(["created_at"], {
+  source_uuid: Type.Optional(Uuid),
+  state: Type.Optional(Type.Enum([...CLIP_STATES])),
+  ...timeRange("Clips that were requested"),
+});
 export const ClipListing = listing({ clips: Type.Array(ClipRecord) });

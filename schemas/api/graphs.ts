@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import { TestResult } from "../graph-tests.ts";
 import { GraphChange } from "../runner.ts";
-import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, listing, listQuery, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
 const JsonSchema = jsonObject("JSON Schema.");
 
@@ -69,13 +69,17 @@ export const GraphVersion = Type.Object(
 );
 export type GraphVersion = Static<typeof GraphVersion>;
 
+export const GraphVersionQuery = listQuery(["created_at"], {});
+
 export const GraphVersionListing = listing({ versions: Type.Array(GraphVersion) });
 
 export const DeletedGraph = Type.Object({ deleted: Type.Literal(true), name: GraphName });
 
+export const ORIGINS = ["installed", "own"] as const;
+
 const summary = {
   name: GraphName,
-  origin: Type.Enum(["installed", "own"], {
+  origin: Type.Enum([...ORIGINS], {
     description: "`installed`: a graph of the service; `own`: stored by this key.",
   }),
   version: orNull(VersionNumber, { description: "Of an own graph; null if installed, as the next three." }),
@@ -145,6 +149,9 @@ export const GraphRecord = Type.Object(
   { title: "Graph" },
 );
 export type GraphRecord = Static<typeof GraphRecord>;
+
+/** Of graphs, and of models. */
+export const NamedQuery = listQuery(["name"], { origin: Type.Optional(Type.Enum([...ORIGINS])) }, "");
 
 export const GraphListing = listing({ graphs: Type.Array(GraphSummary) });
 

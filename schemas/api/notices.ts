@@ -1,24 +1,23 @@
 /** The history of alerts: what has happened, and whether a person has looked through it. */
 import { type Static, Type } from "typebox";
 import { AlertNotice } from "./events.ts";
-import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
-import { moment } from "./sources.ts";
+import { EVIDENCE_STATES } from "./evidence.ts";
+import { listing, listQuery, orNull, Timestamp, timeRange, Uuid } from "./records.ts";
 
 /** Unlike other listings, which are complete by default: notices have pictures, and there can be a hundred thousand of them. */
 export const NOTICES_PER_PAGE = 100;
 
-export const NoticeQuery = Type.Object({
-  ...PageQuery.properties,
+export const NoticeQuery = listQuery(["timestamp"], {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1000, default: NOTICES_PER_PAGE, description: "Maximum number of entries." }),
   ),
-  from: Type.Optional(moment("Notices of this time or later.")),
-  to: Type.Optional(moment("Notices before this time.")),
+  ...timeRange("Notices of events"),
   alert: Type.Optional(Uuid),
   process: Type.Optional(Uuid),
   source: Type.Optional(Uuid),
   class: Type.Optional(Type.String({ maxLength: 1000, description: "Class of at least one of its tracks: `person`." })),
   reviewed: Type.Optional(Type.Boolean()),
+  evidence: Type.Optional(Type.Enum([...EVIDENCE_STATES], { description: "State of its evidence." })),
 });
 
 export const NoticeRecord = Type.Object(

@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { COT_URL, COT_URL_MEANS } from "../cot-target.ts";
 import { MQTT_URL, MQTT_URL_MEANS } from "../mqtt-target.ts";
 import { TRANSPORT_URL, TRANSPORT_URL_MEANS } from "../transport-target.ts";
-import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
+import { aliasFilter, jsonObject, listing, listQuery, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
 export const OUTPUT_TYPES = ["rtsp", "rtmp", "srt", "detection_data", "drone_data", "cot", "mqtt", "mpegts"] as const;
@@ -162,6 +162,12 @@ export const OutputRecord = Type.Object(
   { title: "Output" },
 );
 export type OutputRecord = Static<typeof OutputRecord>;
+
+export const OutputQuery = listQuery(["created_at", "alias"], {
+  type: Type.Optional(Type.Enum([...OUTPUT_TYPES])),
+  alias: aliasFilter,
+  process_uuid: Type.Optional(Type.String({ ...Uuid, description: "Outputs that are attached to this process." })),
+});
 
 export const OutputListing = listing({ outputs: Type.Array(OutputRecord) });
 

@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import { SourceLink } from "../runner.ts";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
-import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, listing, listQuery, orNull, Timestamp, timeRange, Uuid } from "./records.ts";
 
 export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
 
@@ -179,11 +179,16 @@ export const ProcessRecord = Type.Object(
 );
 export type ProcessRecord = Static<typeof ProcessRecord>;
 
-export const ProcessQuery = Type.Object({
-  ...PageQuery.properties,
+export const ProcessQuery = listQuery(["created_at", "finished_at"], {
   state: Type.Optional(
-    Type.Enum(["active", "all"], { default: "active", description: "`all` includes ended processes." }),
+    Type.Enum(["active", "all", ...PROCESS_STATES], {
+      default: "active",
+      description: "`active`: those that have not ended; `all`: with ended ones; or one state.",
+    }),
   ),
+  source_uuid: Type.Optional(Uuid),
+  graph: Type.Optional(Type.String({ minLength: 1, maxLength: 80, description: "Name of the graph." })),
+  ...timeRange("Processes that were started"),
 });
 
 export const ProcessListing = listing({ processes: Type.Array(ProcessRecord) });

@@ -20,10 +20,50 @@ export const Timestamp = Type.String({
 /** Listings are complete by default, and paged on request. */
 export const PageQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "Maximum number of entries." })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the previous page." })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 2000, description: "`next_cursor` of the previous page, with the same `sort`." }),
+  ),
 });
 
-/** A listing: one plural key, newest first. */
+/** Query of a listing: pages, filters, and an order by one of these fields. The default is the first, `usual` first. */
+export const listQuery = <const S extends readonly [string, ...string[]], P extends TProperties>(
+  sorts: S,
+  filters: P,
+  usual: "-" | "" = "-",
+) =>
+  Type.Object({
+    ...PageQuery.properties,
+    sort: Type.Optional(
+      Type.Enum(
+        sorts.flatMap((name) => [name, `-${name}`]),
+        { default: `${usual}${sorts[0]}`, description: "Order of the entries. With `-` in front: descending." },
+      ),
+    ),
+    ...filters,
+  });
+
+/** Linear: alternatives of fixed length. */
+export const MOMENT =
+  "^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?$";
+
+export const moment = (description: string) =>
+  Type.String({
+    pattern: MOMENT,
+    description: `${description} ISO 8601: \`2026-05-17T08:30:00Z\`, or a day.`,
+  });
+
+/** Filter by the time of entries: `Processes that were started`. */
+export const timeRange = (what: string) => ({
+  from: Type.Optional(moment(`${what} at this time or later.`)),
+  to: Type.Optional(moment(`${what} before this time.`)),
+});
+
+/** Filter by the label of entries. */
+export const aliasFilter = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 255, description: "Entries with exactly this alias." }),
+);
+
+/** A listing: one plural key. */
 export const listing = <P extends TProperties>(properties: P) =>
   Type.Object({
     ...properties,

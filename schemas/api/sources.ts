@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import { PROTOCOLS } from "../hub.ts";
 import { Mode } from "./recording-setting.ts";
-import { listing, orNull, PageQuery, Timestamp, Uuid, when } from "./records.ts";
+import { aliasFilter, listing, listQuery, moment, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { TelemetryMessage } from "./telemetry.ts";
 
 /** Zero-width characters and bidirectional controls: invisible, and they change how text is displayed. */
@@ -153,6 +153,7 @@ const inputUrl = (schemes: string) =>
   });
 
 /** Extensions: `srt`, and `udp` for MPEG-TS in datagrams. */
+export const SOURCE_STATUSES = ["unknown", "offline", "streaming", "processing"] as const;
 export const STREAM_TYPES = ["rtsp", "rtmp", "srt", "udp"] as const;
 
 export const NewStream = Type.Object(
@@ -283,7 +284,7 @@ export const SourceRecord = Type.Object(
     input_url: Type.String({ description: "Credentials are shown as `***`. For a file, the name of the upload." }),
     telemetry_cfg: orNull(TelemetryCfg),
     loop: Type.Boolean({ description: "True: a file that is played as a live source and starts again at its end." }),
-    status: Type.Enum(["unknown", "offline", "streaming", "processing"]),
+    status: Type.Enum([...SOURCE_STATUSES]),
     created_at: Timestamp,
     hls_url: Type.Optional(
       Type.String({ description: "Media-server sources only. Works without a key, for a limited time." }),
@@ -295,6 +296,13 @@ export const SourceRecord = Type.Object(
   { title: "Source" },
 );
 export type SourceRecord = Static<typeof SourceRecord>;
+
+export const SourceQuery = listQuery(["created_at", "alias"], {
+  type: Type.Optional(Type.Enum(["file", "stream"])),
+  stream_type: Type.Optional(Type.Enum([...STREAM_TYPES])),
+  alias: aliasFilter,
+  status: Type.Optional(Type.Enum([...SOURCE_STATUSES])),
+});
 
 export const SourceListing = listing({ sources: Type.Array(SourceRecord) });
 
@@ -350,19 +358,9 @@ const RecordingRecord = Type.Object(
   { title: "Recording" },
 );
 
-/** Linear: alternatives of fixed length. */
-export const MOMENT =
-  "^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?$";
-
-export const moment = (description: string) =>
-  Type.String({
-    pattern: MOMENT,
-    description: `${description} ISO 8601: \`2026-05-17T08:30:00Z\`, or a day.`,
-  });
-
-export const RecordingQuery = Type.Object({
-  ...PageQuery.properties,
+export const RecordingQuery = listQuery(["started_at", "alias"], {
   source_uuid: Type.Optional(Uuid),
+  alias: aliasFilter,
   since: Type.Optional(moment("Recordings that end at this time or later.")),
   until: Type.Optional(moment("Recordings that start before this time.")),
 });

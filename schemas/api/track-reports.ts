@@ -1,7 +1,7 @@
 /** Track reports: the objects that a process detected, as JSON or as files for maps and tables, and their enhancement. */
 import { Type } from "typebox";
 import { EnhancedData } from "../enhancement.ts";
-import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { listing, listQuery, orNull, Timestamp, timeRange, Uuid } from "./records.ts";
 
 const EXPORT_FORMATS = ["geojson", "kml", "csv"] as const;
 const ABOUT_EXPORTS =
@@ -15,6 +15,13 @@ const LastBox = Type.Array(Type.Number(), {
   maxItems: 4,
   description: "The last one: [x, y, width, height] in the original resolution.",
 });
+
+/** Linear: numbers of limited length, with commas between them. */
+const polygon = (description: string) =>
+  Type.String({
+    pattern: "^-?\\d{1,7}(\\.\\d{1,9})?(,-?\\d{1,7}(\\.\\d{1,9})?){5,199}$",
+    description: `${description} From 3 to 100 points.`,
+  });
 
 export const TracksQuery = Type.Object({
   format: Type.Enum(["json", ...EXPORT_FORMATS], {
@@ -34,6 +41,22 @@ export const TracksQuery = Type.Object({
   ),
   cursor: Type.Optional(
     Type.String({ maxLength: 200, description: "For `json`: `next_cursor` of the previous page." }),
+  ),
+  sort: Type.Optional(
+    Type.Enum(["track_id", "-track_id"], {
+      default: "track_id",
+      description: "For `json`: ids grow with time, so that `-track_id` begins with the newest track.",
+    }),
+  ),
+  class: Type.Optional(Type.String({ maxLength: 1000, description: "Tracks of this class: `person`." })),
+  ...timeRange("Tracks that were visible"),
+  zone: Type.Optional(
+    polygon(
+      "Tracks that were in this polygon of the image: `x,y,x,y,…` in pixels of the original resolution. A track counts where the middle of the lower edge of its box was.",
+    ),
+  ),
+  geo_zone: Type.Optional(
+    polygon("Tracks that were in this polygon on the ground: `longitude,latitude,…` in degrees (WGS-84)."),
   ),
   patches: Type.Boolean({
     default: true,
@@ -164,8 +187,6 @@ export const EnhancementState = Type.Object(
   { title: "EnhancementState" },
 );
 
-export const TrackedQuery = PageQuery;
-
 export const TrackedProcess = Type.Object(
   {
     uuid: Uuid,
@@ -185,5 +206,10 @@ export const TrackedProcess = Type.Object(
   },
   { title: "TrackedProcess" },
 );
+
+export const TrackedQuery = listQuery(["created_at", "finished_at"], {
+  source_uuid: Type.Optional(Uuid),
+  ...timeRange("Processes that were started"),
+});
 
 export const TrackedListing = listing({ tracked_processes: Type.Array(TrackedProcess) });

@@ -1,7 +1,7 @@
 /** Webhooks: subscriptions, and the bodies of notifications. Field names of the bodies are those of the API. */
 import { type Static, Type } from "typebox";
 import { TrackEntry } from "../detection-message.ts";
-import { listing, orNull, Timestamp, Uuid } from "./records.ts";
+import { listing, listQuery, orNull, Timestamp, Uuid } from "./records.ts";
 
 const EVENT_TYPES = ["new-tracks", "target-count"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -106,6 +106,8 @@ export const SubscriptionRecord = Type.Object(
   { title: "Subscription" },
 );
 export type SubscriptionRecord = Static<typeof SubscriptionRecord>;
+
+export const SubscriptionQuery = listQuery(["created_at"], { event_type: Type.Optional(EventTypeName) });
 
 export const SubscriptionListing = listing({ subscriptions: Type.Array(SubscriptionRecord) });
 

@@ -1,5 +1,6 @@
 /** Alerts: registered for all processes of a user, or for one. */
 import {
+  ActiveAlertQuery,
   AlertChange,
   AlertChangeQuery,
   AlertDescription,
@@ -7,10 +8,11 @@ import {
   AlertListing,
   AlertPreview,
   AlertPreviewRequest,
+  AlertQuery,
   AlertRecord,
   newAlertOf,
 } from "../../schemas/api/alerts.ts";
-import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { Deleted } from "../../schemas/api/records.ts";
 import type { Alerts } from "../alerts/alerts.ts";
 import {
   changeAlert,
@@ -90,7 +92,7 @@ export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expec
     }),
     define("GET", "/alerts", "listAlerts", {
       summary: "List your registered alerts, active and inactive",
-      query: PageQuery,
+      query: AlertQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
       handle: async ({ user, query }) => list(await listAlerts(sql, user.uuid, query)),
     }),
@@ -98,9 +100,10 @@ export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expec
       summary: "List active alerts with the processes they run on",
       description:
         "One entry for each pair of alert and process (`process_uuid`), with the configuration that runs there. Alerts of single processes are included.",
-      query: PageQuery,
+      query: ActiveAlertQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
-      handle: async ({ user, query }) => list(await listActive(sql, user.uuid, query)),
+      handle: async ({ user, query: { process_uuid: processUuid, ...rest } }) =>
+        list(await listActive(sql, user.uuid, { ...rest, processUuid })),
     }),
     define("GET", "/alert/{uuid}", "readAlert", {
       summary: "Get an alert, by the alert's uuid",

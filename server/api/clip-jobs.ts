@@ -7,7 +7,7 @@ import type { Signer } from "../keys/signed-urls.ts";
 import type { Sql } from "../store/client.ts";
 import { type ClipRow, findClip, listClips } from "../store/clips.ts";
 import { RENDER_ERRORS, sendClipFile } from "./clips.ts";
-import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, listing, ok, rangeOf } from "./endpoint.ts";
 import { orElsewhere, type RecordingDeps } from "./recordings.ts";
 import { FILE_ANSWERS } from "./send-file.ts";
 
@@ -39,8 +39,9 @@ export function clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }: Cli
       summary: "List your rendered clips",
       query: ClipsQuery,
       answers: { 200: { description: "Newest first.", schema: ClipListing } },
-      async handle({ user, query: { source_uuid: sourceUuid, ...page }, publicUrl }) {
-        const found = await listClips(sql, user.uuid, { ...page, sourceUuid });
+      async handle({ user, query, publicUrl }) {
+        const { source_uuid: sourceUuid, ...rest } = query;
+        const found = await listClips(sql, user.uuid, { ...rest, sourceUuid, created: rangeOf(query) });
         return listing("clips", found, (row) => describe(row, publicUrl));
       },
     }),

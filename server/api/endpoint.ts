@@ -4,7 +4,7 @@
  */
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../../schemas/errors.ts";
-import type { Page } from "../store/page.ts";
+import type { Page, TimeRange } from "../store/page.ts";
 import type { User } from "../user.ts";
 import { closeSchema } from "./closed-schema.ts";
 import type { ApiCall } from "./context.ts";
@@ -160,6 +160,13 @@ export const listing = <T>(
   describe: (row: T) => unknown = (row) => row,
 ): JsonAnswer =>
   ok({ [name]: rows.map((row) => describe(row)), ...(nextCursor !== null && { next_cursor: nextCursor }) });
+
+const toDate = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
+
+/** The filter by time of a listing, from its query. */
+export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }): TimeRange => ({
+  ...{ from: toDate(from), to: toDate(to) },
+});
 
 const KEY_ERRORS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
 const BODY_ERRORS = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;

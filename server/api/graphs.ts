@@ -11,8 +11,10 @@ import {
   GraphRecord,
   GraphVersion,
   GraphVersionListing,
+  GraphVersionQuery,
   LiveProperties,
   LivePropertiesSet,
+  NamedQuery,
   ProcessGraph,
   ProcessGraphEdgeQuery,
   ProcessGraphQuery,
@@ -25,7 +27,7 @@ import {
 } from "../../schemas/api/graphs.ts";
 import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/outputs.ts";
 import { StartedProcess } from "../../schemas/api/processes.ts";
-import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
@@ -105,7 +107,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     define("GET", "/graphs", "listGraphs", {
       summary: "List the graphs: installed ones and your own",
       description: "An own graph is listed with its current version, as compiled when it was stored.",
-      query: PageQuery,
+      query: NamedQuery,
       answers: { 200: { description: "By name.", schema: GraphListing } },
       async handle({ user, query }) {
         const mine = (await own.list(user)).map(showOwn);
@@ -162,7 +164,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     define("GET", "/graphs/{name}/versions", "listGraphVersions", {
       summary: "List the versions of a graph of your own",
       params: Type.Object({ name: GraphName }),
-      query: PageQuery,
+      query: GraphVersionQuery,
       answers: { 200: { description: "Newest first.", schema: GraphVersionListing } },
       errors: ["graph_not_found"],
       handle: async ({ user, params, query }) =>
@@ -205,11 +207,17 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
   ];
 }
 
-/** Pages of records that are identified by name, in the order of the list. */
-export function pageByName<T extends { readonly name: string }>(
-  all: readonly T[],
-  { limit, cursor }: PageRequest,
+interface NamedRequest extends PageRequest {
+  readonly origin?: "installed" | "own" | undefined;
+}
+
+/** Pages of records that are identified by name, in the order of the list, or with `-name` from its end. */
+export function pageByName<T extends { readonly name: string; readonly origin?: string }>(
+  list: readonly T[],
+  { limit, cursor, sort, origin: wanted }: NamedRequest,
 ): Page<T> {
+  const some = wanted === undefined ? list : list.filter(({ origin }) => origin === wanted);
+  const all = sort === "-name" ? some.toReversed() : some;
   const after = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString("utf8");
   const start = after === null ? 0 : all.findIndex(({ name }) => name === after) + 1;
   if (after !== null && start === 0) throw invalidCursor();

@@ -1,7 +1,7 @@
 /** Models: installed ones, and those that keys upload. */
 import { Type } from "typebox";
+import { NamedQuery } from "../../schemas/api/graphs.ts";
 import { DeletedModel, ModelListing, ModelName, ModelRecord, NewModel } from "../../schemas/api/models.ts";
-import { PageQuery } from "../../schemas/api/records.ts";
 import type { OwnModels } from "../models/own-models.ts";
 import type { ModelRow } from "../store/models.ts";
 import { type AnyEndpoint, defineEndpoints, listing, ok } from "./endpoint.ts";
@@ -19,7 +19,7 @@ export function modelEndpoints({ own, listInstalled }: ModelDeps): readonly AnyE
   return [
     define("GET", "/models", "listModels", {
       summary: "List the models: installed ones and your own",
-      query: PageQuery,
+      query: NamedQuery,
       answers: { 200: { description: "By name.", schema: ModelListing } },
       async handle({ user, query }) {
         const mine = (await own.list(user)).map(showOwn);

@@ -5,7 +5,7 @@ import { describeEvidence } from "../alerts/alert-evidence.ts";
 import type { Signer } from "../keys/signed-urls.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteNotice, findNotice, listNotices, type NoticeRow, reviewNotice } from "../store/notices.ts";
-import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, listing, ok, rangeOf } from "./endpoint.ts";
 
 const define = defineEndpoints("Alerts");
 
@@ -17,19 +17,10 @@ export const noticeEndpoints = (sql: Sql, signer: Pick<Signer, "sign">): readonl
     query: NoticeQuery,
     answers: { 200: { description: "Newest first.", schema: NoticeListing } },
     async handle({ user, query, publicUrl }) {
-      const { from, to, alert, process, source, class: className, reviewed, limit = NOTICES_PER_PAGE, cursor } = query;
+      const { alert, process, source, class: className, reviewed, limit = NOTICES_PER_PAGE, ...rest } = query;
       const found = await listNotices(sql, user.uuid, {
-        ...{
-          limit,
-          cursor,
-          alertUuid: alert,
-          processUuid: process,
-          sourceUuid: source,
-          className,
-          isReviewed: reviewed,
-        },
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        ...{ ...rest, limit, alertUuid: alert, processUuid: process, sourceUuid: source, className },
+        ...{ isReviewed: reviewed, happened: rangeOf(query) },
       });
       return listing("notices", found, (row) => describe(row, signer, publicUrl));
     },

@@ -12,7 +12,11 @@ returns video, JSON streams, reports, alerts and webhooks. Every running job is 
 
 Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`;
 [this page](docs/errors) lists all codes. Times are UTC. Unknown fields and query parameters are rejected
-(422), with the name that was probably meant.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
+(422), with the name that was probably meant.
+
+Listings are complete by default. With \`limit\` they come in pages: send \`next_cursor\` of an answer as \`cursor\` of the
+next request, with the same filters and the same \`sort\`. Entries that are added or deleted meanwhile are neither repeated
+nor skipped. A \`-\` in front of the field in \`sort\` means descending.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
 
 const IN_QUERY = { type: "apiKey", in: "query" };
 const HEADER_KEY = { api_key: [] };

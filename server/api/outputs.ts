@@ -1,6 +1,6 @@
 /** Outputs: registered first, attached to a process later. */
-import { NewOutput, OutputListing, OutputRecord } from "../../schemas/api/outputs.ts";
-import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { NewOutput, OutputListing, OutputQuery, OutputRecord } from "../../schemas/api/outputs.ts";
+import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import { registerNewOutput } from "../outputs/register-output.ts";
@@ -44,10 +44,11 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
     }),
     define("GET", "/outputs", "listOutputs", {
       summary: "List your outputs",
-      query: PageQuery,
+      query: OutputQuery,
       answers: { 200: { description: "Newest first.", schema: OutputListing } },
       async handle(call) {
-        const { rows, nextCursor } = await listOutputs(sql, call.user.uuid, call.query);
+        const { process_uuid: processUuid, ...rest } = call.query;
+        const { rows, nextCursor } = await listOutputs(sql, call.user.uuid, { ...rest, processUuid });
         return listing("outputs", { rows: await describeAll(rows, call), nextCursor });
       },
     }),

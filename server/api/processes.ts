@@ -26,7 +26,7 @@ import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
-import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok, rangeOf } from "./endpoint.ts";
 import type { Forwarder } from "./forward.ts";
 import { describeFiles } from "./recordings.ts";
 
@@ -89,12 +89,13 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
     }),
     define("GET", "/processes", "listProcesses", {
       summary: "List your processes",
-      description: "Active processes; with `state=all` also those that have finished or failed.",
+      description: "Active processes, unless `state` says otherwise.",
       query: ProcessQuery,
       answers: { 200: { description: "Newest first.", schema: ProcessListing } },
       async handle({ user, query, publicUrl }) {
-        const withEnded = query.state === "all";
-        const { rows, nextCursor } = await listProcesses(sql, user.uuid, { ...query, withEnded });
+        const { source_uuid: sourceUuid, state = "active", ...rest } = query;
+        const request = { ...rest, state, sourceUuid, created: rangeOf(query) };
+        const { rows, nextCursor } = await listProcesses(sql, user.uuid, request);
         const views = await processes.views(rows.map(({ uuid }) => uuid));
         const records: ProcessRecord[] = [];
         for (const row of rows) records.push(await describe(row, views.get(row.uuid) ?? null, user, publicUrl));

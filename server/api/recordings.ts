@@ -13,7 +13,7 @@ import { findProcess } from "../store/processes.ts";
 import type { RecordingRow } from "../store/recordings.ts";
 import { mayRecord } from "../store/users.ts";
 import type { User } from "../user.ts";
-import { type Answer, type AnyEndpoint, defineEndpoints, deleted, listing } from "./endpoint.ts";
+import { type Answer, type AnyEndpoint, defineEndpoints, deleted, listing, rangeOf } from "./endpoint.ts";
 import type { ForwardedCall, Forwarder } from "./forward.ts";
 import { FILE_ANSWERS, sendFile, sendMade } from "./send-file.ts";
 
@@ -44,13 +44,9 @@ export function recordingEndpoints({ recordings, signer, stallMs, forwarder }: R
       query: RecordingQuery,
       answers: { 200: { description: "Newest first.", schema: RecordingListing } },
       async handle({ user, query, publicUrl }) {
-        const { source_uuid: sourceUuid, since, until, ...page } = query;
-        const found = await recordings.list(user, {
-          ...page,
-          ...(sourceUuid !== undefined && { sourceUuid }),
-          ...(since !== undefined && { since: new Date(since) }),
-          ...(until !== undefined && { until: new Date(until) }),
-        });
+        const { source_uuid: sourceUuid, since, until, ...rest } = query;
+        const { from, to } = rangeOf({ from: since, to: until });
+        const found = await recordings.list(user, { ...rest, sourceUuid, since: from, until: to });
         return listing("recordings", found, (row) => describe(row, signer, publicUrl));
       },
     }),

@@ -1,11 +1,12 @@
 /** Video files and streams. */
-import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { Deleted } from "../../schemas/api/records.ts";
 import {
   NewStream,
   NewTelemetryFile,
   NewVideo,
   SourceChange,
   SourceListing,
+  SourceQuery,
   SourceRecord,
   SourceTelemetry,
 } from "../../schemas/api/sources.ts";
@@ -62,12 +63,13 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
     }),
     define("GET", "/sources", "listSources", {
       summary: "List your sources",
-      query: PageQuery,
+      query: SourceQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
       version: ({ user }) => sources.version(user),
       async handle({ user, query, publicUrl }) {
         await sources.refresh();
-        const page = await listSources(sql, user.uuid, query);
+        const { stream_type: streamType, ...rest } = query;
+        const page = await listSources(sql, user.uuid, { ...rest, streamType, livePaths: sources.livePaths(user) });
         return listing("sources", page, (row) => sources.describe(row, publicUrl));
       },
     }),

@@ -19,7 +19,7 @@ import type { Enhancements } from "../enhancement/enhancements.ts";
 import type { Signer } from "../keys/signed-urls.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import type { Processes } from "../processes/processes.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type EnhancementRow, findEnhancement } from "../store/enhancements.ts";
 import { invalidCursor } from "../store/page.ts";
@@ -30,12 +30,13 @@ import {
   type ReportedProcess,
   type TrackedRow,
 } from "../store/track-reports.ts";
+import type { Corner, TrackFilter } from "../store/tracks.ts";
 import { exportTracks } from "../tracks/export-tracks.ts";
 import { chooseWindow, readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
 import type { TrackLog } from "../tracks/track-log.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip } from "./answers.ts";
-import { type AnswerShape, type AnyEndpoint, defineEndpoints, listing, ok } from "./endpoint.ts";
+import { type AnswerShape, type AnyEndpoint, defineEndpoints, listing, ok, rangeOf } from "./endpoint.ts";
 import { processNotFound } from "./processes.ts";
 import { describeFiles } from "./recordings.ts";
 import { sendPieces, startPieces } from "./send-file.ts";
@@ -110,6 +111,7 @@ const isEnded = ({ state }: ReportedProcess): boolean => state === "finished" ||
 /** Throws `ServiceError` before anything is read from the database. */
 function chooseFormat({ sql, config }: TrackDeps, process: ReportedProcess, query: Query, isActive: boolean) {
   const { uuid: processUuid } = process;
+  const filter = readFilter(query);
   const shared = { "Cache-Control": "private, no-store", Vary: "Accept-Encoding" };
   if (query.format !== "json") {
     const format = TRACKS_FORMATS[query.format];
@@ -119,7 +121,7 @@ function chooseFormat({ sql, config }: TrackDeps, process: ReportedProcess, quer
       ...shared,
     };
     const origin = { title: process.sourceUrl, processUuid };
-    return { headers, make: () => exportTracks(sql, { processUuid, origin, format, isActive }) };
+    return { headers, make: () => exportTracks(sql, { processUuid, origin, format, isActive, filter }) };
   }
   const reportTimeMs = Date.now();
   const window = chooseWindow(process, {
@@ -129,14 +131,28 @@ function chooseFormat({ sql, config }: TrackDeps, process: ReportedProcess, quer
   const order = {
     ...{ processUuid, reportTimeMs, isActive, withPatches: query.patches },
     ...{ after: readAfter(query.cursor), limit: query.limit ?? null, ...window },
+    ...{ filter, isDescending: query.sort === "-track_id" },
   };
   return { headers: { "Content-Type": "application/json", ...shared }, make: () => reportTracks(sql, order) };
 }
 
-function readAfter(cursor: string | undefined): number {
-  const after = cursor === undefined ? 0 : readReportCursor(cursor);
-  if (after === null) throw invalidCursor();
+function readAfter(cursor: string | undefined): number | null {
+  const after = cursor === undefined ? null : readReportCursor(cursor);
+  if (cursor !== undefined && after === null) throw invalidCursor();
   return after;
+}
+
+/** Throws `invalid_input`. */
+function readFilter(query: Query): TrackFilter {
+  const { class: className, zone, geo_zone: geoZone } = query;
+  const read = (path: string, text: string | undefined): readonly Corner[] | undefined => {
+    if (text === undefined) return undefined;
+    const numbers = text.split(",").map(Number);
+    if (numbers.length % 2 === 1)
+      throw invalidInput([{ path, message: `has ${numbers.length} numbers; expected pairs: x,y,x,y,…` }]);
+    return numbers.flatMap((x, i) => (i % 2 === 0 ? [[x, numbers[i + 1] ?? 0]] : []));
+  };
+  return { className, visible: rangeOf(query), zone: read("zone", zone), geoZone: read("geo_zone", geoZone) };
 }
 
 /** A process of another user is reported as not found. */
@@ -178,7 +194,9 @@ export function trackedProcessEndpoints(
       query: TrackedQuery,
       answers: { 200: { description: "Newest first.", schema: TrackedListing } },
       async handle({ user, query, publicUrl }) {
-        const { rows, nextCursor } = await listTracked(sql, user.uuid, query);
+        const { source_uuid: sourceUuid, ...rest } = query;
+        const request = { ...rest, sourceUuid, created: rangeOf(query) };
+        const { rows, nextCursor } = await listTracked(sql, user.uuid, request);
         const records: object[] = [];
         for (const row of rows) records.push(describe(row, await findVideo(row, user, publicUrl)));
         return listing("tracked_processes", { rows: records, nextCursor });

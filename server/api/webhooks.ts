@@ -1,5 +1,4 @@
 /** Webhooks: subscriptions of a client's URL to events of a process. */
-import { PageQuery } from "../../schemas/api/records.ts";
 import {
   CreatedSubscription,
   DeletedSubscriptions,
@@ -7,6 +6,7 @@ import {
   NewTracksNotification,
   SubscriptionChoice,
   SubscriptionListing,
+  SubscriptionQuery,
   TargetCountNotification,
   TestedSubscriptions,
 } from "../../schemas/api/webhooks.ts";
@@ -67,14 +67,14 @@ export function webhookEndpoints(deps: WebhookDeps): readonly AnyEndpoint[] {
     }),
     define("GET", "/subscriptions/{process_uuid}", "listSubscriptions", {
       summary: "List the subscriptions to a process, with their delivery status",
-      query: PageQuery,
+      query: SubscriptionQuery,
       answers: {
         200: { description: "Newest first; empty for a process that has ended.", schema: SubscriptionListing },
       },
       errors: ["process_not_found"],
       async handle({ user, params, query }) {
         const { uuid } = await expectProcess(sql, user, params.process_uuid);
-        const page = await listSubscriptions(sql, uuid, query);
+        const page = await listSubscriptions(sql, uuid, { ...query, eventType: query.event_type });
         const uuids = page.rows.map((row) => row.uuid);
         const statuses = await readStatuses(sql, uuids);
         return listing("subscriptions", page, (row) => describeSubscription(row, statuses.get(row.uuid)));

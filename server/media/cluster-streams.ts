@@ -180,6 +180,11 @@ export class ClusterStreams {
     return this.#foreign.has(path);
   }
 
+  /** Published on other nodes. As of the last `refresh`. */
+  get paths(): readonly string[] {
+    return [...this.#foreign.keys()];
+  }
+
   /** Paths that are published on other nodes with a key. As of the last `refresh`. */
   get keyPaths(): readonly string[] {
     return [...this.#foreign.values()].filter(({ isByKey }) => isByKey).map(({ path }) => path);

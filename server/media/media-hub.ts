@@ -73,6 +73,7 @@ export type Media = Pick<
   | "rtmpsPort"
   | "streamNumbers"
   | "find"
+  | "livePaths"
   | "streamsVersion"
   | "issueToken"
   | "expel"

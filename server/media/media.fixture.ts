@@ -29,6 +29,10 @@ export class StillMedia implements Media {
     return { path, protocol: "rtsp", codec: "h264", width: 640, height: 360, hasAudio: false };
   }
 
+  get livePaths(): readonly string[] {
+    return [...this.live];
+  }
+
   get streamsVersion(): number {
     const paths = [...this.live].join();
     if (paths !== this.#seen) this.#version += 1;

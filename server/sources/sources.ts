@@ -40,7 +40,7 @@ interface SourcesDeps {
   readonly confinement: Confinement;
   readonly media: Media;
   /** Streams that other nodes publish. Absent: there are no other nodes. */
-  readonly elsewhere?: Pick<ClusterStreams, "refresh" | "has" | "version" | "listHosts"> | undefined;
+  readonly elsewhere?: Pick<ClusterStreams, "refresh" | "has" | "paths" | "version" | "listHosts"> | undefined;
   readonly signer: Signer;
   /** Null or undefined: videos stay in the data folder. */
   readonly files?: SharedFiles | null;
@@ -139,6 +139,12 @@ export class Sources {
       created_at: createdAt,
       ...(hubPath !== null && watchUrls(this.#deps.signer, publicUrl, "source", uuid)),
     };
+  }
+
+  /** Of the user, on all nodes. After `refresh`. */
+  livePaths({ username }: User): readonly string[] {
+    const { media, elsewhere } = this.#deps;
+    return [...media.livePaths, ...(elsewhere?.paths ?? [])].filter((path) => path.startsWith(`${username}/`));
   }
 
   /** Changes whenever a listing of the user's sources would: with the sources, their processes, live streams and signed URLs. */

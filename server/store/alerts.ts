@@ -10,7 +10,17 @@ import type { Schedule } from "../../schemas/schedule.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Fragment, Queries, Sql } from "./client.ts";
 import type { StoredEvidence } from "./evidence.ts";
-import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import {
+  byCreationOrAlias,
+  fetchPage,
+  filterBy,
+  isoTime,
+  type Page,
+  type PageOrder,
+  type PageRequest,
+  textKey,
+  timeKey,
+} from "./page.ts";
 import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
@@ -110,26 +120,51 @@ const isThere = (sql: Queries) => sql`
   (alerts.process_uuid is null
     or exists (select from processes where processes.uuid = alerts.process_uuid and ${ACTIVE(sql)}))`;
 
-/** Registered alerts, newest first. */
-export const listAlerts = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> =>
-  fetchPage(sql, request, "alerts.created_at", async (end) => {
+export interface AlertsRequest extends PageRequest {
+  readonly type?: string | undefined;
+  readonly alias?: string | undefined;
+  readonly status?: string | undefined;
+  /** Of active alerts. */
+  readonly processUuid?: string | undefined;
+}
+
+const filtersOf = ({ type, alias, status }: AlertsRequest) => ({
+  ...{ "alerts.type": type, "alerts.alias": alias, "alerts.status": status },
+});
+
+/** Registered alerts. */
+export const listAlerts = (sql: Queries, userUuid: string, request: AlertsRequest): Promise<Page<AlertRow>> =>
+  fetchPage(sql, request, byCreationOrAlias<AlertRow>("alerts"), async (end) => {
     const found = await sql<FoundAlert[]>`
         select ${columns(sql)}, null as process_uuid, running_configuration, running_output
-        from alerts ${running(sql)} where user_uuid = ${userUuid} and process_uuid is null ${end}`;
+        from alerts ${running(sql)} where user_uuid = ${userUuid} and process_uuid is null
+          ${filterBy(sql, filtersOf(request))} ${end}`;
     return found.map(toRow);
   });
 
-/** One entry for every active alert and process that it runs on, newest first. */
-export const listActive = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> =>
-  fetchPage(sql, request, "process_alerts.created_at", async (end) => {
-    const found = await sql<(FoundAlert & { place: { createdAt: string; uuid: string } })[]>`
+/** An alert may be on several processes: sorted by the pair. */
+type ActiveRow = AlertRow & { readonly place: { readonly createdAt: string; readonly uuid: string } };
+const ACTIVE_ORDER: PageOrder<ActiveRow> = {
+  uuid: "process_alerts.uuid",
+  uuidOf: ({ place }) => place.uuid,
+  keys: {
+    created_at: timeKey("process_alerts.created_at", ({ place }) => place.createdAt),
+    alias: textKey("alerts.alias", ({ alias }) => alias),
+  },
+};
+
+/** One entry for every active alert and process that it runs on. */
+export const listActive = (sql: Queries, userUuid: string, request: AlertsRequest): Promise<Page<AlertRow>> =>
+  fetchPage(sql, request, ACTIVE_ORDER, async (end) => {
+    const found = await sql<(FoundAlert & Pick<ActiveRow, "place">)[]>`
       select ${columns(sql)}, process_alerts.process_uuid,
         case when ${older(sql)} then process_alerts.configuration end as running_configuration,
         case when ${older(sql)} then process_alerts.output end as running_output, jsonb_build_object(
           'createdAt', ${isoTime(sql, "process_alerts.created_at")}, 'uuid', process_alerts.uuid) as place
       from process_alerts join alerts on alerts.uuid = alert_uuid
         join processes on processes.uuid = process_alerts.process_uuid
-      where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)} ${end}`;
+      where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)}
+        ${filterBy(sql, { ...filtersOf(request), "process_alerts.process_uuid": request.processUuid })} ${end}`;
     return found.map(toRow);
   });
 

@@ -2,7 +2,7 @@
 import type { ClipState } from "../../schemas/api/clips.ts";
 import { ServiceError } from "../service-error.ts";
 import { type Fragment, firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
-import { fetchPage, type Page, type PageRequest } from "./page.ts";
+import { byCreation, fetchPage, filterBy, type Page, type PageRequest, type TimeRange } from "./page.ts";
 import { lockUser } from "./users.ts";
 
 export interface ClipRow {
@@ -75,18 +75,16 @@ const findEqual = (sql: Queries, { userUuid, sourceUuid, processUuid, isFile, fr
 
 interface ClipsRequest extends PageRequest {
   readonly sourceUuid?: string | undefined;
+  readonly state?: ClipState | undefined;
+  readonly created: TimeRange;
 }
 
-/** Newest first. */
 export const listClips = (sql: Sql, userUuid: string, request: ClipsRequest): Promise<Page<ClipRow>> =>
-  fetchPage(
-    sql,
-    request,
-    "clips.created_at",
-    (end) => sql<ClipRow[]>`
-      select ${columns(sql)} from clips where user_uuid = ${userUuid}
-      ${request.sourceUuid === undefined ? sql`` : sql`and source_uuid = ${request.sourceUuid}`} ${end}`,
-  );
+  fetchPage(sql, request, byCreation<ClipRow>("clips"), (end) => {
+    const filters = { source_uuid: request.sourceUuid, state: request.state, "clips.created_at": request.created };
+    return sql<ClipRow[]>`
+      select ${columns(sql)} from clips where user_uuid = ${userUuid} ${filterBy(sql, filters)} ${end}`;
+  });
 
 /** `userUuid` null: of any user, for signed URLs. Rejects with `clip_not_found`. */
 export async function findClip(sql: Queries, userUuid: string | null, uuid: string): Promise<ClipRow> {

@@ -3,7 +3,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
-import { fetchPage, type Page, type PageRequest } from "./page.ts";
+import { byCreation, fetchPage, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
 
 export interface GraphVersionRow {
@@ -122,7 +122,7 @@ export const listGraphVersions = (
   fetchPage(
     sql,
     request,
-    "graph_versions.created_at",
+    byCreation<GraphVersionRow>("graph_versions"),
     (end) => sql<GraphVersionRow[]>`
       ${versions(sql)} where graph_versions.user_uuid = ${userUuid} and graph_versions.name = ${name} ${end}`,
   );

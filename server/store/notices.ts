@@ -1,9 +1,10 @@
 /** Notices of alerts that have happened. */
 import type { AlertNotice } from "../../schemas/api/events.ts";
+import type { EvidenceState } from "../../schemas/api/evidence.ts";
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
 import { type EvidenceRow, evidenceOf } from "./evidence.ts";
-import { fetchPage, type Page, type PageRequest } from "./page.ts";
+import { fetchPage, filterBy, type Page, type PageOrder, type PageRequest, type TimeRange, timeKey } from "./page.ts";
 
 export interface NoticeRow {
   readonly uuid: string;
@@ -49,37 +50,44 @@ export async function insertNotices(sql: Queries, notices: readonly NewNotice[])
 }
 
 export interface NoticesRequest extends PageRequest {
-  readonly from?: Date | undefined;
-  readonly to?: Date | undefined;
+  readonly happened: TimeRange;
   readonly alertUuid?: string | undefined;
   readonly processUuid?: string | undefined;
   readonly sourceUuid?: string | undefined;
   readonly className?: string | undefined;
   readonly isReviewed?: boolean | undefined;
+  readonly evidence?: EvidenceState | undefined;
 }
 
-/** The newest first. */
+/** Rare classes and states of evidence are found by tables of their own, sorted by the same time. */
+const orderOf = (table: string, uuid: string): PageOrder<NoticeRow> => ({
+  ...{ uuid: `${table}.${uuid}`, uuidOf: (row) => row.uuid },
+  keys: { timestamp: timeKey(`${table}.happened_at`, ({ createdAt }) => createdAt) },
+});
+
 export function listNotices(sql: Sql, userUuid: string, request: NoticesRequest): Promise<Page<NoticeRow>> {
-  const { from, to, alertUuid, processUuid, sourceUuid, className, isReviewed } = request;
-  const [table, time] =
-    className === undefined ? ["notices", "notices.happened_at"] : ["classes", "classes.happened_at"];
-  const ofClass =
-    className === undefined
-      ? sql`notices where`
-      : sql`notice_classes as classes join notices using (uuid) where class_name = ${className} and`;
+  const { happened, alertUuid, processUuid, sourceUuid, className, isReviewed, evidence } = request;
+  const [table, key, tables] =
+    className !== undefined
+      ? ["classes", "uuid", sql`notice_classes as classes join notices using (uuid)`]
+      : evidence !== undefined
+        ? ["evidence", "notice_uuid", sql`evidence join notices on notices.uuid = evidence.notice_uuid`]
+        : ["notices", "uuid", sql`notices`];
+  const filters = {
+    ...{ class_name: className, [`${table}.happened_at`]: happened, "notices.alert_uuid": alertUuid },
+    ...{ "notices.process_uuid": processUuid, "notices.source_uuid": sourceUuid },
+    ...(table === "evidence" && { "evidence.state": evidence }),
+  };
+  const hasEvidence = sql`exists (
+    select from evidence where evidence.notice_uuid = notices.uuid and evidence.state = ${evidence ?? ""})`;
   return fetchPage(
     sql,
     request,
-    time,
+    orderOf(table, key),
     (end) => sql<NoticeRow[]>`
-      select ${columns(sql)} from ${ofClass} ${sql(table)}.user_uuid = ${userUuid}
-      ${from === undefined ? sql`` : sql`and ${sql(time)} >= ${from}`}
-      ${to === undefined ? sql`` : sql`and ${sql(time)} < ${to}`}
-      ${alertUuid === undefined ? sql`` : sql`and alert_uuid = ${alertUuid}`}
-      ${processUuid === undefined ? sql`` : sql`and process_uuid = ${processUuid}`}
-      ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
+      select ${columns(sql)} from ${tables} where ${sql(table)}.user_uuid = ${userUuid} ${filterBy(sql, filters)}
       ${isReviewed === undefined ? sql`` : isReviewed ? sql`and reviewed_at is not null` : sql`and reviewed_at is null`}
-      ${end}`,
+      ${evidence === undefined || table === "evidence" ? sql`` : sql`and ${hasEvidence}`} ${end}`,
   );
 }
 

@@ -5,7 +5,7 @@ import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { codeOf, firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 import { isSourcePath, pathInUse } from "./hub-paths.ts";
-import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { byCreationOrAlias, fetchPage, filterBy, isoTime, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
 
 export interface OutputRow {
@@ -44,13 +44,20 @@ const tables = (sql: Queries) => sql`
   left join processes
     on processes.uuid = process_outputs.process_uuid and processes.state not in ('finished', 'failed')`;
 
-export const listOutputs = (sql: Sql, userUuid: string, request: PageRequest): Promise<Page<OutputRow>> =>
-  fetchPage(
-    sql,
-    request,
-    "outputs.created_at",
-    (end) => sql<OutputRow[]>`select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} ${end}`,
-  );
+export interface OutputsRequest extends PageRequest {
+  readonly type?: string | undefined;
+  readonly alias?: string | undefined;
+  /** The process that it is attached to. */
+  readonly processUuid?: string | undefined;
+}
+
+export const listOutputs = (sql: Sql, userUuid: string, request: OutputsRequest): Promise<Page<OutputRow>> =>
+  fetchPage(sql, request, byCreationOrAlias<OutputRow>("outputs"), (end) => {
+    const { type, alias, processUuid } = request;
+    const filters = { "outputs.type": type, "outputs.alias": alias, "processes.uuid": processUuid };
+    return sql<OutputRow[]>`
+      select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} ${filterBy(sql, filters)} ${end}`;
+  });
 
 /** Rejects with `output_not_found`, also for outputs of other users. */
 export async function findOutput(sql: Queries, userUuid: string, uuid: string): Promise<OutputRow> {

@@ -1,22 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newUuid } from "../uuid.ts";
-import { cutPage, readCursor } from "./page.ts";
+import { readCursor, writeCursor } from "./page.ts";
 
-const rows = Array.from({ length: 5 }, (_, i) => ({
-  createdAt: `2026-11-0${5 - i}T10:00:00.12${i}Z`,
-  uuid: newUuid(),
-}));
+const USUAL = { sort: "-created_at", usual: "-created_at" };
+const BY_ALIAS = { sort: "alias", usual: "-created_at" };
 
-test("the cursor of a page points to its last row", () => {
-  const page = cutPage(rows.slice(0, 3), { limit: 2 });
-  assert.deepEqual(page.rows, rows.slice(0, 2));
-  assert.deepEqual(readCursor(page.nextCursor ?? ""), rows[1]);
+test("a cursor names its row, and its order unless that is the default", () => {
+  const row = { value: "2026-11-05T10:00:00.123Z", uuid: newUuid() };
+  assert.deepEqual(readCursor(writeCursor(row, USUAL), "time", USUAL), row);
+  const named = { value: "Gate 1/2 – nord", uuid: newUuid() };
+  assert.deepEqual(readCursor(writeCursor(named, BY_ALIAS), "text", BY_ALIAS), named);
 });
 
-test("neither the last page nor a whole listing has a cursor", () => {
-  assert.equal(cutPage(rows.slice(0, 2), { limit: 2 }).nextCursor, null);
-  assert.equal(cutPage(rows, {}).nextCursor, null);
+test("a cursor is of one order", () => {
+  const row = { value: "Gate", uuid: newUuid() };
+  const wrong = { name: "ServiceError", code: "invalid_input" };
+  assert.throws(() => readCursor(writeCursor(row, BY_ALIAS), "text", { ...BY_ALIAS, sort: "-alias" }), wrong);
+  const usual = writeCursor({ ...row, value: "2026-11-05T10:00:00.123Z" }, USUAL);
+  assert.throws(() => readCursor(usual, "time", { ...USUAL, sort: "created_at" }), wrong);
 });
 
 const encode = (text: string) => Buffer.from(text).toString("base64url");
@@ -29,8 +31,14 @@ for (const cursor of [
   encode(`2026-11-05T10:00:00.000Z/${newUuid()}/more`),
   encode("2026-11-05T10:00:00.000Z/no-uuid"),
   encode(`yesterday/${newUuid()}`),
+  encode(`2026-11-05T10:00:00.000Z/${newUuid()}/alias`),
 ]) {
   test(`rejects the cursor ${JSON.stringify(cursor)}`, () => {
-    assert.throws(() => readCursor(cursor), { name: "ServiceError", code: "invalid_input" });
+    assert.throws(() => readCursor(cursor, "time", USUAL), { name: "ServiceError", code: "invalid_input" });
   });
 }
+
+test("rejects a cursor with a character that the database cannot store", () => {
+  const cursor = writeCursor({ value: "a\0b", uuid: newUuid() }, BY_ALIAS);
+  assert.throws(() => readCursor(cursor, "text", BY_ALIAS), { name: "ServiceError", code: "invalid_input" });
+});

@@ -6,7 +6,16 @@ import { ServiceError } from "../service-error.ts";
 import { capacityExhausted, hasRoomFor, lockRoom, type Reserved } from "./capacity.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 import { expectGraphVersion } from "./graphs.ts";
-import { fetchPage, type Page, type PageRequest } from "./page.ts";
+import {
+  byCreation,
+  fetchPage,
+  filterBy,
+  type Page,
+  type PageRequest,
+  type SortKey,
+  type TimeRange,
+  UNENDED,
+} from "./page.ts";
 import type { TelemetrySetting } from "./sources.ts";
 import { lockUser } from "./users.ts";
 
@@ -139,20 +148,34 @@ export async function deleteProcess(sql: Queries, uuid: string, fence: number): 
 export const findProcess = (sql: Queries, userUuid: string, uuid: string): Promise<ProcessView | null> =>
   firstOf(sql<ProcessView[]>`select ${viewOf(sql)} from processes where uuid = ${uuid} and user_uuid = ${userUuid}`);
 
-/** Newest first. */
-export const listProcesses = (
-  sql: Queries,
-  userUuid: string,
-  request: PageRequest & { readonly withEnded: boolean },
-): Promise<Page<ProcessView>> =>
-  fetchPage(
-    sql,
-    request,
-    "processes.created_at",
-    (end) => sql<ProcessView[]>`
-      select ${viewOf(sql)} from processes where user_uuid = ${userUuid}
-      ${request.withEnded ? sql`` : sql`and state not in ('finished', 'failed')`} ${end}`,
-  );
+/** Those that have not ended come last, by their uuid. */
+export const byEnd: SortKey<Pick<ProcessRow, "finishedAt">> = {
+  type: "time",
+  by: (sql) => sql`coalesce(processes.finished_at, 'infinity')`,
+  of: ({ finishedAt }) => finishedAt ?? UNENDED,
+};
+
+export interface ProcessesRequest extends PageRequest {
+  readonly state: ProcessState | "active" | "all";
+  readonly sourceUuid?: string | undefined;
+  readonly graph?: string | undefined;
+  readonly created: TimeRange;
+}
+
+const creation = byCreation<ProcessView>("processes");
+const ORDER = { ...creation, keys: { ...creation.keys, finished_at: byEnd } };
+
+export const listProcesses = (sql: Queries, userUuid: string, request: ProcessesRequest): Promise<Page<ProcessView>> =>
+  fetchPage<ProcessView>(sql, request, ORDER, (end) => {
+    const { state, sourceUuid, graph, created } = request;
+    const filters = {
+      ...(state !== "active" && state !== "all" && { "processes.state": state }),
+      ...{ "processes.source_uuid": sourceUuid, "processes.graph": graph, "processes.created_at": created },
+    };
+    return sql<ProcessView[]>`
+      select ${viewOf(sql)} from processes where user_uuid = ${userUuid} ${filterBy(sql, filters)}
+        ${state === "active" ? sql`and state not in ('finished', 'failed')` : sql``} ${end}`;
+  });
 
 const viewOf = (sql: Queries) => sql`
   processes.*,

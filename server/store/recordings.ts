@@ -1,7 +1,7 @@
 /** Recordings of published streams, and their files, which are on the disk of one machine, or in a bucket (`files.ts`). */
 import { ServiceError } from "../service-error.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
-import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { fetchPage, filterBy, isoTime, type Page, type PageOrder, type PageRequest, textKey, timeKey } from "./page.ts";
 import { hasValidKey } from "./users.ts";
 
 export interface SegmentRow {
@@ -33,27 +33,35 @@ const segmentsOf = (sql: Queries) => sql`
    from recording_segments where recording_uuid = recordings.uuid)`;
 
 export interface RecordingsRequest extends PageRequest {
-  readonly sourceUuid?: string;
+  readonly sourceUuid?: string | undefined;
+  readonly alias?: string | undefined;
   /** Those that had not ended by then. */
-  readonly since?: Date;
+  readonly since?: Date | undefined;
   /** Those that started before. */
-  readonly until?: Date;
+  readonly until?: Date | undefined;
 }
+
+const ORDER: PageOrder<RecordingRow> = {
+  ...{ uuid: "recordings.uuid", uuidOf: ({ uuid }) => uuid },
+  keys: {
+    started_at: timeKey("recordings.started_at", ({ createdAt }) => createdAt),
+    alias: textKey("recordings.alias", ({ alias }) => alias),
+  },
+};
 
 export async function listRecordings(
   sql: Sql,
   userUuid: string,
   request: RecordingsRequest,
 ): Promise<Page<RecordingRow>> {
-  const { sourceUuid, since, until } = request;
-  return fetchPage(sql, request, "recordings.started_at", (end) => {
+  const { sourceUuid, alias, since, until } = request;
+  return fetchPage(sql, request, ORDER, (end) => {
     return sql<RecordingRow[]>`
       select uuid, source_uuid, alias, detail, ${isoTime(sql, "started_at")} as created_at,
         ${isoTime(sql, "stopped_at")} as stopped_at, ${segmentsOf(sql)} as segments
       from recordings where user_uuid = ${userUuid} and not is_ring
-      ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
-      ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
-      ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`} ${end}`;
+      ${filterBy(sql, { source_uuid: sourceUuid, alias, "recordings.started_at": { to: until } })}
+      ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`} ${end}`;
   });
 }
 

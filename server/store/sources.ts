@@ -1,10 +1,10 @@
 /** Sources of a user, and the storage of uploads. Limits are checked under the user's lock. */
-import type { STREAM_TYPES } from "../../schemas/api/sources.ts";
+import type { SOURCE_STATUSES, STREAM_TYPES } from "../../schemas/api/sources.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
-import { firstOf, type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
+import { type Fragment, firstOf, type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
 import { isOutputPath, pathInUse } from "./hub-paths.ts";
-import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { byCreationOrAlias, fetchPage, filterBy, isoTime, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
 
 /** How telemetry of a source is received. */
@@ -54,20 +54,40 @@ export interface Registered {
   readonly isNew: boolean;
 }
 
-const columns = (sql: Queries) => sql`
-  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, recorded_at, start_ms, loop,
-  ${isoTime(sql, "created_at")} as created_at,
+const isProcessing = (sql: Queries) => sql`
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
-  ) as is_processing`;
+  )`;
 
-export const listSources = (sql: Sql, userUuid: string, request: PageRequest): Promise<Page<SourceRow>> =>
-  fetchPage(
-    sql,
-    request,
-    "sources.created_at",
-    (end) => sql<SourceRow[]>`select ${columns(sql)} from sources where user_uuid = ${userUuid} ${end}`,
-  );
+const columns = (sql: Queries) => sql`
+  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, recorded_at, start_ms, loop,
+  ${isoTime(sql, "created_at")} as created_at, ${isProcessing(sql)} as is_processing`;
+
+export interface SourcesRequest extends PageRequest {
+  readonly type?: string | undefined;
+  readonly streamType?: string | undefined;
+  readonly alias?: string | undefined;
+  readonly status?: (typeof SOURCE_STATUSES)[number] | undefined;
+  /** Paths of the user's live streams, for `status`. */
+  readonly livePaths: readonly string[];
+}
+
+export const listSources = (sql: Sql, userUuid: string, request: SourcesRequest): Promise<Page<SourceRow>> =>
+  fetchPage(sql, request, byCreationOrAlias<SourceRow>("sources"), (end) => {
+    const { type, streamType, alias, status, livePaths } = request;
+    const filters = { "sources.type": type, "sources.stream_type": streamType, "sources.alias": alias };
+    return sql<SourceRow[]>`
+      select ${columns(sql)} from sources where user_uuid = ${userUuid} ${filterBy(sql, filters)}
+        ${status === undefined ? sql`` : hasStatus(sql, status, livePaths)} ${end}`;
+  });
+
+function hasStatus(sql: Queries, status: (typeof SOURCE_STATUSES)[number], livePaths: readonly string[]): Fragment {
+  if (status === "processing") return sql`and ${isProcessing(sql)}`;
+  if (status === "unknown") return sql`and not ${isProcessing(sql)} and hub_path is null`;
+  const isLive = sql`hub_path in (select jsonb_array_elements_text(${sql.json([...livePaths])}))`;
+  return sql`and not ${isProcessing(sql)} and hub_path is not null
+    and ${status === "streaming" ? isLive : sql`not ${isLive}`}`;
+}
 
 /** Rejects with `source_not_found`, also for sources of other users. */
 export async function findSource(sql: Queries, userUuid: string, uuid: string): Promise<SourceRow> {

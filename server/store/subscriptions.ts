@@ -3,7 +3,7 @@ import type { EventType, NotificationFormat } from "../../schemas/api/webhooks.t
 import { ServiceError } from "../service-error.ts";
 import { type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
 import { closeDestination } from "./destinations.ts";
-import { fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
+import { byCreation, fetchPage, filterBy, isoTime, type Page, type PageRequest } from "./page.ts";
 import { type Claim, expectActiveProcess } from "./processes.ts";
 import { lockUser } from "./users.ts";
 
@@ -63,18 +63,18 @@ export async function insertSubscription(
     returning ${columns(sql)}`);
 }
 
-/** Newest first. */
 export const listSubscriptions = (
   sql: Queries,
   processUuid: string,
-  request: PageRequest = {},
+  request: PageRequest & { readonly eventType?: EventType | undefined } = {},
 ): Promise<Page<SubscriptionRow>> =>
   fetchPage(
     sql,
     request,
-    "subscriptions.created_at",
-    (end) =>
-      sql<SubscriptionRow[]>`select ${columns(sql)} from subscriptions where process_uuid = ${processUuid} ${end}`,
+    byCreation<SubscriptionRow>("subscriptions"),
+    (end) => sql<SubscriptionRow[]>`
+      select ${columns(sql)} from subscriptions
+      where process_uuid = ${processUuid} ${filterBy(sql, { event_type: request.eventType })} ${end}`,
   );
 
 /** Resolves with those that existed, in the order of their uuids, in which their destinations are locked. */

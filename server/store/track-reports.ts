@@ -2,14 +2,20 @@
 import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import { beginEntry, type EntryPatch, type EntryTrack, type KnownSpot } from "../../tracks/report-entry.ts";
 import { firstOf, type Queries, type Sql } from "./client.ts";
-import { fetchPage, type Page, type PageRequest } from "./page.ts";
-import type { ProcessRow } from "./processes.ts";
-import { type SummaryRow, summaryColumns } from "./tracks.ts";
+import { byCreation, fetchPage, filterBy, type Page, type PageRequest, type TimeRange } from "./page.ts";
+import { byEnd, type ProcessRow } from "./processes.ts";
+import { matchTracks, type SummaryRow, summaryColumns, type TrackFilter } from "./tracks.ts";
 
 export interface ReportPlace {
   readonly processUuid: string;
   /** Excludes tracks not seen since, and earlier points; null: excludes none. */
   readonly since: Date | null;
+}
+
+/** Which tracks of a report, and whether from the highest id down. */
+export interface ReportSelection extends ReportPlace {
+  readonly filter?: TrackFilter;
+  readonly isDescending?: boolean;
 }
 
 export interface ReportRow {
@@ -28,20 +34,21 @@ const BYTES_A_POINT = 100;
 const MAX_POINTS_COUNTED = 100_000;
 const NEVER = new Date(0);
 
-/** By id, above `after`: up to `limit`, fewer if they are large. Empty at the end. */
+/** By id, beyond `after`: up to `limit`, fewer if they are large. Empty at the end. */
 export async function readReportPage(
   sql: Queries,
-  { processUuid, since }: ReportPlace,
+  { processUuid, since, filter = {}, isDescending = false }: ReportSelection,
   { after, limit, withPatches }: { readonly after: number; readonly limit: number; readonly withPatches: boolean },
 ): Promise<readonly ReportRow[]> {
   const from = since ?? NEVER;
+  const sorted = isDescending ? sql`order by track_id desc` : sql`order by track_id`;
   const patch = withPatches
     ? sql`left join track_patches patches using (process_uuid, track_id)`
     : sql`cross join (select null::bytea as jpeg, null::timestamptz as seen_at, null::double precision as confidence) patches`;
   const rows = await sql<(Omit<ReportRow, "patch"> & { jpeg: string | null; timeMs: number; confidence: number })[]>`
     select track_id, report, enhanced, encode(jpeg, 'base64') as jpeg, time_ms, confidence
     from (
-      select *, sum(bytes) over (order by track_id) - bytes as bytes_before
+      select *, sum(bytes) over (${sorted}) - bytes as bytes_before
       from (
         select track_id, case when is_written then report end as report, enhanced_data::text as enhanced, jpeg,
           round(extract(epoch from patches.seen_at) * 1000)::bigint as time_ms, patches.confidence,
@@ -49,11 +56,12 @@ export async function readReportPage(
             else ${BYTES_A_POINT}::bigint * least(sightings, ${MAX_POINTS_COUNTED}) end as bytes
         from tracks ${patch}
         cross join lateral (select not is_live and report is not null and first_seen >= ${from} as is_written) state
-        where process_uuid = ${processUuid} and track_id > ${after} and last_seen >= ${from}
-        order by track_id limit ${limit}
+        where process_uuid = ${processUuid} and track_id ${isDescending ? sql`<` : sql`>`} ${after}
+          and last_seen >= ${from} ${matchTracks(sql, filter)}
+        ${sorted} limit ${limit}
       ) page
     ) cut
-    where bytes_before < ${MAX_PAGE_BYTES} order by track_id`;
+    where bytes_before < ${MAX_PAGE_BYTES} ${sorted}`;
   return rows.map(({ jpeg, timeMs, confidence, ...row }) => ({
     ...row,
     // PostgreSQL inserts line breaks, as in MIME.
@@ -177,20 +185,29 @@ export interface TrackedRow extends Pick<ProcessRow, "uuid" | "sourceUuid" | "cr
   readonly enhancement: EnhancementStatus | null;
 }
 
-/** Processes with a report, newest first. */
-export const listTracked = (sql: Queries, userUuid: string, request: PageRequest): Promise<Page<TrackedRow>> =>
-  fetchPage(
+export interface TrackedRequest extends PageRequest {
+  readonly sourceUuid?: string | undefined;
+  readonly created?: TimeRange | undefined;
+}
+
+const creation = byCreation<TrackedRow>("processes");
+const ORDER = { ...creation, keys: { ...creation.keys, finished_at: byEnd } };
+
+/** Processes with a report. */
+export const listTracked = (sql: Queries, userUuid: string, request: TrackedRequest): Promise<Page<TrackedRow>> =>
+  fetchPage<TrackedRow>(
     sql,
     request,
-    "processes.created_at",
-    (end) => sql<TrackedRow[]>`
+    ORDER,
+    (end, order) => sql<TrackedRow[]>`
       select processes.uuid, source_uuid, sources.alias, processes.created_at, started_at, finished_at,
         (select count(*)::integer from tracks where process_uuid = processes.uuid) as track_count,
         (select status from enhancements where process_uuid = processes.uuid) as enhancement
       from (
         select uuid, user_uuid, source_uuid, created_at, started_at, finished_at from processes
-        where user_uuid = ${userUuid} and has_track_logger and report_deleted_at is null ${end}
+        where user_uuid = ${userUuid} and has_track_logger and report_deleted_at is null
+          ${filterBy(sql, { source_uuid: request.sourceUuid, "processes.created_at": request.created })} ${end}
       ) processes
       left join sources on sources.uuid = source_uuid
-      order by processes.created_at desc, processes.uuid desc`,
+      ${order}`,
   );

@@ -2,7 +2,8 @@
 
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { TrackPatch, TrackPoint, TrackSummary } from "../../schemas/track-report.ts";
-import type { Queries, Sql } from "./client.ts";
+import type { Fragment, Queries, Sql } from "./client.ts";
+import { filterBy, type TimeRange } from "./page.ts";
 
 export interface NumberedPoint extends TrackPoint {
   /** Of this track, from 0. */
@@ -126,15 +127,46 @@ export const summaryColumns = (sql: Queries) => sql`
   round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
   mean_confidence as mean, least_confidence as least, box, is_live`;
 
+export interface TrackFilter {
+  readonly className?: string | undefined;
+  /** It was visible then. */
+  readonly visible?: TimeRange | undefined;
+  /** Corners of a polygon, in pixels: it was there. */
+  readonly zone?: readonly Corner[] | undefined;
+  /** Longitudes and latitudes. */
+  readonly geoZone?: readonly Corner[] | undefined;
+}
+
+export type Corner = readonly [x: number, y: number];
+
+/** Each after an `and`. */
+export function matchTracks(sql: Queries, { className, visible = {}, zone, geoZone }: TrackFilter): Fragment {
+  const wasIn = (corners: readonly Corner[] | undefined, place: Fragment): Fragment =>
+    corners === undefined
+      ? sql``
+      : sql`and exists (
+          select from track_points as points
+          where (points.process_uuid, points.track_id) = (tracks.process_uuid, tracks.track_id)
+            and ${`(${corners.map((corner) => `(${corner})`).join()})`}::text::polygon @> ${place})`;
+  return sql`
+    ${filterBy(sql, {
+      class_name: className,
+      "tracks.last_seen": { from: visible.from },
+      "tracks.first_seen": { to: visible.to },
+    })}
+    ${wasIn(zone, sql`point(box_left + box_width / 2, box_top + box_height)`)}
+    ${wasIn(geoZone, sql`point(longitude, latitude)`)}`;
+}
+
 /** By id, above `after`. */
 export async function readTracks(
   sql: Queries,
   processUuid: string,
-  after: number,
-  limit: number,
+  { after, limit, filter = {} }: { readonly after: number; readonly limit: number; readonly filter?: TrackFilter },
 ): Promise<readonly TrackSummary[]> {
   const rows = await sql<SummaryRow[]>`
-    select ${summaryColumns(sql)} from tracks where process_uuid = ${processUuid} and track_id > ${after}
+    select ${summaryColumns(sql)} from tracks
+    where process_uuid = ${processUuid} and track_id > ${after} ${matchTracks(sql, filter)}
     order by track_id limit ${limit}`;
   return rows.map(({ best, mean, least, ...row }) => ({ ...row, confidence: { best, mean, least } }));
 }

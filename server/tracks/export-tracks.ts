@@ -5,7 +5,7 @@
 import type { TrackPoint } from "../../schemas/track-report.ts";
 import type { TracksFormat, TracksOrigin, WholeTrack } from "../../tracks/format.ts";
 import type { Queries } from "../store/client.ts";
-import { type PointPlace, readPoints, readTracks } from "../store/tracks.ts";
+import { type PointPlace, readPoints, readTracks, type TrackFilter } from "../store/tracks.ts";
 
 interface TracksExport {
   readonly processUuid: string;
@@ -13,6 +13,7 @@ interface TracksExport {
   readonly format: TracksFormat;
   /** The process is running: tracks may be live. */
   readonly isActive: boolean;
+  readonly filter?: TrackFilter;
 }
 
 const TRACKS_PER_PAGE = 500;
@@ -20,10 +21,10 @@ const POINTS_PER_PAGE = 2_000;
 const CHUNK_CHARACTERS = 65_536;
 
 export async function* exportTracks(sql: Queries, wanted: TracksExport): AsyncGenerator<string> {
-  const { processUuid, origin, format, isActive } = wanted;
+  const { processUuid, origin, format, isActive, filter = {} } = wanted;
   let chunk = format.writeHead(origin);
   let isFirst = true;
-  for await (const track of readWholeTracks(sql, processUuid)) {
+  for await (const track of readWholeTracks(sql, processUuid, filter)) {
     const text = format.writeTrack({ ...track, isLive: track.isLive && isActive }, isFirst);
     if (text === "") continue;
     isFirst = false;
@@ -35,9 +36,9 @@ export async function* exportTracks(sql: Queries, wanted: TracksExport): AsyncGe
   yield chunk + format.writeFoot();
 }
 
-async function* readWholeTracks(sql: Queries, processUuid: string): AsyncGenerator<WholeTrack> {
+async function* readWholeTracks(sql: Queries, processUuid: string, filter: TrackFilter): AsyncGenerator<WholeTrack> {
   for (let after = 0; ; ) {
-    const tracks = await readTracks(sql, processUuid, after, TRACKS_PER_PAGE);
+    const tracks = await readTracks(sql, processUuid, { after, limit: TRACKS_PER_PAGE, filter });
     const [first, last] = [tracks[0], tracks.at(-1)];
     if (first === undefined || last === undefined) return;
     const rows = readAllPoints(sql, processUuid, first.id, last.id);

@@ -6,20 +6,20 @@ import { beginEntry, endEntry, toPosix } from "../../tracks/report-entry.ts";
 import type { Queries } from "../store/client.ts";
 import {
   type ReportedProcess,
-  type ReportPlace,
   type ReportRow,
+  type ReportSelection,
   readEntries,
   readReportPage,
 } from "../store/track-reports.ts";
 
-export interface ReportOrder extends ReportPlace {
+export interface ReportOrder extends ReportSelection {
   readonly reportTimeMs: number;
   readonly windowMinutes: number;
   /** The process is running: tracks may be live. */
   readonly isActive: boolean;
   readonly withPatches: boolean;
-  /** Only tracks with greater ids; 0 for all. */
-  readonly after: number;
+  /** Only tracks with greater ids, or lesser ones if it is descending; null for all. */
+  readonly after: number | null;
   /** Null: no limit. */
   readonly limit: number | null;
 }
@@ -30,7 +30,7 @@ export async function* reportTracks(sql: Queries, order: ReportOrder): AsyncGene
   const { processUuid, reportTimeMs, windowMinutes } = order;
   const head = { process_uuid: processUuid, report_time: toPosix(reportTimeMs), time_window_minutes: windowMinutes };
   let ahead = `${JSON.stringify(head).slice(0, -1)},"tracks":[`;
-  let last = order.after;
+  let last = order.after ?? beginOf(order);
   for await (const rows of readPages(sql, order)) {
     const written = await writeTracks(sql, order, rows);
     last = rows.at(-1)?.trackId ?? last;
@@ -42,6 +42,9 @@ export async function* reportTracks(sql: Queries, order: ReportOrder): AsyncGene
   yield `${ahead === "," ? "" : ahead}]${end}}`;
 }
 
+/** Before all ids. */
+const beginOf = ({ isDescending }: ReportOrder): number => (isDescending ? Number.MAX_SAFE_INTEGER : 0);
+
 /** Reads each page while the previous one is sent. */
 async function* readPages(sql: Queries, order: ReportOrder): AsyncGenerator<readonly ReportRow[]> {
   const { limit, withPatches } = order;
@@ -50,7 +53,7 @@ async function* readPages(sql: Queries, order: ReportOrder): AsyncGenerator<read
     if (left <= 0) return [];
     return readReportPage(sql, order, { after, limit: Math.min(TRACKS_PER_PAGE, left), withPatches });
   };
-  for (let rows = await read(order.after); rows.length > 0; ) {
+  for (let rows = await read(order.after ?? beginOf(order)); rows.length > 0; ) {
     left -= rows.length;
     const next = read(rows.at(-1)?.trackId ?? 0);
     // Awaited after the page is sent: not unhandled until then.

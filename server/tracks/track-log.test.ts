@@ -35,7 +35,7 @@ async function logged(log: TrackLog, change: Partial<TestProcess["row"]> = {}): 
   return process;
 }
 
-const tracksOf = ({ row }: TestProcess) => readTracks(sql, row.uuid, 0, 1000);
+const tracksOf = ({ row }: TestProcess) => readTracks(sql, row.uuid, { after: 0, limit: 1000 });
 const pointsOf = ({ row }: TestProcess) =>
   readPoints(sql, row.uuid, { after: { trackId: 0, index: -1 }, lastTrackId: 1e9 }, 1000);
 
