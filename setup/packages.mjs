@@ -42,7 +42,9 @@ export const TEST_PACKAGES = {
   haproxy: "checks the load balancer's configuration, and balances several nodes",
   mosquitto: "MQTT broker for telemetry and alerts",
   pgbouncer: "connection pooler in front of the database",
-  python3: "parses exported map files independently",
+  python3: "parses exported map files independently; runs the Python client",
+  "python3-httpx": "HTTP of the Python client",
+  "python3-websockets": "websockets of the Python client",
   "srt-tools": "srt-live-transmit: publishes and plays by SRT",
 };
 

@@ -1,6 +1,7 @@
 /** All generated pages and the client, by path. */
 import type { OpenApi as ClientDocument } from "../../client/write-client.ts";
 import { writeClient } from "../../client/write-client.ts";
+import { writePython } from "../../client/write-python.ts";
 import { writeApi } from "./api.ts";
 import { writeCommands } from "./commands.ts";
 import { writeConfig } from "./config.ts";
@@ -21,5 +22,6 @@ export async function writeAll(document: unknown): Promise<ReadonlyMap<string, s
   return new Map([
     ...pages.map(([path, text]) => [path, `${text}\n`] as const),
     ["client/operations.ts", writeClient(document as ClientDocument)],
+    ["client/python/windhover/operations.py", writePython(document as ClientDocument)],
   ]);
 }

@@ -173,10 +173,13 @@ const playerSender = new AssetSender(PLAYER_CSP);
 const PLAYED = { source: "media-server source", output: "rtsp output" } as const;
 const PROTOCOLS = { hls: { id: "Hls", name: "HLS" }, webrtc: { id: "Webrtc", name: "WebRTC" } } as const;
 
+const MAX_RIGHT_LENGTH = 1000;
 const PlayerQuery = Type.Object(
   {
-    token: Type.Optional(Type.String({ description: "Of a signed URL." })),
-    api_key: Type.Optional(Type.String({ description: "A key with access to the stream." })),
+    token: Type.Optional(Type.String({ maxLength: MAX_RIGHT_LENGTH, description: "Of a signed URL." })),
+    api_key: Type.Optional(
+      Type.String({ maxLength: MAX_RIGHT_LENGTH, description: "A key with access to the stream." }),
+    ),
   },
   READ_BY_SCRIPTS,
 );

@@ -147,6 +147,72 @@ describe("the package", async () => {
   });
 });
 
+describe("the Python client", () => {
+  const { blocks } = findPage("client/python/README.md");
+  const [first = "", second = ""] = blocks.filter(({ language }) => language === "python").map(({ text }) => text);
+  const env = { WINDHOVER_URL: service.url, WINDHOVER_KEY: MASTER_KEY, PYTHONPATH: join(ROOT, "client/python") };
+  // Debian's, which has the packages that the client needs.
+  const runPython = (text: string) =>
+    run("/usr/bin/python3", ["-B", "-c", text], { cwd: folder, env, timeout: 120_000 });
+
+  test("its first example prints the documented output", async () => {
+    await copyFile(clip, join(folder, "clip.mp4"));
+    const { stdout } = await runPython(first);
+    assert.equal(stdout, blocks.find(({ language }) => language === "text")?.text);
+  });
+
+  test("its example with async works", async () => {
+    const { username } = await windhover.getUserInfo();
+    assert.equal((await runPython(second)).stdout, `1 ${username}\n`);
+  });
+
+  test("errors, texts, streams and parameters arrive as they were sent", async () => {
+    const { stdout } = await runPython(PYTHON_CHECKS);
+    assert.equal(stdout, "all of them\n");
+  });
+});
+
+const PYTHON_CHECKS = `
+import asyncio, os
+from contextlib import closing
+from windhover import ApiError, AsyncWindhover, Windhover
+
+def fails(call):
+    try:
+        call()
+    except ApiError as error:
+        return error
+    raise AssertionError("the call succeeded")
+
+url, key = os.environ["WINDHOVER_URL"], os.environ["WINDHOVER_KEY"]
+with Windhover(url, lambda: key) as windhover:
+    error = fails(lambda: windhover.register_output(body={"alias": " ", "type": "rtsp", "url": "http://elsewhere"}))
+    assert (error.status, error.code) == (422, "invalid_input"), error
+    assert sorted(fault["path"] for fault in error.errors) == ["/alias", "/url"], error.errors
+    assert error.request_id is not None
+    assert fails(lambda: windhover.read_process("..")).code == "invalid_input"
+    assert windhover.validate_graph(body="graph: bad\\nchains: { main: [decod] }\\n")["valid"] is False
+    assert windhover.list_processes(limit=1)["processes"] is not None
+    assert windhover.get_graph("detect")["name"] == "detect"
+    with closing(windhover.get_console()) as page:
+        assert page.headers["content-type"].startswith("text/html")
+        assert b"<html" in b"".join(page.iter_bytes())
+assert fails(lambda: Windhover("http://127.0.0.1:9").get_user_info()).code == "no_answer"
+assert fails(lambda: Windhover(url, "wh_ключ").get_user_info()).code == "invalid_input"
+assert fails(lambda: Windhover(url, "wh_wrong").get_user_info()).status == 403
+
+async def main():
+    async with AsyncWindhover(url, key) as windhover:
+        try:
+            await windhover.read_process("00000000-0000-4000-8000-000000000000")
+        except ApiError as error:
+            assert error.status == 404, error
+        else:
+            raise AssertionError("the call succeeded")
+asyncio.run(main())
+print("all of them")
+`;
+
 test("generated pages and the client are up to date; if not: npm run generate", async () => {
   const document = await (await fetch(`${service.url}/openapi.json`)).json();
   for (const [path, text] of await writeAll(document)) {

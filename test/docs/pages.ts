@@ -59,6 +59,7 @@ export const PAGES: readonly Page[] = [
   "CHANGELOG.md",
   "SECURITY.md",
   "client/README.md",
+  "client/python/README.md",
   ...inDocs,
 ].map((path) => {
   const text = readFileSync(join(ROOT, path), "utf8");
