@@ -101,7 +101,8 @@ async function checkGolden(
     if (first === undefined) return [];
     const notes = compareOrigins(golden.header, now.header);
     const message = `golden has ${differences.length} differences from ${file}, the first: ${describeDifference(first)}`;
-    return [failAt([message, ...notes].join("; "), at)];
+    const accept = `if this is right, accept it with \`windhover test ${test.at.file ?? plan.graph} --only ${test.name} --record\``;
+    return [failAt([message, ...notes, accept].join("; "), at)];
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     return [failAt(error.message, at)];

@@ -22,6 +22,8 @@ export async function reloadElements({ graph, elements, origin, reporter, termin
     if (outcome.type === "reloaded") {
       const count = `${outcome.handlers} ${outcome.handlers === 1 ? "handler" : "handlers"} replaced`;
       reporter.note(`reloaded ${outcome.file}: ${count}`, outcome);
+    } else if (outcome.type === "restored") {
+      reporter.note(`${outcome.file} is the code that runs`, outcome);
     } else if (outcome.type === "changed") {
       reporter.note(formatChange(outcome.change), { type: "changed", ...outcome.change } as never);
     } else {

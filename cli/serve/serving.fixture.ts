@@ -18,6 +18,8 @@ const LOG_CHARACTERS = 10_000;
 export interface ServingOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
+  /** Default: that of its data. */
+  readonly cwd?: string;
   /** `cli/windhover.mjs` of another checkout. */
   readonly command?: string;
 }
@@ -29,9 +31,9 @@ export class Serving {
   stderr = "";
   #onOutput: () => void = () => {};
 
-  constructor(dataDir: string, { env = {}, args = [], command = COMMAND }: ServingOptions) {
+  constructor(dataDir: string, { env = {}, args = [], cwd = dataDir, command = COMMAND }: ServingOptions) {
     this.child = spawn(process.execPath, [command, "serve", ...args], {
-      cwd: dataDir,
+      cwd,
       env: {
         ...withoutSettings(process.env),
         WINDHOVER_HTTP_PORT: "0",

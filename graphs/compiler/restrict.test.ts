@@ -83,7 +83,7 @@ describe("of all that GStreamer has here", () => {
 
   test("rejects an element with a pointer to the list, and suggests none that only has a similar name", () => {
     assert.deepEqual(judge(graphOf("record: { path: out.mp4 }")), [
-      'tried.yaml:9:7: "record" is not allowed in a graph of a client (expected elements that reach nothing outside the graph: `can_try` in `GET /elements`)',
+      'tried.yaml:9:7: "record" is not allowed in a graph of a client (expected elements that reach nothing outside the graph: `can_try` in `GET /elements`; the operator allows others with `graphs.author_elements`)',
     ]);
   });
 

@@ -135,7 +135,8 @@ export function restrictAuthor(
   for (const { element, at } of listSteps(document))
     if (!ALLOWED_ELEMENTS.has(element) && !authorElements.has(element) && isKnown(element))
       faults.add("unknown_element", at, `"${element}" is not allowed in a graph of a client`, {
-        expected: "elements that reach nothing outside the graph: `can_try` in `GET /elements`",
+        expected:
+          "elements that reach nothing outside the graph: `can_try` in `GET /elements`; the operator allows others with `graphs.author_elements`",
       });
   for (const use of listUses(document)) {
     const { element } = use.step;

@@ -18,6 +18,8 @@ export interface ReloadDeps {
 
 export type Reloaded =
   | { readonly type: "reloaded"; readonly element: string; readonly file: string; readonly handlers: number }
+  /** A fault is undone: it runs this code. */
+  | { readonly type: "restored"; readonly element: string; readonly file: string }
   /** What follows from a reloaded element: other defaults, or another expansion of a composite. */
   | { readonly type: "changed"; readonly change: PlanChange; readonly compiled: Compiled }
   /** The element continues with its old code. `faults`: of the graph with the new one. */
@@ -28,12 +30,21 @@ export async function reloadElements(deps: ReloadDeps): Promise<readonly Reloade
   const outcomes: Reloaded[] = [];
   for (const found of deps.elements.outside) {
     const loaded = await reloadElement(found);
-    if (loaded === null) continue;
-    if ("reason" in loaded) outcomes.push(rejected(found, `${loaded.place}: ${loaded.reason}`));
-    else outcomes.push(...(await replaceElement(found, loaded, deps)));
+    if (loaded === null) {
+      if (faulty.delete(found)) outcomes.push({ type: "restored", element: found.name, file: found.file });
+    } else if ("reason" in loaded) {
+      faulty.add(found);
+      outcomes.push(rejected(found, `${loaded.place}: ${loaded.reason}`));
+    } else {
+      faulty.delete(found);
+      outcomes.push(...(await replaceElement(found, loaded, deps)));
+    }
   }
   return outcomes;
 }
+
+/** Whose files could not be loaded when they were saved last. */
+const faulty = new WeakSet<OutsideElement>();
 
 async function replaceElement(
   found: OutsideElement,

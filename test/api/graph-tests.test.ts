@@ -7,10 +7,11 @@ import type { GraphTestReport, GraphVersion } from "../../schemas/api/graphs.ts"
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { until } from "../watch.fixture.ts";
+import { poll, until } from "../watch.fixture.ts";
 import { createKey, TestService, uploadVideo } from "./service.fixture.ts";
 
 const FRAMES = 12;
+const ENDLESS = "test:ball?frames=100000000&width=4000&height=4000";
 const folder = temporaryFolder();
 const graphs = join(folder, "graphs");
 
@@ -147,7 +148,7 @@ describe("POST /graphs/{name}/test", () => {
   });
 
   test("runs the tests of a key once at a time, and cancels them when the client disconnects", async () => {
-    const long = graph(ball("frames: 1", "test:ball?frames=100000000&width=4000&height=4000"), "long");
+    const long = graph(ball("frames: 1", ENDLESS), "long");
     await put(long, "long");
     const leaving = new AbortController();
     const started = fetch(`${service.url}/graphs/long/test`, {
@@ -161,4 +162,45 @@ describe("POST /graphs/{name}/test", () => {
     await assert.rejects(started);
     await until(async () => (await service.call("POST", "/graphs/yard/test", { json: {}, key: ada })).status === 200);
   });
+
+  test("runs the tests of two keys at once, and answers 429 to others, who may try again", async () => {
+    const carl = await createKey(service, "carl", "--graph-author");
+    const text = graph(ball("frames: 1", ENDLESS), "long");
+    const leaving = new AbortController();
+    // Again while others have the places.
+    const hold = async (key: string): Promise<void> => {
+      await put(text, "long", key);
+      const request = { method: "POST", headers: { api_key: key }, signal: leaving.signal };
+      await poll("the client leaves", async () => (await fetch(`${service.url}/graphs/long/test`, request)).ok);
+    };
+    const started = [ada, bob].map(hold);
+    for (const one of started) one.catch(() => {});
+    await put(graph(ball("frames: 20")), "yard", carl);
+    const ask = () => service.call<Problem>("POST", "/graphs/yard/test", { json: {}, key: carl });
+    const refused = await poll("two keys run tests", async () => {
+      const answer = await ask();
+      return answer.status === 429 ? answer : null;
+    });
+    assert.equal(refused.body.code, "rate_limited");
+    assert.match(refused.body.detail, /tests of 2 keys, which is its limit/);
+    assert.ok(Number(refused.headers.get("retry-after")) > 0);
+    leaving.abort();
+    await Promise.allSettled(started);
+    await until(async () => (await ask()).status === 200);
+  });
+});
+
+test("a test that does not end within the time limit fails, with its position", async () => {
+  const limited = await TestService.start({ env: { WINDHOVER_GRAPHS_TEST_SECONDS: "1.5" } });
+  try {
+    const key = await createKey(limited, "ada", "--graph-author");
+    await limited.expect(201, "PUT", "/graphs/yard", { json: { yaml: graph(ball("frames: 1", ENDLESS)) }, key });
+    const report = await limited.expect<GraphTestReport>(200, "POST", "/graphs/yard/test", { json: {}, key });
+    const [{ passed, numbers, failures } = assert.fail()] = report.tests;
+    assert.deepEqual([report.passed, passed, numbers], [false, false, []]);
+    const message = "the run did not end within 1.5 s; limit it with `frames`";
+    assert.deepEqual(failures, [{ message, line: 8, column: 3 }]);
+  } finally {
+    await limited.close();
+  }
 });

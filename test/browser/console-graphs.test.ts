@@ -64,9 +64,12 @@ test("runs the tests of the graph, and marks what failed", async () => {
   await results.getByText("1 test passed").waitFor();
   await results.getByText("is 20, expected 20").waitFor();
   await write(yard(3));
+  await page.getByText("Your changes stay in this tab.").waitFor();
   await page.getByRole("button", { name: "Save as yard and run the tests" }).click();
   await results.getByText("1 of 1 test failed").waitFor();
   await results.getByText("(version 2)").waitFor();
+  await page.getByText("Saved as yard.").waitFor();
+  assert.equal(await page.getByText("Your changes stay in this tab.").count(), 0);
   await results.getByRole("button", { name: "Line 20" }).click();
   await page.locator(".cm-lint-marker-error").waitFor();
   await photograph(page, "graph-tests");
@@ -116,4 +119,26 @@ test("shows the frame and the caps of an edge, again and again while it is open"
   await page.getByRole("button", { name: "Look between jpegenc and fakesink" }).click();
   await dialog.getByText("There are only pictures of raw video, and this is image/jpeg.").waitFor();
   await photograph(page, "graph-edge-encoded");
+});
+
+test("starts a shadow beside a running process, and shows how far they agree", async () => {
+  const { sources } = await service.expect<{ sources: { uuid: string }[] }>(200, "GET", "/sources", { key });
+  const source = sources[0]?.uuid ?? assert.fail();
+  const { process_uuid: uuid } = await service.expect<{ process_uuid: string }>(
+    ...([201, "POST", `/start?source_uuid=${source}`, { json: { params: { every: 25 } }, key }] as const),
+  );
+  await page.goto(`${service.url}/console/processes/${uuid}`);
+  await page.getByText("Compare a variant", { exact: true }).click();
+  const panel = page.getByRole("region", { name: "Shadow" });
+  await panel.getByText("Parameters", { exact: true }).click();
+  await panel.getByLabel("confidence", { exact: true }).fill("0.6");
+  await panel.getByRole("button", { name: "Start the shadow" }).click();
+  await panel.getByText(/of the boxes, in [1-9]\d* frames/).waitFor();
+  const { params } = await service.expect<{ params: Record<string, unknown> }>(
+    ...([200, "GET", `/process/${uuid}/shadow`, { key }] as const),
+  );
+  assert.deepEqual([params.confidence, params.every], [0.6, 25]);
+  await photograph(page, "shadow");
+  await panel.getByRole("button", { name: "End the shadow" }).click();
+  await panel.getByRole("button", { name: "Start the shadow" }).waitFor();
 });

@@ -9,25 +9,31 @@ import { type Block, isNotRun, type Page } from "./pages.ts";
 const run = promisify(execFile);
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
+/** In nanoseconds. */
+const CLOCK = "date +%s%N";
 
 export interface TourOptions {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   /** Replacements of addresses in the page, such as `localhost:8080`. */
   readonly places: Readonly<Record<string, string>>;
+  /** Called for every block in the end, with its place on the page and its time. */
+  onStep?(step: string, seconds: number): void;
 }
 
 const isCall = (block: Block): boolean =>
   block.language === "sh" && !isNotRun(block) && splitLines(block.text).some(isForShell);
 
 /** One message for every response that differs from the page. */
-export async function takeTour(page: Page, { folder, env, places }: TourOptions): Promise<readonly string[]> {
+export async function takeTour(page: Page, { folder, env, places, onStep }: TourOptions): Promise<readonly string[]> {
   const calls = page.blocks.filter(isCall);
-  const script = calls.map(({ text }, i) => `{\n${replacePlaces(text, places)}} > answer-${i}`).join("\n");
-  await writeFile(join(folder, "tour.sh"), script);
+  const script = calls.map(({ text }, i) => `{\n${replacePlaces(text, places)}} > answer-${i}\n${CLOCK} >> times`);
+  await writeFile(join(folder, "tour.sh"), [`${CLOCK} > times`, ...script, ""].join("\n"));
   await run("bash", ["-u", "tour.sh"], { cwd: folder, env: { ...process.env, ...env }, timeout: LIMIT_MS });
+  const times = (await readFile(join(folder, "times"), "utf8")).trim().split("\n").map(Number);
   const faults: string[] = [];
   for (const [i, call] of calls.entries()) {
+    onStep?.(`${page.path}:${call.line}`, ((times[i + 1] ?? 0) - (times[i] ?? 0)) / 1e9);
     const answer = (await readFile(join(folder, `answer-${i}`), "utf8")).trim();
     const problem = /"code":"(\w+)"/.exec(answer);
     if (problem !== null && answer.includes('"request_id"')) faults.push(`${page.path}:${call.line}: ${answer}`);

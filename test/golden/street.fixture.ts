@@ -3,6 +3,7 @@
  * Raw video, so that the result does not depend on an encoder.
  */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { compiledLaunch, start } from "../graph.fixture.ts";
@@ -32,14 +33,17 @@ export function paintStreet(file: string, frames: number = STREET.frames, paint 
   }
 }
 
-/** The street as an H.264 clip. */
-export async function encodeStreet(folder: string, frames: number): Promise<string> {
+/** The street as an H.264 clip, which is repeated without encoding it again. */
+export async function encodeStreet(folder: string, frames: number, repeats = 0): Promise<string> {
   const [raw, clip] = [join(folder, "street.y4m"), join(folder, "street.mp4")];
   paintStreet(raw, frames);
   const line = `source uri="${raw}" ! decode ! encode bitrate-kbps=8000 ! record path="${clip}"`;
   const graph = await start(compiledLaunch(line), []);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
-  return clip;
+  if (repeats === 0) return clip;
+  const long = join(folder, "streets.mp4");
+  execFileSync("ffmpeg", ["-v", "error", "-stream_loop", String(repeats), "-i", clip, "-c", "copy", long]);
+  return long;
 }
 
 export function paintFrame(still: Picture, frame: number): Picture {

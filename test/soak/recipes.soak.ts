@@ -3,9 +3,16 @@
  * frames.
  */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
+import { start } from "../../cli/windhover.fixture.ts";
+import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { runLine } from "../docs/command-lines.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { paintFrame, paintStreet } from "../golden/street.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
@@ -24,6 +31,7 @@ import {
   writeClips,
   writeTelemetry,
 } from "../recipes.fixture.ts";
+import { poll } from "../watch.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
 /** Of `vtest.avi`, at 10 fps, and of streets, at 25 fps. */
@@ -152,7 +160,7 @@ const FULL: Readonly<Record<string, () => Promise<string>>> = {
   },
   async "search-and-rescue"() {
     const run = await runRecipe(
-      `search-and-rescue ${at("from-above.mp4")} --telemetry ${at("streets.ndjson")} --frames ${rounds(13, 90)} model=default tiles={"columns":3,"rows":2} every=${EVERY}`,
+      `search-and-rescue ${at("from-above.y4m")} --telemetry ${at("streets.ndjson")} --frames ${rounds(13, 90)} model=default tiles={"columns":3,"rows":2} every=${EVERY}`,
     );
     checkMessages(run);
     const found = eventsOf(run, "found");
@@ -165,8 +173,8 @@ const FULL: Readonly<Record<string, () => Promise<string>>> = {
     const words = `--frames ${frames} every=${EVERY} classes=person`;
     const [day, dark, night] = [
       await runRecipe(`detect ${vtest} ${words}`),
-      await runRecipe(`detect ${at("dark.mp4")} ${words}`),
-      await runRecipe(`night-mode ${at("dark.mp4")} ${words}`),
+      await runRecipe(`detect ${at("dark.y4m")} ${words}`),
+      await runRecipe(`night-mode ${at("dark.y4m")} ${words}`),
     ].map(personsOf) as [number, number, number];
     assert.ok(dark < day / 4, `${dark} of ${day} people without the recipe`);
     assert.ok(night > day * 0.7, `${night} of ${day} people`);
@@ -201,4 +209,80 @@ describe("in full, the recipe", () => {
       const run = FULL[name] ?? assert.fail(`FULL has no run of ${name}`);
       t.diagnostic(await run());
     });
+});
+
+/** `windhover run` that publishes in real time, until it is interrupted. */
+async function publishing(words: readonly string[], whilePublished: () => Promise<void>): Promise<void> {
+  const running = start(["run", ...words, "--pace", "realtime"]);
+  try {
+    await whilePublished();
+  } finally {
+    running.child.kill("SIGINT");
+    await running.done;
+  }
+}
+
+describe("with a real service, the recipe", { skip: noClip }, () => {
+  let service: TestService;
+  let rtsp: string;
+  before(async () => {
+    service = await TestService.start({ env: { WINDHOVER_GRAPHS_FOLDERS: folder } });
+    ({ rtsp = "" } = await service.serving.event("ready"));
+  });
+  after(() => service?.close());
+
+  const withKey = (address: string): string => address.replace("://", `://any:${MASTER_KEY}@`);
+  const register = (path: string) =>
+    service.expect<SourceRecord>(201, "POST", "/stream", {
+      json: { alias: path, input_url: `${rtsp}/master/${path}`, stream_type: "rtsp" },
+    });
+  /** Width and height of a stream. */
+  async function probe(address: string): Promise<readonly number[]> {
+    const { code, out, err } = await runLine(
+      `npx windhover launch 'source uri="${withKey(address)}" ! decode ! print' --frames 3`,
+    );
+    assert.equal(code, 0, err);
+    const { width, height } = JSON.parse(out.trim().split("\n").at(-1) ?? "");
+    return [width, height];
+  }
+
+  test("two-resolutions publishes both videos to the hub", async (t) => {
+    const sources = await Promise.all(["gate", "gate-small"].map(register));
+    const [large = "", small = ""] = ["gate", "gate-small"].map((path) => `${rtsp}/master/${path}`);
+    const outputs = [`large=${withKey(large)}`, `small=${withKey(small)}`, "publish=true", `every=${EVERY}`];
+    await publishing(["two-resolutions", vtest ?? "", ...outputs], async () => {
+      for (const { uuid } of sources)
+        await poll("it is published", async () => {
+          const { status } = await service.expect<SourceRecord>(200, "GET", `/source/${uuid}`);
+          return status === "streaming";
+        });
+      const sizes = [await probe(large), await probe(small)];
+      assert.deepEqual(sizes, [
+        [768, 576],
+        [480, 360],
+      ]);
+      t.diagnostic(`published ${sizes.map((size) => size.join(" × ")).join(" and ")}`);
+    });
+  });
+
+  test("mosaic shows a source of the service and three addresses, as an RTSP output", async (t) => {
+    const others = ["second", "third", "fourth"].map((name) => `  ${name}: { default: "test:ball?fps=10" }\n`);
+    writeFileSync(at("wall.yaml"), `graph: wall\nabout: Four views.\nextends: mosaic\nparams:\n${others.join("")}`);
+    const { uuid } = await uploadVideo(service, vtest ?? "", { loop: true });
+    const { process_uuid: process } = await service.expect<StartedProcess>(
+      ...([201, "POST", `/start?source_uuid=${uuid}&graph=wall`, { json: {} }] as const),
+    );
+    const output = await service.expect<OutputRecord>(201, "POST", "/output", {
+      json: { alias: "wall", type: "rtsp", url: "rtsp://wall", settings: "720p" },
+    });
+    const attached = await service.expect<OutputRecord>(200, "POST", `/process/${process}/${output.uuid}`);
+    await poll("the output is live", async () => {
+      const { status } = await service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
+      return status === "live";
+    });
+    const size = await probe(attached.play_url ?? "");
+    assert.deepEqual(size, [1280, 720]);
+    await service.expect(200, "DELETE", `/process/${process}`);
+    t.diagnostic(`published ${size.join(" × ")}`);
+  });
 });

@@ -144,7 +144,8 @@ export class Runner {
     for (const outcome of await reloadElements({ graph, elements, compile }))
       if (outcome.type === "changed") this.#running = { ...this.#running, compiled: outcome.compiled };
       else if (outcome.type === "rejected") this.#log("warn", outcome.element, `not reloaded: ${outcome.reason}`);
-      else this.#log("info", outcome.element, `reloaded: ${outcome.handlers} handlers replaced`);
+      else if (outcome.type === "reloaded")
+        this.#log("info", outcome.element, `reloaded: ${outcome.handlers} handlers replaced`);
   }
 
   #log(level: "info" | "warn", node: string, message: string): void {
