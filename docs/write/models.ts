@@ -29,7 +29,7 @@ export function writeModels(): string {
     [
       "**Inference** is the processor time of one inference with one thread, on a core of an ARM Neoverse-N1; `--stats` of `windhover run` and `inference_ms` of a process show it for your machine.",
       "**COCO AP** is the result of `windhover eval coco` on 53 images of val2017, AP50 the same at an overlap of 0.5; with so few images, compare these models only with each other.",
-      "**On a street** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who occlude each other: AP50 of detections, HOTA of tracks; **on a campus** the same on PETS09-S2L1, all 795 frames of the demo clip.",
+      "**Town centre** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who occlude each other: AP50 of detections, HOTA of tracks; **demo street** the same on the clip of the demo, whose 795 frames are MOT15's PETS09-S2L1.",
     ].join(" "),
     ...models.map(writeModel),
     "## Fewer inferences",
@@ -42,7 +42,7 @@ export function writeModels(): string {
         ...[recall, ap50, hota].map(percent),
       ]),
     ),
-    "`windhover eval clip --every 1,5,motion` with the model `default`: all scores are those of tracks on all frames, with predicted positions between inferences. The street has 25 fps and the campus 10 fps; people walk all the time in both, so that `motion` runs inference at its highest rate, 12 per second at most. On the street, most of the recall that fewer inferences cost is that of two people who are hidden again and again and detected only now and then; which frames are inferred changes it by 2 points either way. **Moving camera** is a part of the street clip that swings by 70 pixels: everything changes, and inference runs at the same rate. `motion` saves most where little moves; for the highest recall, use `every: 1`.",
+    "`windhover eval clip --every 1,5,motion` with the model `default`: all scores are those of tracks on all frames, with predicted positions between inferences. The town centre has 25 fps and the demo street 10 fps; people walk all the time in both, so that `motion` runs inference at its highest rate, 12 per second at most. **Moving camera** is a part of the clip of the town centre that swings by 70 pixels: everything changes, and inference runs at the same rate. `motion` saves most where little moves; for the highest recall, use `every: 1`.",
     "## CPUs",
     table(
       ["Model", "ARM Neoverse-N1", "x86-64 with VNNI", "x86-64 without VNNI"],
@@ -70,7 +70,7 @@ function findKnown(model: string): KnownModel {
 
 function writeModel({ card, known }: { readonly card: ModelCard; readonly known: KnownModel }): string {
   const { model, about, licence, input, bytes, labels, thresholds, sha256, sources } = card;
-  const { trainedOn, published, coco, street, campus, inferenceMs } = known;
+  const { trainedOn, published, coco, centre, demo, inferenceMs } = known;
   const classes = labels === "coco" ? `${COCO.length}, [COCO](#coco-classes)` : labels.join(", ");
   return [
     `## ${model}`,
@@ -96,11 +96,8 @@ function writeModel({ card, known }: { readonly card: ModelCard; readonly known:
           published === null ? "not for this input" : `${published.toFixed(1)}, by its authors on all of val2017`,
         ],
         ["COCO AP, measured", `${percent(coco.ap)}; AP50 ${percent(coco.ap50)}; small objects ${percent(coco.small)}`],
-        ["On a street", `AP50 ${percent(street.ap50)}, HOTA ${percent(street.hota)}`],
-        [
-          "On a campus",
-          campus === null ? "not measured" : `AP50 ${percent(campus.ap50)}, HOTA ${percent(campus.hota)}`,
-        ],
+        ["Town centre", `AP50 ${percent(centre.ap50)}, HOTA ${percent(centre.hota)}`],
+        ["Demo street", demo === null ? "not measured" : `AP50 ${percent(demo.ap50)}, HOTA ${percent(demo.hota)}`],
       ],
     ),
   ].join("\n\n");
