@@ -39,6 +39,11 @@ interface Described<P extends TObject> {
   readonly wholeFrame?: boolean;
   /** Imports the modules that `create` and `drive` need, ahead of the start of a graph. */
   preload?(): Promise<unknown>;
+  /**
+   * Opens what `create` needs with default properties, while a runner waits for its graph. The result closes what was not
+   * used; it is called when the graph plays.
+   */
+  warmUp?(): Promise<() => Promise<void>>;
 }
 
 /** Runs TypeScript on every frame and pushes the frame downstream. */

@@ -133,6 +133,10 @@ chains:
     const [{ openModel }] = await load();
     await openModel("default").catch(() => {}); // loads the card reader; a missing model is reported later
   },
+  async warmUp() {
+    const [{ openModel }, { warmUp }] = await load();
+    return warmUp(await openModel("default"));
+  },
   async create(properties, services) {
     const [{ openModel }, { DetectHandler }] = await load();
     return DetectHandler.create(await openModel(properties.model), properties, services);

@@ -9,6 +9,7 @@ import { type GateProperties, MotionGate } from "./motion-gate.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
 import { type DetectRequest, makeRequest, type RequestProperties } from "./request.ts";
 import { type Every, FastMotionScheduler, FastScheduler, LiveScheduler, type Scheduler } from "./schedule.ts";
+import { openSpare } from "./spare-thread.ts";
 import type { InferenceTime } from "./worker/messages.ts";
 
 /** One in inference, one waiting for it, one being filled. */
@@ -22,6 +23,13 @@ interface DetectProperties extends RequestProperties, GateProperties {
   readonly providers: readonly string[];
   readonly limitMs: number;
 }
+
+/** Of the properties that a thread depends on. */
+const DEFAULTS = { threads: 1, providers: ["cpu"], limitMs: 5000 } as const;
+
+/** Opens the model for the first handler with default properties. The result closes it, unless it is used. */
+export const warmUp = (model: Model): (() => Promise<void>) =>
+  openSpare({ ...DEFAULTS, model, slots: SLOTS, startLimitMs: limitStart(DEFAULTS.limitMs) });
 
 export class DetectHandler implements Pick<Handler, "process" | "flush" | "close" | "inFlight" | "latencyMs"> {
   readonly inFlight: number;

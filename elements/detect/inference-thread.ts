@@ -31,16 +31,19 @@ export class Refusal extends Error {
 export class InferenceThread {
   readonly #worker: Worker;
   readonly #gate = new Gate();
-  readonly #owner: ThreadListener;
-  /** Null before it has started and after it is retired. */
+  /** Null while nobody uses the thread. */
+  #owner: ThreadListener | null;
+  /** Null before `follow`, after it has failed and after it is retired. */
   #listener: ThreadListener | null = null;
   #started: (outcome: number | Error) => void = () => {};
   /** Duration of one inference on this machine, by a trial. */
   inferenceMs = 0;
   /** Problems that do not prevent inference. */
   warnings: readonly string[] = [];
+  /** It has failed, and will not answer any more. */
+  isOver = false;
 
-  private constructor(module: URL, settings: ThreadSettings, owner: ThreadListener) {
+  private constructor(module: URL, settings: ThreadSettings, owner: ThreadListener | null) {
     this.#owner = owner;
     this.#worker = new Worker(module, {
       name: "inference",
@@ -55,23 +58,31 @@ export class InferenceThread {
     this.#worker.on("exit", (code) => this.#over(new Error(`the worker thread exited with code ${code}`)));
   }
 
-  /** Rejects with a `Refusal`, another failure, or because of the signal; the thread is then terminated or abandoned. */
+  /**
+   * Rejects with a `Refusal`, another failure, or because of the signal; the thread is then terminated or abandoned, of
+   * which the owner is notified. `follow` must be called before the first order.
+   */
   static async start(
     module: URL,
     settings: ThreadSettings,
-    listener: ThreadListener,
     limitMs: number,
     signal: AbortSignal,
+    owner: ThreadListener | null,
   ): Promise<InferenceThread> {
-    const thread = new InferenceThread(module, settings, listener);
+    const thread = new InferenceThread(module, settings, owner);
     try {
       thread.inferenceMs = await thread.#start(limitMs, signal);
-      thread.#listener = listener;
       return thread;
     } catch (error) {
       await thread.retire();
       throw error;
     }
+  }
+
+  /** The owner from now on. */
+  follow(listener: ThreadListener): void {
+    this.#owner = listener;
+    this.#listener = listener;
   }
 
   post(order: Order): void {
@@ -92,8 +103,8 @@ export class InferenceThread {
     limit.abort();
     if (isTerminated) return true;
     this.#worker.unref();
-    this.#owner.stuck();
-    void ending.then(() => this.#owner.returned());
+    this.#owner?.stuck();
+    void ending.then(() => this.#owner?.returned());
     return false;
   }
 
@@ -121,6 +132,7 @@ export class InferenceThread {
   }
 
   #over(error: Error): void {
+    this.isOver = true;
     this.#started(error);
     const listener = this.#listener;
     this.#listener = null;

@@ -8,16 +8,15 @@
  * Owner: the handler of `detect`. JS thread.
  */
 import type { Candidates } from "../../models/decode/decoder.ts";
-import type { Model } from "../../models/open.ts";
-import { InferenceThread, Refusal, type ThreadListener, Watchdog } from "./inference-thread.ts";
+import { type InferenceThread, Refusal, type ThreadListener, Watchdog } from "./inference-thread.ts";
+import { type OpenThread, openThread, type ThreadOrder, takeSpare } from "./spare-thread.ts";
 import type { InferenceTime, Order } from "./worker/messages.ts";
-import { sizeOf, viewTensor } from "./worker/model-input.ts";
+import { viewTensor } from "./worker/model-input.ts";
 
 const MAX_FAILURES = 3;
 const MAX_LEFT_BEHIND = 3;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_GROWTH = 4;
-const WORKER = new URL("worker/worker.mjs", import.meta.url);
 
 export type InferenceEvent =
   | { readonly state: "failed"; readonly reason: string; readonly failures: number; readonly retryInMs: number | null }
@@ -27,21 +26,13 @@ export type InferenceEvent =
   /** A problem that does not prevent inference. */
   | { readonly state: "warned"; readonly reason: string };
 
-export interface InferenceSettings {
-  readonly model: Model;
-  readonly threads: number;
-  readonly providers: readonly string[];
-  /** Number of tensors, filled or waiting. */
-  readonly slots: number;
+export interface InferenceSettings extends ThreadOrder {
   readonly onFailure: "keep" | "release";
   /** Time limit of the next inference, called before each. `trialMs` is the duration of the trial at start. */
   limitMs(trialMs: number): number;
   onEvent(event: InferenceEvent): void;
   /** Called for each inference; `ptsNs` is its frame. */
   onInferred?(ptsNs: bigint | null, time: InferenceTime): void;
-  /** Replaces the worker module, in tests. */
-  readonly worker?: URL;
-  readonly startLimitMs: number;
 }
 
 /** The worker failed: there is no result for this tensor. */
@@ -57,7 +48,8 @@ interface Pending extends Order {
 
 export class Inference {
   readonly #settings: InferenceSettings;
-  readonly #memory: readonly SharedArrayBuffer[];
+  /** Of all its threads, one after the other. */
+  #memory: readonly SharedArrayBuffer[] | undefined;
   readonly #watchdog: Watchdog;
   readonly #closing = new AbortController();
   /** In order of arrival; the first is in inference. */
@@ -75,16 +67,14 @@ export class Inference {
   #trialMs = 0;
 
   private constructor(settings: InferenceSettings) {
-    const bytes = sizeOf(settings.model.card.input);
     this.#settings = settings;
-    this.#memory = Array.from({ length: settings.slots }, () => new SharedArrayBuffer(bytes));
     this.#watchdog = new Watchdog((limitMs) => this.#onFailure(`no result within ${Math.round(limitMs)} ms`));
   }
 
   /** Rejects if the model cannot be loaded or does not match its card. */
   static async start(settings: InferenceSettings): Promise<Inference> {
     const inference = new Inference(settings);
-    inference.#use(await inference.#startThread());
+    inference.#use((await takeSpare(settings)) ?? (await inference.#startThread()));
     inference.inferenceMs = inference.#trialMs;
     return inference;
   }
@@ -92,7 +82,7 @@ export class Inference {
   /** The tensors. The caller that acquired a slot fills it, and must not touch it until the result. */
   get slots(): readonly (Uint8Array | Float32Array)[] {
     const { input } = this.#settings.model.card;
-    return this.#memory.map((memory) => viewTensor(input, memory));
+    return (this.#memory ?? []).map((memory) => viewTensor(input, memory));
   }
 
   /** False while the worker is being replaced. */
@@ -124,22 +114,23 @@ export class Inference {
     while (this.#retiring.size > 0) await Promise.all(this.#retiring);
   }
 
-  #startThread(): Promise<InferenceThread> {
-    const { model, threads, providers, worker = WORKER, startLimitMs } = this.#settings;
-    const listener: ThreadListener = {
-      found: (id, candidates, time) => this.#found(id, candidates, time),
-      failed: (reason) => this.#onFailure(reason),
-      stuck: () => this.#leaveBehind(),
-      returned: () => {
-        this.#leftBehind -= 1;
-      },
-    };
-    const settings = { model, threads, providers, slots: this.#memory };
-    return InferenceThread.start(worker, settings, listener, startLimitMs, this.#closing.signal);
+  readonly #listener: ThreadListener = {
+    found: (id, candidates, time) => this.#found(id, candidates, time),
+    failed: (reason) => this.#onFailure(reason),
+    stuck: () => this.#leaveBehind(),
+    returned: () => {
+      this.#leftBehind -= 1;
+    },
+  };
+
+  #startThread(): Promise<OpenThread> {
+    return openThread(this.#settings, this.#closing.signal, this.#listener, this.#memory);
   }
 
-  #use(thread: InferenceThread): void {
+  #use({ thread, memory }: OpenThread): void {
+    thread.follow(this.#listener);
     this.#thread = thread;
+    this.#memory = memory;
     this.#trialMs = thread.inferenceMs;
     for (const reason of thread.warnings) this.#settings.onEvent({ state: "warned", reason });
   }

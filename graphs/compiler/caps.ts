@@ -162,6 +162,18 @@ export function intersectCaps(a: Caps, b: Caps): Caps {
   if (b === "any") return a;
   if (a === "encoded") return b === "encoded" ? b : b.filter((structure) => !isRaw(structure));
   if (b === "encoded") return intersectCaps(b, a);
+  const known = intersections.get(a) ?? new WeakMap();
+  const common = known.get(b) ?? intersectLists(a, b);
+  intersections.set(a, known.set(b, common));
+  return common;
+}
+
+type CapsList = Exclude<Caps, string>;
+
+/** The same elements are linked in every graph, and their parsed caps are the same objects. */
+const intersections = new WeakMap<CapsList, WeakMap<CapsList, Caps>>();
+
+function intersectLists(a: CapsList, b: CapsList): Caps {
   const common = a.flatMap((left) => b.flatMap((right) => intersectStructures(left, right) ?? []));
   return common.length > MAX_STRUCTURES ? "any" : common;
 }

@@ -27,6 +27,8 @@ export interface PlanInput {
   readonly isLive?: boolean;
   /** Slots for which it returns false are left out. */
   readonly keepSlot?: (slot: Slot) => boolean;
+  /** Slots are checked when they are attached, not before: the graph was compiled elsewhere. */
+  readonly areSlotsChecked?: boolean;
 }
 
 export interface Compiled {
@@ -85,7 +87,8 @@ export function planDocument(document: GraphDocument, input: PlanInput, faults: 
   if (wired === null) return rejectGraph(faults);
   const segments = partition(wired.chains);
   const main: SlotContext = { params, resolution, prepared, wired, segments, damaged: document.damaged };
-  for (const slot of slots) compileSlot({ slot, instance: "check", given: {}, checking: true }, main, faults);
+  if (input.areSlotsChecked !== true)
+    for (const slot of slots) compileSlot({ slot, instance: "check", given: {}, checking: true }, main, faults);
   if (prepared.chains.length === 0 && faults.size === 0) {
     faults.add("document_shape", document.paramsAt, "no chain is left to run", {
       expected: "at least one chain that `when:` keeps",

@@ -13,7 +13,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
-import type { FaultList } from "./fault.ts";
+import { FaultList } from "./fault.ts";
 import { MAX_TEXT_BYTES, MAX_VALUES } from "./limits.ts";
 import type { Located, LocatedEntry, LocatedScalar } from "./located.ts";
 import type { Position } from "./plan.ts";
@@ -29,8 +29,27 @@ interface Wanted {
 
 const GRAPH: Wanted = { noun: "graph", begins: "a map that begins with `graph: NAME`" };
 
+/** Texts without faults, the last ones: a graph is often compiled several times in a row. */
+const recent = new Map<string, Located>();
+const MAX_RECENT = 16;
+const MAX_RECENT_CHARACTERS = 100_000;
+
 /** Null when the text is not one YAML document; the faults say why. */
 export function readYaml(file: string | null, text: string, faults: FaultList, wanted: Wanted = GRAPH): Located | null {
+  const key = `${file ?? ""}\n${text}`;
+  const known = recent.get(key);
+  if (known !== undefined) return known;
+  const own = new FaultList(file);
+  const located = readText(file, text, own, wanted);
+  faults.addAll(own.sorted());
+  if (located === null || own.size > 0 || text.length > MAX_RECENT_CHARACTERS) return located;
+  const [oldest] = recent.keys();
+  if (recent.size >= MAX_RECENT && oldest !== undefined) recent.delete(oldest);
+  recent.set(key, located);
+  return located;
+}
+
+function readText(file: string | null, text: string, faults: FaultList, wanted: Wanted): Located | null {
   const start: Position = { file, line: 1, column: 1 };
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_TEXT_BYTES) {

@@ -13,8 +13,10 @@ import { callApi, makeClip, median, readRounds, SIZES, spreadOf, startService, w
 
 const ROUNDS = 10;
 const MESSAGE_LIMIT_MS = 60_000;
-/** Between rounds, so that the next spare runner is loaded. */
+/** Between rounds, so that the next spare runner is loaded and has opened the model. */
 const PAUSE_MS = 4_000;
+/** Of the median: `POST /start` to the first message. */
+const LIMIT_MS = 500;
 
 /** In the order in which they happen; milliseconds each. */
 const PARTS = [
@@ -34,12 +36,13 @@ interface Service {
   readonly key: string;
 }
 
-export default function start(args: readonly string[], terminal: Terminal): Promise<void> {
+export default function start(args: readonly string[], terminal: Terminal): Promise<number> {
   const rounds = readRounds(args, ROUNDS);
   return withFolder(async (folder) => {
     const clip = await makeClip(SIZES[0]);
     const key = makeKey();
-    const service = await startService(folder, key);
+    // On a busy machine it is slow, and measured all the same.
+    const service = await startService(folder, key, { WINDHOVER_RUNNERS_START_SECONDS: "60" });
     try {
       const api = { url: service.url, key };
       const form = new FormData();
@@ -52,7 +55,7 @@ export default function start(args: readonly string[], terminal: Terminal): Prom
         await wait(PAUSE_MS);
         terminal.say(`round ${round} of ${rounds}: ${measured.total.toFixed(0)} ms to the first message`);
       }
-      await print(done, terminal);
+      return await print(done, terminal);
     } finally {
       await service.stop();
     }
@@ -99,7 +102,7 @@ function readTiming(header: string): Readonly<Record<"checks" | "runner" | "grap
   return { checks: read("checks"), runner: read("runner"), graph: read("graph"), source: read("source") };
 }
 
-async function print(rounds: readonly Round[], terminal: Terminal): Promise<void> {
+async function print(rounds: readonly Round[], terminal: Terminal): Promise<number> {
   const row = (name: keyof Round, about: string): string[] => {
     const values = rounds.map((round) => round[name]);
     return [name, median(values).toFixed(0), spreadOf(values, 0), about];
@@ -111,4 +114,8 @@ async function print(rounds: readonly Round[], terminal: Terminal): Promise<void
   ];
   const heads = ["part", "median", "range", "milliseconds"];
   await terminal.print(alignTable(heads, rows, terminal.paintOut, (column) => column !== 1));
+  const ratio = median(rounds.map(({ total }) => total)) / LIMIT_MS;
+  const result = ratio <= 1 ? "ok" : "MISSED";
+  await terminal.print(`total ÷ ${LIMIT_MS} ms: ${ratio.toFixed(2)}, ≤ 1 ${result}`);
+  return ratio <= 1 ? 0 : 1;
 }

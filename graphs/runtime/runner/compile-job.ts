@@ -60,6 +60,7 @@ export function compileJob(
   const compiled = compile(graph, {
     ...knowledge,
     load: isChanged ? (name) => (name === BASE ? base : undefined) : base.load,
+    areSlotsChecked: true, // by the server
     params: job.params as JsonRecord,
     source: {
       ...{ uri: job.sourceUri, pace: job.test === undefined ? "realtime" : "fast", ...findDemuxer(job.sourceUri) },
@@ -107,8 +108,7 @@ const unknownGraph = (name: string): GraphFaults =>
 const USUAL: RunnerJob = {
   uuid: "",
   graph: "detect",
-  // Windhover's own, which always compiles.
-  graphText: new InstalledGraphs([OWN]).read("detect")?.text ?? null,
+  graphText: null,
   params: {},
   sourceUri: "/video.mp4",
   positionNs: "0",
@@ -117,8 +117,16 @@ const USUAL: RunnerJob = {
   giveUpSeconds: 1,
 };
 
-/** Compiles the default graph before the first job, to create validators and load descriptions of GStreamer elements. */
+/**
+ * Compiles the default graph before the first job, to create validators and load descriptions of GStreamer elements. What
+ * jobs have in common is then known: the text, and which elements can be linked.
+ */
 export function warmUp(knowledge: Knowledge): void {
-  const { slot } = compileJob(USUAL, knowledge);
-  slot("feed", "warm", {});
+  try {
+    const { slot } = compileJob(USUAL, knowledge);
+    slot("feed", "warm", {});
+  } catch (error) {
+    // A graph of the operator with this name: a job with it gets the faults.
+    if (!(error instanceof GraphFaults)) throw error;
+  }
 }

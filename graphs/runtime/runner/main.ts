@@ -16,6 +16,18 @@ const WARM_UP_MS = 1_000;
 
 let runner: Runner | undefined;
 let hasCrashed = false;
+/** How to close what elements have opened ahead of their graph. Null: the graph has started. */
+let warm: (() => Promise<void>)[] | null = [];
+
+function addWarm(close: () => Promise<void>): void {
+  if (warm === null) void close();
+  else warm.push(close);
+}
+
+function coolDown(): void {
+  for (const close of warm ?? []) void close();
+  warm = null;
+}
 
 const channel = connectToParent<RunnerMessage, RunnerRequest>({
   program: "a runner, started by `windhover serve`. Run graphs with `windhover run`.",
@@ -24,7 +36,8 @@ const channel = connectToParent<RunnerMessage, RunnerRequest>({
   onRequest: async (request) => {
     // The server waits for `hello`.
     if (runner === undefined) throw new Error("the runner is not loaded yet");
-    return runner.request(request);
+    const reply = runner.request(request);
+    return request.type === "start" ? reply.finally(coolDown) : reply;
   },
   onMessage: (message) => {
     if (message.type === "lease") runner?.extendLease(message.untilMs);
@@ -46,6 +59,13 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const)
     runner.crash(thrown);
   });
 
+/** GStreamer loads the library of an element when it is first used: those of the usual files and cameras are large. */
+const PLUGINS = ["qtdemux", "h264parse", "avdec_h264", "rtspsrc", "rtpjitterbuffer", "rtph264depay"];
+
+function loadPlugins(): void {
+  for (const name of PLUGINS) registry.get(name);
+}
+
 closeAutoplug();
 allowConnections([]);
 const registry = loadRegistry();
@@ -55,8 +75,14 @@ runner = new Runner({ elements, registry }, channel);
 sayHello(RUNNER_PROTOCOL);
 const { built, isWatched } = readFolders();
 if (built !== null && isWatched) new FileWatch(() => void runner?.reloadElements()).follow([built]);
-// Only while it waits for a job: the job compiles its graph itself.
-setTimeout(() => runner?.isIdle && warmUp({ elements, registry }), WARM_UP_MS).unref();
+// Only while it waits for a job, which does the same itself.
+setTimeout(() => {
+  if (runner?.isIdle !== true) return;
+  warmUp({ elements, registry });
+  loadPlugins();
+  // An element that cannot warm up reports the reason when it is created.
+  for (const element of elements.values()) element.warmUp?.().then(addWarm, () => {});
+}, WARM_UP_MS).unref();
 
 await runner.over;
 await exitWhenWritten(channel, 0);
