@@ -19,7 +19,9 @@ for (const [what, before, now, isSame] of [
   ["an object that changed its class", list([0, 0.9]), list([0, 0.9, 2]), true],
   ["an object that appears", list([0, 0.9]), list([0, 0.9], [50, 0.4]), false],
   ["an object that disappears", list([0, 0.9], [50, 0.4]), list([0, 0.9]), false],
-  ["an object that becomes weak", list([0, 0.9], [50, 0.5]), list([0, 0.9], [50, 0.3]), false],
+  ["an object that becomes less confident", list([0, 0.9], [50, 0.5]), list([0, 0.9], [50, 0.3]), true],
+  ["an object that becomes hardly visible", list([0, 0.9], [50, 0.5]), list([0, 0.9], [50, 0.15]), false],
+  ["a less confident object that is sure again", list([0, 0.9], [50, 0.3]), list([0, 0.9], [50, 0.5]), false],
   ["a weak object that appears", list([0, 0.9]), list([0, 0.9], [50, 0.39]), true],
   ["another class that appears", list([0, 0.9]), list([0, 0.9], [50, 0.9, 1]), true],
 ] as const)

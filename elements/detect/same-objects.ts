@@ -5,13 +5,17 @@ import type { DetectionFilter } from "./request.ts";
 /** Boxes of one object in successive inferences overlap by at least this share of their union. */
 const LEAST_OVERLAP = 0.3;
 
+/** An object that is detected with this share of the wanted confidence has not disappeared: its track continues. */
+const KEPT_SHARE = 0.5;
+
 type Wanted = Pick<DetectionFilter, "confidence" | "classIds">;
 
 /** Of the wanted objects. Their class may differ: detectors confuse cars with trucks. */
 export function hasSameObjects(before: Candidates, now: Candidates, wanted: Wanted): boolean {
   const old = listBoxes(before, wanted);
   const young = listBoxes(now, wanted);
-  return hasAll(old, young) && hasAll(young, old);
+  const kept = listBoxes(now, { ...wanted, confidence: wanted.confidence * KEPT_SHARE });
+  return hasAll(old, kept) && hasAll(young, old);
 }
 
 type Box = Float32Array;
