@@ -407,7 +407,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const resumed = await processes.resumeAll();
   await enhancements.takeUp();
   const running = await listen({
-    ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
+    ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade, sql },
     isSigned: (resource, token) => signer.isGood(resource, token),
     observe: (answered) => metrics.observeRequest(answered),
     ...(forwarder !== undefined && { forwarder }),

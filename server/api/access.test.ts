@@ -94,9 +94,21 @@ test("a key at its request limit gets `Retry-After`; other keys are not affected
     await response.text();
     return response;
   };
-  assert.deepEqual([(await ask("slow")).status, (await ask("slow")).status], [200, 200]);
+  const allowed = [await ask("slow"), await ask("slow")];
+  assert.deepEqual(
+    allowed.map(({ status, headers }) => [
+      status,
+      headers.get("ratelimit-policy"),
+      headers.get("ratelimit")?.slice(0, 9),
+    ]),
+    [
+      [200, '"key";q=2;w=60', '"key";r=1'],
+      [200, '"key";q=2;w=60', '"key";r=0'],
+    ],
+  );
   const rejected = await ask("slow");
   assert.equal(rejected.status, 429);
+  assert.match(rejected.headers.get("ratelimit") ?? "", /^"key";r=0;t=\d+$/);
   const wait = Number(rejected.headers.get("retry-after"));
   assert.ok(wait >= 1 && wait <= 30, String(wait));
   assert.equal((await ask("quick")).status, 200);

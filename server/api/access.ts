@@ -59,7 +59,7 @@ export class AccessControl {
     call.user = user;
     this.#countOpen(user, call.outgoing);
     // Video arrives in many small requests; the media hub has limits of its own. The node that passed it on has counted it.
-    if (access !== "signed" && call.hop === null) this.#countRequest(user);
+    if (access !== "signed" && call.hop === null) this.#countRequest(user, call);
   }
 
   /** Throws when there is a token, no key, and the token is not valid. */
@@ -93,8 +93,14 @@ export class AccessControl {
     });
   }
 
-  #countRequest({ uuid, limits: { requestsPerMinute } }: User): void {
+  #countRequest({ uuid, limits: { requestsPerMinute } }: User, call: ApiCall): void {
     const waitSeconds = this.#buckets.take(uuid, requestsPerMinute);
+    const { tokens, fullSeconds } = this.#buckets.left(uuid, requestsPerMinute);
+    // https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+    call.limitHeaders = {
+      "RateLimit-Policy": `"key";q=${requestsPerMinute};w=60`,
+      RateLimit: `"key";r=${tokens};t=${fullSeconds}`,
+    };
     if (waitSeconds === 0) return;
     throw new ServiceError("rate_limited", {
       detail: `Request limit reached for this key: ${requestsPerMinute} per minute.`,

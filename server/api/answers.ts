@@ -5,9 +5,12 @@ import type { Context, ErrorHandler, Handler } from "hono";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import { isUnchanged, type TagAnswer, tagAnswersOf } from "./conditional.ts";
 import { hasBody } from "./connections.ts";
 import type { ApiCall, ApiEnv, ApiMiddleware } from "./context.ts";
 import { type AnyEndpoint, type JsonAnswer, SHARED_ERRORS } from "./endpoint.ts";
+import { answerOnce } from "./idempotency.ts";
 import type { KeptAnswers, SentAnswer } from "./kept-answers.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 
@@ -34,27 +37,38 @@ export function matchParams(route: Route, path: RoutePath): ApiMiddleware {
   };
 }
 
+interface AnswerDeps {
+  readonly kept: KeptAnswers;
+  /** Answers are compared with their schemas. */
+  readonly isChecked: boolean;
+  /** Null: idempotency keys have no effect. */
+  readonly sql: Sql | null;
+}
+
 /**
- * Sends the kept answer if it is still current, else that of the endpoint. `isChecked`: answers are compared with their
- * schemas.
+ * Sends the kept answer if it is still current, else that of the endpoint.
  */
-export function callEndpoint(route: Route, kept: KeptAnswers, isChecked: boolean): Handler<ApiEnv> {
+export function callEndpoint(route: Route, path: RoutePath, deps: AnswerDeps): Handler<ApiEnv> {
   const { endpoint } = route;
+  const { kept, isChecked, sql } = deps;
+  const tag = tagAnswersOf(endpoint, path);
   return async ({ env: { call } }) => {
     const version = await endpoint.version?.(call);
     const key = version === undefined ? "" : keyOf(endpoint, call);
     const known = version === undefined ? null : kept.find(key, version);
     if (known !== null) return respond(call, known);
-    const answer = await endpoint.handle(call);
+    const execute = () => endpoint.handle(call);
+    const answer = await (sql === null ? execute() : answerOnce(sql, endpoint, call, execute));
     if (answer instanceof Response) {
       answer.headers.set("X-Request-Id", call.requestId);
+      for (const [name, value] of Object.entries(call.limitHeaders)) answer.headers.set(name, value);
       if (!answer.headers.has("X-Content-Type-Options")) answer.headers.set("X-Content-Type-Options", "nosniff");
       if (call.raw.method === "HEAD") void answer.body?.cancel();
       return answer;
     }
     if (isChecked) expectValid(answer, route);
     const { status, body, headers } = answer;
-    const sent = await encode(call, status, body, { ...JSON_HEADERS, ...headers });
+    const sent = await encode(call, status, body, { ...JSON_HEADERS, ...headers }, status === 200 ? tag : null);
     return respond(call, version === undefined ? sent : kept.keep(key, version, sent));
   };
 }
@@ -81,17 +95,24 @@ async function encode(
   { headers: { "accept-encoding": encodings } }: ApiCall,
   status: number,
   value: unknown,
-  headers: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>>,
+  tag: TagAnswer | null = null,
 ): Promise<SentAnswer> {
   const body = JSON.stringify(value);
+  const headers = tag === null ? given : { ...given, ETag: tag(value, body) };
   if (body.length < MIN_COMPRESSED) return { status, headers, body };
   const vary = { ...headers, Vary: "Accept-Encoding" };
   if (!acceptsGzip(encodings)) return { status, headers: vary, body };
   return { status, headers: { ...vary, "Content-Encoding": "gzip" }, body: await compress(body) };
 }
 
-function respond({ raw, requestId }: ApiCall, { status, headers: kept, body }: SentAnswer): Response {
-  const headers: Record<string, string> = { ...kept, "X-Request-Id": requestId };
+function respond(call: ApiCall, { status, headers: kept, body }: SentAnswer): Response {
+  const { raw, requestId, limitHeaders } = call;
+  const headers: Record<string, string> = { ...kept, ...limitHeaders, "X-Request-Id": requestId };
+  if (isUnchanged(call, kept.ETag)) {
+    const { "Content-Type": _, "Content-Encoding": __, ...left } = headers;
+    return new Response(null, { status: 304, headers: left });
+  }
   if (raw.method !== "HEAD") return new Response(body, { status, headers });
   headers["Content-Length"] = String(Buffer.byteLength(body));
   return new Response(null, { status, headers });

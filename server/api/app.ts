@@ -13,9 +13,11 @@ import type { Authenticate } from "../keys/authenticate.ts";
 import type { AnsweredRequest } from "../metrics/metrics.ts";
 import { problemResponse, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
 import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
 import { AccessControl, type IsSigned } from "./access.ts";
 import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
+import { expectMatches } from "./conditional.ts";
 import { type ConnectionLimits, Connections, LIMITS } from "./connections.ts";
 import { ApiCall, type ApiEnv, ClientAddresses, logAccess, readRequestId } from "./context.ts";
 import { cors } from "./cors.ts";
@@ -42,6 +44,8 @@ export interface AppDeps {
   readonly onUpgrade?: UpgradeHook;
   /** Where other nodes share the database. */
   readonly forwarder?: Forwarder;
+  /** Without it, idempotency keys have no effect, and changes with `If-Match` are not serialised. */
+  readonly sql?: Sql | null;
   /** For tests. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -68,6 +72,7 @@ export async function startApp({
   observe = () => {},
   onUpgrade,
   forwarder,
+  sql = null,
   limits: givenLimits,
 }: AppDeps): Promise<RunningApp> {
   const { http } = config;
@@ -76,6 +81,7 @@ export async function startApp({
   const isChecked = http.check_answers;
   const access = new AccessControl(authenticate, isSigned, http);
   const kept = new KeptAnswers();
+  const expectMatch = expectMatches(sql);
   let isShuttingDown = false;
 
   // A trailing slash means the same path: clients that join URLs may add one.
@@ -99,7 +105,8 @@ export async function startApp({
         access.admitTo(route.endpoint),
         ...(forwarder === undefined ? [] : [forwarder.toOwner(route.endpoint)]),
         validateInput(route, { http, scheduler }),
-        callEndpoint(route, kept, isChecked),
+        ...[expectMatch(route.endpoint, path) ?? []].flat(),
+        callEndpoint(route, path, { kept, isChecked, sql }),
       );
     hono.all(path.pattern, answerOtherMethods(path));
   }

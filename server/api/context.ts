@@ -50,6 +50,8 @@ export class ApiCall {
   errorCode: string | null = null;
   /** Header `Allow` of an error: set when the path does not support the method. */
   allow: string | null = null;
+  /** Headers of its answer that say how many requests the key may still send. */
+  limitHeaders: Readonly<Record<string, string>> = {};
   readonly #log: Logger;
   #child: Logger | undefined;
   #abort: AbortController | undefined;

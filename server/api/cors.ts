@@ -5,9 +5,10 @@
 import type { ApiMiddleware } from "./context.ts";
 
 const MAX_AGE_SECONDS = "600";
-const ALLOWED_HEADERS = "api_key, content-type, x-request-id, last-event-id, range, if-range";
+const ALLOWED_HEADERS =
+  "api_key, content-type, x-request-id, last-event-id, range, if-range, if-match, if-none-match, idempotency-key";
 const EXPOSED_HEADERS =
-  "x-request-id, retry-after, allow, content-disposition, content-range, accept-ranges, etag, location";
+  "x-request-id, retry-after, ratelimit, ratelimit-policy, allow, content-disposition, content-range, accept-ranges, etag, location, idempotency-replayed";
 
 export function cors(origins: readonly string[]): ApiMiddleware {
   // Configured as an address, with a slash at the end; browsers send an origin without one.

@@ -161,6 +161,10 @@ export const listing = <T>(
 ): JsonAnswer =>
   ok({ [name]: rows.map((row) => describe(row)), ...(nextCursor !== null && { next_cursor: nextCursor }) });
 
+/** It creates something: its answers include 201 or 202. */
+export const isCreating = ({ method, answers }: AnyEndpoint): boolean =>
+  method === "POST" && (201 in answers || 202 in answers);
+
 const toDate = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 
 /** The filter by time of a listing, from its query. */
@@ -171,6 +175,9 @@ export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string |
 const KEY_ERRORS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
 const BODY_ERRORS = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;
 const SERVER_ERRORS = ["internal_error", "database_unavailable", "shutting_down"] as const;
+/** Of requests with an idempotency key, and of conditional ones. */
+const KEYED_ERRORS = ["request_in_progress", "idempotency_key_reused"] as const;
+const CONDITIONAL_ERRORS = ["precondition_failed"] as const;
 /** Of requests to a process. */
 const PROCESS_ERRORS = ["node_unavailable"] as const;
 
@@ -179,13 +186,15 @@ export const SHARED_ERRORS: readonly ErrorCode[] = [
   ...(["malformed_request", "path_not_found", "method_not_allowed", "rate_limited"] as const),
   ...SERVER_ERRORS,
   ...PROCESS_ERRORS,
+  ...KEYED_ERRORS,
+  ...CONDITIONAL_ERRORS,
   ...KEY_ERRORS,
   ...BODY_ERRORS,
   ...(["signature_invalid", "invalid_input"] as const),
 ];
 
 /** Every error code that this endpoint can return, for the OpenAPI document. */
-export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
+export function errorsOf(endpoint: AnyEndpoint, isConditional = false): readonly ErrorCode[] {
   const { access, path, query, body, errors } = endpoint;
   const needsKey = access !== "optional" && access !== "none";
   const codes: (ErrorCode | false)[] = [
@@ -194,7 +203,9 @@ export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
     ...(needsKey ? [...KEY_ERRORS, "rate_limited" as const] : []),
     access === "signed" && "signature_invalid",
     ...(body === undefined ? [] : BODY_ERRORS),
-    (query !== undefined || body !== undefined) && "invalid_input",
+    (query !== undefined || body !== undefined || isCreating(endpoint)) && "invalid_input",
+    ...(isCreating(endpoint) ? KEYED_ERRORS : []),
+    ...(isConditional ? CONDITIONAL_ERRORS : []),
     ...errors,
     ...(path.includes("{process_uuid}") ? PROCESS_ERRORS : []),
     ...SERVER_ERRORS,

@@ -70,7 +70,7 @@ const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
 
 export type ForwardedCall = Pick<
   ApiCall,
-  "raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue"
+  "raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue" | "limitHeaders"
 >;
 
 export class Forwarder {
@@ -209,11 +209,12 @@ export class Forwarder {
     return readBytes(raw, limits);
   }
 
-  #toResponse({ raw }: ForwardedCall, answer: IncomingMessage): Response {
+  #toResponse({ raw, limitHeaders }: ForwardedCall, answer: IncomingMessage): Response {
     const status = answer.statusCode ?? 502;
     const headers = Object.entries(passedHeaders(answer.headers)).flatMap(([name, value]): [string, string][] =>
       [value ?? []].flat().map((text) => [name, text]),
     );
+    headers.push(...Object.entries(limitHeaders));
     const length = answer.headers["content-length"];
     if (length !== undefined) headers.push(["content-length", length]);
     if (raw.method === "HEAD" || status === 204 || status === 304) {

@@ -78,7 +78,17 @@ test("lists errors by status, with their codes", () => {
   assert.match(String(at(...responses, "404", "description")), /`source_not_found`/);
   assert.match(String(at(...responses, "422", "description")), /`invalid_input`/);
   assert.ok(keysAt(...responses, "429", "headers").includes("Retry-After"));
-  assert.equal(at("paths", "/video", "post", "responses", "422"), undefined);
+  assert.match(String(at("paths", "/video", "post", "responses", "422", "description")), /`idempotency_key_reused`/);
+});
+
+test("declares the headers of conditional and idempotent requests", () => {
+  const references = (...path: string[]) => (at(...path, "parameters") as { $ref?: string }[]).map(({ $ref }) => $ref);
+  assert.ok(references("paths", "/video", "post").includes("#/components/parameters/IdempotencyKey"));
+  assert.ok(references("paths", "/things", "get").includes("#/components/parameters/IfNoneMatch"));
+  assert.deepEqual(keysAt("paths", "/things", "get", "responses", "200", "headers"), [
+    ...["ETag", "RateLimit", "RateLimit-Policy"],
+  ]);
+  assert.ok(keysAt("paths", "/things", "get", "responses").includes("304"));
 });
 
 test("writes schemas with a title once", () => {

@@ -3,7 +3,16 @@ import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { PROBLEM_TYPE } from "../problem.ts";
-import { type Access, type AnswerShape, type AnyEndpoint, errorsOf, type MediaShape, TAGS } from "./endpoint.ts";
+import { isConditional, isTagged } from "./conditional.ts";
+import {
+  type Access,
+  type AnswerShape,
+  type AnyEndpoint,
+  errorsOf,
+  isCreating,
+  type MediaShape,
+  TAGS,
+} from "./endpoint.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
 
 const ABOUT =
@@ -16,7 +25,12 @@ Send your API key in the header \`api_key\`. Errors are \`application/problem+js
 
 Listings are complete by default. With \`limit\` they come in pages: send \`next_cursor\` of an answer as \`cursor\` of the
 next request, with the same filters and the same \`sort\`. Entries that are added or deleted meanwhile are neither repeated
-nor skipped. A \`-\` in front of the field in \`sort\` means descending.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
+nor skipped. A \`-\` in front of the field in \`sort\` means descending.
+
+Records have an \`ETag\`: send it as \`If-None-Match\` to get 304 while nothing has changed, and as \`If-Match\` with
+\`PATCH\` or \`DELETE\` to change only what you have read. Every \`POST\` that creates something takes an
+\`Idempotency-Key\`, with which it can be sent again safely. \`RateLimit\` and \`RateLimit-Policy\` (IETF draft) tell how
+many requests are left for the key before 429, which has \`Retry-After\`.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
 
 const IN_QUERY = { type: "apiKey", in: "query" };
 const HEADER_KEY = { api_key: [] };
@@ -39,7 +53,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
   for (const endpoint of ordered) {
     paths[endpoint.path] = {
       ...paths[endpoint.path],
-      [endpoint.method.toLowerCase()]: describeEndpoint(endpoint, shared),
+      [endpoint.method.toLowerCase()]: describeEndpoint(endpoint, shared, isConditional(endpoint, endpoints)),
     };
   }
   return {
@@ -53,6 +67,8 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
     ...describeSent(ordered, shared),
     components: {
       schemas: shared.list(),
+      parameters: HEADER_PARAMETERS,
+      headers: HEADERS,
       securitySchemes: {
         api_key: { type: "apiKey", in: "header", name: "api_key" },
         bearer: {
@@ -71,7 +87,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
   };
 }
 
-function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas, isConditional: boolean): object {
   const { tag, id, summary, description, isDeprecated, access } = endpoint;
   return {
     tags: [tag],
@@ -80,13 +96,13 @@ function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas): object 
     ...(description !== undefined && { description }),
     ...(isDeprecated === true && { deprecated: true }),
     security: SECURITY[access as Access],
-    ...describeParameters(endpoint, shared),
+    ...describeParameters(endpoint, shared, isConditional),
     ...describeBody(endpoint, shared),
-    responses: { ...describeAnswers(endpoint, shared), ...describeErrors(endpoint, shared) },
+    responses: { ...describeAnswers(endpoint, shared), ...describeErrors(endpoint, shared, isConditional) },
   };
 }
 
-function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas, isConditional: boolean): object {
   const inPath = parameterNames(endpoint.path).map((name) => ({
     name,
     in: "path",
@@ -101,7 +117,12 @@ function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas): objec
     ...("description" in schema && { description: schema.description }),
     schema: shared.refer(schema),
   }));
-  const parameters = [...inPath, ...inQuery];
+  const inHeader = [
+    ...(isCreating(endpoint) ? ["IdempotencyKey"] : []),
+    ...(isConditional ? ["IfMatch"] : []),
+    ...(isTagged(endpoint) && endpoint.method === "GET" ? ["IfNoneMatch"] : []),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  const parameters = [...inPath, ...inQuery, ...inHeader];
   return parameters.length === 0 ? {} : { parameters };
 }
 
@@ -112,23 +133,62 @@ function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: Sh
   return { requestBody: { required: isBodyOptional !== true, content } };
 }
 
-function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
+const HEADER_PARAMETERS = {
+  IdempotencyKey: {
+    ...{ name: "Idempotency-Key", in: "header", schema: { type: "string", minLength: 1, maxLength: 255 } },
+    description:
+      "A text of your choice, such as a UUID. The same request with the same key is executed once: for 24 hours it gets the first successful answer again, with `Idempotency-Replayed: true`. With another path, query or body: 422. While the first request is executed: 409. Of an upload, only the length is compared.",
+  },
+  IfMatch: {
+    ...{ name: "If-Match", in: "header", schema: { type: "string", maxLength: 4000 } },
+    description:
+      "`ETag` of the record as it was read. If fields that can be changed have changed since then, nothing happens: 412.",
+  },
+  IfNoneMatch: {
+    ...{ name: "If-None-Match", in: "header", schema: { type: "string", maxLength: 4000 } },
+    description: "`ETag` of an earlier answer. If nothing has changed since then: 304, without a body.",
+  },
+};
+
+const text = (description: string) => ({ description, schema: { type: "string" } });
+
+const HEADERS = {
+  ETag: text("Version of the answer, for `If-None-Match` and `If-Match`."),
+  RateLimit: text('Requests that are left, and seconds until all are available again: `"key";r=1150;t=3`.'),
+  "RateLimit-Policy": text('Requests per window of seconds: `"key";q=1200;w=60`.'),
+};
+
+const headersOf = (names: readonly (keyof typeof HEADERS)[]): object =>
+  names.length === 0
+    ? {}
+    : { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+
+function describeAnswers(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+  const { answers, access } = endpoint;
+  const isCounted = access !== "none" && access !== "optional" && access !== "signed";
+  const limits = isCounted ? (["RateLimit", "RateLimit-Policy"] as const) : [];
   const describe = ({ schema, example }: MediaShape) => ({
     ...(schema !== undefined && { schema: shared.refer(schema) }),
     ...(example !== undefined && { example }),
   });
   const entries = Object.entries<AnswerShape>(answers).map(([status, { description, mediaType, others, ...main }]) => {
-    if (main.schema === undefined && mediaType === undefined) return [status, { description }];
+    const isTaggedHere = status === "200" && isTagged(endpoint);
+    const headers = headersOf([...(isTaggedHere ? (["ETag"] as const) : []), ...limits]);
+    if (main.schema === undefined && mediaType === undefined) return [status, { description, ...headers }];
     const types = { [mediaType ?? "application/json"]: main, ...others };
     const content = Object.entries(types).map(([type, shape]) => [type, describe(shape)]);
-    return [status, { description, content: Object.fromEntries(content) }];
+    return [status, { description, ...headers, content: Object.fromEntries(content) }];
   });
-  return Object.fromEntries(entries);
+  const isCacheable = endpoint.method === "GET" && isTagged(endpoint);
+  return Object.fromEntries([
+    ...entries,
+    ...(isCacheable ? [["304", { description: "Nothing has changed since the ETag in `If-None-Match`." }]] : []),
+  ]);
 }
 
-function describeErrors(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+function describeErrors(endpoint: AnyEndpoint, shared: SharedSchemas, isConditional: boolean): object {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of errorsOf(endpoint)) {
+  for (const code of errorsOf(endpoint, isConditional)) {
     const { status } = ERRORS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

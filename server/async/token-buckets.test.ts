@@ -18,6 +18,16 @@ test("allows a burst, then one token at a time, and returns the wait", () => {
   assert.ok(buckets.take("a", 2) > 0);
 });
 
+test("reports what is left, and when the bucket is full again", () => {
+  const clock = { ms: 0 };
+  const buckets = new TokenBuckets(() => clock.ms);
+  assert.deepEqual(buckets.left("a", 60), { tokens: 60, fullSeconds: 0 });
+  for (let i = 0; i < 10; i++) buckets.take("a", 60);
+  assert.deepEqual(buckets.left("a", 60), { tokens: 50, fullSeconds: 10 });
+  clock.ms = 4_500;
+  assert.deepEqual(buckets.left("a", 60), { tokens: 54, fullSeconds: 6 });
+});
+
 test("keeps a bounded number of buckets", () => {
   const buckets = new TokenBuckets(() => 0, 100);
   for (let i = 0; i < 1000; i++) buckets.take(`address ${i}`, 5);

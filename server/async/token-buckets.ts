@@ -35,6 +35,12 @@ export class TokenBuckets {
     return secondsUntilOne({ tokens: tokens - promised, filledMs }, perMinute);
   }
 
+  /** Whole tokens that are left, and the seconds until the bucket is full. */
+  left(key: string, perMinute: number): { readonly tokens: number; readonly fullSeconds: number } {
+    const { tokens } = this.#fill(key, perMinute);
+    return { tokens: Math.floor(tokens), fullSeconds: Math.ceil(((perMinute - tokens) * 60) / perMinute) };
+  }
+
   #fill(key: string, perMinute: number): Bucket {
     const nowMs = this.#now();
     const bucket = this.#buckets.get(key) ?? { tokens: perMinute, filledMs: nowMs };

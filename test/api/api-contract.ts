@@ -140,7 +140,10 @@ export function findUnbounded(document: RequestDocument): readonly string[] {
       const where = `${method} ${path}`;
       const bodies = Object.entries(requestBody?.content ?? {}).filter(([type]) => !OTHER_BODIES.includes(type));
       return [
-        ...parameters.flatMap(({ name, schema }) => visit(document, schema, `${where}?${name}`, [])),
+        // Those of headers are references.
+        ...parameters
+          .filter(({ schema }) => schema !== undefined)
+          .flatMap(({ name, schema }) => visit(document, schema, `${where}?${name}`, [])),
         ...bodies.flatMap(([, { schema }]) => visit(document, schema, where, [])),
       ];
     }),

@@ -72,7 +72,7 @@ export function unknownNamesOf(operation: Operation, world: FuzzWorld): Arbitrar
     });
   const schema = operation.requestBody?.content["application/json"]?.schema;
   const fields = schema === undefined ? null : (contract.follow(schema) as Schema).properties;
-  const parameters = (operation.parameters ?? []).map(({ name }) => name);
+  const parameters = (operation.parameters ?? []).flatMap(({ name, in: where }) => (where === "query" ? [name] : []));
   const inQuery = unknownAmong(parameters).map((name) => ({ name, isField: false }));
   const inBody = unknownAmong(Object.keys(fields ?? {})).map((name) => ({ name, isField: true }));
   return fc
