@@ -120,22 +120,34 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     },
   },
   keys: {
-    about: "Create, list and revoke API keys, and allocate their minutes.",
+    about: "Create, list, rotate and revoke accounts and their API keys, and change their limits.",
     commands: {
       create: {
-        about: "Create an API key, and a user of that name.",
+        about: "Create an account, and its first API key.",
         load: async () => (await import("./commands/keys.ts")).keysCreate,
       },
       list: {
-        about: "List the API keys: masters, each followed by its children.",
+        about: "List the accounts, or the API keys of one.",
         load: async () => (await import("./commands/keys.ts")).keysList,
       },
+      add: {
+        about: "Create a further API key of an account, with scopes.",
+        load: async () => (await import("./commands/account-keys.ts")).keysAdd,
+      },
+      rotate: {
+        about: "Replace an API key by a new one; the old one stays valid for a while.",
+        load: async () => (await import("./commands/account-keys.ts")).keysRotate,
+      },
+      edit: {
+        about: "Change limits, features and expiry of an account.",
+        load: async () => (await import("./commands/account-keys.ts")).keysEdit,
+      },
       revoke: {
-        about: "Revoke API keys permanently.",
+        about: "Revoke accounts or API keys permanently.",
         load: async () => (await import("./commands/keys.ts")).keysRevoke,
       },
       allocate: {
-        about: "Allocate pending minutes of a master key to itself or a child.",
+        about: "Allocate pending minutes of a master to itself or a child.",
         load: async () => (await import("./commands/keys.ts")).keysAllocate,
       },
     },

@@ -1,25 +1,17 @@
 /** The arguments of `keys create`, and keys as they are shown. */
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../schemas/api/information.ts";
 import { didYouMean } from "../schemas/suggest.ts";
+import { LIMITS } from "../server/keys/accounts.ts";
 import { type KeyOrder, USERNAME } from "../server/keys/keys.ts";
 import type { Subscription, UserRow } from "../server/store/users.ts";
 import type { UserLimits } from "../server/user.ts";
 import { type Given, UsageFault } from "./command.ts";
 
-/** Names of `--limit`. */
 const MINUTE_MS = 60_000;
-
-export const LIMITS: Readonly<Record<string, keyof UserLimits>> = {
-  processes: "processes",
-  sources: "sources",
-  outputs_registered: "outputsRegistered",
-  outputs_active: "outputsActive",
-  alerts: "alerts",
-  subscriptions: "subscriptions",
-  video_bytes: "videoBytes",
-  storage_bytes: "storageBytes",
-  requests_per_minute: "requestsPerMinute",
-};
+/** Of `--limit`: the limit of the configuration. */
+const DEFAULT = "default";
+/** Names of `--limit`. */
+const NAMES: Readonly<Record<string, keyof UserLimits>> = LIMITS;
 
 export function readOrder(given: Given): KeyOrder {
   const [username = ""] = given.positionals;
@@ -71,15 +63,20 @@ export function readExpiry(text: string | undefined): Date | null {
   );
 }
 
-function readLimits(words: readonly string[]): Partial<UserLimits> {
-  const limits: Partial<Record<keyof UserLimits, number>> = {};
+/** `NAME=N`, or `NAME=default` to remove a limit of `own`. Throws `UsageFault`. */
+export function readLimits(words: readonly string[], own: Partial<UserLimits> = {}): Partial<UserLimits> {
+  const limits: Partial<Record<keyof UserLimits, number>> = { ...own };
   for (const word of words) {
     const [, name = "", text = ""] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
-    const limit = Object.hasOwn(LIMITS, name) ? LIMITS[name] : undefined;
+    const limit = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
     if (limit === undefined)
       throw new UsageFault(
         `--limit is "${word}"; expected NAME=NUMBER with ${Object.keys(LIMITS).join(", ")}${didYouMean(name, Object.keys(LIMITS))}`,
       );
+    if (text === DEFAULT) {
+      delete limits[limit];
+      continue;
+    }
     const least = limit === "requestsPerMinute" ? 1 : 0;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (!(value >= least))

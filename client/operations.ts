@@ -6,6 +6,49 @@ import type { Answer, Call, Transport } from "./transport.ts";
 
 export const API_VERSION = "2.15.2";
 
+export type Account = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  readonly username: string;
+  /** Its master; null for a master. */
+  readonly master: string | null;
+  readonly product: string;
+  readonly limits: {
+    /** Active processes. */
+    readonly processes: number;
+    /** Registered sources. */
+    readonly sources: number;
+    /** Registered outputs. */
+    readonly outputs_registered: number;
+    /** Attached outputs. */
+    readonly outputs_active: number;
+    /** Alerts, including one-off alerts of processes. */
+    readonly alerts: number;
+    /** Webhook subscriptions of all processes. */
+    readonly subscriptions: number;
+    /** Size of an uploaded video. */
+    readonly video_bytes: number;
+    /** Size of all uploaded videos. */
+    readonly storage_bytes: number;
+    /** Requests per minute. */
+    readonly requests_per_minute: number;
+  };
+  /** Processes keep track reports. */
+  readonly track_logger: boolean;
+  /** Processes are recorded. */
+  readonly recording: boolean;
+  /** Track reports can be enhanced. */
+  readonly enhancement: boolean;
+  /** May run and store its own graphs, and upload models. */
+  readonly graph_author: boolean;
+  /** May see numbers of all accounts. */
+  readonly operator: boolean;
+  /** From this time on, no key of the account is valid. */
+  readonly expires_at: string | null;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+};
+
 export type Alert = {
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
@@ -273,6 +316,32 @@ export type Clip = {
   readonly created_at: string;
   /** Of a clip that is ready: signed, valid for a limited time. */
   readonly download_url: string | null;
+};
+
+export type CreatedKey = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly key_uuid: string;
+  /** The account. */
+  readonly username: string;
+  readonly name: string;
+  /** First characters of the key. */
+  readonly prefix: string;
+  /** `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts. */
+  readonly scopes: readonly ("read" | "publish" | "operate" | "admin")[];
+  /** The key sees and uses only these sources, and what belongs to them. Null: all sources of the account. */
+  readonly source_uuids: readonly string[] | null;
+  /** Who signed in to the console: then this is the session. Null: a key. */
+  readonly person: string | null;
+  readonly state: "valid" | "expired" | "revoked";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** To about a minute. Null: not used yet. */
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+  /** The key. It is not stored, and cannot be read again. */
+  readonly key: string;
 };
 
 export type CreatedSubscription = {
@@ -673,6 +742,30 @@ export type GraphVersion = {
     | null;
 };
 
+export type Key = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly key_uuid: string;
+  /** The account. */
+  readonly username: string;
+  readonly name: string;
+  /** First characters of the key. */
+  readonly prefix: string;
+  /** `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts. */
+  readonly scopes: readonly ("read" | "publish" | "operate" | "admin")[];
+  /** The key sees and uses only these sources, and what belongs to them. Null: all sources of the account. */
+  readonly source_uuids: readonly string[] | null;
+  /** Who signed in to the console: then this is the session. Null: a key. */
+  readonly person: string | null;
+  readonly state: "valid" | "expired" | "revoked";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** To about a minute. Null: not used yet. */
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+};
+
 export type Landmark = {
   /** Where it is in the picture, as a fraction of its width, from the left. */
   readonly x: number;
@@ -694,6 +787,7 @@ export type Login = {
   readonly product: string;
   /** Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire. */
   readonly expiration_date: string;
+  readonly key: UsedKey;
 };
 
 export type MapSettings = {
@@ -1501,6 +1595,22 @@ export type ShadowComparison = {
   readonly is_complete: boolean;
 };
 
+export type SignInOptions = {
+  /** The request has a valid session or key. */
+  readonly signed_in: boolean;
+  /** Null: only API keys can be used. */
+  readonly oidc: {
+    /** Of the identity provider, for people. */
+    readonly name: string;
+    /** A browser goes there to sign in. */
+    readonly url: string;
+  } | null;
+};
+
+export type SignedOut = {
+  readonly signed_out: true;
+};
+
 export type Source = {
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
@@ -2038,6 +2148,22 @@ export type TrackedProcess = {
   readonly video_url: string | null;
 };
 
+/** Extension: the key that was sent. */
+export type UsedKey = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly key_uuid: string;
+  readonly name: string;
+  /** `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts. */
+  readonly scopes: readonly ("read" | "publish" | "operate" | "admin")[];
+  /** The key sees and uses only these sources, and what belongs to them. Null: all sources of the account. */
+  readonly source_uuids: readonly string[] | null;
+  /** Who signed in to the console: then this is the session. Null: a key. */
+  readonly person: string | null;
+  readonly expires_at: string | null;
+};
+
 export type UserInformation = {
   /** Version of the API. */
   readonly version: string;
@@ -2053,6 +2179,7 @@ export type UserInformation = {
   readonly is_track_logger_enabled: boolean;
   /** Extension: whether track reports can be enhanced. */
   readonly is_enhancement_enabled: boolean;
+  readonly key: UsedKey;
 };
 
 export type VideoStorage = {
@@ -2123,6 +2250,149 @@ export class Operations {
   /** Allocate pending minutes of a master key to itself or to one of its child keys. All or nothing. Concurrent calls never allocate more than is pending. A key without a limit cannot receive minutes, since they would be lost: 409 `minutes_unlimited`. */
   allocateMinutes(input: { body: Allocation }, call?: Call): Promise<Allocated> {
     return this.#send({ method: "POST", path: "/subscription/allocate", bodyType: "application/json" }, input, call);
+  }
+
+  /** List the keys of your account and, for a master key, of its children. Without revoked keys, unless `state` is `all`. The keys themselves are not stored. */
+  listKeys(
+    input: { limit?: number; cursor?: string; username?: string; state?: "current" | "all" } = {},
+    call?: Call,
+  ): Promise<{
+    readonly keys: readonly Key[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/keys", query: ["limit", "cursor", "username", "state"] }, input, call);
+  }
+
+  /** Create a key. For your account or, with a master key, for one of its children. It cannot have more scopes, other sources or a later expiry than the key of the request. The key is shown only in this answer. */
+  createKey(
+    input: {
+      body: {
+        /** For people; several keys may share a name. */
+        readonly name: string;
+        /** `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts. */
+        readonly scopes: readonly ("read" | "publish" | "operate" | "admin")[];
+        /** The key sees and uses only these sources, and what belongs to them. Null: all sources of the account. */
+        readonly source_uuids?: readonly string[] | null;
+        /** The key is not valid from this time on. Null: it does not expire. */
+        readonly expires_at?: string | null;
+        /** The account: that of this key (default), or for a master key one of its children. */
+        readonly username?: string;
+      };
+    },
+    call?: Call,
+  ): Promise<CreatedKey> {
+    return this.#send({ method: "POST", path: "/key", bodyType: "application/json" }, input, call);
+  }
+
+  /** Get a key, without its secret. */
+  readKey(input: { key_uuid: string }, call?: Call): Promise<Key> {
+    return this.#send({ method: "GET", path: "/key/{key_uuid}" }, input, call);
+  }
+
+  /** Change the name or the expiry of a key. An omitted field keeps its value. Scopes and sources cannot be changed: create another key. */
+  changeKey(
+    input: {
+      key_uuid: string;
+      body: {
+        /** For people; several keys may share a name. */
+        readonly name?: string;
+        /** The key is not valid from this time on. Null: it does not expire. */
+        readonly expires_at?: string | null;
+      };
+    },
+    call?: Call,
+  ): Promise<Key> {
+    return this.#send({ method: "PATCH", path: "/key/{key_uuid}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Revoke a key. Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue. */
+  revokeKey(
+    input: { key_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/key/{key_uuid}" }, input, call);
+  }
+
+  /** Replace a key by a new one with the same rights. The old key stays valid for `overlap_seconds`, so that clients can change over; then its open streams end. The new key is shown only in this answer. */
+  rotateKey(
+    input: {
+      key_uuid: string;
+      body?: {
+        /** For how long the old key stays valid. */
+        readonly overlap_seconds?: number;
+        /** Of the new key. Default: as that of the old key. */
+        readonly expires_at?: string | null;
+      };
+    },
+    call?: Call,
+  ): Promise<CreatedKey> {
+    return this.#send({ method: "POST", path: "/key/{key_uuid}/rotate", bodyType: "application/json" }, input, call);
+  }
+
+  /** List your account and its children, with limits and features. */
+  listAccounts(call?: Call): Promise<{
+    readonly accounts: readonly Account[];
+  }> {
+    return this.#send({ method: "GET", path: "/accounts" }, {}, call);
+  }
+
+  /** Change limits and features of a child account. A master gives its children at most what it has itself. Your own account can be changed with an operator key. An omitted field keeps its value. */
+  changeAccount(
+    input: {
+      username: string;
+      body: {
+        /** Null: the limit of the configuration. */
+        readonly limits?: {
+          readonly processes?: number | null;
+          readonly sources?: number | null;
+          readonly outputs_registered?: number | null;
+          readonly outputs_active?: number | null;
+          readonly alerts?: number | null;
+          readonly subscriptions?: number | null;
+          readonly video_bytes?: number | null;
+          readonly storage_bytes?: number | null;
+          readonly requests_per_minute?: number | null;
+        };
+        /** Processes keep track reports. */
+        readonly track_logger?: boolean;
+        /** Processes are recorded. */
+        readonly recording?: boolean;
+        /** Track reports can be enhanced. */
+        readonly enhancement?: boolean;
+        /** May run and store its own graphs, and upload models. */
+        readonly graph_author?: boolean;
+        /** Null: the account does not expire. */
+        readonly expires_at?: string | null;
+      };
+    },
+    call?: Call,
+  ): Promise<Account> {
+    return this.#send({ method: "PATCH", path: "/account/{username}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Ways to sign in to the console. */
+  readSignInOptions(call?: Call): Promise<SignInOptions> {
+    return this.#send({ method: "GET", path: "/sign_in" }, {}, call);
+  }
+
+  /** Sign in through the identity provider: for browsers. Redirects to the provider, which redirects back to `/sign_in/oidc/callback`. */
+  beginSignIn(call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/sign_in/oidc" }, {}, call);
+  }
+
+  /** The way back from the identity provider: for browsers. Sets the cookie of the session: not readable by scripts, only sent by pages of this service, valid for `oidc.session_seconds`. Parameters are those of OpenID Connect. */
+  finishSignIn(call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/sign_in/oidc/callback" }, {}, call);
+  }
+
+  /** End the session of the console. Its cookie is deleted, and the session ends everywhere. An API key stays valid. */
+  signOut(call?: Call): Promise<SignedOut> {
+    return this.#send({ method: "POST", path: "/sign_out" }, {}, call);
   }
 
   /** Upload a video file. A form with the file (mp4, mov, avi or ts) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored. */
@@ -2509,12 +2779,12 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
   }
 
-  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`. */
+  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
   readDetectionData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/detection_data" }, input, call);
   }
 
-  /** Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`. */
+  /** Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
   readDroneData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/drone_data" }, input, call);
   }
@@ -2564,7 +2834,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/output/{output_uuid}" }, input, call);
   }
 
-  /** Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`. */
+  /** Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
   sendTelemetry(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/telemetry" }, input, call);
   }

@@ -9,7 +9,16 @@ import { Toasts } from "./components/toasts.ts";
 import { html } from "./html.ts";
 import { PAGES, type Page } from "./pages.ts";
 import { focusContent, interceptLinks, linkTo, route } from "./router.ts";
-import { isOperator, resumeSession, session, sessionError, signIn, signOut, signOutReason } from "./session.ts";
+import {
+  isOperator,
+  provider,
+  resumeSession,
+  session,
+  sessionError,
+  signIn,
+  signOut,
+  signOutReason,
+} from "./session.ts";
 
 function App() {
   if (session.value === undefined) return html`<main><h1>Windhover</h1><${Resuming} /></main>`;
@@ -51,6 +60,7 @@ function SignIn() {
         <label class="check"><input name="kept" type="checkbox" /> Stay signed in on this computer</label>
         ${message !== null && html`<p class="failed" role="alert">${message}</p>`}
         <button class="primary" disabled=${isBusy}>${isBusy ? "Signing in…" : "Sign in"}</button>
+        ${provider.value !== null && html`<a class="button" href=${provider.value.url}>Sign in with ${provider.value.name}</a>`}
       </form>
     </main>
   `;
@@ -85,7 +95,7 @@ const Header = ({ current }: { current: string }) => html`
     <div class="user">
       <button type="button" class="plain" onClick=${switchTheme}
         aria-label=${theme.value === "dark" ? "Light theme" : "Dark theme"}>${theme.value === "dark" ? "☀" : "☾"}</button>
-      <span class="name">${session.value?.login.username}</span>
+      <span class="name">${session.value?.login.key.person ?? session.value?.login.username}</span>
       <button type="button" class="plain" onClick=${() => signOut()}>Sign out</button>
     </div>
   </header>

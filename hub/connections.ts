@@ -23,6 +23,8 @@ const CLOSE_MS = 250;
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #byAddress = new Map<string, number>();
+  /** How to close the clients that a key has authorized. */
+  readonly #byKey = new Map<string, Set<(reason: string) => void>>();
   count = 0;
   /** Connections and requests rejected since the start. */
   rejected = 0;
@@ -52,6 +54,23 @@ export class Connections {
       if (left === 0) this.#byAddress.delete(origin);
       else this.#byAddress.set(origin, left);
     };
+  }
+
+  /** A client was authorized by this key: `close` ends it when the key is revoked. Returns a function to call when it has ended. */
+  hold(key: string | undefined, close: (reason: string) => void): () => void {
+    if (key === undefined) return () => {};
+    const held = this.#byKey.get(key) ?? new Set();
+    held.add(close);
+    this.#byKey.set(key, held);
+    return () => {
+      held.delete(close);
+      if (held.size === 0 && this.#byKey.get(key) === held) this.#byKey.delete(key);
+    };
+  }
+
+  /** Closes the clients that this key has authorized. */
+  expelKey(key: string, reason: string): void {
+    for (const close of [...(this.#byKey.get(key) ?? [])]) close(reason);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { CLIENT_HEADER, RECORDING_HEADER } from "../schemas/hub.ts";
+import { CLIENT_HEADER, KEY_HEADER, RECORDING_HEADER } from "../schemas/hub.ts";
 import { describeBug, type HttpAnswer, INTERNAL_ERROR, StatusError, StreamRejected, textAnswer } from "./errors.ts";
 import type { Hls } from "./hls/hls.ts";
 import type { Log } from "./log.ts";
@@ -71,21 +71,16 @@ async function answerRequest(
       return hls.answer(toPath(rest.slice(0, -1)), rest.at(-1) ?? "", new URLSearchParams(query), signal);
     case "POST whep": {
       const path = toPath(rest);
-      const client = request.headers[CLIENT_HEADER];
       const offer = await readBody(request);
       await relays?.want(path);
-      const { id, sdp } = await whep.offer(path, offer, typeof client === "string" ? client : undefined);
+      const { id, sdp } = await whep.offer(path, offer, header(request, CLIENT_HEADER), header(request, KEY_HEADER));
       const headers = { "content-type": "application/sdp", location: `/whep/${path}/${id}` };
       return { status: 201, headers, body: sdp };
     }
     case "POST whip": {
       const path = toPath(rest);
-      const recording = request.headers[RECORDING_HEADER];
-      const { id, sdp } = await whep.publish(
-        path,
-        await readBody(request),
-        typeof recording === "string" && recording !== "" ? recording : null,
-      );
+      const recording = header(request, RECORDING_HEADER) ?? null;
+      const { id, sdp } = await whep.publish(path, await readBody(request), recording, header(request, KEY_HEADER));
       const headers = { "content-type": "application/sdp", location: `/whip/${path}/${id}` };
       return { status: 201, headers, body: sdp };
     }
@@ -97,6 +92,11 @@ async function answerRequest(
     default:
       throw new StatusError(404, "unknown route");
   }
+}
+
+function header({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function toPath(segments: readonly string[]): string {

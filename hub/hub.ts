@@ -52,7 +52,7 @@ export async function openHub(
     log,
   );
   const hls = new Hls({ settings, streams, log });
-  const whep = new Whep({ settings, streams, log });
+  const whep = new Whep({ settings, streams, connections, log });
   const relays =
     settings.relay &&
     new Relays({ limits: { ...limits, ...settings.relay }, streams, log, locate: (path) => access.locate(path) });
@@ -100,6 +100,7 @@ export async function openHub(
     },
     handle(request) {
       if (request.type === "expel") streams.expel(request.path, request.reason);
+      else if (request.type === "expel_key") connections.expelKey(request.key, request.reason);
       else if (request.type === "recording") recordings.allow(request.allowed);
       else if (request.type === "record") recordings.startLate(streams, request);
       else if (request.type === "segments") recordings.setSegments(request.recording, request.segmentSeconds);

@@ -180,6 +180,22 @@ export const Config = section({
     processes: count(0, "Maximum number of processes on this node; 0: not limited."),
     drain_seconds: seconds(60, "Time to hand processes over to other nodes when this one stops or is drained", 1),
   }),
+  oidc: section({
+    issuer: nullable(
+      "Address of an OpenID Connect provider, through which people sign in to the console; default: only API keys.",
+    ),
+    client_id: text("windhover", "Client id that is registered with the provider."),
+    client_secret: secret("Client secret; default: a public client."),
+    name: nullable("Name of the provider on the sign-in page; default: its host."),
+    scope: text("openid profile email", "Scopes that are requested from the provider."),
+    role_claim: text("roles", "Claim with the roles of a person; `a.b` is a claim in a claim."),
+    viewers: list("Values of that claim for people who may only look: scope `read`."),
+    operators: list("Values for people who operate sources, processes, outputs and alerts: scope `operate`."),
+    admins: list("Values for people who may do everything: scope `admin`."),
+    account: nullable("Account that people sign in to."),
+    account_claim: nullable("Claim with the name of the account instead, for people who have it."),
+    session_seconds: seconds(28_800, "Duration of a session, after which people sign in again", 60),
+  }),
   limits: section({
     processes: count(4, "Maximum number of active processes per key."),
     sources: count(100, "Maximum number of registered sources per key."),

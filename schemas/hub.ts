@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const HUB_PROTOCOL = 5;
+export const HUB_PROTOCOL = 6;
 
 /** By which streams are published. */
 export const PROTOCOLS = ["rtsp", "rtmp", "srt", "webrtc"] as const;
@@ -17,6 +17,8 @@ const Count = Type.Integer({ minimum: 0 });
 export const CLIENT_HEADER = "x-windhover-client";
 /** The same for a publisher: the name of its recording. Absent: it is not recorded. */
 export const RECORDING_HEADER = "x-windhover-recording";
+/** The key that authorized the client. Absent: it has a signed URL. */
+export const KEY_HEADER = "x-windhover-key";
 
 export const HubSettings = Type.Object({
   rtsp: Type.Object({ host: Type.String(), port: Port }),
@@ -93,6 +95,8 @@ export const HubRequest = Type.Union([
   Type.Object({ type: Type.Literal("start"), id: Count, settings: HubSettings }),
   /** Disconnects the publisher and readers of this path: its source, output or key was removed. */
   Type.Object({ type: Type.Literal("expel"), path: Type.String(), reason: Type.String() }),
+  /** Disconnects the clients that this key has authorized: it was revoked, or has expired. */
+  Type.Object({ type: Type.Literal("expel_key"), key: Type.String(), reason: Type.String() }),
   /** Stops or allows recording, depending on the free disk space. */
   Type.Object({ type: Type.Literal("recording"), allowed: Type.Boolean() }),
   /** Starts recording a live stream. Answered with `recorded` at once if it is not live or is recorded already. */
@@ -154,6 +158,8 @@ export interface Authorization {
   } | null;
   /** For a publisher: the name of its recording; null for none. */
   readonly recording: string | null;
+  /** The key that authorized the client; absent for runners and other nodes. */
+  readonly key?: string;
   /**
    * For a publisher that is a runner of this server: it does not count against the limits, and it may pause its video as
    * long as its connection responds.

@@ -21,6 +21,7 @@ import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpo
 import { graphTestEndpoints } from "./api/graph-tests.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints, processUpgradeEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
+import { keyEndpoints } from "./api/keys.ts";
 import { mapEndpoints } from "./api/map.ts";
 import { mediaEndpoints } from "./api/media.ts";
 import { modelEndpoints } from "./api/models.ts";
@@ -32,6 +33,8 @@ import { outputEndpoints } from "./api/outputs.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { processRecordingEndpoints, recordingEndpoints } from "./api/recordings.ts";
 import { shadowEndpoints } from "./api/shadows.ts";
+import { signInEndpoints } from "./api/sign-in.ts";
+import { expectWithin, type FindSourceOf } from "./api/source-limits.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { streamEndpoints } from "./api/streams.ts";
 import { timelineEndpoints } from "./api/timeline.ts";
@@ -62,6 +65,7 @@ import { OwnGraphs } from "./graphs/own-graphs.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
 import { createFirstKey } from "./keys/keys.ts";
+import { Oidc } from "./keys/oidc.ts";
 import { openMapTiles } from "./map/map-tiles.ts";
 import { TerrainTiles } from "./map/terrain-tiles.ts";
 import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub.ts";
@@ -84,10 +88,12 @@ import { countWaiting } from "./store/claims.ts";
 import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/database.ts";
 import type { EvidenceRow } from "./store/evidence.ts";
 import { findLastNode } from "./store/processes.ts";
+import { findSourceOf } from "./store/source-of.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { Calibrations } from "./telemetry/calibrations.ts";
 import { TrackLog } from "./tracks/track-log.ts";
+import type { User } from "./user.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What the server may not find out itself: it loads neither elements nor GStreamer nor models. */
@@ -333,6 +339,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("demo", SPARE_MS, () => demo.close());
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
+  const oidc = new Oidc({ sql, config: config.oidc, log: partOf(log, "api"), secret: mediaServer.signingKey });
   const stallMs = CLIENT_LIMITS.stalledMs;
   cluster = isAlone
     ? null
@@ -342,7 +349,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       });
   shutDown.add("cluster", SPARE_MS, () => cluster?.close());
   const forwarder = cluster?.forwarder;
-  const streams = new Streams({ config: config.streams, processes, authenticate, passOn: cluster?.passOn });
+  const findSource: FindSourceOf = (kind, userUuid, uuid) => findSourceOf(sql, kind, userUuid, uuid);
+  const expectSource = (user: User, uuid: string) => expectWithin({ user, kind: "process", uuid, find: findSource });
+  const streams = new Streams({
+    ...{ config: config.streams, processes, authenticate, expectSource, passOn: cluster?.passOn },
+  });
   const checks = {
     database: health,
     media_hub: () => media.trouble,
@@ -368,6 +379,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("tests of graphs", SPARE_MS, () => graphTests.close());
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
+    ...keyEndpoints(sql, config),
+    ...signInEndpoints({ sql, oidc, sessionSeconds: config.oidc.session_seconds, gate }),
     ...sourceEndpoints(sql, sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings, forwarder }),
     ...calibrationEndpoints({ sql, processes, calibrations, forwarder }),
@@ -409,6 +422,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const running = await listen({
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade, sql },
     isSigned: (resource, token) => signer.isGood(resource, token),
+    findSourceOf: findSource,
     observe: (answered) => metrics.observeRequest(answered),
     ...(forwarder !== undefined && { forwarder }),
   });

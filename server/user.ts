@@ -1,4 +1,6 @@
-/** Whose request it is: what a key stands for. Resources belong to users; a child key is a user of its own. */
+import type { Scope } from "../schemas/api/keys.ts";
+
+/** Whose request it is: what a key stands for. Resources belong to users; a child is a user of its own, with its own keys. */
 export interface User {
   readonly uuid: string;
   readonly username: string;
@@ -13,7 +15,33 @@ export interface User {
   readonly isOperator: boolean;
   readonly limits: UserLimits;
   readonly expiresAt: Date | null;
+  /** The key of the request. */
+  readonly key: KeyRights;
 }
+
+/** What a key may do with the resources of its user. */
+export interface KeyRights {
+  readonly uuid: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Null: all sources of the user. */
+  readonly sourceUuids: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  /** Who signed in to the console; null: not a session. */
+  readonly person: string | null;
+}
+
+/** Of the service itself, when it acts for a user. */
+export const ALL_RIGHTS: KeyRights = Object.freeze({
+  ...{
+    uuid: "00000000-0000-0000-0000-000000000000",
+    name: "service",
+    sourceUuids: null,
+    expiresAt: null,
+    person: null,
+  },
+  scopes: ["admin"] as const,
+});
 
 export interface UserLimits {
   readonly processes: number;

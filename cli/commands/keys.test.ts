@@ -79,6 +79,62 @@ test("a key is made, works, is listed without its secret, and is revoked", async
   await assert.rejects(keys("revoke", created.key), /acme-north was already revoked/);
 });
 
+test("an account has several keys, which are added, listed, rotated and revoked one by one", async () => {
+  const first = JSON.parse(await keys("create", "fleet", "--json"));
+  const added = JSON.parse(
+    await keys(
+      "add",
+      "fleet",
+      "--name",
+      "drone 7",
+      "--scope",
+      "publish",
+      "--scope",
+      "read",
+      "--expires",
+      "2099-12-31",
+      "--json",
+    ),
+  );
+  assert.deepEqual([added.scopes, added.name, added.source_uuids], [["publish", "read"], "drone 7", null]);
+  const user = await authenticate(added.key, "192.0.2.1");
+  assert.deepEqual([user.username, user.key.scopes], ["fleet", ["publish", "read"]]);
+  const [next = ""] = (await keys("rotate", added.key_id, "--overlap", "0")).split("\n");
+  assert.equal((await authenticate(next, "192.0.2.1")).key.name, "drone 7");
+  const fresh = new Authenticator(findKeyIn(database.sql, config), new LoginGate(100));
+  await assert.rejects(fresh.authenticate(added.key, "192.0.2.1"), { code: "api_key_expired" });
+  const list = await keys("list", "fleet");
+  assert.match(list, /^[a-z0-9]{10} +drone 7 +publish,read +all +expired +20\S+ \S+ +20\S+ \S+ +20/m);
+  assert.match(list, new RegExp(`^${first.key_id} +first +admin +all +valid +20\\S+ \\S+ +never +never$`, "m"));
+  assert.match(await keys("revoke", `wh_${first.key_id}`), /^fleet +[a-z0-9]{10} +revoked$/m);
+  const states = JSON.parse(await keys("list", "fleet", "--json")).map((key: { state: string }) => key.state);
+  assert.deepEqual(states, ["valid", "expired", "revoked"]);
+  assert.match(await keys("list"), /^fleet .* valid /m);
+});
+
+test("limits, features and expiry of an account are changed, and a revoked name is used again", async () => {
+  const { key } = JSON.parse(await keys("create", "edited", "--limit", "processes=2", "--json"));
+  const changes = [
+    "--limit",
+    "sources=7",
+    "--limit",
+    "processes=default",
+    "--allow",
+    "recording",
+    "--expires",
+    "2099-12-31",
+  ];
+  const edited = JSON.parse(await keys("edit", "edited", ...changes, "--json"));
+  assert.deepEqual([edited.limits, edited.recording, edited.expiration_date], [{ sources: 7 }, true, "2099-12-31"]);
+  assert.equal((await authenticate(key, "192.0.2.1")).limits.sources, 7);
+  const back = JSON.parse(await keys("edit", "edited", "--forbid", "recording", "--expires", "never", "--json"));
+  assert.deepEqual([back.limits, back.recording, back.expiration_date], [{ sources: 7 }, false, "9999-12-31"]);
+  await keys("revoke", "edited");
+  const again = JSON.parse(await keys("create", "edited", "--json"));
+  assert.equal((await authenticate(again.key, "192.0.2.1")).username, "edited");
+  assert.match(await keys("list"), /^edited-revoked-[0-9a-f]{8} .* revoked /m);
+});
+
 for (const [words, code, says] of [
   ["create", 2, /missing: a NAME/],
   ["create Acme", 2, /"Acme" is not a valid NAME/],
@@ -93,6 +149,15 @@ for (const [words, code, says] of [
   ["create x --expires tomorrow", 2, /expected a date such as/],
   ["create x --limit proceses=3", 2, /did you mean "processes"\?/],
   ["create x --limit processes=-3", 2, /expected a whole number/],
+  ["add acme", 2, /missing: --scope/],
+  ["add acme --scope reed", 2, /--scope is "reed"; expected .*did you mean "read"\?/],
+  ["add acme --scope read --source 7", 2, /expected the uuid of a source/],
+  ["add acme --scope read --source 01890000-0000-7000-8000-000000000000", 1, /01890000-0000-7000/],
+  ["add unknown --scope read", 1, /there is no account named unknown/],
+  ["rotate nokey", 1, /no key with the name or id "nokey"/],
+  ["rotate nokey --overlap -1", 2, /--overlap is "-1"/],
+  ["edit acme --allow flying", 2, /--allow is "flying"/],
+  ["list unknown", 1, /there is no account named unknown/],
   ["revoke acmee", 1, /no key with the name or id "acmee"; did you mean "acme"\?/],
   ["allocate acme acme 1.5", 2, /MINUTES is "1\.5"/],
   ["allocate unknown acme 5", 1, /there is no key named unknown/],

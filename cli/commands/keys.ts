@@ -1,12 +1,12 @@
-/** `keys create`, `list`, `allocate` and `revoke`. */
+/** `keys create`, `list`, `allocate` and `revoke`: accounts, each with its first key. */
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
-import { didYouMean } from "../../schemas/suggest.ts";
+import { LIMITS } from "../../server/keys/accounts.ts";
 import { createKey, KeyFault } from "../../server/keys/keys.ts";
+import { revokeKey } from "../../server/store/api-keys.ts";
 import type { Sql } from "../../server/store/client.ts";
 import {
   addPending,
   allocate,
-  findUserByKeyId,
   findUserByName,
   listUsers,
   readSubscription,
@@ -15,11 +15,12 @@ import {
 } from "../../server/store/users.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
 import { DATABASE_NOTES, DATABASE_OPTIONS, withDatabase } from "../database.ts";
-import { FLAGS, type KeySummary, LIMITS, readOrder, summariseKey } from "../keys.ts";
+import { FLAGS, type KeySummary, readOrder, summariseKey } from "../keys.ts";
+import { alreadyRevoked, expectKey, listAccountKeys } from "./account-keys.ts";
 
 export const keysCreate = {
   name: "keys create",
-  about: "Create an API key, and a user of that name. The key is shown only once.",
+  about: "Create an account, and its first API key with all scopes. The key is shown only once.",
   usage: "NAME",
   options: {
     master: {
@@ -84,13 +85,14 @@ const HEAD = ["NAME", "ID", "STATE", "PRODUCT", "LEFT", "USED", "PENDING", "EXPI
 
 export const keysList = {
   name: "keys list",
-  about: "List the API keys: masters, each followed by its children.",
-  usage: "",
+  about: "List the accounts: masters, each followed by its children; with NAME, the API keys of that account.",
+  usage: "[NAME]",
   options: DATABASE_OPTIONS,
-  notes: `${DATABASE_NOTES} LEFT, USED and PENDING are minutes. Secrets are not stored.`,
-  examples: ["keys list", "keys list --json | jq -r '.[] | select(.state == \"valid\").username'"],
+  notes: `${DATABASE_NOTES} ID is that of the first key of an account. LEFT, USED and PENDING are minutes. Secrets are not stored.`,
+  examples: ["keys list", "keys list acme", "keys list --json | jq -r '.[] | select(.state == \"valid\").username'"],
   async run(given, terminal) {
-    expectPositionals(given, 0, 0, "no argument");
+    expectPositionals(given, 0, 1, "at most the NAME of an account");
+    if (given.positionals.length === 1) return listAccountKeys(given, terminal);
     const keys = await withDatabase(given, false, list);
     if (given.flag("json")) {
       await terminal.print(JSON.stringify(keys, null, 2));
@@ -176,11 +178,12 @@ async function addMinutes(sql: Sql, masterName: string, name: string | null, min
 
 export const keysRevoke = {
   name: "keys revoke",
-  about: "Revoke API keys permanently. A running server applies it within two seconds.",
+  about:
+    "Revoke accounts by NAME, or single API keys by ID, permanently. A running server applies it within two seconds.",
   usage: "NAME|ID…",
   options: DATABASE_OPTIONS,
-  notes: `${DATABASE_NOTES} Revoking a master key also revokes its children. Data of the keys is kept; their processes are stopped within seconds.`,
-  examples: ["keys revoke acme-north", "keys revoke lab prometheus"],
+  notes: `${DATABASE_NOTES} A NAME revokes all keys of the account and, for a master, its children: its data is kept, its processes are stopped within seconds, and the name can be used again. An ID revokes that key only: processes continue.`,
+  examples: ["keys revoke acme-north", "keys revoke lab prometheus", "keys revoke wh_k3v9x2m7qa"],
   async run(given, terminal) {
     expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` shows them");
     const revoked = await withDatabase(given, false, (sql) => revoke(sql, [...new Set(given.positionals)]));
@@ -190,22 +193,22 @@ export const keysRevoke = {
   },
 } satisfies Command;
 
-/** Finds all keys before it revokes the first. */
+/** Finds all of them before it revokes the first. */
 async function revoke(sql: Sql, words: readonly string[]) {
-  const rows: UserRow[] = [];
-  for (const word of words) rows.push(await find(sql, word));
-  const revoked: UserRow[] = [];
-  for (const { uuid } of rows) revoked.push(...(await revokeUser(sql, uuid)));
+  const found: (() => Promise<readonly Pick<UserRow, "username" | "keyId">[]>)[] = [];
+  for (const word of words) found.push(await find(sql, word));
+  const revoked: Pick<UserRow, "username" | "keyId">[] = [];
+  for (const run of found) revoked.push(...(await run()));
   return revoked.map(({ username, keyId }) => ({ username, key_id: keyId, state: "revoked" }));
 }
 
-async function find(sql: Sql, word: string): Promise<UserRow> {
-  // The whole key is accepted as well: it contains the id.
-  const id = /^wh_([a-z0-9]+)(?:_.*)?$/s.exec(word)?.[1] ?? word;
-  const row = (await findUserByName(sql, word)) ?? (await findUserByKeyId(sql, id));
-  if (row !== null && row.revokedAt === null) return row;
-  if (row !== null) throw new KeyFault(`${row.username} was already revoked at ${row.revokedAt?.toISOString()}`);
-  const names = (await listUsers(sql)).map(({ username }) => username);
-  const shown = word.startsWith("wh_") ? `wh_${id}` : word;
-  throw new KeyFault(`there is no key with the name or id "${shown}"${didYouMean(shown, names)}`);
+/** How to revoke it. */
+async function find(sql: Sql, word: string) {
+  const account = await findUserByName(sql, word);
+  if (account === null) {
+    const key = await expectKey(sql, word);
+    return async () => ((await revokeKey(sql, key.uuid)) ? [key] : []);
+  }
+  if (account.revokedAt !== null) throw alreadyRevoked(account);
+  return () => revokeUser(sql, account.uuid);
 }

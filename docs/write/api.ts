@@ -19,7 +19,8 @@ export function writeApi(document: OpenApi): string {
 }
 
 function writeOperation({ method, path, operation }: { method: string; path: string; operation: Operation }): string {
-  const { summary, description, parameters = [], responses, deprecated } = operation;
+  const { summary, description, parameters = [], responses, deprecated, security } = operation;
+  const scope = security.flatMap((scheme) => Object.values(scheme).flat())[0];
   const inQuery = parameters.filter((parameter) => parameter.in === "query");
   return [
     `### ${method} ${path}`,
@@ -27,7 +28,9 @@ function writeOperation({ method, path, operation }: { method: string; path: str
       `${summary}${/[.!?]$/.test(summary) ? "" : "."}`,
       ...(deprecated === true ? ["Deprecated."] : []),
       description ?? "",
+      ...(scope === undefined ? [] : [`Scope: ${code(scope)}.`]),
     ]
+      .filter((text) => text !== "")
       .join(" ")
       .trim(),
     ...(inQuery.length === 0

@@ -10,6 +10,8 @@ export interface Operation {
     readonly required?: boolean;
     readonly description?: string;
   }[];
+  /** Names of schemes, each with the scopes that a key needs. */
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly responses: Readonly<Record<string, Answer>>;
 }
 

@@ -85,6 +85,7 @@ class RtmpSession {
   #isAuthorizing = false;
   #isClosing = false;
   #streamId = 0;
+  #release: () => void = () => {};
   #publication: Publication | null = null;
   #toStream: RtmpToStream | null = null;
   #received = 0;
@@ -233,14 +234,15 @@ class RtmpSession {
   }
 
   async #publish(streamId: number, { path, secret }: StreamAddress): Promise<void> {
-    const { access, streams, settings } = this.#deps;
+    const { access, connections, streams, settings } = this.#deps;
     const request = { action: "publish", protocol: "rtmp", path, secret, address: this.#address } as const;
-    const { recording } = await access.authorize(request);
+    const { recording, key } = await access.authorize(request);
     if (this.#isClosing || this.#socket.destroyed) {
       streams.abandon(path);
       return;
     }
     const publication = this.#begin(path, recording);
+    this.#release = connections.hold(key, (reason) => publication.close(reason));
     this.#streamId = streamId;
     this.#publication = publication;
     this.#toStream = new RtmpToStream(new Ingest(publication, settings.limits), (reason) =>
@@ -325,6 +327,7 @@ class RtmpSession {
   #end(reason: string): void {
     clearTimeout(this.#timer);
     this.#isClosing = true;
+    this.#release();
     this.#publication?.close(reason);
     this.#toStream = null;
   }

@@ -84,6 +84,8 @@ class RtspSession {
   #id = newId();
   /** Null until the client has presented a valid key. */
   #grant: Grant | null = null;
+  /** Called when another key authorizes the client, or the connection has closed. */
+  #release: () => void = () => {};
   #player: Player | null = null;
   #publisher: Publisher | null = null;
   /** The announced address, which the tracks' addresses start with. */
@@ -113,6 +115,7 @@ class RtspSession {
       "close",
       this.#guard(() => {
         this.#closeAtMs ??= performance.now();
+        this.#release();
         this.#end("the connection was closed");
       }),
     );
@@ -431,7 +434,9 @@ class RtspSession {
       if (action === "publish") this.#deps.streams.abandon(path);
       throw closed();
     }
-    const { recording, isOwn = false, isRelay = false } = admission;
+    const { recording, key, isOwn = false, isRelay = false } = admission;
+    this.#release();
+    this.#release = this.#deps.connections.hold(key, (reason) => this.close(reason));
     const seconds = Math.min(GRANT_SECONDS, this.#deps.sessionSeconds);
     this.#grant = { action, path, recording, isOwn, isRelay, untilMs: performance.now() + seconds * 1000 };
     return this.#grant;

@@ -109,6 +109,7 @@ class SrtSession {
   readonly #address: string;
   readonly #onClosed: (session: SrtSession) => void;
   readonly #release: (() => void) | null;
+  #releaseKey: () => void = () => {};
   readonly #guard = guardBy((error) => this.#fail(error));
   #drainTimer: NodeJS.Timeout | undefined;
   #drainUntilMs: number | null = null;
@@ -186,14 +187,16 @@ class SrtSession {
     this.#publication?.close(reason);
     this.#connection?.close();
     this.#release?.();
+    this.#releaseKey();
     this.#onClosed(this);
   }
 
   /** Rejects with `StreamRejected`. Afterwards, `#start` is set. */
   async #authorize({ path, secret, action }: StreamIdAddress): Promise<void> {
-    const { access, streams, relays, settings } = this.#deps;
+    const { access, connections, streams, relays, settings } = this.#deps;
     const request = { action, protocol: "srt", path, secret, address: this.#address } as const;
-    const { recording, isOwn, isRelay } = await access.authorize(request);
+    const { recording, key, isOwn, isRelay } = await access.authorize(request);
+    if (!this.isClosed) this.#releaseKey = connections.hold(key, (reason) => this.close(reason));
     if (action === "publish") {
       this.#publish(path, recording, isOwn);
       return;

@@ -5,6 +5,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { HubSettings } from "../../schemas/hub.ts";
+import type { Connections } from "../connections.ts";
 import { StatusError } from "../errors.ts";
 import { notLive } from "../live-stream.ts";
 import type { Log } from "../log.ts";
@@ -23,6 +24,8 @@ export interface WhepDeps {
     >;
   };
   readonly streams: Pick<Streams, "read" | "tracks" | "expectRoom" | "publish" | "abandon">;
+  /** Absent in tests: clients stay when their key is revoked. */
+  readonly connections?: Pick<Connections, "hold">;
   readonly log: Log;
 }
 
@@ -50,9 +53,9 @@ export class Whep {
 
   /**
    * Answers a viewer's offer. Rejects with a `StatusError`, or with `StreamRejected` if the stream is not live or has no room
-   * for this client. `client`: the viewer's address.
+   * for this client. `client`: the viewer's address. `key`: what authorized it.
    */
-  async offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }> {
+  async offer(path: string, sdp: string, client?: string, key?: string): Promise<{ id: string; sdp: string }> {
     const offer = readOffer(sdp);
     this.#chooseCodec(path, offer);
     const { port, identity } = await this.#open();
@@ -65,8 +68,10 @@ export class Whep {
       onClosed: () => {
         port.remove(viewer);
         this.#viewers.delete(viewer.id);
+        release?.();
       },
     });
+    const release = this.#deps.connections?.hold(key, (reason) => viewer.close(reason));
     port.add(viewer);
     this.#viewers.set(viewer.id, viewer);
     this.#limitPending(viewer);
@@ -84,8 +89,13 @@ export class Whep {
    * taken or a limit is reached.
    * @param recording name of its recording; null for none
    */
-  async publish(path: string, sdp: string, recording: string | null): Promise<{ id: string; sdp: string }> {
-    const { settings, streams, log } = this.#deps;
+  async publish(
+    path: string,
+    sdp: string,
+    recording: string | null,
+    key?: string,
+  ): Promise<{ id: string; sdp: string }> {
+    const { settings, streams, connections, log } = this.#deps;
     try {
       const offer = readOffer(sdp, "publish");
       const codec = chooseSentCodec(offer.codecs);
@@ -96,8 +106,10 @@ export class Whep {
         onClosed: () => {
           port.remove(publisher);
           this.#publishers.delete(publisher.id);
+          release?.();
         },
       });
+      const release = connections?.hold(key, (reason) => publisher.close(reason));
       port.add(publisher);
       this.#publishers.set(publisher.id, publisher);
       const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);

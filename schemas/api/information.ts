@@ -1,5 +1,6 @@
 /** The client's account, and the status of the service. */
 import { Type } from "typebox";
+import { UsedKey } from "./keys.ts";
 
 /** Version of the API that this implements. */
 export const API_VERSION = "2.15.2";
@@ -38,6 +39,7 @@ export const Login = Type.Object(
     username: Type.String(),
     product: Type.String(),
     expiration_date: ExpirationDate,
+    key: UsedKey,
   },
   { title: "Login" },
 );
@@ -82,6 +84,7 @@ export const UserInformation = Type.Object(
     ),
     is_track_logger_enabled: Type.Boolean({ description: "Whether track reports are available." }),
     is_enhancement_enabled: Type.Boolean({ description: "Extension: whether track reports can be enhanced." }),
+    key: UsedKey,
   },
   { title: "UserInformation" },
 );

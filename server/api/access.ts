@@ -1,18 +1,21 @@
-/** Authentication by API keys and signed URLs, and request limits per key. */
+/** Authentication by API keys and signed URLs, scopes of keys, and request limits per key. */
 import type { ServerResponse } from "node:http";
 import type { Config } from "../../schemas/config.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import type { Authenticate } from "../keys/authenticate.ts";
+import { expectScope } from "../keys/scopes.ts";
+import { readCredential } from "../keys/sessions.ts";
 import { goingOn } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import type { ApiCall, ApiMiddleware } from "./context.ts";
 import type { Access, AnyEndpoint } from "./endpoint.ts";
+import { expectUsable } from "./source-limits.ts";
 
 /** Whether the token is valid for a resource: `source/<uuid>`. */
 export type IsSigned = (resource: string, token: string) => boolean;
 
-const KEY_IN_URL: readonly string[] = ["url-key", "bearer", "signed"] satisfies Access[];
+const KEY_IN_URL: readonly string[] = ["url-key", "signed"] satisfies Access[];
 
 /** Query parameters that may have a credential. */
 export const urlCredentials = (access: Access): readonly string[] => [
@@ -46,10 +49,11 @@ export class AccessControl {
   async #admit(endpoint: AnyEndpoint, call: ApiCall): Promise<void> {
     const access: Access = endpoint.access;
     if (access === "none" || (access === "signed" && this.#hasSignature(endpoint, call))) return;
-    const { headers, search } = call;
-    const header = typeof headers.api_key === "string" && headers.api_key !== "" ? headers.api_key : null;
-    const bearer = access === "bearer" ? readBearer(headers.authorization) : null;
-    const key = header ?? bearer ?? (KEY_IN_URL.includes(access) ? search.get("api_key") : null);
+    const credential = readCredential(call.raw, {
+      ...{ publicUrl: call.publicUrl, isPassedOn: call.hop !== null, acceptsUrl: KEY_IN_URL.includes(access) },
+    });
+    const key = credential?.key ?? null;
+    call.credential = credential;
     if (access === "optional") {
       // An invalid key is treated as no key: such endpoints answer even while the database is unavailable.
       if (key !== null) call.user = await this.#authenticate(key, call.address).catch(() => null);
@@ -57,6 +61,8 @@ export class AccessControl {
     }
     const user = await this.#authenticate(key, call.address);
     call.user = user;
+    if (endpoint.scope !== null) expectScope(user, endpoint.scope);
+    expectUsable(endpoint, user);
     this.#countOpen(user, call.outgoing);
     // Video arrives in many small requests; the media hub has limits of its own. The node that passed it on has counted it.
     if (access !== "signed" && call.hop === null) this.#countRequest(user, call);
@@ -108,6 +114,3 @@ export class AccessControl {
     });
   }
 }
-
-const readBearer = (authorization: string | undefined): string | null =>
-  /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? null;

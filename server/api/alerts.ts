@@ -43,6 +43,7 @@ export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expec
   return [
     define("GET", "/alert_description", "describeAlertType", {
       summary: "Describe an alert type and its parameters",
+      sources: "none",
       description: `Types: ${alertTypes.map(({ name }) => `\`${name}\``).join(", ")}.`,
       query: AlertDescriptionQuery,
       answers: { 200: { description: "With an example that can be posted unchanged.", schema: AlertDescription } },
@@ -55,6 +56,8 @@ export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expec
     }),
     define("POST", "/alert_preview", "previewAlert", {
       summary: "Show what the outputs of an alert would send",
+      scope: "read",
+      sources: "none",
       description:
         "Renders a sample notification with the templates of these outputs, and rejects templates, headers and addresses that an alert would be rejected for. Nothing is sent or stored, and host names are not resolved; any valid URL or address will do.",
       body: AlertPreviewRequest,
@@ -92,12 +95,14 @@ export function alertEndpoints(alerts: Alerts, processes: Pick<Processes, "expec
     }),
     define("GET", "/alerts", "listAlerts", {
       summary: "List your registered alerts, active and inactive",
+      sources: "listed",
       query: AlertQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
       handle: async ({ user, query }) => list(await listAlerts(sql, user.uuid, query)),
     }),
     define("GET", "/active/alerts", "listActiveAlerts", {
       summary: "List active alerts with the processes they run on",
+      sources: "listed",
       description:
         "One entry for each pair of alert and process (`process_uuid`), with the configuration that runs there. Alerts of single processes are included.",
       query: ActiveAlertQuery,

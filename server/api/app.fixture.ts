@@ -7,7 +7,7 @@ import type { Config } from "../../schemas/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { ServiceError } from "../service-error.ts";
 import { TEST_SECRETS } from "../store/sealing/test-key.fixture.ts";
-import type { User } from "../user.ts";
+import { ALL_RIGHTS, type User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { type AppDeps, type RunningApp, startApp } from "./app.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
@@ -44,6 +44,7 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
     ...limits,
   },
   expiresAt: null,
+  key: ALL_RIGHTS,
 });
 
 /** Settings by their environment variables: `HTTP_BODY_BYTES`. */

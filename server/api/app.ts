@@ -28,6 +28,7 @@ import { validateInput } from "./input.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath } from "./routes.ts";
+import { type FindSourceOf, limitSources } from "./source-limits.ts";
 import { documentEndpoints } from "./web-pages.ts";
 
 export interface AppDeps {
@@ -37,6 +38,8 @@ export interface AppDeps {
   readonly authenticate: Authenticate;
   /** Without it no signed URL is accepted. */
   readonly isSigned?: IsSigned;
+  /** Without it, keys that are limited to sources reach none. */
+  readonly findSourceOf?: FindSourceOf;
   readonly log: Logger;
   /** Called for every answer, for the metrics. */
   readonly observe?: (answered: AnsweredRequest) => void;
@@ -68,6 +71,7 @@ export async function startApp({
   endpoints,
   authenticate,
   isSigned = () => false,
+  findSourceOf = async () => null,
   log,
   observe = () => {},
   onUpgrade,
@@ -105,6 +109,7 @@ export async function startApp({
         access.admitTo(route.endpoint),
         ...(forwarder === undefined ? [] : [forwarder.toOwner(route.endpoint)]),
         validateInput(route, { http, scheduler }),
+        limitSources(route.endpoint, findSourceOf),
         ...[expectMatch(route.endpoint, path) ?? []].flat(),
         callEndpoint(route, path, { kept, isChecked, sql }),
       );

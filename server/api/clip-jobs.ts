@@ -37,6 +37,7 @@ export function clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }: Cli
     }),
     define("GET", "/clips", "listClips", {
       summary: "List your rendered clips",
+      sources: "listed",
       query: ClipsQuery,
       answers: { 200: { description: "Newest first.", schema: ClipListing } },
       async handle({ user, query, publicUrl }) {

@@ -8,6 +8,7 @@ import { plainAddress } from "../../schemas/client-origin.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Hop } from "../cluster/peers.ts";
+import type { Credential } from "../keys/sessions.ts";
 import type { AnsweredRequest } from "../metrics/metrics.ts";
 import { readNetworks } from "../net/addresses.ts";
 import type { User } from "../user.ts";
@@ -40,6 +41,8 @@ export class ApiCall {
   /** When the request arrived, by `performance.now()`. */
   readonly startedMs = performance.now();
   user: User | null = null;
+  /** What the user was authenticated with. */
+  credential: Credential | null = null;
   params: Readonly<Record<string, string>> = {};
   query: unknown = {};
   body: unknown;

@@ -3,17 +3,20 @@
  * the OpenAPI document are derived from this definition.
  */
 import type { Static, TObject, TSchema } from "typebox";
+import type { Scope } from "../../schemas/api/keys.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { Page, TimeRange } from "../store/page.ts";
 import type { User } from "../user.ts";
 import { closeSchema } from "./closed-schema.ts";
 import type { ApiCall } from "./context.ts";
+import { namesSource } from "./resource-names.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Groups of the OpenAPI document, in its order. */
 export const TAGS = {
   Information: "Status of the service; limits and usage of a key.",
+  Keys: "API keys of an account and its children, and limits of accounts.",
   Sources: "Video files and streams.",
   Process: "Detection jobs: start, pause, stop, watch.",
   Outputs: "Destinations of processed video, and data streams.",
@@ -30,14 +33,15 @@ export type Tag = keyof typeof TAGS;
 
 /**
  * How a request authenticates:
- * - `key`: the header `api_key`.
- * - `url-key`: also `?api_key=`, for URLs that we hand out.
- * - `bearer`: as `url-key`, and `Authorization: Bearer`, for programs that cannot send a custom header.
+ * - `key`: the header `api_key`, or `Authorization: Bearer`; for the console, the cookie of a session.
+ * - `url-key`: also `?api_key=`, for URLs that we hand out and programs that cannot send headers.
  * - `signed`: as `url-key`, or `?token=` for the resource in the first two segments of the path; such a call has no user.
  * - `optional`: no key needed; a valid key shows more.
  * - `none`: public.
  */
-export type Access = "key" | "url-key" | "bearer" | "signed" | "optional" | "none";
+export type Access = "key" | "url-key" | "signed" | "optional" | "none";
+
+type SourceUse = "named" | "listed" | "none";
 
 interface EndpointDefinition<
   A extends Access,
@@ -51,12 +55,22 @@ interface EndpointDefinition<
   readonly isDeprecated?: boolean;
   /** Default: `key`. */
   readonly access?: A;
+  /** Needed by a key. Null: every valid key will do. Default: `read` for GET, else `operate`. */
+  readonly scope?: Scope | null;
+  /**
+   * What a key that is limited to sources gets: `named`: the request names a resource, which must belong to one of them;
+   * `listed`: only what belongs to them is listed (`fetchPage`); `none`: it shows nothing of any source. Null: such a key is
+   * rejected. Default: `named` if every request names one, else null.
+   */
+  readonly sources?: SourceUse | null;
   /** For `signed`: whether a session token, which running players use, is accepted too. */
   acceptsSessionToken?(params: Readonly<Record<string, string>>): boolean;
   /** Schemas of path parameters; parameters without one are UUIDs. A value that does not match is answered with 404. */
   readonly params?: P;
   /** Values are converted to the schema's types: `?limit=5` is a number. Unknown parameters are rejected. */
   readonly query?: Q;
+  /** Unknown query parameters are ignored: the client does not choose them. */
+  readonly acceptsAnyQuery?: boolean;
   /** Schema of a JSON body, closed by `defineEndpoints`: unknown fields are rejected. Without it the body is not read. */
   readonly body?: B;
   /** An absent or empty body, of any media type, and `null` count as `{}`. */
@@ -96,7 +110,7 @@ type Call<A extends Access, P extends TObject, Q extends TObject, B extends TSch
   ApiCall,
   "user" | "params" | "query" | "body"
 > & {
-  readonly user: A extends "key" | "url-key" | "bearer" ? User : A extends "optional" | "signed" ? User | null : null;
+  readonly user: A extends "key" | "url-key" ? User : A extends "optional" | "signed" ? User | null : null;
   readonly params: Static<P> & Readonly<Record<N, string>>;
   readonly query: Static<Q>;
   readonly body: Static<B>;
@@ -120,6 +134,8 @@ export interface AnyEndpoint extends EndpointDefinition<any, any, any, any, any>
   /** `operationId` of the OpenAPI document, and the name in generated clients: `startProcess`. */
   readonly id: string;
   readonly access: Access;
+  readonly scope: Scope | null;
+  readonly sources: SourceUse | null;
   readonly errors: readonly ErrorCode[];
 }
 
@@ -146,7 +162,9 @@ export const defineEndpoints =
     definition: EndpointDefinition<A, P, Q, B, ParamNames<Path>>,
   ): AnyEndpoint =>
     Object.freeze({
-      ...{ access: "key" as const, errors: [], ...definition, method, path, tag, id },
+      ...({ access: "key" as const, errors: [], scope: method === "GET" ? "read" : "operate" } as const),
+      sources: namesSource({ ...definition, method, path }) ? ("named" as const) : null,
+      ...{ ...definition, method, path, tag, id },
       ...(definition.body !== undefined && { body: closeSchema(definition.body) }),
     });
 
@@ -173,6 +191,8 @@ export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string |
 });
 
 const KEY_ERRORS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
+/** Of keys without all rights. */
+const RIGHT_ERRORS = ["scope_needed", "unlimited_key_needed"] as const;
 const BODY_ERRORS = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;
 const SERVER_ERRORS = ["internal_error", "database_unavailable", "shutting_down"] as const;
 /** Of requests with an idempotency key, and of conditional ones. */
@@ -189,18 +209,21 @@ export const SHARED_ERRORS: readonly ErrorCode[] = [
   ...KEYED_ERRORS,
   ...CONDITIONAL_ERRORS,
   ...KEY_ERRORS,
+  ...RIGHT_ERRORS,
   ...BODY_ERRORS,
   ...(["signature_invalid", "invalid_input"] as const),
 ];
 
 /** Every error code that this endpoint can return, for the OpenAPI document. */
 export function errorsOf(endpoint: AnyEndpoint, isConditional = false): readonly ErrorCode[] {
-  const { access, path, query, body, errors } = endpoint;
+  const { access, path, query, body, errors, scope, sources } = endpoint;
   const needsKey = access !== "optional" && access !== "none";
   const codes: (ErrorCode | false)[] = [
     "malformed_request",
     path.includes("{") && "path_not_found",
     ...(needsKey ? [...KEY_ERRORS, "rate_limited" as const] : []),
+    needsKey && scope !== null && "scope_needed",
+    needsKey && sources === null && "unlimited_key_needed",
     access === "signed" && "signature_invalid",
     ...(body === undefined ? [] : BODY_ERRORS),
     (query !== undefined || body !== undefined || isCreating(endpoint)) && "invalid_input",

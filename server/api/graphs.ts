@@ -106,6 +106,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
   return [
     define("GET", "/graphs", "listGraphs", {
       summary: "List the graphs: installed ones and your own",
+      sources: "none",
       description: "An own graph is listed with its current version, as compiled when it was stored.",
       query: NamedQuery,
       answers: { 200: { description: "By name.", schema: GraphListing } },
@@ -118,6 +119,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     }),
     define("GET", "/graphs/{name}", "getGraph", {
       summary: "Get a graph: its params, its YAML and the compiled pipeline",
+      sources: "none",
       params: Type.Object({ name: GraphName }),
       answers: { 200: { description: "The graph.", schema: GraphRecord } },
       errors: ["graph_not_found"],
@@ -163,6 +165,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     }),
     define("GET", "/graphs/{name}/versions", "listGraphVersions", {
       summary: "List the versions of a graph of your own",
+      sources: "none",
       params: Type.Object({ name: GraphName }),
       query: GraphVersionQuery,
       answers: { 200: { description: "Newest first.", schema: GraphVersionListing } },
@@ -172,6 +175,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     }),
     define("GET", "/graphs/{name}/versions/{version}", "getGraphVersion", {
       summary: "Get one version of a graph of your own",
+      sources: "none",
       params: Type.Object({ name: GraphName, version: VersionText }),
       answers: { 200: { description: "The graph, compiled now.", schema: GraphRecord } },
       errors: ["graph_not_found"],
@@ -179,6 +183,8 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     }),
     define("POST", "/graphs/validate", "validateGraph", {
       summary: "Validate a graph",
+      scope: "read",
+      sources: "none",
       description: 'The graph as YAML, or as JSON: `{"yaml": "…"}`. It is neither run nor stored.',
       rawBody: { mediaType: "application/yaml", schema: Type.String() },
       answers: { 200: { description: "All faults, with line and column.", schema: Validation } },
@@ -191,6 +197,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     }),
     define("GET", "/elements", "listElements", {
       summary: "List the elements that graphs can use",
+      sources: "none",
       query: ElementsQuery,
       answers: {
         200: { description: "Windhover's elements first, then GStreamer's by plugin.", schema: ElementListing },
@@ -199,6 +206,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
     }),
     define("GET", "/elements/{name}", "getElement", {
       summary: "Get everything about one element, as printed by `windhover inspect`",
+      sources: "none",
       params: Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }) }),
       answers: { 200: { description: "The element.", schema: ElementRecord } },
       errors: ["element_not_found"],

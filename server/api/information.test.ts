@@ -45,6 +45,18 @@ const child = { ...ORDER, master: "acme", pendingMs: 0, hasTrackLogger: false, l
 const north = await createKey(sql, { ...child, username: "acme-north", expiresAt: null });
 await createKey(sql, { ...child, username: "acme-south", allocatedMs: null });
 
+/** As it is shown: that of `acme`, which has all rights. */
+const { uuid } = acme.row;
+const KEY = {
+  uuid,
+  key_uuid: uuid,
+  name: "first",
+  scopes: ["admin"],
+  source_uuids: null,
+  person: null,
+  expires_at: null,
+};
+
 async function call<T = Record<string, unknown>>(method: string, path: string, key: string | null, body?: object) {
   const headers: Record<string, string> = { ...(key !== null && { api_key: key }), "content-type": "application/json" };
   const response = await app.call(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
@@ -70,7 +82,9 @@ for (const method of ["GET", "POST"])
   test(`${method} /login validates a key`, async () => {
     const { status, body } = await call(method, "/login", acme.key);
     assert.equal(status, 200);
-    assert.deepEqual(body, { valid: true, username: "acme", product: "standard", expiration_date: "2099-12-31" });
+    const { key, ...rest } = body;
+    assert.deepEqual(rest, { valid: true, username: "acme", product: "standard", expiration_date: "2099-12-31" });
+    assert.deepEqual(key, KEY);
     assert.equal((await call(method, "/login", firstKey)).body.expiration_date, "9999-12-31");
     assert.equal((await call(method, "/login", null)).body.code, "api_key_missing");
   });
@@ -135,6 +149,7 @@ test("a master key sees its own minutes and those of its children", async () => 
     ],
     is_track_logger_enabled: true,
     is_enhancement_enabled: false,
+    key: KEY,
   });
 });
 

@@ -12,7 +12,7 @@ import {
 } from "../../schemas/api/information.ts";
 import type { Sql } from "../store/client.ts";
 import { allocate, listChildSubscriptions, readSubscription, type Subscription } from "../store/users.ts";
-import type { User } from "../user.ts";
+import type { KeyRights, User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 
 interface InformationDeps {
@@ -34,9 +34,17 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
   const login = define("GET", "/login", "login", {
     summary: "Validate an API key",
     description: "On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent.",
+    scope: null,
+    sources: "none",
     answers: { 200: { description: "The key is valid.", schema: Login } },
-    handle: ({ user: { username, product, expiresAt } }) =>
-      ok({ valid: true, username, product, expiration_date: toDate(expiresAt) }),
+    handle: ({ user: { username, product, expiresAt, key } }) =>
+      ok({
+        valid: true,
+        username,
+        product,
+        expiration_date: toDate(earlier(expiresAt, key.expiresAt)),
+        key: toKey(key),
+      }),
   });
 
   return [
@@ -57,6 +65,8 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
     { ...login, method: "POST", id: "loginByPost" },
     define("GET", "/user_info", "getUserInfo", {
       summary: "Get the limits, features and remaining minutes of a key",
+      scope: null,
+      sources: "none",
       answers: { 200: { description: "The user.", schema: UserInformation } },
       async handle({ user }) {
         const [own, children] = await Promise.all([
@@ -74,12 +84,15 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
           }),
           is_track_logger_enabled: user.hasTrackLogger,
           is_enhancement_enabled: user.hasEnhancement,
+          key: toKey(user.key),
         });
       },
     }),
     define("GET", "/info", "getInfo", {
       summary: "Get the remaining minutes of a key, in the format used before `GET /user_info`",
       isDeprecated: true,
+      scope: null,
+      sources: "none",
       answers: { 200: { description: "The user.", schema: OldInformation } },
       async handle({ user }) {
         const { pending_to_allocate: _, ...subscription } = toSubscription(await readOwn(sql, user));
@@ -91,6 +104,7 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
       summary: "Allocate pending minutes of a master key to itself or to one of its child keys",
       description:
         "All or nothing. Concurrent calls never allocate more than is pending. A key without a limit cannot receive minutes, since they would be lost: 409 `minutes_unlimited`.",
+      scope: "admin",
       body: Allocation,
       answers: { 200: { description: "The receiver's new balance, and what is still pending.", schema: Allocated } },
       errors: ["master_key_needed", "minutes_not_pending", "minutes_unlimited", "user_not_found"],
@@ -134,6 +148,13 @@ const toSubscription = ({ remainingMs, consumedMs, pendingMs, expiresAt }: Subsc
 const toMinutes = (ms: number): number => Math.round((ms / MINUTE_MS) * 100) / 100;
 
 const toDate = (time: Date | null): string => time?.toISOString().slice(0, 10) ?? NO_EXPIRATION_DATE;
+
+const earlier = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b < a) ? b : a);
+
+const toKey = ({ uuid, name, scopes, sourceUuids, person, expiresAt }: KeyRights) => ({
+  ...{ uuid, key_uuid: uuid, name, scopes, source_uuids: sourceUuids, person },
+  expires_at: expiresAt?.toISOString() ?? null,
+});
 
 const toStorage = ({ limits }: User) => ({
   max_video_upload_size_bytes: limits.videoBytes,

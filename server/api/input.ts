@@ -43,11 +43,11 @@ interface Checked {
 const NOTHING: Checked = { value: undefined, faults: [] };
 
 /** Converts a query string to the types of its schema. */
-function readQuery(search: URLSearchParams, { query, access }: AnyEndpoint, check: Check): Checked {
+function readQuery(search: URLSearchParams, endpoint: AnyEndpoint, check: Check): Checked {
+  const { query, access, acceptsAnyQuery = false } = endpoint;
   const properties: TObject["properties"] = query?.properties ?? {};
   const values: Record<string, unknown> = {};
-  const isOpen = query?.additionalProperties === true;
-  const faults = isOpen ? [] : findUnknown(search, Object.keys(properties), urlCredentials(access));
+  const faults = acceptsAnyQuery ? [] : findUnknown(search, Object.keys(properties), urlCredentials(access));
   for (const [name, schema] of Object.entries(properties)) {
     const texts = search.getAll(name);
     if (texts.length === 0) continue;

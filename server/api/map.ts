@@ -24,12 +24,14 @@ export function mapEndpoints({ tiles, terrain }: MapDeps): readonly AnyEndpoint[
   return [
     define("GET", "/map", "readMap", {
       summary: "Get the background and the terrain shading of maps",
+      sources: "none",
       description: "For the map of the console and your own: raster tiles of Web Mercator with 256 × 256 pixels.",
       answers: { 200: { description: "The settings.", schema: MapSettings } },
       handle: () => ok(describe({ tiles, terrain })),
     }),
     define("GET", TILES, "downloadMapTile", {
       summary: "Get a tile of the background: an image",
+      sources: "none",
       description: "If `map.tiles` is a PMTiles file; otherwise 404.",
       params: TileParams,
       answers: answersOf("The tile, in the type of the file.", "image/*"),
@@ -43,6 +45,7 @@ export function mapEndpoints({ tiles, terrain }: MapDeps): readonly AnyEndpoint[
     }),
     define("GET", TERRAIN, "downloadTerrainTile", {
       summary: "Get a tile of the terrain shading: PNG",
+      sources: "none",
       description:
         "Black and white with transparency, lit from the north-west, from the files in `terrain.folder`; without it 404. Tiles are computed one at a time, and those of different keys alternate.",
       params: TileParams,

@@ -86,9 +86,10 @@ function publishEndpoints(deps: MediaDeps, config: MediaConfig): readonly AnyEnd
   return [
     define("POST", "/source/{source_uuid}/whip", "publishSource", {
       summary: "Publish a media-server source by WebRTC (WHIP)",
+      scope: "publish",
       description:
         "The body is the publisher's SDP offer with H.264 video, the answer is the media server's SDP answer. Audio is not published. DELETE the URL in `Location` to end the stream. Send the key as `Authorization: Bearer`, as WHIP clients do, or in the header `api_key`.",
-      access: "bearer",
+      access: "url-key",
       rawBody: { mediaType: SDP, schema: Type.String({ description: "An SDP offer." }) },
       answers: { 201: { description: "The SDP answer.", mediaType: SDP } },
       errors: [
@@ -107,7 +108,8 @@ function publishEndpoints(deps: MediaDeps, config: MediaConfig): readonly AnyEnd
         if (refusal !== null)
           throw new ServiceError(REFUSALS[refusal.kind] ?? "media_unavailable", { detail: refusal.detail });
         const body = { type: SDP, bytes };
-        const answer = await ask({ method: "POST", target: `/whip/${path}`, body, client, recording, signal });
+        const key = user.key.uuid;
+        const answer = await ask({ method: "POST", target: `/whip/${path}`, body, client, recording, key, signal });
         if (answer.statusCode !== 201) throw await readError(answer);
         const publisher = answer.headers.location?.split("/").at(-1) ?? "";
         const session = others === undefined ? publisher : `${publisher}-${others.node.uuid}`;
@@ -117,7 +119,8 @@ function publishEndpoints(deps: MediaDeps, config: MediaConfig): readonly AnyEnd
     }),
     define("DELETE", "/source/{source_uuid}/whip/{session}", "unpublishSource", {
       summary: "End a stream that was started with POST /source/{source_uuid}/whip",
-      access: "bearer",
+      scope: "publish",
+      access: "url-key",
       params: Type.Object({ session: SessionId }),
       answers: { 200: { description: "The stream has ended.", schema: Type.Object({ deleted: Type.Literal(true) }) } },
       errors: ["source_not_found", "media_unavailable"],
@@ -228,6 +231,7 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
     }),
     define("POST", at("/whep"), id("watchStream"), {
       summary: `Play ${article} ${noun} by WebRTC (WHEP)`,
+      scope: "read",
       description:
         "The body is the player's SDP offer, the answer is the media server's SDP answer. DELETE the URL in `Location` to end the session. `webrtc_url` of the record is this URL.",
       access: "signed",
@@ -248,10 +252,11 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
           target: `/whep/${path}`,
           body: { type: SDP, bytes },
           client,
+          key: user?.key.uuid,
           signal,
         });
         if (answer.statusCode !== 201) throw await toError(answer, path);
-        onKeyUsed(path);
+        onKeyUsed(path, user?.key.uuid);
         const viewer = answer.headers.location?.split("/").at(-1) ?? "";
         // It can be ended through any node.
         const session = others === undefined ? viewer : `${viewer}-${others.node.uuid}`;
@@ -263,6 +268,7 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
     }),
     define("DELETE", at("/whep/{session}"), id("leaveStream"), {
       summary: `End a session that was started with POST ${at("/whep")}`,
+      scope: "read",
       access: "signed",
       acceptsSessionToken: () => true,
       params: Type.Object({ session: SessionId }),

@@ -19,6 +19,7 @@ export function modelEndpoints({ own, listInstalled }: ModelDeps): readonly AnyE
   return [
     define("GET", "/models", "listModels", {
       summary: "List the models: installed ones and your own",
+      sources: "none",
       query: NamedQuery,
       answers: { 200: { description: "By name.", schema: ModelListing } },
       async handle({ user, query }) {

@@ -12,6 +12,7 @@ const define = defineEndpoints("Alerts");
 export const noticeEndpoints = (sql: Sql, signer: Pick<Signer, "sign">): readonly AnyEndpoint[] => [
   define("GET", "/notices", "listNotices", {
     summary: "List what your alerts have notified of",
+    sources: "listed",
     description:
       "Every notice is kept for `evidence.retention_days`, also when its alert has no output, and when its alert, process or source is deleted.",
     query: NoticeQuery,
@@ -20,7 +21,7 @@ export const noticeEndpoints = (sql: Sql, signer: Pick<Signer, "sign">): readonl
       const { alert, process, source, class: className, reviewed, limit = NOTICES_PER_PAGE, ...rest } = query;
       const found = await listNotices(sql, user.uuid, {
         ...{ ...rest, limit, alertUuid: alert, processUuid: process, sourceUuid: source, className },
-        ...{ isReviewed: reviewed, happened: rangeOf(query) },
+        ...{ isReviewed: reviewed, sourceUuids: user.key.sourceUuids, happened: rangeOf(query) },
       });
       return listing("notices", found, (row) => describe(row, signer, publicUrl));
     },

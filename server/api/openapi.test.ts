@@ -59,8 +59,12 @@ test("the document is valid OpenAPI 3.1 for an independent validator", async () 
 test("contains every endpoint once, with its security, body and answers", () => {
   assert.deepEqual(keysAt("paths"), ["/things", "/thing/{uuid}", "/video", "/openapi.json", "/docs"]);
   const thing = ["paths", "/thing/{uuid}"];
-  assert.deepEqual(at(...thing, "get", "security"), [{}, { api_key: [] }]);
-  assert.deepEqual(at(...thing, "post", "security"), [{ api_key: [] }, { api_key_in_url: [] }]);
+  assert.deepEqual(at(...thing, "get", "security"), [{}, { api_key: [] }, { bearer: [] }]);
+  assert.deepEqual(at(...thing, "post", "security"), [
+    { api_key: ["operate"] },
+    { bearer: ["operate"] },
+    { api_key_in_url: ["operate"] },
+  ]);
   assert.equal(at(...thing, "post", "deprecated"), true);
   assert.equal(at(...thing, "post", "requestBody", "required"), false);
   assert.deepEqual(at(...thing, "post", "responses", "201", "content", "application/json", "schema"), {

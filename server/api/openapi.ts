@@ -13,14 +13,16 @@ import {
   type MediaShape,
   TAGS,
 } from "./endpoint.ts";
-import { parameterNames, parameterSchema } from "./routes.ts";
+import { parameterNames } from "./resource-names.ts";
+import { parameterSchema } from "./routes.ts";
 
 const ABOUT =
   `A media server that analyses video. It detects, tracks and geolocates objects in video files and streams, and
 returns video, JSON streams, reports, alerts and webhooks. Every running job is a *process*.
 
-Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`;
-[this page](docs/errors) lists all codes. Times are UTC. Unknown fields and query parameters are rejected
+Send your API key in the header \`api_key\`, or as \`Authorization: Bearer\`. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`;
+[this page](docs/errors) lists all codes. A key has scopes (\`read\`, \`publish\`, \`operate\`, \`admin\`): the
+one that an operation needs is listed with its security schemes. Times are UTC. Unknown fields and query parameters are rejected
 (422), with the name that was probably meant.
 
 Listings are complete by default. With \`limit\` they come in pages: send \`next_cursor\` of an answer as \`cursor\` of the
@@ -33,18 +35,20 @@ Records have an \`ETag\`: send it as \`If-None-Match\` to get 304 while nothing 
 many requests are left for the key before 429, which has \`Retry-After\`.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
 
 const IN_QUERY = { type: "apiKey", in: "query" };
-const HEADER_KEY = { api_key: [] };
-const URL_KEY = { api_key_in_url: [] };
-const BEARER_KEY = { bearer: [] };
-const SIGNATURE = { signed_url: [] };
-const SECURITY: Readonly<Record<Access, readonly object[]>> = {
-  key: [HEADER_KEY],
-  "url-key": [HEADER_KEY, URL_KEY],
-  bearer: [HEADER_KEY, BEARER_KEY, URL_KEY],
-  signed: [HEADER_KEY, URL_KEY, SIGNATURE],
-  optional: [{}, HEADER_KEY],
+/** Names of security schemes; null: without one. */
+const SECURITY: Readonly<Record<Access, readonly (string | null)[]>> = {
+  key: ["api_key", "bearer"],
+  "url-key": ["api_key", "bearer", "api_key_in_url"],
+  signed: ["api_key", "bearer", "api_key_in_url", "signed_url"],
+  optional: [null, "api_key", "bearer"],
   none: [],
 };
+
+/** The scope that a key needs is listed with it, as OpenAPI 3.1 allows for every scheme. A signed URL has no scopes. */
+function describeSecurity({ access, scope }: AnyEndpoint): readonly object[] {
+  const needed = access === "optional" || scope === null ? [] : [scope];
+  return SECURITY[access].map((name) => (name === null ? {} : { [name]: name === "signed_url" ? [] : needed }));
+}
 
 export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<string, unknown>> {
   const shared = new SharedSchemas();
@@ -74,7 +78,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
         bearer: {
           type: "http",
           scheme: "bearer",
-          description: "The API key, for programs that cannot send the header `api_key`.",
+          description: "The API key, as in the header `api_key`.",
         },
         api_key_in_url: { ...IN_QUERY, name: "api_key", description: "For URLs that the service returns." },
         signed_url: {
@@ -88,14 +92,14 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
 }
 
 function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas, isConditional: boolean): object {
-  const { tag, id, summary, description, isDeprecated, access } = endpoint;
+  const { tag, id, summary, description, isDeprecated } = endpoint;
   return {
     tags: [tag],
     operationId: id,
     summary,
     ...(description !== undefined && { description }),
     ...(isDeprecated === true && { deprecated: true }),
-    security: SECURITY[access as Access],
+    security: describeSecurity(endpoint),
     ...describeParameters(endpoint, shared, isConditional),
     ...describeBody(endpoint, shared),
     responses: { ...describeAnswers(endpoint, shared), ...describeErrors(endpoint, shared, isConditional) },

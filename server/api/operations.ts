@@ -48,7 +48,7 @@ export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
       summary: "Metrics for Prometheus",
       description:
         "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; jitter, round trip and loss of every published stream; notifications and their delivery; stored detections; the nodes, their reserved cores and processes without room; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
-      access: config.http.metrics_open ? "none" : "bearer",
+      access: config.http.metrics_open ? "none" : "url-key",
       answers: { 200: { description: "Prometheus text format.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
       async handle({ user }) {

@@ -44,6 +44,7 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
     }),
     define("GET", "/outputs", "listOutputs", {
       summary: "List your outputs",
+      sources: "listed",
       query: OutputQuery,
       answers: { 200: { description: "Newest first.", schema: OutputListing } },
       async handle(call) {

@@ -89,6 +89,7 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
     }),
     define("GET", "/processes", "listProcesses", {
       summary: "List your processes",
+      sources: "listed",
       description: "Active processes, unless `state` says otherwise.",
       query: ProcessQuery,
       answers: { 200: { description: "Newest first.", schema: ProcessListing } },
@@ -185,10 +186,10 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
 export async function startHere(
   processes: Pick<Processes, "start">,
   order: StartOrder,
-  { publicUrl, headers }: Pick<ApiCall, "publicUrl" | "headers">,
+  { publicUrl, credential }: Pick<ApiCall, "publicUrl" | "credential">,
 ): Promise<JsonAnswer> {
   const { uuid, telemetry, times = {} } = await processes.start(order);
-  const apiKey = String(headers.api_key ?? "");
+  const apiKey = credential === null || credential.isSession ? "" : credential.key;
   const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);
   return {
     status: 201,

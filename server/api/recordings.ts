@@ -39,6 +39,7 @@ export function recordingEndpoints({ recordings, signer, stallMs, forwarder }: R
   return [
     defineSource("GET", "/sources/recordings", "listRecordings", {
       summary: "List the recordings of your media-server sources",
+      sources: "listed",
       description:
         "A recording starts when a stream is published, or a process pulls a camera that is to be recorded, and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted.",
       query: RecordingQuery,

@@ -3,6 +3,7 @@ import { type TObject, type TSchema, Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import { type Check, checkAndFillBy, checkBy } from "../validation.ts";
 import type { AnyEndpoint, Method } from "./endpoint.ts";
+import { parameterNames } from "./resource-names.ts";
 
 /** An endpoint with its validators. */
 export interface Route {
@@ -29,10 +30,7 @@ export interface RoutePath {
 
 const NO_QUERY = Type.Object({});
 
-const PARAMETER = /\{([^{}]+)\}/g;
-
-export const parameterNames = (path: string): readonly string[] =>
-  [...path.matchAll(PARAMETER)].map(([, name = ""]) => name);
+const PARAMETER = /\{[^{}]+\}/g;
 
 export const parameterSchema = (endpoint: AnyEndpoint, name: string): TSchema =>
   (endpoint.params?.properties?.[name] as TSchema | undefined) ?? Uuid;

@@ -63,6 +63,7 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
     }),
     define("GET", "/sources", "listSources", {
       summary: "List your sources",
+      sources: "listed",
       query: SourceQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
       version: ({ user }) => sources.version(user),

@@ -15,7 +15,7 @@ import { PROBLEM_TYPE, problemHeaders, toProblem } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { FEED_TYPE } from "../streams/body.ts";
 import type { Streams, Viewing } from "../streams/streams.ts";
-import { HANDSHAKE_HEADERS, readKey } from "../streams/upgrade.ts";
+import { CHANNEL_SCOPES, HANDSHAKE_HEADERS } from "../streams/upgrade.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
@@ -84,14 +84,14 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
   ...SOCKETS.map(describeSocket),
 ];
 
-interface ViewingCall extends Pick<ApiCall, "signal" | "raw" | "address"> {
+interface ViewingCall extends Pick<ApiCall, "signal" | "raw" | "address" | "credential"> {
   readonly user: User;
   readonly params: { readonly process_uuid: string };
 }
 
-const toViewing = ({ user, params, signal, raw, address }: ViewingCall): Viewing => ({
+const toViewing = ({ user, params, signal, raw, address, credential }: ViewingCall): Viewing => ({
   user,
-  holder: { apiKey: readKey(raw), address },
+  holder: { apiKey: credential?.key ?? null, address },
   processUuid: params.process_uuid,
   signal,
   drop: () => raw.socket.destroy(),
@@ -132,8 +132,9 @@ const SOCKETS = [
 function describeSocket({ channel, id, tag, summary, schema, description }: (typeof SOCKETS)[number]): AnyEndpoint {
   return defineEndpoints(tag)("GET", `/process/{process_uuid}/${channel}`, id, {
     summary,
-    description: `${description} ${CLOSING} Send the key in the header \`api_key\` or as \`?api_key=\`.`,
+    description: `${description} ${CLOSING} Send the key in the header \`api_key\`, as \`Authorization: Bearer\` or as \`?api_key=\`.`,
     access: "url-key",
+    scope: CHANNEL_SCOPES[channel],
     answers: {
       101: { description: "The websocket is open; each text frame is one such message.", schema },
       426: { description: "This URL must be opened as a websocket.", schema: Problem, mediaType: PROBLEM_TYPE },

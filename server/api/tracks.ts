@@ -189,6 +189,7 @@ export function trackedProcessEndpoints(
   return [
     define("GET", "/tracked_processes", "listTrackedProcesses", {
       summary: "List your processes that have a track report",
+      sources: "listed",
       description:
         "Processes whose key had the track logger when they started and whose report was not deleted; for keys with process recording, with the processed video. Tracks are kept for `report.retention_days`, also those of running processes.",
       query: TrackedQuery,

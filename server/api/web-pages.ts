@@ -20,7 +20,7 @@ const STYLE = "text/css; charset=utf-8";
 const SVG = "image/svg+xml";
 
 /** Parameters of pages are read by their scripts; links in mails and chats may get further ones. */
-const READ_BY_SCRIPTS = { additionalProperties: true };
+const READ_BY_SCRIPTS = { acceptsAnyQuery: true };
 
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#12324a"/>
 <path d="M3 10c5 0 8 2 11 5l2-4 2 4c3-3 6-5 11-5-3 2-6 5-8 9l-3 1-1 7-1 2-1-2-1-7-3-1c-2-4-5-7-8-9z" fill="#f2c14e"/></svg>`;
@@ -118,7 +118,7 @@ export function consoleEndpoints(
       summary: "The operator's console",
       access: "none",
       params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String({ pattern: "^[^/]{1,200}$" })]))),
-      query: Type.Object({}, READ_BY_SCRIPTS),
+      ...READ_BY_SCRIPTS,
       answers: PAGE_ANSWERS,
       errors: ["console_not_built"],
       handle: async ({ headers }) =>
@@ -174,15 +174,10 @@ const PLAYED = { source: "media-server source", output: "rtsp output" } as const
 const PROTOCOLS = { hls: { id: "Hls", name: "HLS" }, webrtc: { id: "Webrtc", name: "WebRTC" } } as const;
 
 const MAX_RIGHT_LENGTH = 1000;
-const PlayerQuery = Type.Object(
-  {
-    token: Type.Optional(Type.String({ maxLength: MAX_RIGHT_LENGTH, description: "Of a signed URL." })),
-    api_key: Type.Optional(
-      Type.String({ maxLength: MAX_RIGHT_LENGTH, description: "A key with access to the stream." }),
-    ),
-  },
-  READ_BY_SCRIPTS,
-);
+const PlayerQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: MAX_RIGHT_LENGTH, description: "Of a signed URL." })),
+  api_key: Type.Optional(Type.String({ maxLength: MAX_RIGHT_LENGTH, description: "A key with access to the stream." })),
+});
 
 /** Public: the page contains nothing of the stream, and does not reveal whether there is one. */
 const definePlayer = (owner: "source" | "output", kind: PlayerKind): AnyEndpoint =>
@@ -195,6 +190,7 @@ const definePlayer = (owner: "source" | "output", kind: PlayerKind): AnyEndpoint
       description:
         "The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied.",
       access: "none",
+      ...READ_BY_SCRIPTS,
       query: PlayerQuery,
       answers: PAGE_ANSWERS,
       handle({ headers, raw }) {

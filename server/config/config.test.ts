@@ -230,13 +230,30 @@ test("a mail server needs a valid address and a sender", async () => {
 
 test("child processes get no variable with a secret", () => {
   const secrets = CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
-  assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key", "smtp.url", "srt.passphrase"]);
+  assert.deepEqual(secrets.sort(), [
+    ...["bootstrap_key", "database.url", "oidc.client_secret", "secrets.key", "smtp.url", "srt.passphrase"],
+  ]);
   const names = [
     ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "DATABASE_URL"],
-    ...["WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY", "WINDHOVER_SMTP_URL"],
-    "WINDHOVER_SRT_PASSPHRASE",
+    ...["WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_OIDC_CLIENT_SECRET"],
+    ...["WINDHOVER_SECRETS_KEY", "WINDHOVER_SMTP_URL", "WINDHOVER_SRT_PASSPHRASE"],
   ];
   assert.deepEqual(Object.keys(WITHOUT_SECRETS).sort(), names);
+});
+
+test("a sign-in through an identity provider needs an account, roles, and a safe address", async () => {
+  const right = {
+    ...{ WINDHOVER_OIDC_ISSUER: "https://login.example/realms/a", WINDHOVER_OIDC_ACCOUNT: "acme" },
+    WINDHOVER_OIDC_ADMINS: "root",
+  };
+  assert.equal((await load(null, right)).config.oidc.issuer, right.WINDHOVER_OIDC_ISSUER);
+  for (const [change, says] of [
+    [{ WINDHOVER_OIDC_ISSUER: "http://login.example" }, /oidc\.issuer expects https/],
+    [{ WINDHOVER_OIDC_ISSUER: "https://user:word@login.example" }, /oidc\.issuer expects https/],
+    [{ WINDHOVER_OIDC_ACCOUNT: undefined }, /oidc\.account and oidc\.account_claim are not set/],
+    [{ WINDHOVER_OIDC_ADMINS: undefined }, /nobody could sign in/],
+  ] as const)
+    await assert.rejects(async () => load(null, { ...right, ...change }), says);
 });
 
 test("secrets are shown masked", async () => {

@@ -46,6 +46,29 @@ export function checkConsistency(
   const mail = readMailServer(config.smtp);
   if (typeof mail === "string" && !invalid.has("smtp.url") && !invalid.has("smtp.from"))
     faults.push({ where: whereOf(mail.startsWith("smtp.from") ? "smtp.from" : "smtp.url"), message: mail });
+  const { oidc } = config;
+  expect(
+    "oidc.issuer",
+    oidc.issuer === null || isIssuer(oidc.issuer),
+    "expects https://host[/path], or http:// on this machine",
+  );
+  expect(
+    "oidc.client_id",
+    oidc.client_id.trim() !== "",
+    "is empty; expected the id that the provider has for this service",
+  );
+  expect(
+    "oidc.account",
+    oidc.issuer === null || oidc.account !== null || oidc.account_claim !== null,
+    "and oidc.account_claim are not set: people need an account to sign in to",
+    "oidc.issuer",
+  );
+  expect(
+    "oidc.admins",
+    oidc.issuer === null || [...oidc.viewers, ...oidc.operators, ...oidc.admins].length > 0,
+    "oidc.operators and oidc.viewers are empty: nobody could sign in",
+    "oidc.issuer",
+  );
   expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
   expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
   expect(
@@ -134,6 +157,15 @@ export function checkConsistency(
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const isHost = (text: string): boolean => isIP(text) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(text);
+
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  const isSafe = protocol === "https:" || (protocol === "http:" && LOOPBACK.includes(hostname));
+  return isSafe && username === "" && password === "";
+}
 
 const isPublicUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false;

@@ -3,15 +3,19 @@ import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
+import { findKeyById, markUsed } from "../store/api-keys.ts";
 import type { Sql } from "../store/client.ts";
-import { findUserByKeyId, toUser } from "../store/users.ts";
+import { toUser } from "../store/users.ts";
 import type { User, UserLimits } from "../user.ts";
 import { digestKey, isSameDigest } from "./keys.ts";
 
 export interface KeyRecord {
   readonly user: User;
   readonly keySha256: Uint8Array;
+  /** Of the key or its user. */
   readonly revokedAt: Date | null;
+  /** Called when the digest is right. */
+  onUsed?(): void;
 }
 
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
@@ -22,8 +26,16 @@ type FindKey = (keyId: string) => Promise<KeyRecord | null>;
 export function findKeyIn(sql: Sql, config: Config): FindKey {
   const limits = readLimits(config);
   return async (keyId) => {
-    const row = await findUserByKeyId(sql, keyId);
-    return row === null ? null : { user: toUser(row, limits), keySha256: row.keySha256, revokedAt: row.revokedAt };
+    const row = await findKeyById(sql, keyId);
+    if (row === null) return null;
+    const { keyUuid: uuid, keyName: name, scopes, sourceUuids, keyExpiresAt: expiresAt, person } = row;
+    return {
+      user: toUser(row, limits, { uuid, name, scopes, sourceUuids, expiresAt, person }),
+      keySha256: row.keyDigest,
+      revokedAt: row.keyRevokedAt ?? row.revokedAt,
+      // Only shown: a failure has no effect.
+      onUsed: () => void (row.isStale && markUsed(sql, uuid).catch(() => {})),
+    };
   };
 }
 
@@ -43,7 +55,7 @@ export function readLimits({ limits }: Config): UserLimits {
 }
 
 /** Limits how many keys an address can guess. */
-interface GuessGate {
+export interface GuessGate {
   /** Throws `rate_limited` while the address has to wait. Otherwise `end` follows. */
   begin(address: string): void;
   end(address: string, wasWrong: boolean): void;
@@ -114,6 +126,7 @@ export class Authenticator {
     const record = await this.#find(id);
     this.#known.delete(name);
     if (record === null || record.revokedAt !== null || !isSameDigest(record.keySha256, sha256)) return null;
+    record.onUsed?.();
     this.#known.set(name, { user: record.user, checkedMs });
     if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value ?? "");
     return record.user;
@@ -121,8 +134,10 @@ export class Authenticator {
 }
 
 function expectCurrent(user: User): User {
-  if (user.expiresAt === null || user.expiresAt.getTime() > Date.now()) return user;
-  throw new ServiceError("api_key_expired", { detail: `This API key expired at ${user.expiresAt.toISOString()}.` });
+  for (const expiresAt of [user.expiresAt, user.key.expiresAt])
+    if (expiresAt !== null && expiresAt.getTime() <= Date.now())
+      throw new ServiceError("api_key_expired", { detail: `This API key expired at ${expiresAt.toISOString()}.` });
+  return user;
 }
 
 /** Wrong keys by address. An address above the limit waits with every key: responses would confirm a guess. */

@@ -30,7 +30,7 @@ export const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean => a.length 
 const sha256 = (text: string): Buffer =>
   crypto.hash?.("sha256", text, "buffer") ?? crypto.createHash("sha256").update(text).digest();
 
-/** A new key, and with it a user. `master`: the username of its master; null for a master. */
+/** A new user with its first key. `master`: the username of its master; null for a master. */
 export type KeyOrder = Omit<NewUser, "masterUuid" | "keyId" | "keySha256"> & { readonly master: string | null };
 
 /** The message is complete: shown without a stack. */
@@ -51,8 +51,7 @@ export async function createKey(sql: Sql, order: KeyOrder): Promise<{ readonly k
   if (masterName !== null && master === null) throw new KeyFault(`there is no key named ${masterName}`);
   const key = makeKey();
   const row = await createUser(sql, toNewUser(key, order, master?.uuid ?? null));
-  if (row === "username_taken")
-    throw new KeyFault(`a key named ${username} exists already (it may be revoked); choose another name`);
+  if (row === "username_taken") throw new KeyFault(`a key named ${username} exists already; choose another name`);
   if (row === "no_such_master")
     throw new KeyFault(`${masterName} is not a master key, or is revoked; only a master key has children`);
   return { key, row };

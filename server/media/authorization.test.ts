@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { AuthorizeRequest } from "../../schemas/hub.ts";
+import type { Scope } from "../../schemas/api/keys.ts";
+import type { Authorization, AuthorizeRequest } from "../../schemas/hub.ts";
 import { makeConfig } from "../api/app.fixture.ts";
+import { addKey } from "../keys/api-keys.ts";
 import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
 import { createKey } from "../keys/keys.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { findUserByName } from "../store/users.ts";
 import { Authorizer, PublisherQuota, type RecordingSubject, RunTokens, WrongKeys } from "./authorization.ts";
 import { addOutput, addSource, KEY_ORDER } from "./media-service.fixture.ts";
 
@@ -20,6 +23,11 @@ before(async () => {
   await addOutput(sql, "ada", "processed");
 });
 after(() => database?.close());
+
+const withoutKey = ({ key, ...granted }: Authorization) => {
+  assert.match(key ?? "", /^[0-9a-f-]{36}$/);
+  return granted;
+};
 
 function open(wrongKeysAllowed = 5, maxPublished = 5) {
   const { sql } = database;
@@ -51,7 +59,7 @@ function open(wrongKeysAllowed = 5, maxPublished = 5) {
 test("the owner publishes where a source is registered, by either protocol, and is recorded", async () => {
   const { ask, recorded, used } = open();
   for (const protocol of ["rtsp", "rtmp"] as const)
-    assert.deepEqual(await ask({ protocol }), { refusal: null, recording: "the-recording" });
+    assert.deepEqual(withoutKey(await ask({ protocol })), { refusal: null, recording: "the-recording" });
   assert.equal(recorded[0]?.alias, "yard");
   assert.deepEqual(used, ["ada/yard", "ada/yard"]);
 });
@@ -59,7 +67,36 @@ test("the owner publishes where a source is registered, by either protocol, and 
 test("the owner plays sources and outputs, which records nothing", async () => {
   const { ask } = open();
   for (const path of ["ada/yard", "ada/processed"])
-    assert.deepEqual(await ask({ action: "play", path }), { refusal: null, recording: null });
+    assert.deepEqual(withoutKey(await ask({ action: "play", path })), { refusal: null, recording: null });
+});
+
+test("a key publishes with the scope publish, plays with read, and only what belongs to its sources", async () => {
+  const { sql } = database;
+  const user = (await findUserByName(sql, "ada")) ?? assert.fail();
+  const [yard] = await sql<{ uuid: string }[]>`
+    select uuid from sources where user_uuid = ${user.uuid} and hub_path = 'ada/yard'`;
+  await addSource(sql, "ada", "ada/gate");
+  const add = async (scopes: readonly Scope[], sourceUuids: readonly string[] | null = null) =>
+    (await addKey(sql, { userUuid: user.uuid, name: "one", scopes, sourceUuids, expiresAt: null })).key;
+  const [reads, publishes, limited] = [
+    await add(["read"]),
+    await add(["publish"]),
+    await add(["operate"], [yard?.uuid ?? ""]),
+  ];
+  const { ask, kindOf } = open(1000, 100);
+  assert.equal(await kindOf({ secret: reads, action: "play" }), "granted");
+  const { refusal } = await ask({ secret: reads });
+  assert.deepEqual(
+    [refusal?.kind, /scope `publish`; this key has `read`/.test(refusal?.detail ?? "")],
+    ["forbidden", true],
+  );
+  assert.equal(await kindOf({ secret: publishes }), "granted");
+  assert.equal(await kindOf({ secret: publishes, action: "play" }), "forbidden");
+  for (const action of ["publish", "play"] as const) {
+    assert.equal(await kindOf({ secret: limited, action }), "granted");
+    for (const path of ["ada/gate", "ada/processed", "ada/elsewhere"])
+      assert.equal(await kindOf({ secret: limited, action, path }), "unknown", `${action} ${path}`);
+  }
 });
 
 test("rejects an unregistered path, and publishing to the path of an output", async () => {

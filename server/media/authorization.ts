@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Authorization, AuthorizeRequest } from "../../schemas/hub.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
+import { hasScope, lacksScope } from "../keys/scopes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findPathNames, type NamingSource } from "../store/hub-paths.ts";
@@ -42,7 +43,7 @@ interface AuthorizerDeps {
   /** The name of its recording; null for none. */
   nameRecording(subject: RecordingSubject): string | null;
   /** A client was authorized for this path by a key, which may be revoked later. */
-  onKeyUsed(path: string): void;
+  onKeyUsed(path: string, key: string): void;
 }
 
 const NO_KEY = "Send your API key as the password, or as ?api_key= in the URL.";
@@ -105,14 +106,17 @@ export class Authorizer {
     const { sql, onKeyUsed, nameRecording, maxPublished, elsewhere } = this.#deps;
     if (path.split("/")[0] !== user.username)
       return reject("forbidden", `This key is only valid for paths below /${user.username}/.`);
-    const { sources, hasOutput } = await findPathNames(sql, user.uuid, path);
+    const needed = action === "publish" ? "publish" : "read";
+    if (!hasScope(user.key.scopes, needed)) return reject("forbidden", lacksScope(user.key.scopes, needed));
+    const { sources, hasOutput } = await findPathNames(sql, user, path);
     const source = chooseSource(sources, protocol);
     if (source === null && !hasOutput)
       return reject("unknown", `No source is registered at /${path}: register it first (POST /stream).`);
     if (action === "publish" && source === null)
       return reject("forbidden", `/${path} is the path of an rtsp output: only its process publishes there.`);
-    onKeyUsed(path);
-    if (action === "play" || source === null) return grant();
+    const key = user.key.uuid;
+    onKeyUsed(path, key);
+    if (action === "play" || source === null) return { ...grant(), key };
     await elsewhere?.refresh();
     if (!this.#quota.take(user.username, path))
       return reject(
@@ -122,8 +126,9 @@ export class Authorizer {
     if (elsewhere !== undefined && !(await elsewhere.claim(path, true)))
       return reject("busy", publishedElsewhere(path));
     // Others are recorded when they need to be, once they are live.
-    if (!source.isRecorded) return grant();
-    return grant(nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias, path }));
+    if (!source.isRecorded) return { ...grant(), key };
+    const recording = nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias, path });
+    return { ...grant(recording), key };
   }
 }
 

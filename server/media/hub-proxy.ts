@@ -1,6 +1,6 @@
 /** HLS, WHEP and WHIP requests of authorized clients, forwarded to the media hub over its Unix socket. */
 import { type IncomingMessage, request } from "node:http";
-import { CLIENT_HEADER, RECORDING_HEADER } from "../../schemas/hub.ts";
+import { CLIENT_HEADER, KEY_HEADER, RECORDING_HEADER } from "../../schemas/hub.ts";
 import type { Watched } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -15,6 +15,8 @@ interface HubHttpRequest {
   readonly client?: string;
   /** Of a publisher: the name of its recording. */
   readonly recording?: string | null;
+  /** What authorized the client; absent for a signed URL. */
+  readonly key?: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
@@ -25,12 +27,13 @@ export type AskHub = (request: HubHttpRequest) => Promise<IncomingMessage>;
 /** @param limitMs for the head of the response, and for each pause in its body */
 export const askHubAt =
   (socketPath: string, limitMs: number): AskHub =>
-  ({ method, target, body, client, recording = null, signal }) =>
+  ({ method, target, body, client, recording = null, key, signal }) =>
     new Promise((resolve, reject) => {
       const headers = {
         ...(body !== undefined && { "content-type": body.type, "content-length": body.bytes.length }),
         ...(client !== undefined && { [CLIENT_HEADER]: client }),
         ...(recording !== null && { [RECORDING_HEADER]: recording }),
+        ...(key !== undefined && { [KEY_HEADER]: key }),
       };
       const sent = request({ socketPath, path: target, method, headers, signal, agent: false, timeout: limitMs });
       sent.on("timeout", () => sent.destroy(new Error(`no response within ${limitMs / 1000} s`)));

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import type { Scope } from "../../schemas/api/keys.ts";
 import { poll } from "../../test/watch.fixture.ts";
+import { addKey } from "../keys/api-keys.ts";
+import { limitKey, revokeKey } from "../store/api-keys.ts";
+import { findUserByName } from "../store/users.ts";
 import { exitOf, MediaService } from "./media-service.fixture.ts";
 
 const run = promisify(execFile);
@@ -103,6 +107,30 @@ test("disconnects a publisher when its source is deleted, and when its key is re
   assert.notEqual(await exitOf(second), 0);
   assert.equal((await fetch(body.hls_url)).status, 404, "signed addresses go with the key");
 });
+
+for (const protocol of ["rtsp", "rtmp"] as const)
+  test(`a revoked key disconnects its own clients, and a key that has expired those of ${protocol}`, async () => {
+    const path = `ada/keys/${protocol}`;
+    await register(path, protocol);
+    const { uuid: userUuid } = (await findUserByName(service.sql, "ada")) ?? assert.fail();
+    const add = (scope: Scope) =>
+      addKey(service.sql, { userUuid, name: scope, scopes: [scope], sourceUuids: null, expiresAt: null });
+    const [publishes, reads] = [await add("publish"), await add("read")];
+    assert.notEqual(await exitOf(service.publish(protocol, path, reads.key)), 0, "a key to read does not publish");
+    const publisher = service.publish(protocol, path, publishes.key);
+    await poll("it is live", () => service.server.hub.find(path));
+    const url = new URL(service.address("rtsp", path));
+    url.password = reads.key;
+    const player = spawn("ffmpeg", ["-loglevel", "error", "-rtsp_transport", "tcp", "-i", url.href, "-f", "null", "-"]);
+    const readersOf = () => service.server.hub.streamNumbers.find((stream) => stream.path === path)?.readers ?? 0;
+    const without = readersOf();
+    await poll("it plays", () => readersOf() > without);
+    await revokeKey(service.sql, reads.row.uuid);
+    await exitOf(player);
+    assert.ok(service.server.hub.find(path), "its publisher has another key");
+    await limitKey(service.sql, publishes.row.uuid, new Date());
+    assert.notEqual(await exitOf(publisher), 0);
+  });
 
 test("a killed hub is restarted on the same ports, and its recordings are completed as far as they were written", async () => {
   const { hub } = service.server;

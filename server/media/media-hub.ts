@@ -239,6 +239,11 @@ export class MediaHub {
     this.#child?.send({ type: "expel", path, reason });
   }
 
+  /** Disconnects the clients that this key has authorized. */
+  expelKey(key: string, reason: string): void {
+    this.#child?.send({ type: "expel_key", key, reason });
+  }
+
   /** Applies to later hubs, too. */
   allowRecording(allowed: boolean): void {
     if (allowed === this.#isRecordingAllowed) return;

@@ -14,6 +14,7 @@ import type { SharedFiles } from "../files/open-files.ts";
 import { Authenticator, findKeyIn } from "../keys/authenticate.ts";
 import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
+import { listInvalid } from "../store/api-keys.ts";
 import type { Sql } from "../store/client.ts";
 import { judgePaths } from "../store/hub-paths.ts";
 import { readSigningKey } from "../store/nodes.ts";
@@ -43,6 +44,8 @@ export interface MediaServerDeps {
 export interface MediaServer {
   readonly hub: MediaHub;
   readonly signer: Signer;
+  /** Of this installation. */
+  readonly signingKey: Uint8Array;
   readonly recordings: Recordings;
   /** Streams that other nodes publish. Absent: there are no other nodes. */
   readonly elsewhere?: ClusterStreams | undefined;
@@ -52,7 +55,7 @@ export interface MediaServer {
   readonly admitPublisher: (user: User, path: string) => Promise<Authorization>;
   readonly watched: WatchedPaths;
   /** A viewer of this path was authorized by a key or a signed URL. */
-  readonly onKeyUsed: (path: string) => void;
+  readonly onKeyUsed: (path: string, key?: string) => void;
   close(): Promise<void>;
 }
 
@@ -86,9 +89,10 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   const livePaths = () => hub?.livePaths ?? [];
   const rechecks = new KeyRechecks({
     ...{ sql, log, everyMs: recheckMs, expel },
+    expelKey: (key, reason) => hub?.expelKey(key, reason),
     livePaths: () => [...livePaths(), ...(hub?.relayedPaths ?? [])],
   });
-  const onKeyUsed = (path: string): void => rechecks.add(path);
+  const onKeyUsed = (path: string, key?: string): void => rechecks.add(path, key);
   const folder = await makeSocketFolder(PREFIX);
   const httpSocket = join(folder, "http");
   const close = async (): Promise<void> => {
@@ -123,7 +127,18 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
   const ask = askHubAt(httpSocket, ANSWER_MS);
   const admitPublisher = (user: User, path: string) =>
     authorizer.authorizeUser(user, { action: "publish", protocol: "webrtc", path });
-  return { hub, signer, recordings, elsewhere, ask, admitPublisher, watched: new WatchedPaths(sql), onKeyUsed, close };
+  return {
+    hub,
+    signer,
+    signingKey,
+    recordings,
+    elsewhere,
+    ask,
+    admitPublisher,
+    watched: new WatchedPaths(sql),
+    onKeyUsed,
+    close,
+  };
 }
 
 interface RecheckDeps {
@@ -132,7 +147,10 @@ interface RecheckDeps {
   readonly everyMs: number;
   livePaths(): readonly string[];
   expel(path: string, reason: string): void;
+  expelKey(key: string, reason: string): void;
 }
+
+const MAX_KEYS = 10_000;
 
 /** An authorized client publishes or plays by then, or has gone. */
 const IDLE_MS = 60_000;
@@ -142,6 +160,8 @@ class KeyRechecks {
   readonly #deps: RecheckDeps;
   /** When a client was last authorized by a key, by path. Runners have tokens and are not listed. */
   readonly #usedMs = new Map<string, number>();
+  /** That have authorized a client, the last one at the end. */
+  readonly #keys = new Set<string>();
   readonly #poller: Poller;
 
   constructor(deps: RecheckDeps) {
@@ -155,8 +175,12 @@ class KeyRechecks {
     this.#poller.start(deps.everyMs);
   }
 
-  add(path: string): void {
+  add(path: string, key?: string): void {
     this.#usedMs.set(path, performance.now());
+    if (key === undefined) return;
+    this.#keys.delete(key);
+    this.#keys.add(key);
+    if (this.#keys.size > MAX_KEYS) this.#keys.delete(this.#keys.keys().next().value ?? "");
   }
 
   close(): Promise<void> {
@@ -164,7 +188,12 @@ class KeyRechecks {
   }
 
   async #run(): Promise<void> {
-    const { sql, expel, livePaths, log } = this.#deps;
+    const { sql, expel, expelKey, livePaths, log } = this.#deps;
+    for (const key of await listInvalid(sql, [...this.#keys])) {
+      this.#keys.delete(key);
+      log.info({ key }, "clients of a key disconnected");
+      expelKey(key, "its key was revoked or has expired");
+    }
     const live = new Set(livePaths());
     const paths = [...this.#usedMs.keys()].filter((path) => live.has(path));
     for (const { path, isKeyGood, isNamed } of await judgePaths(sql, paths)) {

@@ -4,6 +4,7 @@
  */
 import type { StreamInfo } from "../../schemas/hub.ts";
 import { ServiceError } from "../service-error.ts";
+import type { KeyRights, User } from "../user.ts";
 import { firstOf, type Queries } from "./client.ts";
 import { hasValidKey } from "./users.ts";
 
@@ -26,14 +27,31 @@ export interface NamingSource {
   readonly isRecorded: boolean;
 }
 
-/** What a path is registered for: sources, newest first, or outputs. */
-export async function findPathNames(sql: Queries, userUuid: string, path: string) {
-  const sources = await sql<NamingSource[]>`
+interface PathUser extends Pick<User, "uuid"> {
+  readonly key: Pick<KeyRights, "sourceUuids">;
+}
+
+/** What a path is registered for, as far as the key sees it: sources, newest first, or outputs. */
+export async function findPathNames(sql: Queries, { uuid: userUuid, key: { sourceUuids } }: PathUser, path: string) {
+  const found = await sql<NamingSource[]>`
     select uuid, alias, stream_type, coalesce(mode = 'always', true) as is_recorded
     from sources left join source_recordings on source_uuid = uuid
     where user_uuid = ${userUuid} and hub_path = ${path}
     order by created_at desc, uuid desc`;
-  return { sources, hasOutput: sources.length === 0 && (await isOutputPath(sql, userUuid, path)) };
+  const sources = found.filter(({ uuid }) => sourceUuids?.includes(uuid) ?? true);
+  const isOutput = found.length === 0 && (await isOutputPath(sql, userUuid, path));
+  return { sources, hasOutput: isOutput && (await isOutputOf(sql, userUuid, path, sourceUuids)) };
+}
+
+/** Whether a process on one of these sources publishes the output. */
+async function isOutputOf(sql: Queries, userUuid: string, path: string, sourceUuids: readonly string[] | null) {
+  if (sourceUuids === null) return true;
+  const found = await sql`
+    select from outputs join process_outputs on output_uuid = outputs.uuid
+      join processes on processes.uuid = process_uuid
+    where outputs.user_uuid = ${userUuid} and outputs.hub_path = ${path}
+      and processes.source_uuid in ${sql([...sourceUuids])} limit 1`;
+  return found.length > 0;
 }
 
 const isPathIn = (table: "sources" | "outputs") => async (sql: Queries, userUuid: string, path: string) =>

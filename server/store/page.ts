@@ -10,7 +10,16 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
   /** Name of a sort key; with `-` in front: descending. Default: the first key of the listing, descending. */
   readonly sort?: string | undefined;
+  /** Only what belongs to these sources: set for a key that is limited to them. */
+  readonly sourceUuids?: readonly string[] | null | undefined;
 }
+
+/** The source of a row, by the table of the listing, where it is not a column of its own. Null: rows belong to no source. */
+const SOURCES: Readonly<Record<string, string | null>> = {
+  ...{ sources: "sources.uuid", classes: "notices.source_uuid", evidence: "notices.source_uuid", alerts: null },
+  // Those of the process that it is attached to or runs on.
+  ...{ outputs: "processes.source_uuid", process_alerts: "processes.source_uuid" },
+};
 
 export interface Page<T> {
   readonly rows: readonly T[];
@@ -83,7 +92,8 @@ export async function fetchPage<T>(
   const { limit } = request;
   // One more than fits on the page.
   const sorted = sql`order by ${by} ${direction}, ${uuid} ${direction}`;
-  const fetched = await fetch(sql`${after} ${sorted} limit ${(limit ?? ALL) + 1}`, sorted);
+  const end = sql`${ofSources(sql, request, order.uuid)} ${after} ${sorted} limit ${(limit ?? ALL) + 1}`;
+  const fetched = await fetch(end, sorted);
   if (limit === undefined || fetched.length <= limit) return { rows: fetched, nextCursor: null };
   const rows = fetched.slice(0, limit);
   const last = rows.at(-1);
@@ -91,6 +101,13 @@ export async function fetchPage<T>(
   const value = key.of(last);
   const place = { value: typeof value === "string" ? value : value.toISOString(), uuid: order.uuidOf(last) };
   return { rows, nextCursor: writeCursor(place, { sort, usual }) };
+}
+
+function ofSources(sql: Queries, { sourceUuids }: PageRequest, uuidColumn: string): Fragment {
+  if (sourceUuids == null) return sql``;
+  const [table = ""] = uuidColumn.split(".");
+  const column = table in SOURCES ? SOURCES[table] : `${table}.source_uuid`;
+  return column == null ? sql`and false` : sql`and ${sql(column)} in ${sql([...sourceUuids])}`;
 }
 
 function readSort<T>(asked: string | undefined, { keys }: PageOrder<T>) {

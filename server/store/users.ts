@@ -1,11 +1,12 @@
-/** Users (one per key), and their minutes. */
+/** Users, and their minutes. */
+import { randomBytes } from "node:crypto";
 import { ServiceError } from "../service-error.ts";
-import type { User, UserLimits } from "../user.ts";
+import { ALL_RIGHTS, type KeyRights, type User, type UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { firstOf, type Queries, type Sql } from "./client.ts";
+import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
 
-export interface UserRow extends Omit<User, "limits"> {
-  /** The public part of the key. */
+export interface UserRow extends Omit<User, "limits" | "key"> {
+  /** The public part of its first key. */
   readonly keyId: string;
   readonly keySha256: Buffer;
   /** Only those that differ from the configuration. */
@@ -20,7 +21,7 @@ export interface UserRow extends Omit<User, "limits"> {
 
 export type NewUser = Omit<UserRow, "uuid" | "revokedAt" | "createdAt">;
 
-/** Why a user was not created: the name is in use (maybe by a revoked user), or the master is not a master or is revoked. */
+/** Why a user was not created: the name is in use, or the master is not a master or is revoked. */
 type UserRefusal = "username_taken" | "no_such_master";
 
 export async function createUser(sql: Sql, user: NewUser): Promise<UserRow | UserRefusal> {
@@ -31,8 +32,19 @@ export async function createUser(sql: Sql, user: NewUser): Promise<UserRow | Use
         select from users where uuid = ${masterUuid} and master_uuid is null and revoked_at is null for key share`;
       if (masters.length === 0) return "no_such_master";
     }
+    await freeName(tx, user.username);
     return (await insertUser(tx, user)) ?? "username_taken";
   });
+}
+
+const MAX_NAME = 63;
+
+/** A revoked user gives its name up: it is renamed to `<name>-revoked-<digits>`. */
+async function freeName(sql: Queries, username: string): Promise<void> {
+  const suffix = `-revoked-${randomBytes(4).toString("hex")}`;
+  await sql`
+    update users set username = left(username, ${MAX_NAME - suffix.length}) || ${suffix}
+    where username = ${username} and revoked_at is not null`;
 }
 
 /** Whether processes of this user are recorded. */
@@ -69,7 +81,8 @@ function insertUser(sql: Queries, user: NewUser): Promise<UserRow | null> {
 
 /** Also of a revoked or expired key: the caller checks that. */
 export const findUserByKeyId = (sql: Queries, keyId: string): Promise<UserRow | null> =>
-  firstOf(sql<UserRow[]>`select * from users where key_id = ${keyId}`);
+  firstOf(sql<UserRow[]>`
+    select users.* from api_keys join users on users.uuid = user_uuid where api_keys.key_id = ${keyId}`);
 
 export const findUserByName = (sql: Queries, username: string): Promise<UserRow | null> =>
   firstOf(sql<UserRow[]>`select * from users where username = ${username}`);
@@ -151,12 +164,12 @@ export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocatio
   });
 }
 
-/** `limits`: defaults, from the configuration. */
-export function toUser(row: UserRow, limits: UserLimits): User {
+/** `limits`: defaults, from the configuration. `key`: that of the request. */
+export function toUser(row: UserRow, limits: UserLimits, key: KeyRights = ALL_RIGHTS): User {
   const { uuid, username, product, masterUuid, expiresAt } = row;
   const { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator } = row;
   const flags = { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator };
-  return { uuid, username, product, masterUuid, ...flags, limits: { ...limits, ...row.limits }, expiresAt };
+  return { uuid, username, product, masterUuid, ...flags, limits: { ...limits, ...row.limits }, expiresAt, key };
 }
 
 /** Serialises everything that counts against limits of this user until the end of the transaction. Locked before any row. */
@@ -248,4 +261,27 @@ export async function expectMinutes(sql: Queries, userUuid: string): Promise<voi
   const error = standing === undefined ? null : findLimit(standing);
   if (error?.code === "usage_limit_reached")
     throw new ServiceError("usage_limit_reached", { detail: `${error.detail}; GET /user_info shows its minutes` });
+}
+
+/** A user and its children that are not revoked, by name; the user first. */
+export const listAccount = (sql: Queries, uuid: string): Promise<readonly UserRow[]> =>
+  sql<UserRow[]>`
+    select * from users where (uuid = ${uuid} or master_uuid = ${uuid}) and revoked_at is null
+    order by master_uuid nulls first, uuid <> ${uuid}, username`;
+
+export type UserChange = Partial<
+  Pick<
+    UserRow,
+    "limits" | "hasTrackLogger" | "hasRecording" | "hasEnhancement" | "isGraphAuthor" | "isOperator" | "expiresAt"
+  >
+>;
+
+/** Takes effect within a second; a flag of processes with their next start. */
+export async function changeUser(sql: Queries, uuid: string, { limits, ...change }: UserChange): Promise<UserRow> {
+  const row = { ...change, ...(limits !== undefined && { limits: sql.json({ ...limits }) }) };
+  return writtenRow(
+    Object.keys(row).length === 0
+      ? sql<UserRow[]>`select * from users where uuid = ${uuid}`
+      : sql<UserRow[]>`update users set ${sql(row)} where uuid = ${uuid} returning *`,
+  );
 }

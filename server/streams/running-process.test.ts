@@ -33,7 +33,12 @@ before(async () => {
   });
   const { limits } = makeUser("ada");
   const authenticate = async () => ({ ...stage.user, limits });
-  streams = new Streams({ config: makeConfig().streams, processes: stage.supervisor, authenticate });
+  streams = new Streams({
+    config: makeConfig().streams,
+    processes: stage.supervisor,
+    authenticate,
+    expectSource: async () => {},
+  });
   app = await openApp(streamEndpoints(streams, makeConfig().streams.viewers), {
     authenticate,
     onUpgrade: streams.upgrade,

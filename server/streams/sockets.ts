@@ -12,6 +12,7 @@ import { ERRORS } from "../../schemas/errors.ts";
 import { TelemetryFault } from "../../telemetry/format.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import { type Authenticate, watchKey } from "../keys/authenticate.ts";
+import { expectScope } from "../keys/scopes.ts";
 import { toServiceError } from "../problem.ts";
 import type { Processes, ProcessNotice } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
@@ -19,6 +20,7 @@ import type { User } from "../user.ts";
 import { serialise } from "./message-queue.ts";
 import { closeSocket, type Received, SocketClient, type StreamLimits } from "./socket-client.ts";
 import {
+  CHANNEL_SCOPES,
   type Channel,
   checkHandshake,
   HANDSHAKE_HEADERS,
@@ -33,6 +35,8 @@ interface SocketDeps {
   readonly limits: StreamLimits;
   readonly processes: Pick<Processes, "follow" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
+  /** Rejects with `process_not_found` if the key is limited to sources, and the process runs on another one. */
+  expectSource(user: User, processUuid: string): Promise<void>;
   /** Passes the connection on to the node that runs the process. False: it is opened here. */
   readonly passOn?: PassOn | undefined;
 }
@@ -74,7 +78,7 @@ export class Sockets {
 
   /** For the HTTP server. False: not a path of a websocket. */
   readonly upgrade: UpgradeHook = (request, connection, head, call) => {
-    const target = readTarget(request);
+    const target = readTarget(request, call);
     if (target === null) return false;
     this.#open(target, request, connection, head, call).catch((thrown: unknown) => {
       const error = toServiceError(thrown);
@@ -111,6 +115,8 @@ export class Sockets {
     checkHandshake(request);
     const { processes, authenticate, passOn } = this.#deps;
     const user = await authenticate(target.apiKey, address);
+    expectScope(user, CHANNEL_SCOPES[target.channel]);
+    await this.#deps.expectSource(user, target.processUuid);
     if (hop === null) this.#expectPace(user);
     if (hop === null && (await passOn?.(target.processUuid, request, connection, head, call)) === true) return;
     const offer = OFFERS[target.channel];

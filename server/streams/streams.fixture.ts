@@ -38,7 +38,13 @@ export async function openStage(
     throw new ServiceError(key === null ? "api_key_missing" : "api_key_invalid", { detail: "Send a valid key." });
   };
   const processes = new StagedProcesses();
-  const streams = new Streams({ config: config.streams, limits, processes, authenticate });
+  const streams = new Streams({
+    config: config.streams,
+    limits,
+    processes,
+    authenticate,
+    expectSource: async () => {},
+  });
   const running = await startApp({
     config,
     endpoints: streamEndpoints(streams, config.streams.viewers),

@@ -16,6 +16,7 @@ interface StreamsDeps {
   readonly limits?: Partial<StreamLimits>;
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
+  expectSource(user: User, processUuid: string): Promise<void>;
   readonly passOn?: PassOn | undefined;
 }
 

@@ -2,7 +2,9 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
+import type { Scope } from "../../schemas/api/keys.ts";
 import type { Hop } from "../cluster/peers.ts";
+import { readCredential } from "../keys/sessions.ts";
 import { problemHeaders, toProblem, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 
@@ -61,6 +63,11 @@ export function writeProblem(
 export const CHANNELS = ["detection_data", "drone_data", "telemetry"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
+/** What a key needs to open it. */
+export const CHANNEL_SCOPES: Readonly<Record<Channel, Scope>> = {
+  ...{ detection_data: "read", drone_data: "read", telemetry: "publish" },
+};
+
 export interface Target {
   readonly processUuid: string;
   readonly channel: Channel;
@@ -73,19 +80,14 @@ const NONCE = /^[+/0-9A-Za-z]{22}==$/;
 const isChannel = (word: string | undefined): word is Channel => CHANNELS.some((channel) => channel === word);
 
 /** Null if it is not the path of a websocket. */
-export function readTarget(request: IncomingMessage): Target | null {
+export function readTarget(request: IncomingMessage, call: Pick<UpgradeCall, "publicUrl" | "hop">): Target | null {
   const { url = "" } = request;
   const [, processUuid, channel] = PATH.exec(url.split("?", 1)[0] ?? "") ?? [];
   if (processUuid === undefined || !isChannel(channel)) return null;
-  return { processUuid: processUuid.toLowerCase(), channel, apiKey: readKey(request) };
-}
-
-/** The header overrides the query. */
-export function readKey({ url = "", headers }: IncomingMessage): string | null {
-  const header = headers.api_key;
-  if (typeof header === "string" && header !== "") return header;
-  const at = url.indexOf("?");
-  return at < 0 ? null : new URLSearchParams(url.slice(at + 1)).get("api_key");
+  const credential = readCredential(request, {
+    ...{ publicUrl: call.publicUrl, isPassedOn: call.hop != null, acceptsUrl: true },
+  });
+  return { processUuid: processUuid.toLowerCase(), channel, apiKey: credential?.key ?? null };
 }
 
 /** RFC 6455, 4.2.1. */

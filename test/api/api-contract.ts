@@ -8,6 +8,8 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
+  /** Security schemes with the scope that a key needs. */
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>> }>>;

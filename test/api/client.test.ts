@@ -10,11 +10,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ApiError, type NewOutput, Windhover } from "../../client/client.ts";
 import { writeAll } from "../../docs/write/all.ts";
+import { SCOPES } from "../../schemas/api/keys.ts";
 import { buildClient } from "../../setup/client.mjs";
 import { findPage } from "../docs/pages.ts";
 import { takeTour } from "../docs/tour.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { findUnbounded, type RequestDocument } from "./api-contract.ts";
+import { type ApiDocument, findUnbounded, type RequestDocument } from "./api-contract.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -227,6 +228,27 @@ test("every text and every list of a request is bounded in its schema", async ()
   const body = { content: { "application/json": { schema: { type: "array", items: { type: "string" } } } } };
   const open = { paths: { "/a": { post: { requestBody: body } } } };
   assert.deepEqual(findUnbounded(open), ["post /a is a list of any length", "post /a is text of any length"]);
+});
+
+/** For every valid key. */
+const WITHOUT_SCOPE = ["getInfo", "getUserInfo", "login", "loginByPost"];
+
+test("every operation names the scope that a key needs", async () => {
+  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as ApiDocument;
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  const needed = operations.flatMap(({ operationId, security }) =>
+    security.flatMap((scheme) =>
+      Object.entries(scheme).map(([name, scopes]) => ({ operationId, name, scopes, security })),
+    ),
+  );
+  assert.ok(needed.length > 150);
+  const free = needed.filter(({ name, scopes, security }) => {
+    const isOptional = security.some((scheme) => Object.keys(scheme).length === 0);
+    return name !== "signed_url" && !isOptional && scopes.length === 0;
+  });
+  assert.deepEqual([...new Set(free.map(({ operationId }) => operationId))].sort(), WITHOUT_SCOPE);
+  for (const { operationId, scopes } of needed)
+    assert.ok(scopes.length <= 1 && scopes.every((scope) => SCOPES.some((known) => known === scope)), operationId);
 });
 
 describe("responses to the calls of the documentation are as shown", () => {

@@ -19,6 +19,10 @@ const SDP = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n";
 
 /** Valid bodies by operation: an invalid one would be rejected before the check of the owner. */
 const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
+  "POST /key": () => ({ name: "mine", scopes: ["read"], username: "tenant-b" }),
+  "PATCH /key/{key_uuid}": () => ({ name: "mine now" }),
+  "POST /key/{key_uuid}/rotate": () => ({ overlap_seconds: 0 }),
+  "PATCH /account/{username}": () => ({ limits: { processes: 1 } }),
   "PATCH /source/{source_id}": () => ({ alias: "mine now" }),
   "POST /alert/{uuid}": () => ALERT,
   "PATCH /alert/{uuid}": () => ({ status: "inactive" }),
@@ -57,6 +61,8 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     clip_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
     node_uuid: UNKNOWN,
+    key_uuid: owned.key,
+    username: "tenant-b",
     session: UNKNOWN,
     name: operation.path.startsWith(GRAPH) ? owned.graph : owned.model,
     version: "1",
@@ -68,6 +74,31 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     to: "2026-01-01T00:01:00Z",
     at: "2026-01-01T00:00:00Z",
   };
+}
+
+/** Every operation but those that need no key, with the resources of tenant B and valid input. */
+export function listCalls({ service, owned }: Target): readonly (Pick<
+  ForeignCall,
+  "method" | "path" | "body" | "type"
+> & {
+  readonly operation: Operation;
+})[] {
+  return service.contract.operations.flatMap((operation) => {
+    if (!operation.security.some((scheme) => "api_key" in scheme)) return [];
+    const values = valuesOf(operation, owned);
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "0");
+    const query = (operation.parameters ?? []).filter(({ in: where, required }) => where === "query" && required);
+    const search = new URLSearchParams(query.map(({ name }): [string, string] => [name, values[name] ?? ""]));
+    const [type = "application/json"] = Object.keys(operation.requestBody?.content ?? {});
+    const body = bodyOf(`${operation.method} ${operation.path}`, type, owned);
+    return [
+      {
+        ...{ operation, method: operation.method, type },
+        path: search.size === 0 ? path : `${path}?${search}`,
+        ...(body !== undefined && { body }),
+      },
+    ];
+  });
 }
 
 /** Operations on a resource of one user; without static pages. */

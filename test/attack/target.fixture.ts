@@ -32,6 +32,8 @@ export interface Owned {
   readonly graph: string;
   /** Name of an uploaded model. */
   readonly model: string;
+  /** The API key. */
+  readonly key: string;
 }
 
 export class Target {
@@ -200,7 +202,9 @@ async function createResources(service: TestService, key: string): Promise<Owned
   form.set("card", new Blob([`model: ${model}\n${CARD}`]), "card.yaml");
   const uploaded = await service.send("POST", "/models", { body: form, key });
   assert.equal(uploaded.status, 201, uploaded.text);
-  return { source, process, output, alert, video, graph, model };
+  const login = await service.send("GET", "/login", { key });
+  const { uuid } = (JSON.parse(login.text) as { key: { uuid: string } }).key;
+  return { source, process, output, alert, video, graph, model, key: uuid };
 }
 
 const CARD = `about: Finds nothing.

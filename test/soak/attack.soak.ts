@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { createKey } from "../api/service.fixture.ts";
-import { corruptToken, listForeignCalls } from "../attack/cross-tenant.fixture.ts";
+import { corruptToken, listCalls, listForeignCalls } from "../attack/cross-tenant.fixture.ts";
 import { FLOODS, type Flood } from "../attack/floods.fixture.ts";
 import { inputsFor } from "../attack/malformed.fixture.ts";
 import { ADDRESS, type Measurement, measure, p99Of, Target } from "../attack/target.fixture.ts";
@@ -64,6 +64,85 @@ test("resources of another tenant are not found, and nothing is accessible witho
   }
   const { status } = await target.call("GET", `/process/${target.owned.process}`, { key: target.keyB });
   assert.equal(status, 200, "its owner has access");
+});
+
+/** Adds a key of tenant B. */
+async function addKey(scopes: readonly string[], source_uuids: readonly string[] | null = null): Promise<string> {
+  const { text, status } = await target.call("POST", "/key", {
+    key: target.keyB,
+    body: JSON.stringify({ name: "one", scopes, source_uuids }),
+  });
+  assert.equal(status, 201, text);
+  return (JSON.parse(text) as { key: string }).key;
+}
+
+const INCLUDED: Readonly<Record<string, readonly string[]>> = {
+  ...{ read: ["read"], publish: ["publish"], operate: ["read", "publish", "operate"] },
+};
+
+for (const [scope, included] of Object.entries(INCLUDED))
+  test(`a key with the scope \`${scope}\` can do nothing else, on any operation`, { timeout: TIMEOUT_MS }, async () => {
+    const key = await addKey([scope]);
+    const state = () => snapshot(target.keyB);
+    const before = await state();
+    let rejected = 0;
+    for (const call of listCalls(target)) {
+      const { operation, method, path, ...options } = call;
+      const needed = operation.security.find((scheme) => "api_key" in scheme)?.api_key?.[0];
+      if (needed === undefined || included.includes(needed)) continue;
+      const reply = await target.call(method, path, { ...options, key });
+      assert.equal(reply.status, 403, `${method} ${path}: ${reply.text.slice(0, 300)}`);
+      assert.match(reply.text, /"scope_needed"/, `${method} ${path}`);
+      rejected++;
+    }
+    assert.ok(rejected >= (scope === "operate" ? 8 : 50), `${rejected} operations were rejected`);
+    if (scope !== "operate") assert.deepEqual(await state(), before, "nothing has changed");
+    const socket = `/process/${target.owned.process}/${scope === "publish" ? "detection_data" : "telemetry"}`;
+    const { status } = await target.call("GET", socket, { key, isUpgrade: true });
+    assert.equal(status, scope === "operate" ? 409 : 403, "websockets need a scope too");
+  });
+
+/** What tenant B has. */
+async function snapshot(key: string): Promise<unknown> {
+  const paths = [
+    "/sources",
+    "/outputs",
+    "/alerts",
+    "/graphs",
+    "/keys",
+    "/accounts",
+    `/subscriptions/${target.owned.process}`,
+  ];
+  const texts = await Promise.all(paths.map(async (path) => (await target.call("GET", path, { key })).text));
+  return texts.map((text) => text.replaceAll(/"last_used_at":("[^"]*"|null)/g, "").replaceAll(/token=[^"]*/g, ""));
+}
+
+test("a key that is limited to one source finds nothing of another, on any operation", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const body = JSON.stringify({ alias: "other", input_url: "rtsp://192.0.2.7/other", stream_type: "rtsp" });
+  const made = await target.call("POST", "/stream", { key: target.keyB, body });
+  const { uuid } = JSON.parse(made.text) as { uuid: string };
+  const key = await addKey(["admin"], [uuid]);
+  const hidden = Object.entries(target.owned).filter(([name]) => !["graph", "model"].includes(name));
+  for (const { operation: _, method, path, ...options } of listCalls(target)) {
+    const where = `${method} ${path}`;
+    const reply = await target.call(method, path, { ...options, key });
+    const { status, text } = reply.status === 426 ? await target.call(method, path, { key, isUpgrade: true }) : reply;
+    if (hidden.some(([, own]) => path.includes(own) || options.body?.includes(own)))
+      assert.ok([403, 404].includes(status), `${where}: ${status} ${text.slice(0, 300)}`);
+    for (const [name, own] of hidden)
+      if (!path.includes(own) && !options.body?.includes(own))
+        assert.ok(!text.includes(own), `${where} shows the ${name}`);
+  }
+  const { text } = await target.call("GET", "/sources", { key });
+  assert.deepEqual(
+    (JSON.parse(text) as { sources: { uuid: string }[] }).sources.map((source) => source.uuid),
+    [uuid],
+  );
+  assert.equal((await target.call("GET", `/source/${uuid}`, { key })).status, 200);
+  const more = await target.call("POST", "/key", { key, body: JSON.stringify({ name: "more", scopes: ["read"] }) });
+  assert.match(more.text, /"unlimited_key_needed"/);
 });
 
 test("rejects tokens that are altered, expired or of another resource", { timeout: TIMEOUT_MS }, async () => {

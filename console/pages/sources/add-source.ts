@@ -6,7 +6,7 @@ import { Select, useSubmit } from "../../components/form.ts";
 import { formatBytes } from "../../components/format.ts";
 import { showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
-import { base, session, windhover } from "../../session.ts";
+import { base, keyHeaders, windhover } from "../../session.ts";
 
 interface AddProps {
   onClose(): void;
@@ -85,7 +85,7 @@ function startUpload(file: File, given: FormData, onProgress: (fraction: number)
   });
   request.open("POST", `${base}/video`);
   request.responseType = "json";
-  request.setRequestHeader("api_key", session.value?.apiKey ?? "");
+  for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
   request.send(form);
   return { done, cancel: () => request.abort() };
 }
