@@ -13,6 +13,77 @@ from .transport import Answer, Form, Route
 API_VERSION = "2.15.2"
 
 
+class ListKeysAnswer(TypedDict):
+    keys: list[Key]
+    #: There is more: ask again with this `cursor`.
+    next_cursor: NotRequired[str]
+
+
+class CreateKeyBody(TypedDict):
+    #: For people; several keys may share a name.
+    name: str
+    #: `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts.
+    scopes: list[Literal["read", "publish", "operate", "admin"]]
+    #: The key sees and uses only these sources, and what belongs to them. Null: all sources of the account.
+    source_uuids: NotRequired[list[str] | None]
+    #: The key is not valid from this time on. Null: it does not expire.
+    expires_at: NotRequired[str | None]
+    #: The account: that of this key (default), or for a master key one of its children.
+    username: NotRequired[str]
+
+
+class ChangeKeyBody(TypedDict):
+    #: For people; several keys may share a name.
+    name: NotRequired[str]
+    #: The key is not valid from this time on. Null: it does not expire.
+    expires_at: NotRequired[str | None]
+
+
+class RevokeKeyAnswer(TypedDict):
+    deleted: Literal[True]
+    #: Lower case; upper case is accepted.
+    uuid: str
+
+
+class RotateKeyBody(TypedDict):
+    #: For how long the old key stays valid.
+    overlap_seconds: NotRequired[int]
+    #: Of the new key. Default: as that of the old key.
+    expires_at: NotRequired[str | None]
+
+
+class ListAccountsAnswer(TypedDict):
+    accounts: list[Account]
+
+
+class ChangeAccountBodyLimits(TypedDict):
+    r"""Null: the limit of the configuration."""
+    processes: NotRequired[int | None]
+    sources: NotRequired[int | None]
+    outputs_registered: NotRequired[int | None]
+    outputs_active: NotRequired[int | None]
+    alerts: NotRequired[int | None]
+    subscriptions: NotRequired[int | None]
+    video_bytes: NotRequired[int | None]
+    storage_bytes: NotRequired[int | None]
+    requests_per_minute: NotRequired[int | None]
+
+
+class ChangeAccountBody(TypedDict):
+    #: Null: the limit of the configuration.
+    limits: NotRequired[ChangeAccountBodyLimits]
+    #: Processes keep track reports.
+    track_logger: NotRequired[bool]
+    #: Processes are recorded.
+    recording: NotRequired[bool]
+    #: Track reports can be enhanced.
+    enhancement: NotRequired[bool]
+    #: May run and store its own graphs, and upload models.
+    graph_author: NotRequired[bool]
+    #: Null: the account does not expire.
+    expires_at: NotRequired[str | None]
+
+
 class ListSourcesAnswer(TypedDict):
     sources: list[Source]
     #: There is more: ask again with this `cursor`.
@@ -318,6 +389,51 @@ class GetOpenApiAnswer(TypedDict):
     openapi: str
 
 
+class AccountLimits(TypedDict):
+    #: Active processes.
+    processes: int
+    #: Registered sources.
+    sources: int
+    #: Registered outputs.
+    outputs_registered: int
+    #: Attached outputs.
+    outputs_active: int
+    #: Alerts, including one-off alerts of processes.
+    alerts: int
+    #: Webhook subscriptions of all processes.
+    subscriptions: int
+    #: Size of an uploaded video.
+    video_bytes: int
+    #: Size of all uploaded videos.
+    storage_bytes: int
+    #: Requests per minute.
+    requests_per_minute: int
+
+
+class Account(TypedDict):
+    #: Lower case; upper case is accepted.
+    uuid: str
+    username: str
+    #: Its master; null for a master.
+    master: str | None
+    product: str
+    limits: AccountLimits
+    #: Processes keep track reports.
+    track_logger: bool
+    #: Processes are recorded.
+    recording: bool
+    #: Track reports can be enhanced.
+    enhancement: bool
+    #: May run and store its own graphs, and upload models.
+    graph_author: bool
+    #: May see numbers of all accounts.
+    operator: bool
+    #: From this time on, no key of the account is valid.
+    expires_at: str | None
+    #: UTC, ISO 8601 with milliseconds.
+    created_at: str
+
+
 class AlertOutput2(TypedDict):
     type: Literal["mqtt", "webhook", "email"]
     #: Secrets are shown as `***`.
@@ -575,6 +691,32 @@ class ChildSubscription(TypedDict):
 
 
 Clip = TypedDict("Clip", {"uuid": "str", "source_uuid": "str", "process_uuid": "str | None", "from": "float | str", "to": "float | str", "boxes": "bool", "state": "Literal[\"queued\", \"rendering\", \"ready\", \"failed\"]", "progress": "float", "error": "str | None", "size_bytes": "int | None", "created_at": "str", "download_url": "str | None"})
+
+
+class CreatedKey(TypedDict):
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: Lower case; upper case is accepted.
+    key_uuid: str
+    #: The account.
+    username: str
+    name: str
+    #: First characters of the key.
+    prefix: str
+    #: `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts.
+    scopes: list[Literal["read", "publish", "operate", "admin"]]
+    #: The key sees and uses only these sources, and what belongs to them. Null: all sources of the account.
+    source_uuids: list[str] | None
+    #: Who signed in to the console: then this is the session. Null: a key.
+    person: str | None
+    state: Literal["valid", "expired", "revoked"]
+    #: UTC, ISO 8601 with milliseconds.
+    created_at: str
+    #: To about a minute. Null: not used yet.
+    last_used_at: str | None
+    expires_at: str | None
+    #: The key. It is not stored, and cannot be read again.
+    key: str
 
 
 class CreatedSubscriptionNotifierPolicyArgs(TypedDict):
@@ -964,6 +1106,30 @@ class GraphVersion(TypedDict):
     bases: list[GraphVersionBases] | None
 
 
+class Key(TypedDict):
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: Lower case; upper case is accepted.
+    key_uuid: str
+    #: The account.
+    username: str
+    name: str
+    #: First characters of the key.
+    prefix: str
+    #: `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts.
+    scopes: list[Literal["read", "publish", "operate", "admin"]]
+    #: The key sees and uses only these sources, and what belongs to them. Null: all sources of the account.
+    source_uuids: list[str] | None
+    #: Who signed in to the console: then this is the session. Null: a key.
+    person: str | None
+    state: Literal["valid", "expired", "revoked"]
+    #: UTC, ISO 8601 with milliseconds.
+    created_at: str
+    #: To about a minute. Null: not used yet.
+    last_used_at: str | None
+    expires_at: str | None
+
+
 class Landmark(TypedDict):
     #: Where it is in the picture, as a fraction of its width, from the left.
     x: float
@@ -985,6 +1151,7 @@ class Login(TypedDict):
     product: str
     #: Last day (UTC) on which the key is valid. 9999-12-31 if it does not expire.
     expiration_date: str
+    key: UsedKey
 
 
 class MapSettingsTiles(TypedDict):
@@ -1857,6 +2024,24 @@ class ShadowComparison(TypedDict):
     is_complete: bool
 
 
+class SignInOptionsOidc(TypedDict):
+    #: Of the identity provider, for people.
+    name: str
+    #: A browser goes there to sign in.
+    url: str
+
+
+class SignInOptions(TypedDict):
+    #: The request has a valid session or key.
+    signed_in: bool
+    #: Null: only API keys can be used.
+    oidc: SignInOptionsOidc | None
+
+
+class SignedOut(TypedDict):
+    signed_out: Literal[True]
+
+
 class Source(TypedDict):
     #: Lower case; upper case is accepted.
     uuid: str
@@ -2380,6 +2565,22 @@ class TrackedProcess(TypedDict):
     video_url: str | None
 
 
+class UsedKey(TypedDict):
+    r"""Extension: the key that was sent."""
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: Lower case; upper case is accepted.
+    key_uuid: str
+    name: str
+    #: `read`: see everything and play video. `publish`: publish streams and send telemetry. `operate`: `read` and `publish`, and change sources, processes, outputs, alerts and graphs. `admin`: all of it, and manage keys and accounts.
+    scopes: list[Literal["read", "publish", "operate", "admin"]]
+    #: The key sees and uses only these sources, and what belongs to them. Null: all sources of the account.
+    source_uuids: list[str] | None
+    #: Who signed in to the console: then this is the session. Null: a key.
+    person: str | None
+    expires_at: str | None
+
+
 class UserInformation(TypedDict):
     #: Version of the API.
     version: str
@@ -2395,6 +2596,7 @@ class UserInformation(TypedDict):
     is_track_logger_enabled: bool
     #: Extension: whether track reports can be enhanced.
     is_enhancement_enabled: bool
+    key: UsedKey
 
 
 class VideoStorage(TypedDict):
@@ -2474,6 +2676,115 @@ class Operations:
     ) -> Allocated:
         r"""Allocate pending minutes of a master key to itself or to one of its child keys. All or nothing. Concurrent calls never allocate more than is pending. A key without a limit cannot receive minutes, since they would be lost: 409 `minutes_unlimited`."""
         return self._send(Route("POST", "/subscription/allocate", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
+
+    def list_keys(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        username: str | None = None,
+        state: Literal["current", "all"] | None = None,
+        timeout: float | None = None,
+    ) -> ListKeysAnswer:
+        r"""List the keys of your account and, for a master key, of its children. Without revoked keys, unless `state` is `all`. The keys themselves are not stored."""
+        return self._send(Route("GET", "/keys", query=("limit", "cursor", "username", "state",)), {"limit": limit, "cursor": cursor, "username": username, "state": state}, timeout)  # type: ignore[no-any-return]
+
+    def create_key(
+        self,
+        *,
+        body: CreateKeyBody,
+        timeout: float | None = None,
+    ) -> CreatedKey:
+        r"""Create a key. For your account or, with a master key, for one of its children. It cannot have more scopes, other sources or a later expiry than the key of the request. The key is shown only in this answer."""
+        return self._send(Route("POST", "/key", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
+
+    def read_key(
+        self,
+        key_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> Key:
+        r"""Get a key, without its secret."""
+        return self._send(Route("GET", "/key/{key_uuid}"), {"key_uuid": key_uuid}, timeout)  # type: ignore[no-any-return]
+
+    def change_key(
+        self,
+        key_uuid: str,
+        *,
+        body: ChangeKeyBody,
+        timeout: float | None = None,
+    ) -> Key:
+        r"""Change the name or the expiry of a key. An omitted field keeps its value. Scopes and sources cannot be changed: create another key."""
+        return self._send(Route("PATCH", "/key/{key_uuid}", body_type="application/json"), {"key_uuid": key_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    def revoke_key(
+        self,
+        key_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> RevokeKeyAnswer:
+        r"""Revoke a key. Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue."""
+        return self._send(Route("DELETE", "/key/{key_uuid}"), {"key_uuid": key_uuid}, timeout)  # type: ignore[no-any-return]
+
+    def rotate_key(
+        self,
+        key_uuid: str,
+        *,
+        body: RotateKeyBody | None = None,
+        timeout: float | None = None,
+    ) -> CreatedKey:
+        r"""Replace a key by a new one with the same rights. The old key stays valid for `overlap_seconds`, so that clients can change over; then its open streams end. The new key is shown only in this answer."""
+        return self._send(Route("POST", "/key/{key_uuid}/rotate", body_type="application/json"), {"key_uuid": key_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    def list_accounts(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> ListAccountsAnswer:
+        r"""List your account and its children, with limits and features."""
+        return self._send(Route("GET", "/accounts"), {}, timeout)  # type: ignore[no-any-return]
+
+    def change_account(
+        self,
+        username: str,
+        *,
+        body: ChangeAccountBody,
+        timeout: float | None = None,
+    ) -> Account:
+        r"""Change limits and features of a child account. A master gives its children at most what it has itself. Your own account can be changed with an operator key. An omitted field keeps its value."""
+        return self._send(Route("PATCH", "/account/{username}", body_type="application/json"), {"username": username, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    def read_sign_in_options(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> SignInOptions:
+        r"""Ways to sign in to the console."""
+        return self._send(Route("GET", "/sign_in"), {}, timeout)  # type: ignore[no-any-return]
+
+    def begin_sign_in(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> Answer:
+        r"""Sign in through the identity provider: for browsers. Redirects to the provider, which redirects back to `/sign_in/oidc/callback`."""
+        return self._send(Route("GET", "/sign_in/oidc"), {}, timeout)  # type: ignore[no-any-return]
+
+    def finish_sign_in(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> Answer:
+        r"""The way back from the identity provider: for browsers. Sets the cookie of the session: not readable by scripts, only sent by pages of this service, valid for `oidc.session_seconds`. Parameters are those of OpenID Connect."""
+        return self._send(Route("GET", "/sign_in/oidc/callback"), {}, timeout)  # type: ignore[no-any-return]
+
+    def sign_out(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> SignedOut:
+        r"""End the session of the console. Its cookie is deleted, and the session ends everywhere. An API key stays valid."""
+        return self._send(Route("POST", "/sign_out"), {}, timeout)  # type: ignore[no-any-return]
 
     def upload_video(
         self,
@@ -2905,7 +3216,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`."""
+        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return self._send(Route("GET", "/process/{process_uuid}/detection_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def read_drone_data(
@@ -2914,7 +3225,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`."""
+        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return self._send(Route("GET", "/process/{process_uuid}/drone_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def register_output(
@@ -2964,7 +3275,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`."""
+        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return self._send(Route("GET", "/process/{process_uuid}/telemetry"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def read_source_stats(
@@ -3902,6 +4213,115 @@ class AsyncOperations:
         r"""Allocate pending minutes of a master key to itself or to one of its child keys. All or nothing. Concurrent calls never allocate more than is pending. A key without a limit cannot receive minutes, since they would be lost: 409 `minutes_unlimited`."""
         return await self._send(Route("POST", "/subscription/allocate", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
+    async def list_keys(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        username: str | None = None,
+        state: Literal["current", "all"] | None = None,
+        timeout: float | None = None,
+    ) -> ListKeysAnswer:
+        r"""List the keys of your account and, for a master key, of its children. Without revoked keys, unless `state` is `all`. The keys themselves are not stored."""
+        return await self._send(Route("GET", "/keys", query=("limit", "cursor", "username", "state",)), {"limit": limit, "cursor": cursor, "username": username, "state": state}, timeout)  # type: ignore[no-any-return]
+
+    async def create_key(
+        self,
+        *,
+        body: CreateKeyBody,
+        timeout: float | None = None,
+    ) -> CreatedKey:
+        r"""Create a key. For your account or, with a master key, for one of its children. It cannot have more scopes, other sources or a later expiry than the key of the request. The key is shown only in this answer."""
+        return await self._send(Route("POST", "/key", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
+
+    async def read_key(
+        self,
+        key_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> Key:
+        r"""Get a key, without its secret."""
+        return await self._send(Route("GET", "/key/{key_uuid}"), {"key_uuid": key_uuid}, timeout)  # type: ignore[no-any-return]
+
+    async def change_key(
+        self,
+        key_uuid: str,
+        *,
+        body: ChangeKeyBody,
+        timeout: float | None = None,
+    ) -> Key:
+        r"""Change the name or the expiry of a key. An omitted field keeps its value. Scopes and sources cannot be changed: create another key."""
+        return await self._send(Route("PATCH", "/key/{key_uuid}", body_type="application/json"), {"key_uuid": key_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    async def revoke_key(
+        self,
+        key_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> RevokeKeyAnswer:
+        r"""Revoke a key. Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue."""
+        return await self._send(Route("DELETE", "/key/{key_uuid}"), {"key_uuid": key_uuid}, timeout)  # type: ignore[no-any-return]
+
+    async def rotate_key(
+        self,
+        key_uuid: str,
+        *,
+        body: RotateKeyBody | None = None,
+        timeout: float | None = None,
+    ) -> CreatedKey:
+        r"""Replace a key by a new one with the same rights. The old key stays valid for `overlap_seconds`, so that clients can change over; then its open streams end. The new key is shown only in this answer."""
+        return await self._send(Route("POST", "/key/{key_uuid}/rotate", body_type="application/json"), {"key_uuid": key_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    async def list_accounts(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> ListAccountsAnswer:
+        r"""List your account and its children, with limits and features."""
+        return await self._send(Route("GET", "/accounts"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def change_account(
+        self,
+        username: str,
+        *,
+        body: ChangeAccountBody,
+        timeout: float | None = None,
+    ) -> Account:
+        r"""Change limits and features of a child account. A master gives its children at most what it has itself. Your own account can be changed with an operator key. An omitted field keeps its value."""
+        return await self._send(Route("PATCH", "/account/{username}", body_type="application/json"), {"username": username, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    async def read_sign_in_options(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> SignInOptions:
+        r"""Ways to sign in to the console."""
+        return await self._send(Route("GET", "/sign_in"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def begin_sign_in(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> Answer:
+        r"""Sign in through the identity provider: for browsers. Redirects to the provider, which redirects back to `/sign_in/oidc/callback`."""
+        return await self._send(Route("GET", "/sign_in/oidc"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def finish_sign_in(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> Answer:
+        r"""The way back from the identity provider: for browsers. Sets the cookie of the session: not readable by scripts, only sent by pages of this service, valid for `oidc.session_seconds`. Parameters are those of OpenID Connect."""
+        return await self._send(Route("GET", "/sign_in/oidc/callback"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def sign_out(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> SignedOut:
+        r"""End the session of the console. Its cookie is deleted, and the session ends everywhere. An API key stays valid."""
+        return await self._send(Route("POST", "/sign_out"), {}, timeout)  # type: ignore[no-any-return]
+
     async def upload_video(
         self,
         *,
@@ -4332,7 +4752,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`."""
+        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return await self._send(Route("GET", "/process/{process_uuid}/detection_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def read_drone_data(
@@ -4341,7 +4761,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`."""
+        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return await self._send(Route("GET", "/process/{process_uuid}/drone_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def register_output(
@@ -4391,7 +4811,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`."""
+        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return await self._send(Route("GET", "/process/{process_uuid}/telemetry"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def read_source_stats(
