@@ -23,7 +23,7 @@ export const splitWords = (line: string): readonly string[] =>
     ([, single, double, plain]) => single ?? double ?? plain ?? "",
   );
 
-export const isForShell = (line: string): boolean => /^(curl|[A-Z]+=|[a-z]+\(\)|\}|"|'|-)/.test(line);
+export const isForShell = (line: string): boolean => /^(curl|sed|printf|[A-Z]+=|[a-z]+\(\)|\}|"|'|-)/.test(line);
 
 /** Null when the line is valid. */
 export async function checkLine(line: string, scripts: Readonly<Record<string, string>>): Promise<string | null> {
