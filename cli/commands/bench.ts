@@ -14,6 +14,10 @@ export const BENCHES: Readonly<Record<string, readonly [usage: string, about: st
   ],
   clips: ["[ROUNDS]", "a clip out of an hour of recording, compared with a file server"],
   cluster: ["[ROUNDS]", "requests that another node answers, and the load of nodes on the database"],
+  density: [
+    "[ROUNDS] [CLIP]",
+    "live streams that this machine carries, compared with the bound and with plain scripts",
+  ],
   detect: ["[ROUNDS] [CLIP]", "inference, live latency and pixel kernels, compared with their limits"],
   engine: ["[ROUNDS]", "a graph with one TypeScript element, compared with gst-launch-1.0"],
   glass: ["[ROUNDS]", "glass-to-glass latency: RTSP, WebRTC, LL-HLS and processed video"],

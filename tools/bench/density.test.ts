@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { listTree, named, pssMb } from "./density/usage.ts";
+import { findMost, holds } from "./density.ts";
+
+const WELL = { p95Ms: 200, fps: 25, inferences: 5, dropped: 0, cores: 0.3, others: 0, memoryMb: [] };
+
+/** A machine that carries so many streams, and the numbers that were tried on it. */
+function machine(most: number) {
+  const tried: number[] = [];
+  const run = async (streams: number) => {
+    tried.push(streams);
+    return { ...WELL, streams, p95Ms: streams > most ? 5000 : 200 };
+  };
+  return { tried, run };
+}
+
+test("finds the most streams from a guess that is too low, exact or too high", async () => {
+  for (const [guess, expected] of [
+    [2, [2, 3, 4, 5]],
+    [4, [4, 5]],
+    [6, [6, 5, 4]],
+  ] as const) {
+    const { tried, run } = machine(4);
+    assert.equal((await findMost(guess, run)).streams, 4);
+    assert.deepEqual(tried, expected);
+  }
+});
+
+test("tries as many streams as were processed at the last attempt", async () => {
+  const tried: number[] = [];
+  const found = await findMost(12, async (streams) => {
+    tried.push(streams);
+    const share = Math.min(1, 5 / streams);
+    return { ...WELL, streams, fps: 25 * share, inferences: 5 * share };
+  });
+  assert.equal(found.streams, 5);
+  assert.deepEqual(tried, [12, 5, 6]);
+});
+
+test("a machine that carries no stream gives the trial of one, which does not hold", async () => {
+  const found = await findMost(2, machine(0).run);
+  assert.equal(found.streams, 1);
+  assert.equal(holds(found), false);
+});
+
+test("a stream that is late, slow, rarely inferred, lossy or ended is not carried", () => {
+  const trial = { ...WELL, streams: 1 };
+  assert.ok(holds(trial));
+  for (const fault of [{ p95Ms: 401 }, { p95Ms: Number.NaN }, { fps: 20 }, { inferences: 4 }, { dropped: 1 }])
+    assert.equal(holds({ ...trial, ...fault }), false, JSON.stringify(fault));
+});
+
+test("reads the processes and the memory of this machine", () => {
+  assert.ok(listTree(process.ppid).includes(process.pid));
+  assert.deepEqual(named([process.pid], "no such program"), []);
+  assert.ok(pssMb(process.pid) > 10);
+  assert.ok(Number.isNaN(pssMb(0)));
+});
