@@ -1667,6 +1667,8 @@ export type SourceTelemetry = {
 export type StartProcess = {
   /** Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter. */
   readonly params?: Readonly<Record<string, unknown>>;
+  /** Of a file that is played once: the process is `paused` when it has started. Nothing is sent, counted or stored until `POST /process/{process_uuid}/resume`: connect sockets, outputs, alerts and webhooks before, and they get everything from the first frame on. */
+  readonly paused?: boolean;
   /** Where several nodes form one service: run only on a node with these labels (`cluster.labels`). */
   readonly node_labels?: Readonly<Record<string, string>>;
 };

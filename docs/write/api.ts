@@ -10,6 +10,8 @@ export function writeApi(document: OpenApi): string {
     made("the OpenAPI document"),
     "# API",
     "A running service has the complete document, with all schemas, at `GET /openapi.json`, and an interactive version at `GET /docs`. `client/` is a typed client generated from it.",
+    // Links of the document are relative to a running service.
+    document.info.description.replace("[this page](docs/errors)", "`GET /docs/errors`"),
     ...document.tags.flatMap(({ name, description }) => [
       `## ${name}`,
       description,
@@ -47,7 +49,10 @@ function writeOperation({ method, path, operation }: { method: string; path: str
         ]),
     table(
       ["Response", "Description"],
-      Object.entries(responses).map(([status, answer]) => [status, writeOneLine(answer)]),
+      Object.entries(responses)
+        // The same for everything that can be read; described above.
+        .filter(([status]) => status !== "304")
+        .map(([status, answer]) => [status, writeOneLine(answer)]),
     ),
   ].join("\n\n");
 }

@@ -21,6 +21,7 @@ interface Answer {
 }
 
 export interface OpenApi {
+  readonly info: { readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }

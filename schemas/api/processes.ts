@@ -24,6 +24,13 @@ export const StartBody = Type.Object(
     params: Type.Optional(
       jsonObject("Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter."),
     ),
+    paused: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Of a file that is played once: the process is `paused` when it has started. Nothing is sent, counted or stored until `POST /process/{process_uuid}/resume`: connect sockets, outputs, alerts and webhooks before, and they get everything from the first frame on.",
+      }),
+    ),
     node_labels: Type.Optional(
       Type.Record(Type.String({ pattern: "^[A-Za-z0-9_.-]{1,64}$" }), Type.String({ maxLength: 128 }), {
         description: "Where several nodes form one service: run only on a node with these labels (`cluster.labels`).",

@@ -73,7 +73,7 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
       query: StartQuery,
       body: StartBody,
       isBodyOptional: true,
-      answers: { 201: { description: "The process runs.", schema: StartedProcess } },
+      answers: { 201: { description: "The process runs, or is paused as requested.", schema: StartedProcess } },
       errors: START_ERRORS,
       async handle(call) {
         const { user, query, body, startedMs, signal } = call;
@@ -82,7 +82,8 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
         // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
         const labels = body.node_labels ?? {};
-        const order = { user, sourceUuid, ...chosen, params, labels, requestedMs: startedMs, signal };
+        const isPaused = body.paused ?? false;
+        const order = { user, sourceUuid, ...chosen, params, labels, isPaused, requestedMs: startedMs, signal };
         const start = () => startHere(processes, order, call);
         return forwarder === undefined ? start() : forwarder.place(call, order, start);
       },

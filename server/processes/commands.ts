@@ -82,6 +82,7 @@ export class Commands {
       this.#expect(["paused"], "resumed");
       record.desired = "running";
       machine.apply("play");
+      record.releaseHeld();
       await attachments.feed.sync();
       await record.saveForClient();
     });

@@ -20,7 +20,7 @@ const ENDS: readonly LifecycleState[] = ["finished", "failed", "withdrawn", "rel
 /** The table once more, by hand: from each state, the events that are accepted and where they lead. */
 const EXPECTED: Readonly<Record<LifecycleState, string>> = {
   starting:
-    "play:running restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed withdraw:withdrawn",
+    "play:running pause:paused restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed withdraw:withdrawn",
   restarting:
     "play:running pause:paused restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
   running: "pause:paused restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",

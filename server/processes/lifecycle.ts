@@ -47,7 +47,14 @@ const ENDS = { finish: "finished", fail: "failed" } as const;
 export const TRANSITIONS: Readonly<Record<LifecycleState, Readonly<Partial<Record<LifecycleEvent, LifecycleState>>>>> =
   {
     // `restart` and the ends: the first runner ended after its first frame, before it was set up.
-    starting: { play: "running", restart: "restarting", withdraw: "withdrawn", ...INTERRUPTIONS, ...ENDS },
+    starting: {
+      play: "running",
+      pause: "paused",
+      restart: "restarting",
+      withdraw: "withdrawn",
+      ...INTERRUPTIONS,
+      ...ENDS,
+    },
     restarting: { play: "running", pause: "paused", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
     running: { pause: "paused", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
     paused: { play: "running", restart: "restarting", ...INTERRUPTIONS, ...ENDS },

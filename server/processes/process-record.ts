@@ -71,6 +71,10 @@ export interface GraphSetting {
   readonly live: LiveProperties;
 }
 
+/** Reports that a process which was started paused holds back; `progress` stays at the first frame. */
+const HELD: readonly RunnerMessage["type"][] = ["message", "element", "progress"];
+const MAX_HELD = 1000;
+
 type Listener = (notice: ProcessNotice) => void;
 type Report<T> = Extract<RunnerMessage, { type: T }>;
 
@@ -120,6 +124,8 @@ export class ProcessRecord {
   /** Each runner counts from zero: of those that have ended, and of the current one. */
   #endedMs = 0;
   #currentMs = 0;
+  /** Of a process that was started paused, until it is resumed: what its first frames gave. */
+  #held: RunnerMessage[] | null;
 
   constructor(row: ProcessRow, deps: ProcessRecordDeps) {
     const { sql, log, onLost } = deps;
@@ -134,6 +140,7 @@ export class ProcessRecord {
     this.lastError = row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) };
     this.framesLost = deps.isFile ? (row.framesLost ?? 0) : null;
     this.startedAt = row.startedAt;
+    this.#held = deps.isFile && row.desired === "paused" && row.positionNs === 0 ? [] : null;
     this.#deps = deps;
     this.#writer = new LatestWriter({
       write: (snapshot) => saveSnapshot(sql, this.claim, snapshot),
@@ -198,6 +205,8 @@ export class ProcessRecord {
     if (stored === null) return;
     this.state = stored;
     if (to === "withdrawn") return;
+    // The next runner begins with the first frame again.
+    if (to === "restarting" && this.#held !== null) this.#held = [];
     if (from !== to) {
       const { error, lastError } = this;
       this.#deps.log.info({ from, to, error }, "process state changed");
@@ -243,6 +252,13 @@ export class ProcessRecord {
     this.setReconnecting(false);
   }
 
+  /** Nothing is held any longer; what was is handled now. */
+  releaseHeld(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const report of held) this.handle(report);
+  }
+
   setReconnecting(reconnecting: boolean): void {
     if (this.reconnecting === reconnecting) return;
     this.reconnecting = reconnecting;
@@ -250,6 +266,11 @@ export class ProcessRecord {
   }
 
   handle(report: RunnerMessage): void {
+    if (this.#held !== null && HELD.includes(report.type)) {
+      // The pipeline pauses after its first frames: there are few.
+      if (report.type !== "progress" && this.#held.length < MAX_HELD) this.#held.push(report);
+      return;
+    }
     if (report.type === "flowing") this.hasFlowed = true;
     else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);

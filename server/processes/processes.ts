@@ -79,6 +79,8 @@ export interface StartOrder {
   readonly graphVersion?: number;
   /** The process ends after this time. */
   readonly forSeconds?: number;
+  /** It waits for `resume`, and nothing is lost before. Only of a file that is played once. */
+  readonly isPaused?: boolean;
   readonly params: JsonRecord;
   /** It runs only on nodes with these labels. */
   readonly labels?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { SeenEdge } from "../../schemas/runner.ts";
 import { RequestLimit, TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import { estimateCost } from "../store/capacity.ts";
 import type { NewBranch } from "../store/outputs.ts";
 import { findProcess, insertProcess, type ProcessRow, type ProcessView } from "../store/processes.ts";
@@ -193,10 +193,18 @@ export class Supervisor implements Processes {
     }
   }
 
-  async #check({ user, sourceUuid, graph, graphText, params, signal }: StartOrder): Promise<CheckedOrder> {
+  async #check(order: StartOrder): Promise<CheckedOrder> {
+    const { user, sourceUuid, graph, graphText, params, isPaused = false, signal } = order;
     if (this.#isClosing) throw shuttingDown();
     await expectMinutes(this.#deps.sql, user.uuid);
     const input = await this.#deps.resolveInput(user.uuid, sourceUuid);
+    if (isPaused && !input.isFile)
+      throw invalidInput([
+        {
+          path: "/paused",
+          message: "is for files that are played once; a live source would go on without the process",
+        },
+      ]);
     const owner = { userUuid: user.uuid, ...(signal !== undefined && { signal }) };
     const prepared = await this.#deps.prepare({
       ...{ graph, graphText: graphText ?? null, params, sourceUri: input.uri, sourceLoops: input.loops ?? false },
@@ -223,7 +231,7 @@ export class Supervisor implements Processes {
       {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, graphVersion, params },
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid: node.uuid },
-        ...{ ...cost, labels: order.labels ?? {}, models },
+        ...{ ...cost, labels: order.labels ?? {}, models, desired: order.isPaused ? "paused" : "running" },
         takesAlerts: alertNode !== null,
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
       },

@@ -92,6 +92,8 @@ export interface NewProcess
     | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId" | "cores" | "memoryBytes" | "labels")
   > {
   readonly nodeUuid: string;
+  /** Default: `running`. */
+  readonly desired?: "running" | "paused";
   /** Registered alerts apply to it. */
   readonly takesAlerts: boolean;
 }
@@ -112,7 +114,7 @@ export async function expectProcessRoom(sql: Queries, userUuid: string, limit: n
  * `graph_not_found`, or `capacity_exhausted` when its node has no room.
  */
 export async function insertProcess(sql: Sql, process: NewProcess, limit: number): Promise<ProcessRow> {
-  const { userUuid, sourceUuid, params, takesAlerts, ...row } = process;
+  const { userUuid, sourceUuid, params, takesAlerts, desired = "running", ...row } = process;
   return sql.begin(async (sql) => {
     await lockUser(sql, userUuid);
     await expectSource(sql, userUuid, sourceUuid);
@@ -127,7 +129,7 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${row.graphVersion},
          ${sql.json(params)}, ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
-         ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid}, 1,
+         ${takesAlerts}, ${desired}, 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid}, 1,
          ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)}, ${sql.json([...row.models])})
       returning *`);
     // It starts with all registered alerts of its user, as they are now.
