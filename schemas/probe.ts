@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 
 export const VideoFacts = Type.Object({
-  container: Type.Enum(["mp4", "mov", "avi", "ts"]),
+  container: Type.Enum(["mp4", "mov", "avi", "ts", "mkv", "webm"]),
   codec: Type.String({ description: "GStreamer media type: `video/x-h264`." }),
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),

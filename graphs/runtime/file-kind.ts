@@ -43,6 +43,8 @@ export const DEMUXERS: Readonly<Record<Container, string>> = {
   mov: "qtdemux",
   avi: "avidemux",
   ts: "tsdemux",
+  mkv: "matroskademux",
+  webm: "matroskademux",
 };
 
 /** The template of a demuxer's pads with video. */
@@ -51,17 +53,24 @@ export const VIDEO_PADS: Readonly<Record<Container, string>> = {
   mov: "video_%u",
   avi: "video_%u",
   ts: "video_%01x_%05x",
+  mkv: "video_%u",
+  webm: "video_%u",
 };
 
 /** Null for other files, whatever their name. Throws when the file cannot be read. */
 export function findContainer(file: string): Container | null {
   const start = readStart(file, 5 * TS_PACKET_BYTES);
   if (isTransportStream(start)) return "ts";
+  if (start.startsWith(EBML)) return start.slice(0, EBML_HEADER_BYTES).includes("webm") ? "webm" : "mkv";
   if (start.startsWith("RIFF") && start.slice(8, 11) === "AVI") return "avi";
   const box = start.slice(4, 8);
   if (box === "ftyp") return start.slice(8, 12) === "qt  " ? "mov" : "mp4";
   return OLD_BOXES.has(box) ? "mov" : null;
 }
+
+/** Of Matroska, and of WebM, which its header names. */
+const EBML = "\x1a\x45\xdf\xa3";
+const EBML_HEADER_BYTES = 64;
 
 const TS_PACKET_BYTES = 188;
 const TS_SYNC = "G";

@@ -319,7 +319,7 @@ test("rejects endless fields beside the file", async () => {
   await expectClean();
 });
 
-for (const name of ["clip.mkv", "clip", "mp4", "clip.mp4.exe", "clip.mp4\u0000.png", ".."]) {
+for (const name of ["clip.flv", "clip", "mp4", "clip.mp4.exe", "clip.mp4\u0000.png", ".."]) {
   test(`POST /video rejects a file named ${JSON.stringify(name)}`, async () => {
     const reply = await ada.post("/video", form(newClip(), name));
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);

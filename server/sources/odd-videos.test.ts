@@ -90,12 +90,15 @@ const PLAYED: Readonly<Record<string, readonly [Bytes, size: string, durationMs:
     2000,
   ],
   "junk behind it": [edit((bytes) => Buffer.concat([bytes, Buffer.alloc(4096, 0x41)])), "64x48", 2000],
+  "a Matroska file": [() => encode("f.mkv", []), "64x48", 2000],
+  "a Matroska file with H.265": [() => encode("f.mkv", ["-c:v", "libx265", ...X265]), "64x48", 2000],
+  "a WebM file": [() => encode("f.webm", ["-c:v", "libvpx-vp9", "-deadline", "realtime"]), "64x48", 2000],
   // Its demuxer does not know its length.
   "an MPEG transport stream": [() => encode("f.ts", []), "64x48", null],
   "another film behind it": [edit((bytes) => Buffer.concat([bytes, bytes])), "64x48", 2000],
 };
 
-const NO_CONTAINER = /mp4, mov, avi or ts, judging by its first bytes/;
+const NO_CONTAINER = /mp4, mov, avi, ts, mkv or webm, judging by its first bytes/;
 const NOT_WHOLE = /damaged or incomplete/;
 const NOT_DECODED = /no frame can be decoded/;
 const REFUSED: Readonly<Record<string, readonly [Bytes, reason: RegExp]>> = {
@@ -123,7 +126,8 @@ const REFUSED: Readonly<Record<string, readonly [Bytes, reason: RegExp]>> = {
   "an unknown codec": [edit((bytes) => void bytes.write("zzzz", at(bytes, "stsd") + 16)), /./],
   "an encrypted video": [edit((bytes) => void bytes.write("encv", at(bytes, "stsd") + 16)), /./],
   "junk before it": [edit((bytes) => Buffer.concat([Buffer.alloc(4096, 0x41), bytes])), /text file/],
-  "a Matroska file": [() => encode("f.mkv", []), NO_CONTAINER],
+  "a Flash video": [() => encode("f.flv", ["-c:v", "flv1"]), NO_CONTAINER],
+  "the header of a Matroska file": [async () => (await encode("f.mkv", [])).subarray(0, 300), /cannot be played/],
   "the first packets of an MPEG transport stream": [
     async () => (await encode("f.ts", [])).subarray(0, 188 * 4),
     NOT_WHOLE,

@@ -85,6 +85,6 @@ const busy = (): ServiceError =>
 
 const invalid = (reason: string): ServiceError =>
   new ServiceError("video_invalid", {
-    detail: `the file ${reason}; expected an mp4, mov, avi or ts with a video in it`,
+    detail: `the file ${reason}; expected an mp4, mov, avi, ts, mkv or webm with a video in it`,
     errors: [{ path: "file", message: reason }],
   });

@@ -150,7 +150,7 @@ const tooSlow = ({ idleMs, leastBytes }: FormOptions): ServiceError =>
     detail: `less than ${leastBytes} bytes arrived within ${idleMs / 1000} s; send the file again`,
   });
 
-const EXTENSIONS = ["mp4", "mov", "avi", "ts"] as const;
+const EXTENSIONS = ["mp4", "mov", "avi", "ts", "mkv", "webm"] as const;
 const MAX_NAME_CHARACTERS = 255;
 
 /** The file name given by the client: shown, and used for its extension; never a path. */
@@ -168,7 +168,7 @@ export function readVideoName(given: string | undefined): VideoName {
   if (extension !== undefined) return { shown, extension };
   throw invalid(
     "file",
-    `is named ${JSON.stringify(shown.slice(0, 100))}; expected a name that ends in .mp4, .mov, .avi or .ts`,
+    `is named ${JSON.stringify(shown.slice(0, 100))}; expected a name that ends in .mp4, .mov, .avi, .ts, .mkv or .webm`,
   );
 }
 

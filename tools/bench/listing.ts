@@ -72,7 +72,7 @@ export default function listing(args: readonly string[], terminal: Terminal): Pr
         const [owner] = await sql<{ uuid: string }[]>`select uuid from users limit 1`;
         if (owner === undefined) throw new CommandFailure("the database has no user");
         const filled = await fillListings(sql, owner.uuid, FULL).finally(() => sql.end());
-        return await measure({ url: service.url, key }, requestsOf(filled), rounds, terminal);
+        return await measure({ url: service.url, key }, filled, rounds, terminal);
       } finally {
         await service.stop();
       }
@@ -84,13 +84,13 @@ export default function listing(args: readonly string[], terminal: Terminal): Pr
 
 async function measure(
   api: { readonly url: string; readonly key: string },
-  requests: readonly string[],
+  filled: Filled,
   rounds: number,
   terminal: Terminal,
 ): Promise<number> {
   const rows: string[][] = [];
   let worst = 0;
-  for (const request of requests) {
+  for (const request of requestsOf(filled)) {
     const first = `${request}&limit=${PAGE}`;
     const { body } = await callApi<{ next_cursor?: string }>(api, "GET", first);
     const pages = [first, ...(body.next_cursor === undefined ? [] : [`${first}&cursor=${body.next_cursor}`])];
@@ -102,7 +102,7 @@ async function measure(
     }
     const p95 = times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? Number.NaN;
     worst = Math.max(worst, p95 / LIMIT_MS);
-    rows.push([readable(request), p95.toFixed(1), (p95 / LIMIT_MS).toFixed(2)]);
+    rows.push([readable(request, filled), p95.toFixed(1), (p95 / LIMIT_MS).toFixed(2)]);
   }
   await terminal.print(alignTable(["listing", "p95 ms", "of limit"], rows, terminal.paintOut));
   terminal.say(
@@ -112,8 +112,8 @@ async function measure(
 }
 
 /** Without uuids and times. */
-const readable = (request: string): string =>
-  request
-    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "…")
-    .replaceAll(/(from|since)=[^&]+/g, "$1=…")
-    .replace(/(?<!\?)\?$/, "");
+function readable(request: string, { sourceUuid, processUuid, alertUuid, middle }: Filled): string {
+  const known = [sourceUuid, processUuid, alertUuid, middle.toISOString()];
+  const short = known.reduce((text, value) => text.replaceAll(value, "…"), request);
+  return short.endsWith("?") ? short.slice(0, -1) : short;
+}

@@ -33,10 +33,10 @@ export function UploadVideo({ onClose, onDone }: AddProps) {
   return html`
     <${FormDialog} title="Upload a video" action="Upload" ...${form} isBusy=${isBusy || file === null} onClose=${close}>
       <label>File
-        <input type="file" required accept=".mp4,.mov,.avi,.ts,video/mp4,video/quicktime,video/x-msvideo,video/mp2t" disabled=${isBusy}
+        <input type="file" required accept=".mp4,.mov,.avi,.ts,.mkv,.webm,video/mp4,video/quicktime,video/x-msvideo,video/mp2t,video/x-matroska,video/webm" disabled=${isBusy}
           onChange=${(event: Event) => setFile((event.currentTarget as HTMLInputElement).files?.[0] ?? null)} />
       </label>
-      <p class="hint">mp4, mov, avi or ts${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
+      <p class="hint">mp4, mov, avi, ts, mkv or webm${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
       <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
       <label>Telemetry of the flight (optional)
         <input type="file" name="telemetry" accept=".srt,.csv,.tlog,.ndjson,.jsonl,.json,.txt" disabled=${isBusy} aria-describedby="telemetry-help" />

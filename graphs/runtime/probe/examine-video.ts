@@ -21,7 +21,7 @@ export async function examineVideo(file: string): Promise<ProbeResult> {
   const kind = recogniseFile(file);
   if (kind !== null) return rejected(`is not a video but ${kind}`);
   const container = findContainer(file);
-  if (container === null) return rejected("is not mp4, mov, avi or ts, judging by its first bytes");
+  if (container === null) return rejected("is not mp4, mov, avi, ts, mkv or webm, judging by its first bytes");
   try {
     return { video: { container, ...(await readFirstFrame(file, container)) }, fault: null };
   } catch (error) {

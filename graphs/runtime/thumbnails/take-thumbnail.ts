@@ -16,7 +16,7 @@ interface Wanted {
 /** The first frame of a part at that time or later, else the frame on display; rejects when there is none. */
 export async function takeThumbnail(path: string, { atNs, isPart, width }: Wanted): Promise<Uint8Array> {
   const container = findContainer(path);
-  if (container === null) throw new Error("the file is not mp4, mov, avi or ts");
+  if (container === null) throw new Error("the file is not mp4, mov, avi, ts, mkv or webm");
   const pipeline = new Pipeline({ name: "thumbnail", epochNs: 0n });
   try {
     await pipeline.build({
