@@ -69,7 +69,7 @@ interface EndpointDefinition<
   readonly params?: P;
   /** Values are converted to the schema's types: `?limit=5` is a number. Unknown parameters are rejected. */
   readonly query?: Q;
-  /** Unknown query parameters are ignored: the client does not choose them. */
+  /** Unknown query parameters are ignored: another party chooses them, or they are for the page. */
   readonly acceptsAnyQuery?: boolean;
   /** Schema of a JSON body, closed by `defineEndpoints`: unknown fields are rejected. Without it the body is not read. */
   readonly body?: B;
