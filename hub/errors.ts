@@ -1,4 +1,5 @@
 /** Errors and texts that clients are answered with, and guards that confine a bug to one connection. */
+import { MediaError } from "../media/access-unit.ts";
 import type { Authorization } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
 
@@ -59,3 +60,9 @@ export const describeBug = (error: unknown): string =>
 
 /** The reason that a client gets for a bug. */
 export const INTERNAL_ERROR = "internal error of the media server";
+
+/** The reason that a rejected publisher is answered with. */
+export const describeRejection = (error: unknown): string =>
+  error instanceof StreamRejected || error instanceof StatusError || error instanceof MediaError
+    ? error.message
+    : INTERNAL_ERROR;

@@ -46,6 +46,7 @@ export async function openHub(
         if (recording !== null) recordings.start(streams, stream.path, recording);
       },
       unpublished: (path, reason) => send({ type: "unpublished", path, reason }),
+      rejected: (path, protocol, reason) => send({ type: "rejected", path, protocol, reason }),
       // Only other nodes need to know.
       ...(settings.relay !== undefined && { abandoned: (path) => send({ type: "abandoned", path }) }),
     },

@@ -1,7 +1,7 @@
 /** The live streams by path, each with one publisher and any number of readers. A watchdog closes frozen publications. */
 import type { Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
-import { StreamRejected } from "./errors.ts";
+import { describeRejection, StreamRejected } from "./errors.ts";
 import {
   LiveStream,
   type LiveStreamOptions,
@@ -19,6 +19,8 @@ export interface StreamEvents {
   unpublished?(path: string, reason: string): void;
   /** An authorized publisher has ended without a keyframe, or has not begun. */
   abandoned?(path: string): void;
+  /** An authorized publisher was rejected, or has ended without a keyframe. */
+  rejected?(path: string, protocol: StreamInfo["protocol"], reason: string): void;
 }
 
 /** Maximum delay until a frozen publication is closed. */
@@ -67,7 +69,10 @@ export class Streams {
       onClosed: ({ isPlayable }, reason) => {
         this.#log("info", "stream ended", { path, protocol, reason });
         if (isPlayable) this.#events.unpublished?.(path, reason);
-        else this.#events.abandoned?.(path);
+        else {
+          this.#events.abandoned?.(path);
+          if (!isOwn) this.#events.rejected?.(path, protocol, `no keyframe arrived: ${reason}`);
+        }
       },
     });
   }
@@ -79,9 +84,10 @@ export class Streams {
     return this.#add({ path, protocol: "rtsp", isOwn: true, isRelay: true, ...events });
   }
 
-  /** An authorized publisher does not begin. */
-  abandon(path: string): void {
+  /** An authorized publisher does not begin. `rejection`: the error that it is answered with. */
+  abandon(path: string, rejection?: { readonly protocol: StreamInfo["protocol"]; readonly error: unknown }): void {
     if (this.#live.get(path)?.isRelay !== false) this.#events.abandoned?.(path);
+    if (rejection !== undefined) this.#events.rejected?.(path, rejection.protocol, describeRejection(rejection.error));
   }
 
   #add(options: Omit<LiveStreamOptions, "limits" | "log" | "now" | "cacheBytes">): LiveStream {

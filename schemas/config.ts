@@ -289,6 +289,16 @@ export const Config = section({
       "Maximum size of one key's evidence. Further notices get none: evidence is never removed before its retention time.",
     ),
   }),
+  events: section({
+    retention_days: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 36_500,
+      default: 30,
+      description: "Retention of the events of `GET /events`, in days.",
+    }),
+    per_key: count(10_000, "Maximum number of stored events of one key; the oldest are removed.", 100),
+    clients_per_key: count(8, "Maximum number of open event streams (`GET /events`) of one key.", 1),
+  }),
   delivery: section({
     queued: count(10_000, "Maximum queue of a receiver in notifications; the oldest are dropped and counted.", 1),
     queued_per_key: count(50_000, "Maximum queue of one key in notifications; the oldest are dropped.", 1),

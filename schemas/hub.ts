@@ -202,6 +202,13 @@ export const HubMessage = Type.Union([
   Type.Object({ type: Type.Literal("unpublished"), path: Type.String(), reason: Type.String() }),
   /** An authorized publisher has ended without a keyframe, or has not begun. */
   Type.Object({ type: Type.Literal("abandoned"), path: Type.String() }),
+  /** An authorized publisher was rejected, or has ended without a keyframe. Not of runners. */
+  Type.Object({
+    type: Type.Literal("rejected"),
+    path: Type.String(),
+    protocol: Type.Enum([...PROTOCOLS]),
+    reason: Type.String(),
+  }),
   /** About once per second and at the end of each segment. */
   Type.Object({ type: Type.Literal("segment"), segment: RecordedSegment }),
   /** The recording has ended. `detail`: the reason, if not the end of its stream. */

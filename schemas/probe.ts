@@ -6,6 +6,8 @@ export const VideoFacts = Type.Object({
   codec: Type.String({ description: "GStreamer media type: `video/x-h264`." }),
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),
+  /** Null: the container does not state it. */
+  fps: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()]),
   duration_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
   /** PTS of the first frame, where the demuxer does not begin at 0: a transport stream begins with its clock. */
   start_ms: Type.Number({ minimum: 0 }),

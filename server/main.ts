@@ -17,6 +17,7 @@ import { calibrationEndpoints } from "./api/calibration.ts";
 import { clipJobEndpoints } from "./api/clip-jobs.ts";
 import { clipEndpoints } from "./api/clips.ts";
 import { detectionEndpoints } from "./api/detections.ts";
+import { eventEndpoints } from "./api/events.ts";
 import { evidenceEndpoints, processRecordingModeEndpoints, recordingSettingEndpoints } from "./api/evidence.ts";
 import { graphTestEndpoints } from "./api/graph-tests.ts";
 import { branchEndpoints, graphEndpoints, processGraphEndpoints, processUpgradeEndpoints } from "./api/graphs.ts";
@@ -55,6 +56,7 @@ import { Demo, type DemoDeps } from "./demo/demo.ts";
 import { StoredDetections, saveTimes } from "./detections/detections.ts";
 import type { MessageRange } from "./detections/read-file.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
+import { EventLog } from "./events/event-log.ts";
 import { type CutVideo, cutEvidence } from "./evidence/cut-evidence.ts";
 import { Evidence, NeedsEncoding } from "./evidence/evidence.ts";
 import { renderEvidence } from "./evidence/render-evidence.ts";
@@ -228,6 +230,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     isAlone,
   });
   shutDown.add("delivery", SPARE_MS * 4, () => outbox.close());
+  const eventLog = new EventLog({ sql, config, log: partOf(log, "events"), delivery: outbox });
+  // Below the processes: their last events are numbered, if there is time, else by the next server.
+  shutDown.add("events", SPARE_MS, () => eventLog.close());
   const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
   // Below the processes: their last notifications are kept.
   shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
@@ -352,7 +357,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const findSource: FindSourceOf = (kind, userUuid, uuid) => findSourceOf(sql, kind, userUuid, uuid);
   const expectSource = (user: User, uuid: string) => expectWithin({ user, kind: "process", uuid, find: findSource });
   const streams = new Streams({
-    ...{ config: config.streams, processes, authenticate, expectSource, passOn: cluster?.passOn },
+    ...{ config: config.streams, eventClients: config.events.clients_per_key },
+    ...{ processes, authenticate, expectSource, passOn: cluster?.passOn },
   });
   const checks = {
     database: health,
@@ -397,6 +403,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...noticeEndpoints(sql, signer),
     ...evidenceEndpoints({ sql, evidence, files, nodeUuid, stallMs, forwarder }),
     ...webhookEndpoints({ sql, processes, delivery: outbox, webhooks }),
+    ...eventEndpoints({ sql, config, log: eventLog, streams, delivery: outbox }),
     ...mediaEndpoints({ ...mediaServer, others: forwarder && { forwarder, node } }, { ...config, stallMs }),
     ...recordingEndpoints({ recordings, signer, stallMs, forwarder }),
     ...recordingSettingEndpoints(sql, recordings),

@@ -17,7 +17,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
   ["api"],
   [
     ...["processes", "sources", "media", "alerts", "webhooks", "tracks", "enhancement", "streams", "demo", "telemetry"],
-    ...["metrics", "clips", "detections", "evidence", "map", "models", "graph-tests"],
+    ...["metrics", "clips", "detections", "evidence", "map", "models", "graph-tests", "events"],
   ],
   ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs", "cluster", "files"],
   ["async", "net", "log", "confinement"],

@@ -266,7 +266,7 @@ class RtmpSession {
     try {
       return streams.publish(path, "rtmp", recording);
     } catch (error) {
-      streams.abandon(path);
+      streams.abandon(path, { protocol: "rtmp", error });
       throw error;
     }
   }

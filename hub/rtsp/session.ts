@@ -298,7 +298,7 @@ class RtspSession {
       const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
       return { announced, publication: streams.publish(path, "rtsp", recording, isOwn) };
     } catch (error) {
-      streams.abandon(path);
+      streams.abandon(path, isOwn ? undefined : { protocol: "rtsp", error });
       throw error;
     }
   }

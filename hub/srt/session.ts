@@ -221,7 +221,7 @@ class SrtSession {
     try {
       publication = streams.publish(path, "srt", recording, isOwn);
     } catch (error) {
-      streams.abandon(path);
+      streams.abandon(path, { protocol: "srt", error });
       throw error;
     }
     this.#publication = publication;

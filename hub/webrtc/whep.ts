@@ -120,7 +120,7 @@ export class Whep {
       });
       return { id: publisher.id, sdp: answer };
     } catch (error) {
-      streams.abandon(path);
+      streams.abandon(path, { protocol: "webrtc", error });
       throw error;
     }
   }

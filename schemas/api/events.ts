@@ -4,7 +4,7 @@ import { AlertEventName } from "../alerts.ts";
 import { CameraMessage } from "../camera-message.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
 import { EvidenceFields } from "./evidence.ts";
-import { FramesLost, ProcessCrash, TelemetryInfo } from "./processes.ts";
+import { FramesLost, PROCESS_STATES, ProcessCrash, TelemetryInfo } from "./processes.ts";
 import { jsonObject, orNull, Timestamp, Uuid } from "./records.ts";
 
 /** Part of the next event of any type. */
@@ -26,7 +26,7 @@ export const StateEvent = Type.Object(
   {
     process_uuid: Uuid,
     timestamp: Timestamp,
-    state: Type.Enum(["starting", "running", "paused", "stopping", "finished", "failed"]),
+    state: Type.Enum([...PROCESS_STATES]),
     reconnecting: Type.Boolean({ description: "The source is lost and Windhover reconnects." }),
     error: orNull(Type.Object({ code: Type.String(), detail: Type.String() })),
     restarting: Type.Boolean({ description: "Its runner crashed and is being restarted." }),

@@ -4,7 +4,8 @@ import { SourceLink } from "../runner.ts";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
 import { jsonObject, listing, listQuery, orNull, Timestamp, timeRange, Uuid } from "./records.ts";
 
-export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
+/** `waiting`: only of a process that was started with `wait`. */
+export const PROCESS_STATES = ["starting", "waiting", "running", "paused", "stopping", "finished", "failed"] as const;
 
 export const DEFAULT_GRAPH = "detect";
 
@@ -18,6 +19,9 @@ export const StartQuery = Type.Object({
     }),
   ),
 });
+
+/** A year. */
+const MAX_WAIT_SECONDS = 31_536_000;
 
 export const StartBody = Type.Object(
   {
@@ -37,9 +41,32 @@ export const StartBody = Type.Object(
         maxProperties: 16,
       }),
     ),
+    wait: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Of a live source: answer at once, also while it is offline. The process is `waiting` until the first frame of the source has been decoded.",
+      }),
+    ),
+    wait_seconds: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: MAX_WAIT_SECONDS,
+        description:
+          "With `wait`: the process fails (`source_not_live`) if no frame arrives within this time, counted each time that it begins to wait. Default: it waits for ever.",
+      }),
+    ),
+    keep: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "With `wait`: wait again when the source is lost for some seconds, instead of failing after `reconnect.give_up_seconds`.",
+      }),
+    ),
   },
   { title: "StartProcess" },
 );
+export type StartBody = Static<typeof StartBody>;
 
 export const StartedProcess = Type.Object(
   {

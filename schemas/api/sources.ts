@@ -304,6 +304,28 @@ export const SourceQuery = listQuery(["created_at", "alias"], {
   status: Type.Optional(Type.Enum([...SOURCE_STATUSES])),
 });
 
+export const SourceDetails = Type.Object(
+  {
+    ...SourceRecord.properties,
+    status_detail: orNull(Type.String(), {
+      description:
+        "Media-server sources only: why the last publisher was rejected, or why nothing can be published. Null: the last one was accepted.",
+    }),
+    codec: orNull(Type.String(), { description: "`h264` for example. Null: not known, as the next." }),
+    width: orNull(Type.Integer({ minimum: 1 })),
+    height: orNull(Type.Integer({ minimum: 1 })),
+    fps: orNull(Type.Number({ minimum: 0 }), { description: "Of a published stream: on average since it began." }),
+    duration_seconds: orNull(Type.Number({ minimum: 0 }), {
+      description: "Of a file; of a published stream: since it began.",
+    }),
+    bytes: orNull(Type.Integer({ minimum: 0 }), {
+      description: "Of a file; of a stream that is published on this node: received since it began.",
+    }),
+  },
+  { title: "SourceDetails" },
+);
+export type SourceDetails = Static<typeof SourceDetails>;
+
 export const SourceListing = listing({ sources: Type.Array(SourceRecord) });
 
 /** Counters start when the stream is published. */

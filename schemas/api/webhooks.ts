@@ -91,18 +91,17 @@ export type CreatedSubscription = Static<typeof CreatedSubscription>;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
+export const DeliveryStatus = Type.Object({
+  waiting: count("Notifications that wait for delivery or are being combined."),
+  delivered: count("Notifications accepted by the receiver."),
+  dropped: count("Notifications discarded because delivery failed for too long or the queue was full."),
+  last_attempt_at: orNull(Timestamp),
+  last_delivered_at: orNull(Timestamp),
+  last_error: orNull(Type.String(), { description: "Null if the last attempt succeeded." }),
+});
+
 export const SubscriptionRecord = Type.Object(
-  {
-    ...SubscriptionFields,
-    delivery: Type.Object({
-      waiting: count("Notifications that wait for delivery or are being combined."),
-      delivered: count("Notifications accepted by the receiver."),
-      dropped: count("Notifications discarded because delivery failed for too long or the queue was full."),
-      last_attempt_at: orNull(Timestamp),
-      last_delivered_at: orNull(Timestamp),
-      last_error: orNull(Type.String(), { description: "Null if the last attempt succeeded." }),
-    }),
-  },
+  { ...SubscriptionFields, delivery: DeliveryStatus },
   { title: "Subscription" },
 );
 export type SubscriptionRecord = Static<typeof SubscriptionRecord>;

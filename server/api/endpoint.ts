@@ -25,6 +25,7 @@ export const TAGS = {
   "Track reports": "Detected objects, with time, path and image.",
   Alerts: "Conditions that send a notification when they are met.",
   Webhooks: "Notifications to your own URL.",
+  Events: "What has happened to your streams, processes and recordings.",
   Map: "Background and terrain of maps.",
   Graphs: "Graphs that processes run, and their elements.",
   Operations: "For operators of the service.",

@@ -19,11 +19,11 @@ import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import type { Processes, StartOrder } from "../processes/processes.ts";
 import { describeProcess, type LiveProcess, type LiveProcesses } from "../processes/view.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
-import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
+import { findProcess, listProcesses, type ProcessView, type WaitSetting } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok, rangeOf } from "./endpoint.ts";
@@ -69,11 +69,13 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
     define("POST", "/start", "startProcess", {
       summary: "Start a process on a source",
       description:
-        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process.",
+        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`.",
       query: StartQuery,
       body: StartBody,
       isBodyOptional: true,
-      answers: { 201: { description: "The process runs, or is paused as requested.", schema: StartedProcess } },
+      answers: {
+        201: { description: "The process runs, or is paused or waits as requested.", schema: StartedProcess },
+      },
       errors: START_ERRORS,
       async handle(call) {
         const { user, query, body, startedMs, signal } = call;
@@ -82,8 +84,8 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
         // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
         const labels = body.node_labels ?? {};
-        const isPaused = body.paused ?? false;
-        const order = { user, sourceUuid, ...chosen, params, labels, isPaused, requestedMs: startedMs, signal };
+        const [wait, isPaused] = [readWait(body), body.paused ?? false];
+        const order = { user, sourceUuid, ...chosen, params, labels, wait, isPaused, requestedMs: startedMs, signal };
         const start = () => startHere(processes, order, call);
         return forwarder === undefined ? start() : forwarder.place(call, order, start);
       },
@@ -182,6 +184,17 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
       },
     }),
   ];
+}
+
+/** Null: the source must be live. Throws `invalid_input`. */
+function readWait({ wait = false, wait_seconds: seconds, keep = false }: StartBody): WaitSetting | null {
+  if (wait) return { seconds: seconds ?? null, keep };
+  const faults = [
+    ...(seconds === undefined ? [] : [{ path: "/wait_seconds", message: "requires `wait: true`" }]),
+    ...(keep ? [{ path: "/keep", message: "requires `wait: true`" }] : []),
+  ];
+  if (faults.length > 0) throw invalidInput(faults);
+  return null;
 }
 
 export async function startHere(

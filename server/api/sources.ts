@@ -5,6 +5,7 @@ import {
   NewTelemetryFile,
   NewVideo,
   SourceChange,
+  SourceDetails,
   SourceListing,
   SourceQuery,
   SourceRecord,
@@ -76,10 +77,13 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
     }),
     define("GET", "/source/{source_id}", "readSource", {
       summary: "Get a source",
-      answers: { 200: { description: "The source.", schema: SourceRecord } },
+      answers: { 200: { description: "The source, with what is in it.", schema: SourceDetails } },
       errors: ["source_not_found"],
-      handle: async ({ user, params, publicUrl }) =>
-        ok(await describe(await findSource(sql, user.uuid, params.source_id), publicUrl)),
+      async handle({ user, params, publicUrl }) {
+        const source = await findSource(sql, user.uuid, params.source_id);
+        await sources.refresh();
+        return ok(await sources.describeFully(source, publicUrl));
+      },
     }),
     define("PATCH", "/source/{source_id}", "changeSource", {
       summary: "Change the alias or the telemetry of a source",

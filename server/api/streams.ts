@@ -20,9 +20,9 @@ import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
 import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 
-const EVENTS_TYPE = "text/event-stream";
+export const EVENTS_TYPE = "text/event-stream";
 /** `X-Accel-Buffering`: nginx would otherwise hold back a stream until its buffer is full. */
-const STREAM_HEADERS = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
+export const STREAM_HEADERS = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
 
 const define = defineEndpoints("Process");
 
@@ -89,10 +89,17 @@ interface ViewingCall extends Pick<ApiCall, "signal" | "raw" | "address" | "cred
   readonly params: { readonly process_uuid: string };
 }
 
-const toViewing = ({ user, params, signal, raw, address, credential }: ViewingCall): Viewing => ({
+const toViewing = (call: ViewingCall): Viewing => ({ ...toLogViewing(call), processUuid: call.params.process_uuid });
+
+export const toLogViewing = ({
+  user,
+  signal,
+  raw,
+  address,
+  credential,
+}: Omit<ViewingCall, "params">): Omit<Viewing, "processUuid"> => ({
   user,
   holder: { apiKey: credential?.key ?? null, address },
-  processUuid: params.process_uuid,
   signal,
   drop: () => raw.socket.destroy(),
 });

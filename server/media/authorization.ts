@@ -10,6 +10,7 @@ import type { Sql } from "../store/client.ts";
 import { findPathNames, type NamingSource } from "../store/hub-paths.ts";
 import type { User } from "../user.ts";
 import { type ClusterStreams, publishedElsewhere } from "./cluster-streams.ts";
+import type { RejectedPublisher } from "./stream-log.ts";
 
 type RefusalKind = NonNullable<Authorization["refusal"]>["kind"];
 
@@ -44,6 +45,8 @@ interface AuthorizerDeps {
   nameRecording(subject: RecordingSubject): string | null;
   /** A client was authorized for this path by a key, which may be revoked later. */
   onKeyUsed(path: string, key: string): void;
+  /** A publisher was rejected. Not called for runners. */
+  onRejected?(rejected: RejectedPublisher): void;
 }
 
 const NO_KEY = "Send your API key as the password, or as ?api_key= in the URL.";
@@ -68,26 +71,54 @@ export class Authorizer {
 
   /** Never rejects. A client without access to a path does not learn whether the path exists. */
   async authorize(request: AuthorizeRequest): Promise<Authorization> {
-    const { action, path, secret, address } = request;
-    const { tokens, keys, wrongKeys, sleep, elsewhere } = this.#deps;
-    if (secret === null || secret === "") return reject("unauthorized", NO_KEY);
+    const { secret, path } = request;
+    const { tokens, elsewhere } = this.#deps;
+    if (secret !== null && (tokens.isToken(secret) || elsewhere?.isToken(secret))) return this.#authorizeToken(request);
+    const { authorization, owner } = await this.#authorizeKey(request);
+    this.#noteRejected(request, authorization, owner === path.split("/")[0]);
+    return authorization;
+  }
+
+  #noteRejected(
+    { action, path, protocol }: Pick<AuthorizeRequest, "action" | "path" | "protocol">,
+    { refusal }: Authorization,
+    isAuthenticated: boolean,
+  ): void {
+    if (action !== "publish" || refusal === null) return;
+    this.#deps.onRejected?.({ path, protocol, reason: refusal.detail, isAuthenticated });
+  }
+
+  async #authorizeToken(request: AuthorizeRequest): Promise<Authorization> {
+    const { action, path } = request;
+    const secret = request.secret ?? "";
+    const { tokens, elsewhere } = this.#deps;
     if (tokens.isToken(secret))
       return tokens.allows(secret, action, path) ? this.#grantRunner(request) : reject("unauthorized", WRONG_KEY);
-    if (elsewhere?.isToken(secret))
-      return elsewhere.allows(secret, action, path)
-        ? { ...grant(), isRelay: true }
-        : reject("unauthorized", "The token of the relay is not valid.");
+    return elsewhere?.allows(secret, action, path) === true
+      ? { ...grant(), isRelay: true }
+      : reject("unauthorized", "The token of the relay is not valid.");
+  }
+
+  /** `owner`: the name of the user whose key it is. */
+  async #authorizeKey(
+    request: AuthorizeRequest,
+  ): Promise<{ readonly authorization: Authorization; readonly owner?: string }> {
+    const { secret, address } = request;
+    const { keys, wrongKeys, sleep } = this.#deps;
+    const refuse = (kind: RefusalKind, detail: string) => ({ authorization: reject(kind, detail) });
+    if (secret === null || secret === "") return refuse("unauthorized", NO_KEY);
     const isSlow = wrongKeys.isSlow(address) && !keys.isKnown(secret);
     // Before the lookup: this limits the number of guesses.
     if (isSlow) await sleep();
     try {
-      return await this.authorizeUser(await keys.authenticate(secret, address), request);
+      const user = await keys.authenticate(secret, address);
+      return { authorization: await this.#authorizeUser(user, request), owner: user.username };
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : null;
-      if (code === "api_key_expired") return reject("unauthorized", (error as ServiceError).message);
-      if (code === "api_key_invalid") return isSlow ? reject("slow_down", TOO_MANY) : reject("unauthorized", WRONG_KEY);
+      if (code === "api_key_expired") return refuse("unauthorized", (error as ServiceError).message);
+      if (code === "api_key_invalid") return isSlow ? refuse("slow_down", TOO_MANY) : refuse("unauthorized", WRONG_KEY);
       this.#deps.log.warn({ err: error }, "key of a hub client could not be checked");
-      return reject("unavailable", "The key cannot be checked at the moment; try again soon.");
+      return refuse("unavailable", "The key cannot be checked at the moment; try again soon.");
     }
   }
 
@@ -100,6 +131,15 @@ export class Authorizer {
 
   /** For a user whose key has been checked. */
   async authorizeUser(
+    user: User,
+    request: Pick<AuthorizeRequest, "action" | "path" | "protocol">,
+  ): Promise<Authorization> {
+    const authorization = await this.#authorizeUser(user, request);
+    this.#noteRejected(request, authorization, user.username === request.path.split("/")[0]);
+    return authorization;
+  }
+
+  async #authorizeUser(
     user: User,
     { action, path, protocol }: Pick<AuthorizeRequest, "action" | "path" | "protocol">,
   ): Promise<Authorization> {

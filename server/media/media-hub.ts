@@ -20,6 +20,7 @@ import { WITHOUT_SECRETS } from "../config/keys.ts";
 import type { Action, RunTokens } from "./authorization.ts";
 import type { ClusterStreams } from "./cluster-streams.ts";
 import { LiveStreams, type MediaNumbers, type StreamNumbers } from "./live-streams.ts";
+import type { StreamLog } from "./stream-log.ts";
 
 export type RecordingReport = HubMessage & { readonly type: "segment" | "recorded" | "repaired" };
 
@@ -52,6 +53,8 @@ interface MediaHubDeps {
   authorize(request: AuthorizeRequest): Promise<Authorization>;
   /** Absent: there are no other nodes. */
   readonly elsewhere?: Pick<ClusterStreams, "add" | "remove" | "clear" | "locate"> | undefined;
+  /** Absent: events of streams are not stored. */
+  readonly streamLog?: Pick<StreamLog, "add" | "remove" | "clear" | "reject"> | undefined;
   readonly recordings: {
     handle(report: RecordingReport): void;
     /** The hub has ended, and its recordings with it. */
@@ -375,18 +378,22 @@ export class MediaHub {
   #forgetStreams(): void {
     this.#streams.clear();
     this.#deps.elsewhere?.clear();
+    this.#deps.streamLog?.clear("the media hub has ended");
     this.#deps.recordings.onHubLost();
   }
 
   #handle(child: HubChild, message: HubMessage): void {
-    const { elsewhere } = this.#deps;
+    const { elsewhere, streamLog } = this.#deps;
     if (message.type === "published") {
       this.#streams.add(message.stream);
       elsewhere?.add(message.stream);
+      streamLog?.add(message.stream);
     } else if (message.type === "unpublished") {
       this.#streams.remove(message.path);
       elsewhere?.remove(message.path);
+      streamLog?.remove(message.path, message.reason);
     } else if (message.type === "abandoned") elsewhere?.remove(message.path);
+    else if (message.type === "rejected") streamLog?.reject({ ...message, isAuthenticated: true });
     else if (message.type === "log") this.#log(message);
     else if (message.type === "stats") {
       if (!this.#closing.signal.aborted) child.refresh();

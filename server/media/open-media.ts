@@ -25,6 +25,7 @@ import { type AskHub, askHubAt, WatchedPaths } from "./hub-proxy.ts";
 import { MediaHub } from "./media-hub.ts";
 import { listProcessFolders } from "./recordings/recording-files.ts";
 import { Recordings } from "./recordings/recordings.ts";
+import { StreamLog } from "./stream-log.ts";
 
 export interface MediaServerDeps {
   readonly sql: Sql;
@@ -86,6 +87,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
     keptFolders: [clipsFolder(config.data_dir)],
     onAllowed: (isAllowed) => hub?.allowRecording(isAllowed),
   });
+  const streamLog = await StreamLog.open({ sql, log, nodeUuid, isAlone: elsewhere === undefined });
   const livePaths = () => hub?.livePaths ?? [];
   const rechecks = new KeyRechecks({
     ...{ sql, log, everyMs: recheckMs, expel },
@@ -99,6 +101,7 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
     await rechecks.close();
     await hub?.close();
     await elsewhere?.close();
+    await streamLog.close();
     await recordings.close();
     await rm(folder, { recursive: true, force: true });
   };
@@ -110,12 +113,13 @@ export async function openMedia(deps: MediaServerDeps): Promise<MediaServer> {
     keys: new Authenticator(findKeyIn(sql, config), wrongKeys),
     sleep: () => wait(WRONG_KEY_MS),
     nameRecording: (subject) => recordings.name(subject),
+    onRejected: (rejected) => streamLog.reject(rejected),
   });
   try {
     hub = await MediaHub.open({
       ...{ config, log, tokens, recordings, httpSocket, entry: hubEntry, recordingsFolder: recordings.folder.path },
       authorize: (request) => authorizer.authorize(request),
-      elsewhere,
+      ...{ elsewhere, streamLog },
     });
   } catch (error) {
     await close();

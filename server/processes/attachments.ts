@@ -57,6 +57,8 @@ export class Attachments {
   readonly original: OriginalStream | null;
   /** Null: its key has no recording, or its graph has no slot for it. */
   readonly #recorder: Recorder | null;
+  /** Outputs in the job of the current runner, until it is set up. */
+  #begunWith: ReadonlySet<string> = new Set();
 
   constructor(options: AttachmentsOptions, deps: AttachmentsDeps) {
     const { row } = options;
@@ -92,13 +94,24 @@ export class Attachments {
     const { outputs, branches, feed, supplied } = this;
     const live = supplied.beginRun();
     const recordings = this.#recorder?.beginRun() ?? [];
+    const own = outputs.attachments;
+    this.#begunWith = new Set(own.map(({ id }) => id));
     return {
       attach: [
-        ...[...outputs.attachments, ...branches.attachments, ...recordings, ...feed.beginRun()],
+        ...[...own, ...branches.attachments, ...recordings, ...feed.beginRun()],
         ...(this.original?.beginRun() ?? []),
       ],
       ...(Object.keys(live).length > 0 && { live }),
     };
+  }
+
+  /** Outputs that were attached or detached while the runner was being launched. Rejects when the runner ends meanwhile. */
+  async syncOutputs(): Promise<void> {
+    const { link } = this.#deps;
+    for (const id of this.#begunWith) if (!this.outputs.has(id)) await link.detach(id);
+    for (const attachment of this.outputs.attachments)
+      if (!this.#begunWith.has(attachment.id)) await this.attachOutput(attachment);
+    this.#begunWith = new Set();
   }
 
   handle(report: AttachmentReport): void {

@@ -52,6 +52,8 @@ export const SERVICE_SLOTS: readonly string[] = ["feed", "view", RECORDING, ORIG
 const MAX_WAITING = 32;
 
 const LIVE: readonly ProcessState[] = ["running", "paused"];
+/** Its next runner begins with the outputs of a process that waits. */
+const ATTACHABLE: readonly ProcessState[] = [...LIVE, "waiting"];
 
 export class Commands {
   readonly #options: CommandsOptions;
@@ -90,17 +92,18 @@ export class Commands {
 
   /** Runner and database agree in the end, however often it is retried. */
   attach(user: User, outputUuid: string): Promise<void> {
-    const { sql, log, attachments } = this.#deps;
+    const { sql, log, attachments, machine } = this.#deps;
     const { outputs } = attachments;
     const { row } = this.#options;
     return this.#enqueue(async () => {
-      this.#expect(LIVE, "given an output");
+      this.#expect(ATTACHABLE, "given an output");
       const output = await attachOutput(sql, user, row.uuid, outputUuid);
       if (outputs.has(outputUuid)) return;
       try {
         await outputs.add(output, async (attachment) => {
-          this.#expect(LIVE, "given an output");
-          await attachments.attachOutput(attachment);
+          this.#expect(ATTACHABLE, "given an output");
+          if (machine.state === "waiting") attachments.expectSlot(attachment.slot);
+          else await attachments.attachOutput(attachment);
         });
       } catch (error) {
         await detachOutput(sql, row.uuid, outputUuid).catch((fault) =>
@@ -112,7 +115,7 @@ export class Commands {
   }
 
   detach(outputUuid: string): Promise<void> {
-    const { sql, link, attachments } = this.#deps;
+    const { sql, link, attachments, machine } = this.#deps;
     const { outputs } = attachments;
     const { row } = this.#options;
     return this.#enqueue(async () => {
@@ -121,8 +124,8 @@ export class Commands {
           detail: `the output ${outputUuid} is not attached to this process; GET /process/${row.uuid} lists those that are`,
         });
       if (outputs.has(outputUuid)) {
-        this.#expect(LIVE, "relieved of an output");
-        if (outputs.isRouted(outputUuid)) await link.detach(outputUuid);
+        this.#expect(ATTACHABLE, "relieved of an output");
+        if (machine.state !== "waiting" && outputs.isRouted(outputUuid)) await link.detach(outputUuid);
         outputs.delete(outputUuid);
       }
       await detachOutput(sql, row.uuid, outputUuid);

@@ -12,7 +12,7 @@ import {
 } from "./lifecycle.ts";
 
 const EVENTS = [
-  ...["play", "pause", "restart", "stop", "halt", "lose", "finish", "fail", "withdraw", "release"],
+  ...["play", "pause", "wait", "restart", "stop", "halt", "lose", "finish", "fail", "withdraw", "release"],
 ] as readonly LifecycleEvent[];
 const STATES = Object.keys(TRANSITIONS) as readonly LifecycleState[];
 const ENDS: readonly LifecycleState[] = ["finished", "failed", "withdrawn", "released"];
@@ -20,11 +20,15 @@ const ENDS: readonly LifecycleState[] = ["finished", "failed", "withdrawn", "rel
 /** The table once more, by hand: from each state, the events that are accepted and where they lead. */
 const EXPECTED: Readonly<Record<LifecycleState, string>> = {
   starting:
-    "play:running pause:paused restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed withdraw:withdrawn",
+    "play:running pause:paused wait:waiting restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed withdraw:withdrawn",
   restarting:
-    "play:running pause:paused restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
-  running: "pause:paused restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
-  paused: "play:running restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
+    "play:running pause:paused wait:waiting restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
+  waiting:
+    "play:running pause:paused wait:waiting restart:waiting stop:stopping halt:halting lose:lost finish:finished fail:failed",
+  running:
+    "pause:paused wait:waiting restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
+  paused:
+    "play:running wait:waiting restart:restarting stop:stopping halt:halting lose:lost finish:finished fail:failed",
   stopping: "lose:lost finish:finished withdraw:withdrawn",
   halting: "lose:lost withdraw:withdrawn release:released",
   lost: "withdraw:withdrawn release:released",
@@ -85,7 +89,7 @@ test("any sequence of events keeps to the table and notifies of every accepted o
 test("a process that is wanted can be stopped, halted and lost; no other state accepts a stop", () => {
   for (const state of STATES) {
     const events = Object.keys(TRANSITIONS[state]);
-    assert.equal(events.includes("stop"), ["starting", "restarting", "running", "paused"].includes(state));
+    assert.equal(events.includes("stop"), ["starting", "restarting", "waiting", "running", "paused"].includes(state));
     if (events.includes("stop")) assert.ok(events.includes("halt") && events.includes("lose"));
   }
 });

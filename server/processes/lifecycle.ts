@@ -11,6 +11,8 @@ export type LifecycleState =
   | "starting"
   /** It has run before, here or on another node; a runner is awaited or being launched. */
   | "restarting"
+  /** Its live source is offline: no runner, or one that is being launched because the source may be there. */
+  | "waiting"
   | "running"
   | "paused"
   /** A client, a limit or its end time stops it; the runner shuts down. */
@@ -30,6 +32,8 @@ export type LifecycleEvent =
   /** Frames flow, or a client resumes it. */
   | "play"
   | "pause"
+  /** Its source is offline, and it has been started to wait for it. */
+  | "wait"
   /** The runner has ended and another one follows. */
   | "restart"
   | "stop"
@@ -48,16 +52,14 @@ export const TRANSITIONS: Readonly<Record<LifecycleState, Readonly<Partial<Recor
   {
     // `restart` and the ends: the first runner ended after its first frame, before it was set up.
     starting: {
-      play: "running",
-      pause: "paused",
-      restart: "restarting",
-      withdraw: "withdrawn",
-      ...INTERRUPTIONS,
-      ...ENDS,
+      ...{ play: "running", pause: "paused", wait: "waiting", restart: "restarting", withdraw: "withdrawn" },
+      ...{ ...INTERRUPTIONS, ...ENDS },
     },
-    restarting: { play: "running", pause: "paused", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
-    running: { pause: "paused", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
-    paused: { play: "running", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
+    restarting: { play: "running", pause: "paused", wait: "waiting", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
+    // `restart`: a runner has crashed before its first frame.
+    waiting: { play: "running", pause: "paused", wait: "waiting", restart: "waiting", ...INTERRUPTIONS, ...ENDS },
+    running: { pause: "paused", wait: "waiting", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
+    paused: { play: "running", wait: "waiting", restart: "restarting", ...INTERRUPTIONS, ...ENDS },
     stopping: { finish: "finished", lose: "lost", withdraw: "withdrawn" },
     halting: { lose: "lost", release: "released", withdraw: "withdrawn" },
     lost: { release: "released", withdraw: "withdrawn" },
@@ -69,7 +71,8 @@ export const TRANSITIONS: Readonly<Record<LifecycleState, Readonly<Partial<Recor
 
 /** As stored and shown. Null: the stored state stays as it was, for the node that continues. */
 const STORED: Readonly<Record<LifecycleState, ProcessState | null>> = {
-  ...{ starting: "starting", restarting: "starting", running: "running", paused: "paused", stopping: "stopping" },
+  ...{ starting: "starting", restarting: "starting", waiting: "waiting", running: "running", paused: "paused" },
+  stopping: "stopping",
   ...{ finished: "finished", failed: "failed", withdrawn: "failed", halting: null, lost: null, released: null },
 };
 
@@ -80,7 +83,7 @@ export class StateMachine {
   #state: LifecycleState;
 
   constructor(
-    state: "starting" | "restarting",
+    state: "starting" | "restarting" | "waiting",
     onTransition: (from: LifecycleState, to: LifecycleState) => void = () => {},
   ) {
     this.#state = state;

@@ -86,7 +86,7 @@ export class ProcessRecord {
   /** Also gets the telemetry that its runner gets: its shadow. Must not throw. */
   mirror: ((channel: string, message: JsonRecord) => void) | null = null;
   /** As stored. */
-  state: ProcessState = "starting";
+  state: ProcessState;
   error: ProcessError | null = null;
   desired: ProcessRow["desired"];
   live: LiveProperties;
@@ -105,7 +105,11 @@ export class ProcessRecord {
   hasCrashed = false;
   /** The current runner has decoded a frame. */
   hasFlowed = false;
-  reconnecting = false;
+  reconnecting: boolean;
+  /** Of the claim under which frames have flowed last. */
+  runFence: number | null;
+  /** While it waits for its source: when it fails; null: never. */
+  waitsUntil: Date | null;
   /** Null until the current runner has reported any. */
   stats: RunnerStats | null = null;
   /** Of its runners. */
@@ -141,6 +145,10 @@ export class ProcessRecord {
     this.framesLost = deps.isFile ? (row.framesLost ?? 0) : null;
     this.startedAt = row.startedAt;
     this.#held = deps.isFile && row.desired === "paused" && row.positionNs === 0 ? [] : null;
+    this.state = row.state === "waiting" ? "waiting" : "starting";
+    this.reconnecting = row.reconnecting;
+    this.runFence = row.runFence;
+    this.waitsUntil = row.waitsUntil;
     this.#deps = deps;
     this.#writer = new LatestWriter({
       write: (snapshot) => saveSnapshot(sql, this.claim, snapshot),
@@ -233,7 +241,17 @@ export class ProcessRecord {
   /** The runner is being set up. It may have lost its source again since its first frame. */
   noteFlowing(): void {
     this.hasCrashed = false;
+    this.waitsUntil = null;
+    this.runFence = this.claim.fence;
     this.setReconnecting(this.#isSourceLost);
+  }
+
+  /** Before the transition. A process that waits already keeps its time limit. */
+  noteWaiting(seconds: number | null): void {
+    this.hasCrashed = false;
+    if (this.state !== "waiting") this.waitsUntil = seconds === null ? null : new Date(Date.now() + seconds * 1000);
+    // It is stored with the transition.
+    this.#setReconnecting(false);
   }
 
   noteCrash({ detail, node, trace = [] }: RunFault): void {
@@ -249,7 +267,8 @@ export class ProcessRecord {
     this.error = error === null ? null : { ...error, detail: maskCredentials(error.detail) };
     this.desired = "stopped";
     this.finishedAt = new Date();
-    this.setReconnecting(false);
+    this.waitsUntil = null;
+    this.#setReconnecting(false);
   }
 
   /** Nothing is held any longer; what was is handled now. */
@@ -260,9 +279,14 @@ export class ProcessRecord {
   }
 
   setReconnecting(reconnecting: boolean): void {
-    if (this.reconnecting === reconnecting) return;
+    if (this.#setReconnecting(reconnecting)) void this.save();
+  }
+
+  #setReconnecting(reconnecting: boolean): boolean {
+    if (this.reconnecting === reconnecting) return false;
     this.reconnecting = reconnecting;
     this.notify({ type: "reconnecting", reconnecting });
+    return true;
   }
 
   handle(report: RunnerMessage): void {
@@ -412,10 +436,12 @@ export class ProcessRecord {
 
   #snapshot(nextTrackId: number): ProcessSnapshot {
     const { desired, state, positionNs, restarts, framesLost, startedAt, finishedAt } = this;
+    const { reconnecting, runFence, waitsUntil } = this;
     const { graph, params, live } = this.before ?? this.setting;
     return {
       ...{ graphText: graph.text, graphVersion: graph.version, models: graph.models ?? [] },
       ...{ desired, live, params, state, positionNs, nextTrackId, restarts, framesLost, startedAt, finishedAt },
+      ...{ reconnecting, runFence, waitsUntil },
       errorCode: this.error?.code ?? null,
       errorDetail: this.error?.detail ?? null,
       lastError: this.lastError === null ? null : { ...this.lastError, at: this.lastError.at.toISOString() },

@@ -6,10 +6,11 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { ModelFiles, RunnerJob } from "../../schemas/runner.ts";
+import { readListeningPort } from "../../schemas/srt-address.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
-import { type RequestLimit, sleep, unlessAborted, withTimeout } from "../async/timing.ts";
+import { backoff, MAX_TIMER_MS, type RequestLimit, sleep, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { ClusterNode } from "../cluster/node.ts";
 import type { GraphOrder, PreparedOrder } from "../graphs/library.ts";
 import type { MediaHub } from "../media/media-hub.ts";
@@ -105,6 +106,8 @@ export class Process {
   #epoch: Date | null = null;
   /** The runner was stopped because its source has another address now. */
   #hasMoved = false;
+  /** While it waits: launches in a row without a frame. */
+  #failedLaunches = 0;
   #endTimer: NodeJS.Timeout | undefined;
   #settle = (): void => {};
 
@@ -112,7 +115,8 @@ export class Process {
     const { row, input } = options;
     const { limits, sql, config, routeOutput, recordings, hub = null } = deps;
     const log = deps.log.child({ process: row.uuid });
-    const machine = new StateMachine(row.startedAt === null ? "starting" : "restarting", (from, to) =>
+    const begun = row.state === "waiting" ? "waiting" : "restarting";
+    const machine = new StateMachine(row.startedAt === null ? "starting" : begun, (from, to) =>
       this.record.enter(from, to),
     );
     const link = new RunnerLink(machine);
@@ -201,7 +205,14 @@ export class Process {
   }
 
   /** The first start. Rejects within the limit; what is left then ends in the background. */
-  async start(limit: RequestLimit): Promise<LaunchTimes> {
+  async start(limit: RequestLimit): Promise<Partial<LaunchTimes>> {
+    if (this.row.wait !== null) {
+      this.record.startedAt = new Date();
+      this.#startWaiting();
+      void this.#run(null);
+      await limit.race(this.record.saveForClient());
+      return {};
+    }
     const signal = AbortSignal.any([this.#interruption.signal, limit.signal]);
     const launched = await this.#launch(true, signal);
     if ("end" in launched) {
@@ -305,6 +316,8 @@ export class Process {
     for (;;) {
       this.#endRun();
       if (!(await this.#continueAfter(end))) return;
+      end = null;
+      if (this.#machine.state === "waiting" && !(await this.#awaitSource())) continue;
       const signals = [this.#interruption.signal, this.#upgrades.signal].filter((signal) => signal !== null);
       const launched = await this.#launch(false, AbortSignal.any(signals));
       if ("end" in launched) {
@@ -321,6 +334,43 @@ export class Process {
         end = await launched.runner.ended;
       }
     }
+  }
+
+  /** Its source is offline: without a runner until it may be there. */
+  #startWaiting(): void {
+    this.record.noteWaiting(this.row.wait?.seconds ?? null);
+    this.#machine.apply("wait");
+  }
+
+  /** Its source may be offline now. */
+  get #mayWait(): boolean {
+    return this.row.wait !== null && (this.row.wait.keep || this.#machine.state === "waiting");
+  }
+
+  /** Resolves with true when the source may be there; with false when the process is to end, or has. */
+  async #awaitSource(): Promise<boolean> {
+    const { waitMs, waitPull } = this.#deps.limits;
+    for (let attempt = 1; this.#machine.isWanted; attempt += 1) {
+      const leftMs = this.#waitLeftMs;
+      if (leftMs <= 0) {
+        const detail = `no frame arrived from ${this.row.sourceUrl} within ${this.row.wait?.seconds} s (wait_seconds)`;
+        await this.#conclude("fail", { code: "source_not_live", detail });
+        return false;
+      }
+      const isThere = await unlessAborted(this.#input.locate(), this.#interruption.signal).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return this.#machine.isWanted;
+      const pauseMs = this.#input.isPulled === true ? backoff(attempt, waitPull) : waitMs;
+      await sleep(Math.min(pauseMs, leftMs), this.#interruption.signal);
+    }
+    return false;
+  }
+
+  get #waitLeftMs(): number {
+    const { waitsUntil } = this.record;
+    return waitsUntil === null ? Number.POSITIVE_INFINITY : waitsUntil.getTime() - Date.now();
   }
 
   /** Finds the source, then waits for a runner, its graph and the first frame. Never rejects. */
@@ -391,6 +441,7 @@ export class Process {
   #describeInput(sourceUri: string) {
     const { uuid, sourceUrl, telemetryCfg } = this.row;
     const { folder: terrainFolder } = this.#deps.config.terrain;
+    const { keepMs, giveUpMs } = this.#deps.limits;
     const sourceAddresses = this.#input.addresses?.() ?? [];
     const startedAt = this.#startedAt;
     return {
@@ -401,7 +452,7 @@ export class Process {
       positionNs: String(this.#input.isFile ? this.record.positionNs : 0),
       // The first frame is captured at the start.
       ...(startedAt !== null && { epochMs: startedAt.getTime() - (this.#input.startMs ?? 0) }),
-      giveUpSeconds: this.#deps.limits.giveUpMs / 1000,
+      giveUpSeconds: (this.row.wait?.keep === true ? Math.min(keepMs, giveUpMs) : giveUpMs) / 1000,
       ...(terrainFolder !== null && { terrainFolder }),
     };
   }
@@ -413,6 +464,11 @@ export class Process {
   /** Of a launch that no client waits for. A lost live source may take its time to return. */
   get #retryLimits(): typeof UNLIMITED {
     const { loadMs, startMs } = this.#deps.limits;
+    if (this.#machine.state === "waiting") {
+      // A listener can only be reached while its runner listens.
+      const isListening = readListeningPort(this.row.sourceUrl) !== null;
+      return { graphMs: loadMs, sourceMs: isListening ? Math.min(this.#waitLeftMs, MAX_TIMER_MS) : startMs * 2 };
+    }
     const waitMs = Math.max(startMs, this.#policy.sourceWaitMs(performance.now()));
     return { graphMs: loadMs, sourceMs: this.#input.isFile ? loadMs : waitMs };
   }
@@ -429,6 +485,7 @@ export class Process {
       if (Object.keys(live).length > 0) await link.request({ type: "set", nodes: live });
       // They, and the viewers, may have changed since the job was made.
       await supplied.sync(link);
+      if (this.#machine.state === "waiting") await this.attachments.syncOutputs();
       if (desired === "paused") await link.request({ type: "pause" });
       if (link.runner === null) return;
       if (!this.#machine.apply(desired === "paused" ? "pause" : "play")) return;
@@ -448,6 +505,7 @@ export class Process {
   async #decide(end: RunEnd): Promise<void> {
     if (end.kind === "crash") this.record.noteCrash(end);
     if (this.#upgrades.takeReplaced()) return void this.#machine.apply("restart");
+    if (end.kind === "source" && this.#mayWait) return this.#waitAgain(end);
     const { hasFlowed } = this.record;
     const facts = { isFile: this.#input.isFile, hasFlowed, nowMs: performance.now(), random: Math.random() };
     const decision = this.#hasMoved ? { waitMs: 0, isCrash: false } : this.#policy.decide(end, facts);
@@ -458,6 +516,15 @@ export class Process {
     else this.#noteSourceLost(end);
     this.#machine.apply("restart");
     await sleep(waitMs, this.#interruption.signal);
+  }
+
+  /** After a pause: a source that answers and sends no frames must not be tried without end. */
+  async #waitAgain(end: RunEnd): Promise<void> {
+    this.#failedLaunches = this.record.hasFlowed ? 0 : this.#failedLaunches + 1;
+    if (this.#machine.state !== "waiting") this.#log.info({ end, source: this.row.sourceUrl }, "waiting for source");
+    this.#startWaiting();
+    if (this.#failedLaunches > 0)
+      await sleep(backoff(this.#failedLaunches, this.#deps.limits.waitPull), this.#interruption.signal);
   }
 
   #noteRestart(waitMs: number): void {

@@ -9,6 +9,7 @@ import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { BranchRow, NewBranch } from "../store/outputs.ts";
+import type { WaitSetting } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
 
@@ -82,6 +83,8 @@ export interface StartOrder {
   /** It waits for `resume`, and nothing is lost before. Only of a file that is played once. */
   readonly isPaused?: boolean;
   readonly params: JsonRecord;
+  /** It waits for its source; null or undefined: the source must be live. */
+  readonly wait?: WaitSetting | null;
   /** It runs only on nodes with these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   /** When the request arrived, by `performance.now()`: the time limit of the start counts from then. */
@@ -158,6 +161,12 @@ export const LIMITS = {
   lookupMs: 10_000,
   /** Interval for storing the used minutes. */
   usageMs: 5_000,
+  /** Interval of checks whether a published stream that a process waits for has begun. */
+  waitMs: 250,
+  /** Interval of attempts to reach a camera that a process waits for: the first, and the longest. */
+  waitPull: { firstMs: 1_000, maxMs: 10_000 },
+  /** A process that waits whenever its source is lost gives its runner up after this time. */
+  keepMs: 5_000,
 };
 export type FixedLimits = Readonly<typeof LIMITS>;
 
@@ -216,7 +225,7 @@ export interface ShadowOrder {
 
 /** All reject with `ServiceError`. Processes of other users are treated as missing. */
 export interface Processes {
-  /** Resolves when the first frame of the source has been decoded. */
+  /** Resolves when the first frame of the source has been decoded; with `wait`, when the process is stored. */
   start(order: StartOrder): Promise<StartedProcess>;
   pause(user: User, uuid: string): Promise<void>;
   resume(user: User, uuid: string): Promise<void>;

@@ -194,7 +194,7 @@ export class Supervisor implements Processes {
   }
 
   async #check(order: StartOrder): Promise<CheckedOrder> {
-    const { user, sourceUuid, graph, graphText, params, isPaused = false, signal } = order;
+    const { user, sourceUuid, graph, graphText, params, isPaused = false, signal, wait = null } = order;
     if (this.#isClosing) throw shuttingDown();
     await expectMinutes(this.#deps.sql, user.uuid);
     const input = await this.#deps.resolveInput(user.uuid, sourceUuid);
@@ -204,6 +204,10 @@ export class Supervisor implements Processes {
           path: "/paused",
           message: "is for files that are played once; a live source would go on without the process",
         },
+      ]);
+    if (wait !== null && (input.isFile || input.loops === true))
+      throw invalidInput([
+        { path: "/wait", message: "is for live sources; this one is a file, which can be played now" },
       ]);
     const owner = { userUuid: user.uuid, ...(signal !== undefined && { signal }) };
     const prepared = await this.#deps.prepare({
@@ -232,7 +236,7 @@ export class Supervisor implements Processes {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: input.label, graph, graphText, graphVersion, params },
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: input.telemetry, nextTrackId: 1, nodeUuid: node.uuid },
         ...{ ...cost, labels: order.labels ?? {}, models, desired: order.isPaused ? "paused" : "running" },
-        takesAlerts: alertNode !== null,
+        ...{ takesAlerts: alertNode !== null, wait: order.wait ?? null },
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
       },
       user.limits.processes,

@@ -92,7 +92,7 @@ const stored = (row: ProcessView): LiveProcess => ({
   lastError: row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) },
   // No node has room for it: it is resumed when one has.
   restarting: row.waitingSince !== null,
-  ...{ reconnecting: false, stats: null, outputs: [], recording: null, telemetry: null },
+  ...{ reconnecting: row.reconnecting, stats: null, outputs: [], recording: null, telemetry: null },
 });
 
 export function viewProcess(record: ProcessRecord, attachments: Attachments, hasRunner: boolean): LiveProcess {
@@ -135,7 +135,7 @@ export function explainOutputs(
   state: ProcessState,
   reconnecting: boolean,
 ): readonly OutputState[] {
-  const waiting = reconnecting ? "the process waits for its source" : null;
+  const waiting = reconnecting || state === "waiting" ? "the process waits for its source" : null;
   const detail = state === "paused" ? "the process is paused" : waiting;
   if (detail === null) return outputs;
   return outputs.map((output) => {
@@ -156,7 +156,7 @@ export interface ProcessNumbers {
 
 /** Every state is listed, also with 0: a missing one would keep its last value in metrics. */
 export function countProcesses(views: Iterable<Pick<LiveProcess, "state" | "reconnecting">>): ProcessNumbers {
-  const states = { starting: 0, running: 0, paused: 0, stopping: 0 };
+  const states = { starting: 0, waiting: 0, running: 0, paused: 0, stopping: 0 };
   let reconnecting = 0;
   for (const view of views) {
     if (isEnd(view.state)) continue;

@@ -76,6 +76,7 @@ export async function registerStream(
     fileName: null,
     fileBytes: null,
     durationMs: null,
+    video: null,
     recordedAt: null,
     startMs: 0,
     loop: false,

@@ -1,6 +1,12 @@
 /** Sources: uploaded videos, streams that are pulled, and streams that are published to the media hub. */
 import type { Logger } from "pino";
-import type { NewStream, SourceChange, SourceRecord, SourceTelemetry } from "../../schemas/api/sources.ts";
+import type {
+  NewStream,
+  SourceChange,
+  SourceDetails,
+  SourceRecord,
+  SourceTelemetry,
+} from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { readListeningPort } from "../../schemas/srt-address.ts";
@@ -20,6 +26,7 @@ import type { Sql } from "../store/client.ts";
 import type { FileRow } from "../store/files.ts";
 import { isSourcePath } from "../store/hub-paths.ts";
 import { readOwnerVersion } from "../store/owner-versions.ts";
+import { findPublication, findRejection } from "../store/publications.ts";
 import { deleteTelemetry, findTelemetry, saveTelemetry, type TelemetryRow } from "../store/source-telemetry.ts";
 import { deleteSource, findSource, type Registered, type SourceRow, type TelemetrySetting } from "../store/sources.ts";
 import type { User } from "../user.ts";
@@ -266,11 +273,36 @@ export class Sources {
     return row === null ? null : { type: "file", format: row.format, parameters: {} };
   }
 
+  /** With what is in its file, or in the stream that is published to it now. */
+  async describeFully(source: SourceRow, publicUrl: string): Promise<SourceDetails> {
+    const { sql, media } = this.#deps;
+    const { uuid, hubPath, video, durationMs, fileBytes } = source;
+    const record = this.describe(source, publicUrl);
+    const of = (known: Partial<SourceDetails>): SourceDetails => ({
+      ...{ ...record, status_detail: null, codec: null, width: null, height: null, fps: null },
+      ...{ duration_seconds: null, bytes: null, ...known },
+    });
+    if (hubPath === null)
+      return of({ ...video, duration_seconds: durationMs === null ? null : durationMs / 1000, bytes: fileBytes });
+    const [published, rejected] = await Promise.all([findPublication(sql, uuid), findRejection(sql, uuid)]);
+    const status_detail = media.trouble ?? rejected?.reason ?? null;
+    if (published === null || record.status === "offline") return of({ status_detail });
+    const { codec, width, height, beganAt } = published;
+    const seconds = Math.max(0, Date.now() - beganAt.getTime()) / 1000;
+    const numbers = media.streamNumbers.find(({ path }) => path === hubPath);
+    return of({
+      ...{ status_detail, codec, width, height, duration_seconds: seconds, bytes: numbers?.bytes ?? null },
+      fps: numbers === undefined || seconds < 1 ? null : Math.round((numbers.pictures / seconds) * 100) / 100,
+    });
+  }
+
+  /** A source that is published to the hub is processed while it is published. */
   #statusOf({ isProcessing, hubPath }: SourceRow): SourceRecord["status"] {
-    if (isProcessing) return "processing";
-    if (hubPath === null) return "unknown";
+    if (hubPath === null) return isProcessing ? "processing" : "unknown";
     const { media, elsewhere } = this.#deps;
-    return media.find(hubPath) !== null || elsewhere?.has(hubPath) === true ? "streaming" : "offline";
+    const isLive = media.find(hubPath) !== null || elsewhere?.has(hubPath) === true;
+    if (!isLive) return "offline";
+    return isProcessing ? "processing" : "streaming";
   }
 }
 

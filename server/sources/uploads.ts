@@ -14,6 +14,7 @@ import { saveTelemetry } from "../store/source-telemetry.ts";
 import {
   findIdentical,
   findLargestVideo,
+  noteStorage,
   type Registered,
   registerSource,
   releaseRoom,
@@ -250,12 +251,14 @@ export class Uploads {
       ...times,
       startMs: facts.start_ms,
       loop,
+      video: { codec: nameCodec(facts.codec), width: facts.width, height: facts.height, fps: facts.fps },
     } as const;
     const register = (isStored: boolean): Promise<Registered> =>
       sql.begin(async (transaction) => {
         const made = await registerSource(transaction, user.uuid, source, user.limits.sources);
         if (made.isNew && isStored) await confirmFile(transaction, { key, sizeBytes: bytes, sha256: digest });
         if (made.isNew && telemetry !== null) await saveTelemetry(transaction, uuid, telemetry);
+        if (made.isNew) await noteStorage(transaction, user.uuid, user.limits.storageBytes, bytes);
         await releaseRoom(transaction, [uuid]);
         return made;
       });
@@ -361,3 +364,6 @@ const storageFull = (max: number): ServiceError =>
   new ServiceError("storage_limit_reached", {
     detail: `storage limit reached: with this video all videos of this key would exceed ${max} bytes; delete one first (DELETE /source/{source_id})`,
   });
+
+/** `h264` for GStreamer's `video/x-h264`. */
+const nameCodec = (mediaType: string): string => mediaType.replace(/^video\/(?:x-)?/, "");

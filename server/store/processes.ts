@@ -76,6 +76,21 @@ export interface ProcessRow extends Reserved {
   readonly declinedBy: readonly string[];
   /** Since when no node has had room for it. */
   readonly waitingSince: Date | null;
+  /** Its live source is lost, and its runner reconnects. */
+  readonly reconnecting: boolean;
+  /** Of the claim under which frames have flowed last; null: none have. */
+  readonly runFence: number | null;
+  /** It waits for its source; null: it does not. */
+  readonly wait: WaitSetting | null;
+  /** Of a process that waits now: when it fails; null: never. */
+  readonly waitsUntil: Date | null;
+}
+
+export interface WaitSetting {
+  /** Null: for ever. */
+  readonly seconds: number | null;
+  /** Whenever its source is lost, and not only before its first frame. */
+  readonly keep: boolean;
 }
 
 /** With its attachments. */
@@ -88,7 +103,7 @@ export interface NewProcess
   extends Pick<
     ProcessRow,
     | ("uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "graphVersion" | "params")
-    | "models"
+    | ("models" | "wait")
     | ("hasTrackLogger" | "telemetryCfg" | "endsAt" | "nextTrackId" | "cores" | "memoryBytes" | "labels")
   > {
   readonly nodeUuid: string;
@@ -125,12 +140,13 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
       insert into processes
         (uuid, user_uuid, source_uuid, source_url, graph, graph_text, graph_version, params, has_track_logger,
          telemetry_cfg, takes_alerts, desired, state, next_track_id, ends_at, node_uuid, fence, cores, memory_bytes,
-         labels, models)
+         labels, models, wait)
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${row.graphVersion},
          ${sql.json(params)}, ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
          ${takesAlerts}, ${desired}, 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid}, 1,
-         ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)}, ${sql.json([...row.models])})
+         ${row.cores}, ${row.memoryBytes}, ${sql.json(row.labels)}, ${sql.json([...row.models])},
+         ${row.wait === null ? null : sql.json({ ...row.wait })})
       returning *`);
     // It starts with all registered alerts of its user, as they are now.
     if (takesAlerts)
@@ -234,7 +250,7 @@ export type ProcessSnapshot = Pick<
   ProcessRow,
   | ("graphText" | "graphVersion" | "models")
   | ("desired" | "live" | "params" | "state" | "errorCode" | "errorDetail" | "positionNs" | "nextTrackId")
-  | ("restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt")
+  | ("restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt" | "reconnecting" | "runFence" | "waitsUntil")
 >;
 
 /** False: lease lost, or deleted with its user. An end detaches its outputs. A desired state `stopped` is never overwritten. */
@@ -250,7 +266,8 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},
         next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, frames_lost = ${snapshot.framesLost},
         last_error = ${snapshot.lastError === null ? null : sql.json({ ...snapshot.lastError })}, started_at = ${snapshot.startedAt},
-        finished_at = ${snapshot.finishedAt},
+        finished_at = ${snapshot.finishedAt}, reconnecting = ${snapshot.reconnecting}, run_fence = ${snapshot.runFence},
+        waits_until = ${snapshot.waitsUntil},
         telemetry_cfg = case when ${snapshot.state} in ('finished', 'failed') then null else telemetry_cfg end,
         declined_by = '[]', waiting_since = null
       where uuid = ${uuid} and fence = ${fence}

@@ -3,6 +3,7 @@ import type { SOURCE_STATUSES, STREAM_TYPES } from "../../schemas/api/sources.ts
 import type { JsonRecord } from "../../schemas/json.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 import { type Fragment, firstOf, type Queries, type Sql, type TransactionSql, writtenRow } from "./client.ts";
+import { insertEvent, NEAR_SHARE } from "./events.ts";
 import { isOutputPath, pathInUse } from "./hub-paths.ts";
 import { byCreationOrAlias, fetchPage, filterBy, isoTime, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
@@ -37,14 +38,25 @@ export interface SourceRow {
   /** A file that is played as a live source: it starts again at its end. */
   readonly loop: boolean;
   readonly createdAt: string;
+  /** What the file contains; null: not known. */
+  readonly video: SourceVideo | null;
   /** A process that has not ended uses it. */
+  readonly isUsed: boolean;
+  /** A process that has not ended uses it, and does not wait for it. */
   readonly isProcessing: boolean;
+}
+
+export interface SourceVideo {
+  readonly codec: string;
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number | null;
 }
 
 /** Equal for identical sources of the user: 32 bytes. */
 type Identity = Buffer;
 
-interface NewSource extends Omit<SourceRow, "createdAt" | "isProcessing"> {
+interface NewSource extends Omit<SourceRow, "createdAt" | "isUsed" | "isProcessing"> {
   readonly identity: Identity;
 }
 
@@ -54,14 +66,21 @@ export interface Registered {
   readonly isNew: boolean;
 }
 
-const isProcessing = (sql: Queries) => sql`
+const isUsed = (sql: Queries) => sql`
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
   )`;
 
+/** Not while they all wait for it. */
+const isProcessing = (sql: Queries) => sql`
+  exists (
+    select from processes
+    where source_uuid = sources.uuid and state not in ('finished', 'failed') and state <> 'waiting'
+  )`;
+
 const columns = (sql: Queries) => sql`
   uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms, recorded_at, start_ms, loop,
-  ${isoTime(sql, "created_at")} as created_at, ${isProcessing(sql)} as is_processing`;
+  video, ${isoTime(sql, "created_at")} as created_at, ${isUsed(sql)} as is_used, ${isProcessing(sql)} as is_processing`;
 
 export interface SourcesRequest extends PageRequest {
   readonly type?: string | undefined;
@@ -82,11 +101,11 @@ export const listSources = (sql: Sql, userUuid: string, request: SourcesRequest)
   });
 
 function hasStatus(sql: Queries, status: (typeof SOURCE_STATUSES)[number], livePaths: readonly string[]): Fragment {
-  if (status === "processing") return sql`and ${isProcessing(sql)}`;
-  if (status === "unknown") return sql`and not ${isProcessing(sql)} and hub_path is null`;
   const isLive = sql`hub_path in (select jsonb_array_elements_text(${sql.json([...livePaths])}))`;
-  return sql`and not ${isProcessing(sql)} and hub_path is not null
-    and ${status === "streaming" ? isLive : sql`not ${isLive}`}`;
+  if (status === "unknown") return sql`and hub_path is null and not ${isProcessing(sql)}`;
+  if (status === "processing") return sql`and (hub_path is null or ${isLive}) and ${isProcessing(sql)}`;
+  if (status === "streaming") return sql`and ${isLive} and not ${isProcessing(sql)}`;
+  return sql`and hub_path is not null and not ${isLive}`;
 }
 
 /** Rejects with `source_not_found`, also for sources of other users. */
@@ -126,17 +145,18 @@ export async function registerSource(
     });
   }
   const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, identity } = source;
-  const { fileName, fileBytes, durationMs, recordedAt, startMs, loop } = source;
+  const { fileName, fileBytes, durationMs, recordedAt, startMs, loop, video } = source;
   await expectPort(sql, userUuid, portOf(telemetryCfg));
   if (hubPath !== null && (await isOutputPath(sql, userUuid, hubPath))) throw pathInUse(hubPath, "an rtsp output");
   const row = await writtenRow(sql<SourceRow[]>`
     insert into sources
       (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms,
-       recorded_at, start_ms, telemetry_port, loop, created_at)
+       recorded_at, start_ms, telemetry_port, loop, video, created_at)
     values
       (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${sql.typed.sealed(inputUrl)},
        ${sql.typed.sealed(telemetryCfg)}, ${hubPath}, ${sealIdentity(sql, identity)}, ${fileName}, ${fileBytes}, ${durationMs},
-       ${recordedAt}, ${startMs}, ${portOf(telemetryCfg)}, ${loop}, clock_timestamp())
+       ${recordedAt}, ${startMs}, ${portOf(telemetryCfg)}, ${loop},
+       ${video === null ? null : sql.json({ ...video })}, clock_timestamp())
     returning ${columns(sql)}`);
   return { source: row, isNew: true };
 }
@@ -207,7 +227,7 @@ export function deleteSource(
     // Processes are started under the same lock: none starts between check and deletion.
     await lockUser(transaction, userUuid);
     const source = await findSource(transaction, userUuid, uuid);
-    if (source.isProcessing) {
+    if (source.isUsed) {
       throw new ServiceError("source_in_use", {
         detail: "a process uses this source; stop it first (DELETE /process/{process_uuid})",
       });
@@ -292,4 +312,13 @@ export async function findPlayedOnce(sql: Queries, uuids: readonly string[]): Pr
   const rows = await sql<{ uuid: string }[]>`
     select uuid from sources where uuid in ${sql([...new Set(uuids)])} and type = 'file' and not loop`;
   return new Set(rows.map(({ uuid }) => uuid));
+}
+
+/** An event, if the last upload has nearly used up the storage of the user. */
+export async function noteStorage(sql: Queries, userUuid: string, limit: number, addedBytes: number): Promise<void> {
+  const [{ used = 0 } = {}] = await sql<{ used: number }[]>`
+    select coalesce(sum(file_bytes), 0)::bigint as used from sources where user_uuid = ${userUuid}`;
+  const near = limit * NEAR_SHARE;
+  if (used >= near && used - addedBytes < near)
+    await insertEvent(sql, { userUuid, type: "quota-near", data: { quota: "storage", used, limit } });
 }

@@ -228,7 +228,7 @@ export const listChildSubscriptions = (sql: Queries, masterUuid: string): Promis
     where users.master_uuid = ${masterUuid} and revoked_at is null order by username`;
 
 /** Whether a user may continue to run processes. */
-export interface Standing extends Pick<Subscription, "userUuid" | "remainingMs"> {
+export interface Standing extends Pick<Subscription, "userUuid" | "remainingMs" | "consumedMs"> {
   readonly isExpired: boolean;
   readonly isRevoked: boolean;
 }
@@ -247,7 +247,7 @@ export function findLimit({
   remainingMs,
   isExpired,
   isRevoked,
-}: Omit<Standing, "userUuid">): { readonly code: string; readonly detail: string } | null {
+}: Omit<Standing, "userUuid" | "consumedMs">): { readonly code: string; readonly detail: string } | null {
   if (isRevoked) return { code: "api_key_invalid", detail: "the key was revoked" };
   if (isExpired) return { code: "api_key_expired", detail: "the key has expired" };
   if (remainingMs !== null && remainingMs <= 0)

@@ -4,7 +4,7 @@ import { type Authenticate, type KeyHolder, watchKey } from "../keys/authenticat
 import type { PictureSlot, Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import { FeedChunks, streamBody } from "./body.ts";
+import { type Chunks, FeedChunks, streamBody } from "./body.ts";
 import { EventLines } from "./event-lines.ts";
 import { LIMITS, type StreamLimits } from "./socket-client.ts";
 import { type PassOn, Sockets } from "./sockets.ts";
@@ -12,6 +12,8 @@ import type { UpgradeHook } from "./upgrade.ts";
 
 interface StreamsDeps {
   readonly config: Config["streams"];
+  /** Maximum number of open event streams of one key. Default: one. */
+  readonly eventClients?: number;
   /** For tests. */
   readonly limits?: Partial<StreamLimits>;
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
@@ -31,6 +33,16 @@ export interface Viewing {
   drop(): void;
 }
 
+export type LogViewing = Omit<Viewing, "processUuid">;
+
+interface EndingChunks extends Chunks {
+  /** Ends it after what is queued. */
+  end(): void;
+}
+
+/** Stands for the one log that each key has. */
+const LOG = "log";
+
 type Stop = () => unknown;
 
 export class Streams {
@@ -39,6 +51,7 @@ export class Streams {
   readonly #limits: StreamLimits;
   readonly #sockets: Sockets;
   readonly #viewers: Viewers;
+  readonly #readers: Viewers;
   /** Functions that end the open streams. */
   readonly #ends = new Set<() => void>();
   #isClosing = false;
@@ -49,6 +62,7 @@ export class Streams {
     this.#sockets = new Sockets({ ...deps, limits: this.#limits });
     this.upgrade = this.#sockets.upgrade;
     this.#viewers = new Viewers(deps.config.viewers, deps.config.viewers_per_key);
+    this.#readers = new Viewers(Number.POSITIVE_INFINITY, deps.eventClients ?? 1);
   }
 
   /** Ends every stream, within `LIMITS.closeMs`. Called before the processes are closed. */
@@ -71,7 +85,7 @@ export class Streams {
     const { user, processUuid } = viewing;
     const { processes } = this.#deps;
     await this.expectFeed(viewing, slot);
-    const stops = this.#enter(viewing);
+    const stops = this.#enter(viewing, this.#viewers, viewing.processUuid);
     const feed = new FeedChunks(stops.run);
     return this.#open(viewing, stops, feed, async () => {
       stops.add(await processes.follow(user, processUuid, ({ type }) => type === "ended" && feed.end()));
@@ -84,26 +98,41 @@ export class Streams {
   async openEvents(viewing: Viewing): Promise<ReadableStream<Uint8Array>> {
     const { user, processUuid } = viewing;
     await this.expectProcess(viewing);
-    const stops = this.#enter(viewing);
+    const stops = this.#enter(viewing, this.#viewers, viewing.processUuid);
     const lines = new EventLines(processUuid, user.isOperator, this.#limits, stops.run);
     return this.#open(viewing, stops, lines, async () => {
       stops.add(await this.#deps.processes.follow(user, processUuid, (notice) => lines.handle(notice)));
     });
   }
 
-  #enter({ user, processUuid, signal }: Viewing): Stops {
+  /** Events of all processes of a user. `create` gets what to call when the client leaves, and the interval of comments. */
+  async openLog(
+    viewing: LogViewing,
+    create: (leave: () => void, pingMs: number) => Promise<EndingChunks>,
+  ): Promise<ReadableStream<Uint8Array>> {
+    const stops = this.#enter(viewing, this.#readers, LOG);
+    try {
+      const chunks = await create(stops.run, this.#limits.pingSeconds * 1000);
+      return await this.#open(viewing, stops, chunks, async () => {});
+    } catch (error) {
+      stops.run();
+      throw error;
+    }
+  }
+
+  #enter({ user, signal }: LogViewing, viewers: Viewers, subject: string): Stops {
     if (this.#isClosing) {
       throw new ServiceError("shutting_down", { detail: "The service is shutting down. Try again later." });
     }
     const stops = new Stops();
-    stops.add(this.#viewers.enter(processUuid, user.uuid));
+    stops.add(viewers.enter(subject, user.uuid));
     signal.addEventListener("abort", stops.run, { once: true });
     stops.add(() => signal.removeEventListener("abort", stops.run));
     if (signal.aborted) stops.run();
     return stops;
   }
 
-  async #open(viewing: Viewing, stops: Stops, chunks: FeedChunks | EventLines, begin: () => Promise<void>) {
+  async #open(viewing: LogViewing, stops: Stops, chunks: EndingChunks, begin: () => Promise<void>) {
     const end = () => chunks.end();
     this.#ends.add(end);
     stops.add(() => this.#ends.delete(end));

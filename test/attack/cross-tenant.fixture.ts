@@ -34,6 +34,10 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "POST /process/{process_uuid}/graph": () => ({ version: 1, dry_run: true }),
   "POST /process/{process_uuid}/shadow": () => ({ seconds: 1 }),
   "PATCH /notice/{notice_uuid}": () => ({ reviewed: true }),
+  "POST /events/subscriptions": ({ source }) => ({
+    output: [{ type: "webhook", config: { url: RECEIVER } }],
+    source_uuid: source,
+  }),
   "PATCH /source/{source_uuid}/recording": () => ({ mode: "off" }),
   "POST /source/{source_uuid}/calibration": () => ({ landmarks: [{ x: 0.5, y: 0.5, latitude: 52, longitude: 5 }] }),
   "PATCH /process/{process_uuid}/recording": () => ({ mode: "off" }),
@@ -60,6 +64,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     notice_uuid: UNKNOWN,
     clip_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
+    subscription_uuid: UNKNOWN,
     node_uuid: UNKNOWN,
     key_uuid: owned.key,
     username: "tenant-b",

@@ -13,6 +13,7 @@ export const StateMark = ({ process: { state, restarting, reconnecting } }: { pr
 export function noteOf({ state, restarting, reconnecting }: Process): string | null {
   if (state === "paused") return "Paused. Resume the process to continue.";
   if (state === "starting") return "Starting…";
+  if (state === "waiting") return "Waiting for the source.";
   if (state === "stopping") return "Stopping…";
   if (restarting) return "The process crashed and is restarting.";
   return reconnecting ? "The source is offline, reconnecting." : null;

@@ -76,7 +76,8 @@ async function readFirstFrame(
   const [codec = ""] = coded.caps.split(",");
   const { durationNs, ptsNs } = picture;
   return {
-    ...{ codec, ...shown, duration_ms: durationNs === null ? null : Number(durationNs / 1_000_000n) },
+    ...{ codec, ...shown, fps: readRate(coded.caps) ?? readRate(picture.caps) },
+    ...{ duration_ms: durationNs === null ? null : Number(durationNs / 1_000_000n) },
     start_ms: container === "ts" && ptsNs !== null ? Math.max(0, Number(ptsNs / 1000n) / 1000) : 0,
   };
 }
@@ -92,6 +93,11 @@ function readSize(caps: string): { width: number; height: number } | null {
   const width = Number(/width=\(int\)(\d+)/.exec(caps)?.[1] ?? 0);
   const height = Number(/height=\(int\)(\d+)/.exec(caps)?.[1] ?? 0);
   return width > 0 && height > 0 ? { width, height } : null;
+}
+
+function readRate(caps: string): number | null {
+  const [, frames = 0, seconds = 0] = (/framerate=\(fraction\)(\d+)\/(\d+)/.exec(caps) ?? []).map(Number);
+  return frames > 0 && seconds > 0 ? Math.round((frames / seconds) * 1000) / 1000 : null;
 }
 
 interface FirstBuffer {

@@ -15,6 +15,7 @@ export const SEALED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   alerts: ["output"],
   process_alerts: ["output"],
   subscriptions: ["notification_url", "auth_url", "secret"],
+  event_subscriptions: ["output"],
   destinations: ["target"],
   signing_keys: ["secret"],
 };
