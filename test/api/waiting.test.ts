@@ -1,0 +1,239 @@
+/** Processes that wait for their source, and the events of an account, with a real publisher, webhook and broker. */
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { after, before, test } from "node:test";
+import { findDescendants } from "../../cli/serve/serving.fixture.ts";
+import { Windhover } from "../../client/client.ts";
+import type { AccountEvent, EventSubscription } from "../../schemas/api/account-events.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceDetails, SourceRecord } from "../../schemas/api/sources.ts";
+import { openReceiver, status } from "../../server/delivery/receiver.fixture.ts";
+import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
+import { withoutModel } from "../golden/golden.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { findFreePort } from "../ports.fixture.ts";
+import { poll } from "../watch.fixture.ts";
+import { EventReader } from "./account-events.fixture.ts";
+import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+
+const skip = await withoutModel("default");
+let service: TestService;
+let port: number;
+let username: string;
+const publishers = new Set<ChildProcess>();
+
+before(async () => {
+  port = await findFreePort();
+  service = await TestService.start({
+    env: { WINDHOVER_RTSP_PORT: String(port), WINDHOVER_NETWORK_ALLOW: "127.0.0.1", WINDHOVER_RUNNERS_SPARE: "0" },
+  });
+  username = (await service.expect<{ username: string }>(200, "GET", "/login")).username;
+});
+after(async () => {
+  for (const publisher of publishers) publisher.kill("SIGKILL");
+  await service?.close();
+});
+
+function publish(name: string, key = MASTER_KEY): ChildProcess {
+  const publisher = spawnPublisher(`rtsp://key:${key}@127.0.0.1:${port}/${username}/${name}`);
+  publishers.add(publisher);
+  return publisher;
+}
+
+async function addStream(name: string): Promise<string> {
+  const input_url = `rtsp://127.0.0.1:${port}/${username}/${name}`;
+  const json = { alias: name, input_url, stream_type: "rtsp" };
+  return (await service.expect<SourceRecord>(201, "POST", "/stream", { json })).uuid;
+}
+
+/** `preview` needs no model. */
+const start = async (source: string, json: unknown, graph = "preview"): Promise<string> =>
+  (await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source}&graph=${graph}`, { json }))
+    .process_uuid;
+
+const read = (uuid: string) => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
+const readSource = (uuid: string) => service.expect<SourceDetails>(200, "GET", `/source/${uuid}`);
+const reach = (uuid: string, state: ProcessRecord["state"]) =>
+  poll(`the process is ${state}`, async () => {
+    const process = await read(uuid);
+    return process.state === state ? process : null;
+  });
+const listEvents = async (query: string) =>
+  (await service.expect<{ events: AccountEvent[] }>(200, "GET", `/events?${query}`)).events;
+const countRunners = () => findDescendants(service.serving.pid, /runner\.mjs/).length;
+
+test("a process waits for its stream without a runner, runs with it, and waits again", { skip }, async () => {
+  const source = await addStream("drone");
+  const fault = await service.call("POST", `/start?source_uuid=${source}&graph=preview`);
+  assert.equal(fault.status, 400);
+  const reader = new EventReader(() => service.url);
+  const uuid = await start(source, { wait: true, keep: true, params: { every: 250 } }, "detect");
+  assert.equal((await read(uuid)).state, "waiting");
+  assert.equal((await readSource(source)).status, "offline");
+  // What is attached before the stream begins is there when it does.
+  const output = await service.expect<{ uuid: string }>(201, "POST", "/output", {
+    json: { alias: "out", type: "rtsp", url: "rtsp://seen" },
+  });
+  await service.expect(200, "POST", `/process/${uuid}/${output.uuid}`);
+  assert.equal(countRunners(), 0, "a process that waits has no runner");
+  const other = await start(source, { wait: true });
+  const lacking = await service.call("POST", `/process/${other}/${output.uuid}`);
+  assert.equal(lacking.status, 409, "the graph preview has no such output");
+  await service.expect(200, "DELETE", `/process/${other}`);
+  const refused = await service.call("POST", `/process/${uuid}/pause`);
+  assert.equal(refused.status, 409);
+
+  const publisher = publish("drone");
+  const running = await reach(uuid, "running");
+  assert.deepEqual(running.outputs, [output.uuid]);
+  assert.ok(countRunners() > 0);
+  await poll("the output is live", async () => (await read(uuid)).output_states[0]?.status === "live");
+  const live = await poll("the stream is measured", async () => {
+    const found = await readSource(source);
+    return found.fps === null ? null : found;
+  });
+  assert.deepEqual(
+    [live.status, live.codec, live.width, live.height, live.status_detail],
+    ["processing", "h264", 160, 120, null],
+  );
+  assert.ok((live.bytes ?? 0) > 0 && (live.duration_seconds ?? 0) > 0);
+
+  publisher.kill("SIGKILL");
+  await reach(uuid, "waiting");
+  assert.equal((await readSource(source)).status, "offline");
+  // The server is killed while it waits, and the next one continues.
+  process.kill(service.serving.pid, "SIGKILL");
+  await service.serving.ended;
+  await service.startAgain();
+  assert.equal((await read(uuid)).state, "waiting");
+  publish("drone");
+  await reach(uuid, "running");
+  await service.expect(200, "DELETE", `/process/${uuid}`);
+
+  const ofProcess = (await listEvents(`process=${uuid}&after=0`)).map(({ type }) => type);
+  assert.deepEqual(
+    ofProcess.filter((type) => !type.startsWith("process-reconnect")),
+    [...["process-waiting", "process-started", "process-waiting", "process-started", "process-finished"]],
+  );
+  const all = await listEvents("after=0&limit=1000");
+  await poll("the reader has all events", () => reader.events.length >= all.length);
+  await reader.close();
+  assert.deepEqual(reader.events, all, "each event was sent once and in order, over the end of the server");
+  assert.ok(reader.connections > 1);
+  assert.deepEqual(reader.gaps, []);
+});
+
+test("a process fails when its stream does not begin in time, and can be stopped while it waits", async () => {
+  const source = await addStream("late");
+  const late = await start(source, { wait: true, wait_seconds: 1 });
+  const { error } = await reach(late, "failed");
+  assert.equal(error?.code, "source_not_live");
+  assert.match(error?.detail ?? "", /wait_seconds/);
+  const stopped = await start(source, { wait: true });
+  await service.expect(200, "DELETE", `/process/${stopped}`);
+  assert.equal((await read(stopped)).state, "finished");
+});
+
+test("a wait is only for live sources, and its fields require it", async () => {
+  const source = await addStream("strict");
+  for (const json of [
+    { keep: true },
+    { wait_seconds: 5 },
+    { wait: false, keep: true },
+    { wait: true, wait_seconds: 0 },
+  ])
+    assert.equal((await service.call("POST", `/start?source_uuid=${source}&graph=preview`, { json })).status, 422);
+  const folder = temporaryFolder();
+  const file = await uploadVideo(service, await makeClip(folder, 10));
+  const path = `/start?source_uuid=${file.uuid}&graph=preview`;
+  assert.equal((await service.call("POST", path, { json: { wait: true } })).status, 422);
+  const { codec, width, height, fps, duration_seconds, bytes } = await readSource(file.uuid);
+  assert.deepEqual([codec, width, height, fps], ["h264", 320, 180, 25]);
+  assert.ok((duration_seconds ?? 0) > 0 && (bytes ?? 0) > 0);
+});
+
+test("a rejected publisher is an event, and the source says why", async () => {
+  const source = await addStream("rejected");
+  publish("rejected", "wh_000000000000_wrong");
+  const [event] = await poll("the event", async () => {
+    const found = await listEvents(`source=${source}&type=stream-rejected`);
+    return found.length > 0 && found;
+  });
+  assert.match(event?.data.reason ?? "", /does not exist/);
+  assert.equal((await readSource(source)).status_detail, event?.data.reason);
+  const first = publish("rejected");
+  await poll("the stream", async () => {
+    const { status, status_detail: detail } = await readSource(source);
+    return status === "streaming" && detail === null;
+  });
+  publish("rejected");
+  await poll("the second publisher", async () =>
+    /already being published/.test((await readSource(source)).status_detail ?? ""),
+  );
+  first.kill("SIGKILL");
+});
+
+test("a webhook gets the events of all processes of a key, signed, and none of another key", async () => {
+  const receiver = await openReceiver({ "/events": status(204) });
+  const key = await createKey(service, "other");
+  const json = {
+    output: [{ type: "webhook", config: { url: `${receiver.url}/events` } }],
+    types: ["process-waiting", "process-finished"],
+  };
+  const created = await service.expect<EventSubscription>(201, "POST", "/events/subscriptions", { json });
+  const { subscriptions } = await service.expect<{ subscriptions: EventSubscription[] }>(
+    200,
+    "GET",
+    "/events/subscriptions",
+  );
+  assert.deepEqual(
+    subscriptions.map(({ uuid }) => uuid),
+    [created.uuid],
+  );
+  const [{ config } = { config: null }] = subscriptions[0]?.output ?? [];
+  assert.deepEqual(config, { url: `${receiver.url}/events`, secret: "***" });
+  const none = { key };
+  assert.deepEqual(await service.expect(200, "GET", "/events/subscriptions", none), { subscriptions: [] });
+  assert.deepEqual(await service.expect(200, "GET", "/events", none), { events: [] });
+  assert.equal((await service.call("DELETE", `/events/subscription/${created.uuid}`, none)).status, 404);
+
+  const sources = [await addStream("hook-a"), await addStream("hook-b")];
+  const uuids = [];
+  for (const source of sources) uuids.push(await start(source, { wait: true }));
+  for (const uuid of uuids) await service.expect(200, "DELETE", `/process/${uuid}`);
+  await poll("the notifications", () => receiver.at("/events").length >= 4);
+  const bodies = receiver.at("/events").map(({ body, headers }) => {
+    const event = JSON.parse(body) as AccountEvent;
+    assert.equal(headers["webhook-id"], event.uuid);
+    assert.match(String(headers["webhook-signature"]), /^v1,/);
+    return `${event.type} ${event.process_uuid}`;
+  });
+  assert.deepEqual(bodies, [
+    ...uuids.map((uuid) => `process-waiting ${uuid}`),
+    ...uuids.map((uuid) => `process-finished ${uuid}`),
+  ]);
+  const test = await service.expect<{ tests: { delivered: boolean }[] }>(
+    200,
+    "POST",
+    `/events/subscription/${created.uuid}/test`,
+  );
+  assert.deepEqual(
+    test.tests.map(({ delivered }) => delivered),
+    [true],
+  );
+  await service.expect(200, "DELETE", `/events/subscription/${created.uuid}`);
+});
+
+test("the TypeScript client follows the log from any event on", async () => {
+  const windhover = new Windhover({ url: service.url, apiKey: MASTER_KEY });
+  const all = await listEvents("after=0&limit=1000&type=process-waiting");
+  const [first] = all;
+  assert.ok(first !== undefined && all.length > 1);
+  const seen: AccountEvent[] = [];
+  const over = new AbortController();
+  for await (const event of windhover.followEvents({ after: first.id, type: "process-waiting", signal: over.signal })) {
+    seen.push(event as AccountEvent);
+    if (seen.length === all.length - 1) over.abort();
+  }
+  assert.deepEqual(seen, all.slice(1));
+});
