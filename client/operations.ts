@@ -1433,6 +1433,21 @@ export type ProcessUpgrade = {
   readonly params: Readonly<Record<string, unknown>>;
 };
 
+export type ProcessUrls = {
+  /** Lower case; upper case is accepted. */
+  readonly process_uuid: string;
+  /** Processed frames over HTTP. */
+  readonly feed_url: string;
+  /** Server-sent events. */
+  readonly events_url: string;
+  /** Websocket with detections. */
+  readonly detection_data_url: string;
+  /** Websocket with telemetry. */
+  readonly drone_data_url: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly expires_at: string;
+};
+
 export type Recording = {
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
@@ -2716,6 +2731,11 @@ export class Operations {
   /** Stop all your processes. Use `DELETE /processes`. Deprecated. */
   stopProcessesOld(call?: Call): Promise<StoppedProcesses> {
     return this.#send({ method: "POST", path: "/process/stop_all" }, {}, call);
+  }
+
+  /** Get URLs of the streams of a process that contain a token instead of the key. For players, pages and people that must not get the key. Each is valid until `expires_at` for streams that are opened, which then stay open; a token allows nothing else. */
+  getProcessUrls(input: { process_uuid: string }, call?: Call): Promise<ProcessUrls> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/urls" }, input, call);
   }
 
   /** Processed frames as a stream of JPEGs. Each part has the header `X-Timestamp`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for 10 s is disconnected. Feed and events of one process share a limit of 1000 viewers. The stream ends with the process. */

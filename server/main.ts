@@ -65,9 +65,10 @@ import { GraphTests } from "./graph-tests/graph-tests.ts";
 import { type GraphKnowledge, GraphLibrary, type GraphOrder } from "./graphs/library.ts";
 import { OwnGraphs } from "./graphs/own-graphs.ts";
 import { checkHealth } from "./health.ts";
-import { Authenticator, findKeyIn, LoginGate } from "./keys/authenticate.ts";
+import { Authenticator, findKeyIn, LoginGate, readLimits } from "./keys/authenticate.ts";
 import { createFirstKey } from "./keys/keys.ts";
 import { Oidc } from "./keys/oidc.ts";
+import { liveOf } from "./keys/signed-urls.ts";
 import { openMapTiles } from "./map/map-tiles.ts";
 import { TerrainTiles } from "./map/terrain-tiles.ts";
 import { CLIENT_LIMITS, LIMITS as HUB_LIMITS, HubFault } from "./media/media-hub.ts";
@@ -91,6 +92,7 @@ import { LIMITS as DATABASE_LIMITS, type Database, openDatabase } from "./store/
 import type { EvidenceRow } from "./store/evidence.ts";
 import { findLastNode } from "./store/processes.ts";
 import { findSourceOf } from "./store/source-of.ts";
+import { findOwner } from "./store/users.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { Calibrations } from "./telemetry/calibrations.ts";
@@ -359,6 +361,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const streams = new Streams({
     ...{ config: config.streams, eventClients: config.events.clients_per_key },
     ...{ processes, authenticate, expectSource, passOn: cluster?.passOn },
+    findOwner: (uuid) => findOwner(sql, uuid, readLimits(config)),
+    isSigned: (uuid, token) => signer.isGood(liveOf(uuid), token),
   });
   const checks = {
     database: health,
@@ -390,7 +394,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...sourceEndpoints(sql, sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings, forwarder }),
     ...calibrationEndpoints({ sql, processes, calibrations, forwarder }),
-    ...streamEndpoints(streams, config.streams.viewers),
+    ...streamEndpoints(streams, config.streams.viewers, { signer, seconds: config.media.url_seconds }),
     ...outputEndpoints({ sql, config, hub, processes }),
     ...branchEndpoints(processes),
     ...shadowEndpoints(processes),

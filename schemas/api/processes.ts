@@ -82,6 +82,18 @@ export const StartedProcess = Type.Object(
 );
 export type StartedProcess = Static<typeof StartedProcess>;
 
+export const ProcessUrls = Type.Object(
+  {
+    process_uuid: Uuid,
+    feed_url: Type.String({ description: "Processed frames over HTTP." }),
+    events_url: Type.String({ description: "Server-sent events." }),
+    detection_data_url: Type.String({ description: "Websocket with detections." }),
+    drone_data_url: Type.String({ description: "Websocket with telemetry." }),
+    expires_at: Timestamp,
+  },
+  { title: "ProcessUrls" },
+);
+
 export const FramesLost = orNull(Type.Integer({ minimum: 0 }), {
   description:
     "For a file: frames that were not processed because of crashes. Null for a live source, whose frames are not counted while its runner restarts.",

@@ -69,11 +69,14 @@ export class AccessControl {
   }
 
   /** Throws when there is a token, no key, and the token is not valid. */
-  #hasSignature({ path, acceptsSessionToken }: AnyEndpoint, { params, search, headers }: ApiCall): boolean {
+  #hasSignature(
+    { path, acceptsSessionToken, signedPart = "" }: AnyEndpoint,
+    { params, search, headers }: ApiCall,
+  ): boolean {
     const token = search.get("token");
     if (token === null) return false;
     const [, kind, name = ""] = path.split("/");
-    const resource = `${kind}/${params[name.slice(1, -1)]}`;
+    const resource = `${kind}/${params[name.slice(1, -1)]}${signedPart}`;
     if (this.#isSigned(resource, token)) return true;
     if (acceptsSessionToken?.(params) === true && this.#isSigned(goingOn(resource), token)) return true;
     if (headers.api_key !== undefined || search.has("api_key")) return false;

@@ -64,6 +64,8 @@ interface EndpointDefinition<
    * rejected. Default: `named` if every request names one, else null.
    */
   readonly sources?: SourceUse | null;
+  /** For `signed`: what of the resource in its path a token must be for; default: the resource as a whole. */
+  readonly signedPart?: string;
   /** For `signed`: whether a session token, which running players use, is accepted too. */
   acceptsSessionToken?(params: Readonly<Record<string, string>>): boolean;
   /** Schemas of path parameters; parameters without one are UUIDs. A value that does not match is answered with 404. */

@@ -9,8 +9,10 @@ import {
   TelemetryEvent,
 } from "../../schemas/api/events.ts";
 import { Problem } from "../../schemas/api/problem.ts";
+import { ProcessUrls } from "../../schemas/api/processes.ts";
 import { DroneDataMessage, TelemetryMessage } from "../../schemas/api/telemetry.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
+import { LIVE, liveOf, type Signer } from "../keys/signed-urls.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { FEED_TYPE } from "../streams/body.ts";
@@ -18,20 +20,47 @@ import type { Streams, Viewing } from "../streams/streams.ts";
 import { CHANNEL_SCOPES, HANDSHAKE_HEADERS } from "../streams/upgrade.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
-import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 
 export const EVENTS_TYPE = "text/event-stream";
 /** `X-Accel-Buffering`: nginx would otherwise hold back a stream until its buffer is full. */
 export const STREAM_HEADERS = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
 
+/** With a key, or with a token of `GET /process/{process_uuid}/urls`. */
+const LIVE_STREAM = { access: "signed", signedPart: LIVE } as const;
+
 const define = defineEndpoints("Process");
 
+interface UrlDeps {
+  readonly signer: Pick<Signer, "sign">;
+  /** For how long a URL is valid. */
+  readonly seconds: number;
+}
+
 /** @param viewers maximum number of viewers of one process */
-export const streamEndpoints = (streams: Streams, viewers: number): readonly AnyEndpoint[] => [
+export const streamEndpoints = (streams: Streams, viewers: number, urls: UrlDeps): readonly AnyEndpoint[] => [
+  define("GET", "/process/{process_uuid}/urls", "getProcessUrls", {
+    summary: "Get URLs of the streams of a process that contain a token instead of the key",
+    description:
+      "For players, pages and people that must not get the key. Each is valid until `expires_at` for streams that are opened, which then stay open; a token allows nothing else.",
+    answers: { 200: { description: "The URLs.", schema: ProcessUrls } },
+    errors: ["process_not_found", "wrong_state"],
+    async handle({ user, params: { process_uuid: uuid }, publicUrl }) {
+      await streams.expectProcess({ user, processUuid: uuid });
+      const expires_at = new Date(Date.now() + urls.seconds * 1000).toISOString();
+      const token = urls.signer.sign(liveOf(uuid));
+      const at = (base: string, name: string): string => `${base}/process/${uuid}/${name}?token=${token}`;
+      const sockets = publicUrl.replace(/^http/, "ws");
+      return ok({
+        ...{ process_uuid: uuid, feed_url: at(publicUrl, "feed"), events_url: at(publicUrl, "events") },
+        ...{ detection_data_url: at(sockets, "detection_data"), drone_data_url: at(sockets, "drone_data"), expires_at },
+      });
+    },
+  }),
   define("GET", "/process/{process_uuid}/feed", "watchFeed", {
     summary: "Processed frames as a stream of JPEGs",
     description: `Each part has the header \`X-Timestamp\`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for 10 s is disconnected. Feed and events of one process share a limit of ${viewers} viewers. The stream ends with the process.`,
-    access: "url-key",
+    ...LIVE_STREAM,
     query: Type.Object({
       overlay: Type.Optional(
         Type.Enum(["boxes", "none"], {
@@ -45,7 +74,7 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
     },
     errors: ["process_not_found", "graph_lacks", "wrong_state", "viewers_limit_reached", "pipeline_failed"],
     async handle(call) {
-      const viewing = toViewing(call);
+      const viewing = await toViewing(streams, call);
       const slot = call.query.overlay === "none" ? "view" : "feed";
       const headers = { "Content-Type": FEED_TYPE, ...STREAM_HEADERS };
       if (call.raw.method !== "HEAD") return new Response(await streams.openFeed(viewing, slot), { headers });
@@ -56,7 +85,7 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
   define("GET", "/process/{process_uuid}/events", "watchEvents", {
     summary: "Events of a process, as server-sent events",
     description: `\`detections\` (one frame on which inference ran), \`drone\` (camera position and attitude, as on \`drone_data\`), \`camera\` (its position and the ground that it sees, once per second of video), \`state\` (first, last and on every change), \`stats\` (once a second), \`telemetry\` (for a source with telemetry: first, and when its status changes), \`alert\` (a notification). Feed and events of one process share a limit of ${viewers} viewers. A viewer that does not keep up loses the oldest events; the next event says how many (\`dropped\`). Events are not sent again: \`Last-Event-ID\` is ignored. The stream ends with the process.`,
-    access: "url-key",
+    ...LIVE_STREAM,
     answers: {
       200: {
         description: "Events; `data` is JSON.",
@@ -74,7 +103,7 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
     },
     errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],
     async handle(call) {
-      const viewing = toViewing(call);
+      const viewing = await toViewing(streams, call);
       const headers = { "Content-Type": EVENTS_TYPE, ...STREAM_HEADERS };
       if (call.raw.method !== "HEAD") return new Response(await streams.openEvents(viewing), { headers });
       await streams.expectProcess(viewing);
@@ -85,11 +114,19 @@ export const streamEndpoints = (streams: Streams, viewers: number): readonly Any
 ];
 
 interface ViewingCall extends Pick<ApiCall, "signal" | "raw" | "address" | "credential"> {
-  readonly user: User;
+  /** Null: the URL is signed. */
+  readonly user: User | null;
   readonly params: { readonly process_uuid: string };
 }
 
-const toViewing = (call: ViewingCall): Viewing => ({ ...toLogViewing(call), processUuid: call.params.process_uuid });
+const toViewing = async (streams: Streams, call: ViewingCall): Promise<Viewing> => ({
+  ...toLogViewing({ ...call, user: call.user ?? (await streams.expectOwner(call.params.process_uuid)) }),
+  processUuid: call.params.process_uuid,
+});
+
+interface LogViewingCall extends Omit<ViewingCall, "params" | "user"> {
+  readonly user: User;
+}
 
 export const toLogViewing = ({
   user,
@@ -97,7 +134,7 @@ export const toLogViewing = ({
   raw,
   address,
   credential,
-}: Omit<ViewingCall, "params">): Omit<Viewing, "processUuid"> => ({
+}: LogViewingCall): Omit<Viewing, "processUuid"> => ({
   user,
   holder: { apiKey: credential?.key ?? null, address },
   signal,
@@ -140,7 +177,7 @@ function describeSocket({ channel, id, tag, summary, schema, description }: (typ
   return defineEndpoints(tag)("GET", `/process/{process_uuid}/${channel}`, id, {
     summary,
     description: `${description} ${CLOSING} Send the key in the header \`api_key\`, as \`Authorization: Bearer\` or as \`?api_key=\`.`,
-    access: "url-key",
+    ...(channel === "telemetry" ? { access: "url-key" as const } : LIVE_STREAM),
     scope: CHANNEL_SCOPES[channel],
     answers: {
       101: { description: "The websocket is open; each text frame is one such message.", schema },

@@ -10,6 +10,10 @@ export type Resource = `${string}/${string}`;
 /** What a client that already watches a stream needs to continue. */
 export const goingOn = (resource: string): Resource => `${resource}/going-on` as Resource;
 
+/** Feed, events and data of a running process. Not what `process/<uuid>` is for: its recordings. */
+export const LIVE = "/live";
+export const liveOf = (processUuid: string): Resource => `process/${processUuid}${LIVE}`;
+
 export interface Signer {
   /** Valid for `media.url_seconds`, or a little longer: URLs signed shortly after each other are identical. */
   sign(resource: Resource): string;

@@ -172,6 +172,17 @@ export function toUser(row: UserRow, limits: UserLimits, key: KeyRights = ALL_RI
   return { uuid, username, product, masterUuid, ...flags, limits: { ...limits, ...row.limits }, expiresAt, key };
 }
 
+/** Who may only read: for holders of a signed URL. */
+const READS: KeyRights = Object.freeze({ ...ALL_RIGHTS, name: "signed URL", scopes: ["read"] as const });
+
+/** The user of a process, with the right to read. Null: the process does not exist, or its user is revoked or expired. */
+export async function findOwner(sql: Queries, processUuid: string, limits: UserLimits): Promise<User | null> {
+  const row = await firstOf(sql<UserRow[]>`
+    select users.* from processes join users on users.uuid = user_uuid
+    where processes.uuid = ${processUuid} and ${hasValidKey(sql)}`);
+  return row === null ? null : toUser(row, limits, READS);
+}
+
 /** Serialises everything that counts against limits of this user until the end of the transaction. Locked before any row. */
 export async function lockUser(sql: Queries, userUuid: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${userUuid}, 7))`;

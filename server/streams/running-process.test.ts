@@ -38,11 +38,16 @@ before(async () => {
     processes: stage.supervisor,
     authenticate,
     expectSource: async () => {},
+    findOwner: async () => null,
+    isSigned: () => false,
   });
-  app = await openApp(streamEndpoints(streams, makeConfig().streams.viewers), {
-    authenticate,
-    onUpgrade: streams.upgrade,
-  });
+  app = await openApp(
+    streamEndpoints(streams, makeConfig().streams.viewers, { signer: { sign: () => "" }, seconds: 1 }),
+    {
+      authenticate,
+      onUpgrade: streams.upgrade,
+    },
+  );
 });
 after(async () => {
   await streams.close();

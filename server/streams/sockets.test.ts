@@ -285,6 +285,45 @@ test("a revoked key closes its sockets with 1008 and ends its feeds and events",
   }
 });
 
+test("URLs with a token open the streams of one process, without a key, and nothing else", async () => {
+  const stage = await openStage();
+  try {
+    const [process, other] = [stage.start(), stage.start()];
+    const asked = await fetch(`${stage.url}/process/${process.uuid}/urls`, {
+      headers: { authorization: "Bearer ada" },
+    });
+    assert.equal(asked.status, 200);
+    const urls = (await asked.json()) as Record<
+      "feed_url" | "events_url" | "detection_data_url" | "drone_data_url",
+      string
+    >;
+    assert.ok(!JSON.stringify(urls).includes("api_key"));
+    for (const url of [urls.feed_url, urls.events_url]) {
+      const opened = await fetch(url);
+      assert.equal(opened.status, 200, url);
+      await opened.body?.cancel();
+      assert.equal((await fetch(url.replace(process.uuid, other.uuid))).status, 403);
+    }
+    for (const url of [urls.detection_data_url, urls.drone_data_url]) {
+      const socket = new WebSocket(url);
+      await once(socket, "open");
+      socket.terminate();
+      const { pathname, search } = new URL(url);
+      const elsewhere = await refusalOf(stage, pathname.replace(process.uuid, other.uuid) + search);
+      assert.deepEqual([elsewhere.status, elsewhere.code], [403, "signature_invalid"]);
+      const telemetry = await refusalOf(stage, `/process/${process.uuid}/telemetry${search}`);
+      assert.deepEqual([telemetry.status, telemetry.code], [403, "api_key_missing"], "it cannot send");
+    }
+    const recording = stage.signer.sign(`process/${process.uuid}`);
+    const wrong = await fetch(`${stage.url}/process/${process.uuid}/feed?token=${recording}`);
+    assert.equal(wrong.status, 403, "a token for recordings is not one for live streams");
+    const bob = await fetch(`${stage.url}/process/${process.uuid}/urls`, { headers: { api_key: "bob" } });
+    assert.equal(bob.status, 404);
+  } finally {
+    await stage.close();
+  }
+});
+
 test("a shutdown closes every client with 1001, also those that do not respond", async () => {
   const stage = await openStage({ closeMs: 200 });
   const [first, second] = [stage.start(), stage.start()];

@@ -37,6 +37,9 @@ interface SocketDeps {
   readonly authenticate: Authenticate;
   /** Rejects with `process_not_found` if the key is limited to sources, and the process runs on another one. */
   expectSource(user: User, processUuid: string): Promise<void>;
+  findOwner(processUuid: string): Promise<User | null>;
+  /** Whether a token is valid for the streams of a process. */
+  isSigned(processUuid: string, token: string): boolean;
   /** Passes the connection on to the node that runs the process. False: it is opened here. */
   readonly passOn?: PassOn | undefined;
 }
@@ -114,9 +117,7 @@ export class Sockets {
     this.#expectOpen();
     checkHandshake(request);
     const { processes, authenticate, passOn } = this.#deps;
-    const user = await authenticate(target.apiKey, address);
-    expectScope(user, CHANNEL_SCOPES[target.channel]);
-    await this.#deps.expectSource(user, target.processUuid);
+    const user = await this.#identify(target, address);
     if (hop === null) this.#expectPace(user);
     if (hop === null && (await passOn?.(target.processUuid, request, connection, head, call)) === true) return;
     const offer = OFFERS[target.channel];
@@ -145,6 +146,21 @@ export class Sockets {
       unfollow();
       throw error;
     }
+  }
+
+  /** The user of the key, or the owner of the process if the URL is signed: such a URL is only for reading. */
+  async #identify({ apiKey, token, processUuid, channel }: Target, address: string): Promise<User> {
+    const { authenticate, expectSource, isSigned } = this.#deps;
+    if (apiKey === null && token !== null && channel !== "telemetry") {
+      if (isSigned(processUuid, token)) return expectOwner(this.#deps, processUuid);
+      throw new ServiceError("signature_invalid", {
+        detail: "This URL has expired or is for another process; request a new one, or send your API key.",
+      });
+    }
+    const user = await authenticate(apiKey, address);
+    expectScope(user, CHANNEL_SCOPES[channel]);
+    await expectSource(user, processUuid);
+    return user;
   }
 
   #expectPace({ uuid, limits: { requestsPerMinute } }: User): void {
@@ -182,6 +198,13 @@ export class Sockets {
     );
     return client;
   }
+}
+
+/** Rejects with `process_not_found`. */
+export async function expectOwner({ findOwner }: Pick<SocketDeps, "findOwner">, processUuid: string): Promise<User> {
+  const owner = await findOwner(processUuid);
+  if (owner !== null) return owner;
+  throw new ServiceError("process_not_found", { detail: `process ${processUuid} does not exist` });
 }
 
 const nameOf = ({ processUuid, channel }: Target): string => `/process/${processUuid}/${channel}`;

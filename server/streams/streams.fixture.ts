@@ -11,6 +11,7 @@ import { poll } from "../../test/watch.fixture.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
 import { startApp } from "../api/app.ts";
 import { streamEndpoints } from "../api/streams.ts";
+import { createSigner, liveOf } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { TelemetryLimits } from "../telemetry/channels.ts";
@@ -37,6 +38,7 @@ export async function openStage(
     if (key !== null) failures.push(address);
     throw new ServiceError(key === null ? "api_key_missing" : "api_key_invalid", { detail: "Send a valid key." });
   };
+  const signer = createSigner(Buffer.alloc(32, 7), { urlSeconds: 600, watchSeconds: 600 });
   const processes = new StagedProcesses();
   const streams = new Streams({
     config: config.streams,
@@ -44,11 +46,14 @@ export async function openStage(
     processes,
     authenticate,
     expectSource: async () => {},
+    findOwner: async () => users.ada,
+    isSigned: (uuid, token) => signer.isGood(liveOf(uuid), token),
   });
   const running = await startApp({
     config,
-    endpoints: streamEndpoints(streams, config.streams.viewers),
+    endpoints: streamEndpoints(streams, config.streams.viewers, { signer, seconds: 600 }),
     authenticate,
+    isSigned: (resource, token) => signer.isGood(resource, token),
     log: pino({ level: "silent" }),
     onUpgrade: streams.upgrade,
   });
@@ -57,6 +62,7 @@ export async function openStage(
     failures,
     /** Keys that are no longer valid. */
     revoked,
+    signer,
     streams,
     port: running.port,
     url: running.url,

@@ -7,7 +7,7 @@ import type { User } from "../user.ts";
 import { type Chunks, FeedChunks, streamBody } from "./body.ts";
 import { EventLines } from "./event-lines.ts";
 import { LIMITS, type StreamLimits } from "./socket-client.ts";
-import { type PassOn, Sockets } from "./sockets.ts";
+import { expectOwner, type PassOn, Sockets } from "./sockets.ts";
 import type { UpgradeHook } from "./upgrade.ts";
 
 interface StreamsDeps {
@@ -19,6 +19,9 @@ interface StreamsDeps {
   readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
   expectSource(user: User, processUuid: string): Promise<void>;
+  /** The owner of a process, for holders of a signed URL. Null: there is none, or its keys are not valid. */
+  findOwner(processUuid: string): Promise<User | null>;
+  isSigned(processUuid: string, token: string): boolean;
   readonly passOn?: PassOn | undefined;
 }
 
@@ -70,6 +73,11 @@ export class Streams {
     this.#isClosing = true;
     for (const end of this.#ends) end();
     await this.#sockets.close();
+  }
+
+  /** Rejects with `process_not_found`. */
+  async expectOwner(processUuid: string): Promise<User> {
+    return expectOwner(this.#deps, processUuid);
   }
 
   async expectFeed({ user, processUuid }: Pick<Viewing, "user" | "processUuid">, slot: PictureSlot): Promise<void> {

@@ -72,6 +72,8 @@ export interface Target {
   readonly processUuid: string;
   readonly channel: Channel;
   readonly apiKey: string | null;
+  /** Of a signed URL. */
+  readonly token: string | null;
 }
 
 /** With UUIDs in any case and an optional slash at the end, as in all paths. */
@@ -84,10 +86,11 @@ export function readTarget(request: IncomingMessage, call: Pick<UpgradeCall, "pu
   const { url = "" } = request;
   const [, processUuid, channel] = PATH.exec(url.split("?", 1)[0] ?? "") ?? [];
   if (processUuid === undefined || !isChannel(channel)) return null;
+  const token = new URLSearchParams(url.split("?").slice(1).join("?")).get("token");
   const credential = readCredential(request, {
     ...{ publicUrl: call.publicUrl, isPassedOn: call.hop != null, acceptsUrl: true },
   });
-  return { processUuid: processUuid.toLowerCase(), channel, apiKey: credential?.key ?? null };
+  return { processUuid: processUuid.toLowerCase(), channel, apiKey: credential?.key ?? null, token };
 }
 
 /** RFC 6455, 4.2.1. */
