@@ -90,7 +90,13 @@ for (const [scope, included] of Object.entries(INCLUDED))
       const { operation, method, path, ...options } = call;
       const needed = operation.security.find((scheme) => "api_key" in scheme)?.api_key?.[0];
       if (needed === undefined || included.includes(needed)) continue;
-      const reply = await target.call(method, path, { ...options, key });
+      // Both ways to send a key work on every operation.
+      assert.ok(
+        operation.security.some((scheme) => "bearer" in scheme),
+        `${method} ${path} does not declare it`,
+      );
+      const credential = scope === "publish" ? { headers: { authorization: `Bearer ${key}` } } : { key };
+      const reply = await target.call(method, path, { ...options, ...credential });
       assert.equal(reply.status, 403, `${method} ${path}: ${reply.text.slice(0, 300)}`);
       assert.match(reply.text, /"scope_needed"/, `${method} ${path}`);
       rejected++;
