@@ -1184,6 +1184,15 @@ export type Output = {
   readonly webrtc_url?: string;
 };
 
+export type OutputChange = {
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
+  readonly alias?: string;
+  readonly url?: string | null;
+  /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
+  readonly settings?: "360p" | "720p" | "1080p" | null;
+  readonly codec?: "h264" | "h265" | null;
+};
+
 export type Pipeline = {
   readonly segments: readonly {
     readonly name: string;
@@ -2842,6 +2851,11 @@ export class Operations {
   /** Get an output. */
   readOutput(input: { output_uuid: string }, call?: Call): Promise<Output> {
     return this.#send({ method: "GET", path: "/output/{output_uuid}" }, input, call);
+  }
+
+  /** Change the alias, URL, resolution or codec of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed. */
+  changeOutput(input: { output_uuid: string; body: OutputChange }, call?: Call): Promise<Output> {
+    return this.#send({ method: "PATCH", path: "/output/{output_uuid}", bodyType: "application/json" }, input, call);
   }
 
   /** Delete an output that is not attached. */

@@ -67,6 +67,7 @@ export const ERRORS = {
   tests_running: { status: 409, title: "Tests of this key are running already" },
   model_in_use: { status: 409, title: "A process runs this model" },
   model_name_taken: { status: 409, title: "Another model has this name" },
+  output_exists: { status: 409, title: "The output already exists" },
   output_in_use: { status: 409, title: "This output is attached to a process" },
   path_in_use: { status: 409, title: "This stream path is in use" },
   request_in_progress: { status: 409, title: "A request with this idempotency key is in progress" },

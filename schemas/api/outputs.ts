@@ -118,6 +118,19 @@ export const NewOutput = Type.Object(
 );
 export type NewOutput = Static<typeof NewOutput>;
 
+export const OutputChange = Type.Object(
+  {
+    alias: Type.Optional(Alias),
+    url: Type.Optional(
+      orNull(Type.String({ maxLength: 2048, description: "As in `POST /output`, with the type's scheme." })),
+    ),
+    settings: Type.Optional(Settings),
+    codec: Type.Optional(orNull(OutputCodec)),
+  },
+  { title: "OutputChange" },
+);
+export type OutputChange = Static<typeof OutputChange>;
+
 /** The body of an output with a URL; `settings` and `codec` for video only. */
 export interface OutputTarget {
   readonly url: string;

@@ -243,3 +243,35 @@ test("POST /output does not connect to a denied address", async () => {
   const datagrams = await ada.call("POST", "/output", output("cot", "udp://169.254.169.254:80"));
   assert.deepEqual([datagrams.status, datagrams.body.code], [422, "address_refused"]);
 });
+
+test("changes alias, URL, resolution and codec; credentials that are sent back masked stay", async () => {
+  const ben = await service.addUser();
+  const made = (await ben.call("POST", "/output", output("rtmp", "rtmp://u:secret@127.0.0.1:1/live/a"))).body;
+  assert.equal(made.url, "rtmp://***@127.0.0.1:1/live/a");
+  const path = `/output/${made.uuid}`;
+  const back = await ben.call("PATCH", path, { ...made, alias: "north" });
+  assert.deepEqual([back.status, back.body.alias, back.body.url], [200, "north", made.url]);
+  const changed = await ben.call("PATCH", path, { settings: "360p", codec: "h265" });
+  assert.deepEqual([changed.body.settings, changed.body.codec, changed.body.url], ["360p", "h265", made.url]);
+  // It is identical to what it says now, and not to what it was.
+  const target = output("rtmp", "rtmp://u:secret@127.0.0.1:1/live/a", { settings: "360p", codec: "h265" });
+  assert.equal((await ben.call("POST", "/output", target)).body.uuid, made.uuid);
+  const moved = await ben.call("PATCH", path, { url: "rtmp://127.0.0.1:1/live/b", settings: null });
+  assert.deepEqual([moved.body.url, moved.body.settings], ["rtmp://127.0.0.1:1/live/b", null]);
+  const wrong = await ben.call("PATCH", path, { url: "rtsp://b" });
+  assert.deepEqual([wrong.status, wrong.body.errors?.[0]?.path], [422, "/url"]);
+  assert.equal((await ada.call("PATCH", path, { alias: "mine" })).body.code, "output_not_found");
+});
+
+test("an output cannot become identical to another, and an attached one only changes its alias", async () => {
+  const ben = await service.addUser();
+  const first = (await ben.call("POST", "/output", output("rtsp", "rtsp://one"))).body;
+  const second = (await ben.call("POST", "/output", output("rtsp", "rtsp://two"))).body;
+  const twin = await ben.call("PATCH", `/output/${second.uuid}`, { url: "rtsp://one" });
+  assert.deepEqual([twin.status, twin.body.code], [409, "output_exists"]);
+  const process = await insertProcess(service.sql, ben.user.uuid, newUuid(), "running");
+  await service.sql`insert into process_outputs (output_uuid, process_uuid) values (${first.uuid}, ${process})`;
+  const busy = await ben.call("PATCH", `/output/${first.uuid}`, { settings: "360p" });
+  assert.deepEqual([busy.status, busy.body.code], [409, "output_in_use"]);
+  assert.equal((await ben.call("PATCH", `/output/${first.uuid}`, { alias: "gate" })).body.alias, "gate");
+});

@@ -1,9 +1,9 @@
 /** Outputs: registered first, attached to a process later. */
-import { NewOutput, OutputListing, OutputQuery, OutputRecord } from "../../schemas/api/outputs.ts";
+import { NewOutput, OutputChange, OutputListing, OutputQuery, OutputRecord } from "../../schemas/api/outputs.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
-import { registerNewOutput } from "../outputs/register-output.ts";
+import { changeOutput, registerNewOutput } from "../outputs/register-output.ts";
 import type { LiveProcesses } from "../processes/view.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteOutput, findOutput, listOutputs, type OutputRow } from "../store/outputs.ts";
@@ -58,6 +58,18 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
       answers: { 200: { description: "The output.", schema: OutputRecord } },
       errors: ["output_not_found"],
       handle: async (call) => ok(await describe(await findOutput(sql, call.user.uuid, call.params.output_uuid), call)),
+    }),
+    define("PATCH", "/output/{output_uuid}", "changeOutput", {
+      summary: "Change the alias, URL, resolution or codec of an output",
+      description:
+        "Omitted fields keep their values. While the output is attached to a process, only its alias can be changed.",
+      body: OutputChange,
+      answers: { 200: { description: "The changed output.", schema: OutputRecord } },
+      errors: ["output_not_found", "output_in_use", "output_exists", "address_refused", "path_in_use"],
+      async handle(call) {
+        const { user, params, body } = call;
+        return ok(await describe(await changeOutput({ sql, config }, user, params.output_uuid, body), call));
+      },
     }),
     define("DELETE", "/output/{output_uuid}", "deleteOutput", {
       summary: "Delete an output that is not attached",

@@ -1,16 +1,25 @@
 /** Registration of outputs. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import type { NewOutput, OutputTarget, TakSettings } from "../../schemas/api/outputs.ts";
+import { NewOutput, type OutputChange, type OutputTarget, type TakSettings } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { lowerHost, readAuthority } from "../net/url.ts";
-import { ServiceError } from "../service-error.ts";
+import { invalidInput, ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { hubPath } from "../store/hub-paths.ts";
-import { findIdenticalOutput, type OutputRow, registerOutput } from "../store/outputs.ts";
+import {
+  findIdenticalOutput,
+  findOutput,
+  type NewOutputRow,
+  type OutputRow,
+  registerOutput,
+  updateOutput,
+} from "../store/outputs.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import { checkBy } from "../validation.ts";
 import { OUTPUT_TYPE } from "./output-types.ts";
 import { guardTarget } from "./route-output.ts";
 
@@ -23,6 +32,46 @@ export async function registerNewOutput(
   user: User,
   body: NewOutput,
 ): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
+  const output = { uuid: newUuid(), ...prepareOutput(user, body) };
+  const identical = await findIdenticalOutput(sql, user.uuid, output.identity);
+  if (identical !== null) return { output: identical, isNew: false };
+  if (isRemote(output)) await guardTarget(output.url ?? "", config.network);
+  return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
+}
+
+const isRemote = ({ type }: Pick<OutputRow, "type">): boolean => OUTPUT_TYPE[type].target === "remote";
+
+const checkBody = checkBy(NewOutput);
+
+/**
+ * Rejects with `output_in_use` while it is attached, unless only the alias changes, and with `output_exists` if it would
+ * become identical to another.
+ */
+export async function changeOutput(
+  { sql, config }: { readonly sql: Sql; readonly config: Config },
+  user: User,
+  uuid: string,
+  change: OutputChange,
+): Promise<OutputRow> {
+  const before = await findOutput(sql, user.uuid, uuid);
+  const { type, url, settings, codec, tak } = before;
+  // A record that is sent back has its credentials masked.
+  const isSame = change.url == null || (url !== null && change.url === maskCredentials(url));
+  const body = {
+    ...{ type, alias: change.alias ?? before.alias, codec: change.codec ?? codec },
+    ...{ settings: change.settings === undefined ? settings : change.settings },
+    ...((isSame ? url : change.url) !== null && { url: isSame ? url : change.url }),
+    ...(tak !== null && { tak }),
+  };
+  const faults = checkBody(body);
+  if (faults.length > 0) throw invalidInput(faults);
+  const output = prepareOutput(user, body as NewOutput);
+  if (!isSame && isRemote(output)) await guardTarget(output.url ?? "", config.network);
+  return updateOutput(sql, user.uuid, uuid, output);
+}
+
+/** Throws `invalid_input`. */
+function prepareOutput(user: User, body: NewOutput): Omit<NewOutputRow, "uuid"> {
   const { alias, type } = body;
   const { target, checkUrl } = OUTPUT_TYPE[type];
   const { url, settings, codec, tak } = readTarget(body);
@@ -33,11 +82,7 @@ export async function registerNewOutput(
   if (tak !== null) expectTak(tak);
   const path = target === "hub" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
   const identity = identifyOutput({ url, settings, codec, tak }, type);
-  const identical = await findIdenticalOutput(sql, user.uuid, identity);
-  if (identical !== null) return { output: identical, isNew: false };
-  if (target === "remote") await guardTarget(url ?? "", config.network);
-  const output = { uuid: newUuid(), alias, type, url, settings, codec, tak, identity, hubPath: path };
-  return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
+  return { alias, type, url, settings, codec, tak, identity, hubPath: path };
 }
 
 /** Two outputs of a user with the same 32 bytes are the same. The alias does not count. */

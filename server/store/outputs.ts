@@ -24,7 +24,8 @@ export interface OutputRow {
   readonly processState: string | null;
 }
 
-interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings" | "codec" | "tak"> {
+export interface NewOutputRow
+  extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings" | "codec" | "tak"> {
   /** Equal for identical outputs of the user: 32 bytes. */
   readonly identity: Buffer;
   /** Of rtsp: `<username>/<path>` on the media hub. */
@@ -97,6 +98,35 @@ export function registerOutput(
       values (${uuid}, ${userUuid}, ${alias}, ${type}, ${transaction.typed.sealed(url)}, ${settings}, ${codec},
         ${transaction.typed.sealed(tak)}, ${transaction.typed.sealed(identity.toString("hex"))}, ${hubPath}, clock_timestamp())`;
     return { output: await findOutput(transaction, userUuid, uuid), isNew: true };
+  });
+}
+
+/** Rejects with `output_in_use` while it is attached, unless only the alias changes, and with `output_exists`. */
+export function updateOutput(
+  sql: Sql,
+  userUuid: string,
+  uuid: string,
+  { alias, url, settings, codec, identity, hubPath }: Omit<NewOutputRow, "uuid">,
+): Promise<OutputRow> {
+  return sql.begin(async (transaction) => {
+    await lockUser(transaction, userUuid);
+    const { attachedTo } = await findOutput(transaction, userUuid, uuid);
+    const twin = await findIdenticalOutput(transaction, userUuid, identity);
+    if (twin !== null && twin.uuid !== uuid)
+      throw new ServiceError("output_exists", {
+        detail: `the output ${twin.uuid} has the same type, URL, settings and codec; use that one, or delete it first`,
+      });
+    if (twin === null && attachedTo !== null)
+      throw new ServiceError("output_in_use", {
+        detail: `this output is attached; only its alias can be changed now. Detach it first (DELETE /process/${attachedTo}/${uuid})`,
+      });
+    if (twin === null && hubPath !== null && (await isSourcePath(transaction, userUuid, hubPath)))
+      throw pathInUse(hubPath, "a source");
+    await transaction`
+      update outputs set alias = ${alias}, url = ${transaction.typed.sealed(url)}, settings = ${settings}, codec = ${codec},
+        identity = ${transaction.typed.sealed(identity.toString("hex"))}, hub_path = ${hubPath}
+      where uuid = ${uuid}`;
+    return findOutput(transaction, userUuid, uuid);
   });
 }
 

@@ -24,6 +24,7 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   "POST /key/{key_uuid}/rotate": () => ({ overlap_seconds: 0 }),
   "PATCH /account/{username}": () => ({ limits: { processes: 1 } }),
   "PATCH /source/{source_id}": () => ({ alias: "mine now" }),
+  "PATCH /output/{output_uuid}": () => ({ alias: "mine now" }),
   "POST /alert/{uuid}": () => ALERT,
   "PATCH /alert/{uuid}": () => ({ status: "inactive" }),
   "POST /subscribe/{process_uuid}": () => SUBSCRIPTION,
