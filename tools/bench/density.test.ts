@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listTree, named, pssMb } from "./density/usage.ts";
-import { findMost, holds } from "./density.ts";
+import { expectIdle, findMost, holds } from "./density.ts";
 
 const WELL = { p95Ms: 200, fps: 25, inferences: 5, dropped: 0, cores: 0.3, others: 0, memoryMb: [] };
 
@@ -49,6 +49,12 @@ test("a stream that is late, slow, rarely inferred, lossy or ended is not carrie
   assert.ok(holds(trial));
   for (const fault of [{ p95Ms: 401 }, { p95Ms: Number.NaN }, { fps: 20 }, { inferences: 4 }, { dropped: 1 }])
     assert.equal(holds({ ...trial, ...fault }), false, JSON.stringify(fault));
+});
+
+test("measures nothing while other programs use the machine", () => {
+  const trial = { ...WELL, streams: 1 };
+  expectIdle({ ...trial, others: 0.4 }, 2);
+  assert.throws(() => expectIdle({ ...trial, others: 1.8 }, 2), /other programs use 1\.8 of 2 cores; .*stop them/);
 });
 
 test("reads the processes and the memory of this machine", () => {

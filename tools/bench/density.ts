@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { CommandFailure } from "../../cli/command.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
 import { type Bound, makeCameraClip, measureBound } from "./density/bound.ts";
@@ -20,6 +21,8 @@ const TRIAL_S = 20;
 /** Limits of a trial. Rates are read once a second, and vary by a frame. */
 const MOST_P95_MS = 400;
 const LEAST_SHARE = 0.97;
+/** Share of the cores that other programs may use. */
+const MOST_OTHERS = 0.25;
 /** Goals. */
 const LEAST_OF_BOUND = 0.9;
 const MOST_FURTHER_MB = 120;
@@ -43,6 +46,7 @@ export default function density(args: readonly string[], terminal: Terminal): Pr
     let ours: Trial;
     try {
       first = say("one stream", await streams.try(1, TRIAL_S));
+      expectIdle(first);
       ours = await findMost(guess, async (count) => say("service", await streams.try(count, TRIAL_S)));
     } finally {
       await streams.close();
@@ -54,6 +58,14 @@ export default function density(args: readonly string[], terminal: Terminal): Pr
     await measureAgain();
     return print({ bounds, first, ours, plain }, terminal);
   });
+}
+
+/** Many streams on a busy machine would measure nothing, and slow the others down. */
+export function expectIdle({ others }: Trial, cores = availableParallelism()): void {
+  if (others <= MOST_OTHERS * cores) return;
+  throw new CommandFailure(
+    `other programs use ${others.toFixed(1)} of ${cores} cores; expected at most ${MOST_OTHERS * cores}: stop them and run it again`,
+  );
 }
 
 /** Processor cores of one stream, by decoding and inference alone. */

@@ -46,7 +46,7 @@ export async function makeCameraClip(source: string, file: string): Promise<Clip
     " ! x264enc speed-preset=veryfast tune=zerolatency bitrate=3000 key-int-max=50 ! h264parse ! mp4mux ! filesink";
   await run("gst-launch-1.0", ["-q", "filesrc", `location=${source}`, "!", ...line.split(" "), `location=${file}`]);
   const counted = await run("gst-launch-1.0", [
-    ...["-q", "filesrc", `location=${file}`, "!", "qtdemux", "!", "h264parse", "!", "fakesink", "silent=false", "-v"],
+    ...["filesrc", `location=${file}`, "!", "qtdemux", "!", "h264parse", "!", "fakesink", "silent=false", "-v"],
   ]);
   const frames = counted.match(/last-message = chain /g)?.length ?? 0;
   if (frames === 0) throw new CommandFailure(`${source} has no frames`);
