@@ -49,6 +49,62 @@ export type Account = {
   readonly created_at: string;
 };
 
+export type AccountEvent = {
+  /** Number of the event in the log of the account: 1, 2, 3 and so on, in the order of the log. */
+  readonly id: number;
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used. */
+  readonly type:
+    | "stream-began"
+    | "stream-ended"
+    | "stream-rejected"
+    | "process-started"
+    | "process-waiting"
+    | "process-reconnecting"
+    | "process-reconnected"
+    | "process-restarted"
+    | "process-failed"
+    | "process-finished"
+    | "recording-closed"
+    | "evidence-ready"
+    | "quota-near";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly source_uuid: string | null;
+  readonly process_uuid: string | null;
+  /** Depends on the type; further fields may be added. */
+  readonly data: {
+    /** Of a stream: where it is published. */
+    readonly path?: string;
+    readonly protocol?: "rtsp" | "rtmp" | "srt" | "webrtc";
+    readonly codec?: string;
+    readonly width?: number;
+    readonly height?: number;
+    /** Why it ended, was rejected or was restarted. */
+    readonly reason?: string;
+    /** Of a stream or recording that has ended. */
+    readonly duration_seconds?: number;
+    /** Of a process. */
+    readonly graph?: string;
+    readonly error?: {
+      readonly code: string;
+      readonly detail: string;
+    };
+    /** Restarts of the process so far. */
+    readonly restarts?: number;
+    /** Lower case; upper case is accepted. */
+    readonly recording_uuid?: string;
+    /** Lower case; upper case is accepted. */
+    readonly notice_uuid?: string;
+    readonly evidence?: "ready" | "partial";
+    readonly quota?: "minutes" | "storage";
+    /** Of the quota: minutes, or bytes. */
+    readonly used?: number;
+    readonly limit?: number;
+  };
+};
+
 export type Alert = {
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
@@ -549,6 +605,119 @@ export type EnhancementState = {
   readonly detail: string;
 };
 
+export type EventGap = {
+  /** The first missing event. */
+  readonly from: number;
+  /** The last missing event. */
+  readonly to: number;
+};
+
+export type EventNotification = {
+  /** Number of the event in the log of the account: 1, 2, 3 and so on, in the order of the log. */
+  readonly id: number;
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used. */
+  readonly type:
+    | "stream-began"
+    | "stream-ended"
+    | "stream-rejected"
+    | "process-started"
+    | "process-waiting"
+    | "process-reconnecting"
+    | "process-reconnected"
+    | "process-restarted"
+    | "process-failed"
+    | "process-finished"
+    | "recording-closed"
+    | "evidence-ready"
+    | "quota-near";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly source_uuid: string | null;
+  readonly process_uuid: string | null;
+  /** Depends on the type; further fields may be added. */
+  readonly data: {
+    /** Of a stream: where it is published. */
+    readonly path?: string;
+    readonly protocol?: "rtsp" | "rtmp" | "srt" | "webrtc";
+    readonly codec?: string;
+    readonly width?: number;
+    readonly height?: number;
+    /** Why it ended, was rejected or was restarted. */
+    readonly reason?: string;
+    /** Of a stream or recording that has ended. */
+    readonly duration_seconds?: number;
+    /** Of a process. */
+    readonly graph?: string;
+    readonly error?: {
+      readonly code: string;
+      readonly detail: string;
+    };
+    /** Restarts of the process so far. */
+    readonly restarts?: number;
+    /** Lower case; upper case is accepted. */
+    readonly recording_uuid?: string;
+    /** Lower case; upper case is accepted. */
+    readonly notice_uuid?: string;
+    readonly evidence?: "ready" | "partial";
+    readonly quota?: "minutes" | "storage";
+    /** Of the quota: minutes, or bytes. */
+    readonly used?: number;
+    readonly limit?: number;
+  };
+  /** A test of the destination, not an event. */
+  readonly sample?: true;
+};
+
+export type EventOutput = {
+  readonly type: "webhook" | "mqtt";
+  /** Configuration for the type: see `WebhookEventOutput` and `MqttAlertOutput`. */
+  readonly config: MqttAlertOutput | WebhookEventOutput;
+};
+
+export type EventSubscription = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly subscription_uuid: string;
+  /** Credentials are shown as `***`; the secret of a webhook is shown once, when it is subscribed. */
+  readonly output: readonly EventOutput[];
+  /** Types of events to send; empty: all, also those of later versions. */
+  readonly types: readonly (
+    | "stream-began"
+    | "stream-ended"
+    | "stream-rejected"
+    | "process-started"
+    | "process-waiting"
+    | "process-reconnecting"
+    | "process-reconnected"
+    | "process-restarted"
+    | "process-failed"
+    | "process-finished"
+    | "recording-closed"
+    | "evidence-ready"
+    | "quota-near"
+  )[];
+  readonly source_uuid: string | null;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** In the order of `output`. */
+  readonly delivery: readonly {
+    readonly type: "webhook" | "mqtt";
+    /** Notifications that wait for delivery or are being combined. */
+    readonly waiting: number;
+    /** Notifications accepted by the receiver. */
+    readonly delivered: number;
+    /** Notifications discarded because delivery failed for too long or the queue was full. */
+    readonly dropped: number;
+    readonly last_attempt_at: string | null;
+    readonly last_delivered_at: string | null;
+    /** Null if the last attempt succeeded. */
+    readonly last_error: string | null;
+  }[];
+};
+
 /** What is kept of each `triggered` or `updated` notice: a clip, cut out of the recording, the last seconds of a stream that is not recorded, or the file; and a snapshot. */
 export type Evidence = {
   /** A video clip. */
@@ -978,6 +1147,29 @@ export type NewClip = {
   readonly process_uuid?: string | null;
 };
 
+export type NewEventSubscription = {
+  /** Destinations, up to 4, as those of an alert. Each receives every event in order, at least once. */
+  readonly output: readonly EventOutput[];
+  /** Types of events to send; empty: all, also those of later versions. */
+  readonly types?: readonly (
+    | "stream-began"
+    | "stream-ended"
+    | "stream-rejected"
+    | "process-started"
+    | "process-waiting"
+    | "process-reconnecting"
+    | "process-reconnected"
+    | "process-restarted"
+    | "process-failed"
+    | "process-finished"
+    | "recording-closed"
+    | "evidence-ready"
+    | "quota-near"
+  )[];
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid?: string;
+};
+
 export type NewOutput = {
   /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
@@ -1246,7 +1438,7 @@ export type Process = {
   readonly uuid: string;
   /** Lower case; upper case is accepted. */
   readonly process_uuid: string;
-  readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+  readonly state: "starting" | "waiting" | "running" | "paused" | "stopping" | "finished" | "failed";
   /** The live source was lost and Windhover reconnects. */
   readonly reconnecting: boolean;
   /** Its runner crashed and is being restarted: no frames are processed. `last_error` has the reason. */
@@ -1666,6 +1858,41 @@ export type SourceChange = {
   readonly telemetry_cfg?: TelemetryCfg | null;
 };
 
+export type SourceDetails = {
+  /** Lower case; upper case is accepted. */
+  readonly uuid: string;
+  /** Lower case; upper case is accepted. */
+  readonly source_uuid: string;
+  readonly alias: string;
+  readonly type: "file" | "stream";
+  /** Null: a file. */
+  readonly stream_type: "rtsp" | "rtmp" | "srt" | "udp" | null;
+  /** Credentials are shown as `***`. For a file, the name of the upload. */
+  readonly input_url: string;
+  readonly telemetry_cfg: TelemetryCfg | null;
+  /** True: a file that is played as a live source and starts again at its end. */
+  readonly loop: boolean;
+  readonly status: "unknown" | "offline" | "streaming" | "processing";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** Media-server sources only. Works without a key, for a limited time. */
+  readonly hls_url?: string;
+  /** WHEP. Media-server sources only. Works without a key, for a limited time. */
+  readonly webrtc_url?: string;
+  /** Media-server sources only: why the last publisher was rejected, or why nothing can be published. Null: the last one was accepted. */
+  readonly status_detail: string | null;
+  /** `h264` for example. Null: not known, as the next. */
+  readonly codec: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  /** Of a published stream: on average since it began. */
+  readonly fps: number | null;
+  /** Of a file; of a published stream: since it began. */
+  readonly duration_seconds: number | null;
+  /** Of a file; of a stream that is published on this node: received since it began. */
+  readonly bytes: number | null;
+};
+
 export type SourceTelemetry = {
   /** Lower case; upper case is accepted. */
   readonly source_uuid: string;
@@ -1695,6 +1922,12 @@ export type StartProcess = {
   readonly paused?: boolean;
   /** Where several nodes form one service: run only on a node with these labels (`cluster.labels`). */
   readonly node_labels?: Readonly<Record<string, string>>;
+  /** Of a live source: answer at once, also while it is offline. The process is `waiting` until the first frame of the source has been decoded. */
+  readonly wait?: boolean;
+  /** With `wait`: the process fails (`source_not_live`) if no frame arrives within this time, counted each time that it begins to wait. Default: it waits for ever. */
+  readonly wait_seconds?: number;
+  /** With `wait`: wait again when the source is lost for some seconds, instead of failing after `reconnect.give_up_seconds`. */
+  readonly keep?: boolean;
 };
 
 export type StartedProcess = {
@@ -1713,7 +1946,7 @@ export type StateEvent = {
   readonly process_uuid: string;
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
-  readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+  readonly state: "starting" | "waiting" | "running" | "paused" | "stopping" | "finished" | "failed";
   /** The source is lost and Windhover reconnects. */
   readonly reconnecting: boolean;
   readonly error: {
@@ -2018,7 +2251,7 @@ export type Timeline = {
     readonly from: string | number;
     /** Null: it has not ended. */
     readonly to: string | number | null;
-    readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+    readonly state: "starting" | "waiting" | "running" | "paused" | "stopping" | "finished" | "failed";
   }[];
   /** Shorter pauses in `activity` are left out. */
   readonly resolution_seconds: number;
@@ -2233,6 +2466,13 @@ export type WebhookDetection = {
   readonly class: number;
 };
 
+export type WebhookEventOutput = {
+  /** `http://` or `https://` URL of at most 2048 characters. Receives every notification as a POST request. */
+  readonly url: string;
+  /** Signing secret (Standard Webhooks): `whsec_` and base64. Generated if omitted. Returned once, in the response to the request that set or generated it. Send `***` to keep the stored secret. */
+  readonly secret?: string;
+};
+
 export type WebhookTemplate = {
   /** The body of the request. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `tracks.0.values.NAME`, `data.count`, `snapshot_url` and all its other fields. In JSON, values are escaped within strings, and written as JSON elsewhere. */
   readonly body: string;
@@ -2421,7 +2661,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/sign_out" }, {}, call);
   }
 
-  /** Upload a video file. A form with the file (mp4, mov, avi or ts) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored. */
+  /** Upload a video file. A form with the file (mp4, mov, avi, ts, mkv or webm) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored. */
   uploadVideo(input: { body: FormData }, call?: Call): Promise<Source> {
     return this.#send({ method: "POST", path: "/video", bodyType: "multipart/form-data" }, input, call);
   }
@@ -2456,7 +2696,7 @@ export class Operations {
   }
 
   /** Get a source. */
-  readSource(input: { source_id: string }, call?: Call): Promise<Source> {
+  readSource(input: { source_id: string }, call?: Call): Promise<SourceDetails> {
     return this.#send({ method: "GET", path: "/source/{source_id}" }, input, call);
   }
 
@@ -2652,7 +2892,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/timeline", query: ["from", "to"] }, input, call);
   }
 
-  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. */
+  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`. */
   startProcess(
     input: { source_uuid: string; graph?: string; body?: StartProcess },
     call?: Call,
@@ -2670,7 +2910,7 @@ export class Operations {
       limit?: number;
       cursor?: string;
       sort?: "created_at" | "-created_at" | "finished_at" | "-finished_at";
-      state?: "active" | "all" | "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+      state?: "active" | "all" | "starting" | "waiting" | "running" | "paused" | "stopping" | "finished" | "failed";
       source_uuid?: string;
       graph?: string;
       from?: string;
@@ -3415,6 +3655,80 @@ export class Operations {
       input,
       call,
     );
+  }
+
+  /** List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. */
+  listEvents(
+    input: {
+      limit?: number;
+      cursor?: string;
+      type?: string;
+      process?: string;
+      source?: string;
+      from?: string;
+      to?: string;
+      after?: number;
+    } = {},
+    call?: Call,
+  ): Promise<{
+    readonly events: readonly AccountEvent[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send(
+      {
+        method: "GET",
+        path: "/events",
+        query: ["limit", "cursor", "type", "process", "source", "from", "to", "after"],
+      },
+      input,
+      call,
+    );
+  }
+
+  /** Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event. */
+  subscribeToEvents(input: { body: NewEventSubscription }, call?: Call): Promise<EventSubscription> {
+    return this.#send({ method: "POST", path: "/events/subscriptions", bodyType: "application/json" }, input, call);
+  }
+
+  /** List your subscriptions to events, with their delivery status. */
+  listEventSubscriptions(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly subscriptions: readonly EventSubscription[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/events/subscriptions", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Delete a subscription to events, and what waits for its receivers. */
+  unsubscribeFromEvents(
+    input: { subscription_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; upper case is accepted. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/events/subscription/{subscription_uuid}" }, input, call);
+  }
+
+  /** Send a sample to the receivers of a subscription and return the results. The sample has `sample: true`, is sent once, and is not queued behind events. */
+  testEventSubscription(
+    input: { subscription_uuid: string },
+    call?: Call,
+  ): Promise<{
+    /** In the order of `output`. */
+    readonly tests: readonly {
+      readonly type: "webhook" | "mqtt";
+      readonly delivered: boolean;
+      /** Why it was not delivered; null if it was. */
+      readonly detail: string | null;
+    }[];
+  }> {
+    return this.#send({ method: "POST", path: "/events/subscription/{subscription_uuid}/test" }, input, call);
   }
 
   /** Get the background and the terrain shading of maps. For the map of the console and your own: raster tiles of Web Mercator with 256 × 256 pixels. */

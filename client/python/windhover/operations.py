@@ -289,6 +289,36 @@ class TestSubscriptionsAnswer(TypedDict):
     tests: list[TestSubscriptionsAnswerTests]
 
 
+class ListEventsAnswer(TypedDict):
+    events: list[AccountEvent]
+    #: There is more: ask again with this `cursor`.
+    next_cursor: NotRequired[str]
+
+
+class ListEventSubscriptionsAnswer(TypedDict):
+    subscriptions: list[EventSubscription]
+    #: There is more: ask again with this `cursor`.
+    next_cursor: NotRequired[str]
+
+
+class UnsubscribeFromEventsAnswer(TypedDict):
+    deleted: Literal[True]
+    #: Lower case; upper case is accepted.
+    uuid: str
+
+
+class TestEventSubscriptionAnswerTests(TypedDict):
+    type: Literal["webhook", "mqtt"]
+    delivered: bool
+    #: Why it was not delivered; null if it was.
+    detail: str | None
+
+
+class TestEventSubscriptionAnswer(TypedDict):
+    #: In the order of `output`.
+    tests: list[TestEventSubscriptionAnswerTests]
+
+
 class ListBranchesAnswer(TypedDict):
     #: In the order of attachment.
     branches: list[Branch]
@@ -432,6 +462,54 @@ class Account(TypedDict):
     expires_at: str | None
     #: UTC, ISO 8601 with milliseconds.
     created_at: str
+
+
+class AccountEventDataError(TypedDict):
+    code: str
+    detail: str
+
+
+class AccountEventData(TypedDict):
+    r"""Depends on the type; further fields may be added."""
+    #: Of a stream: where it is published.
+    path: NotRequired[str]
+    protocol: NotRequired[Literal["rtsp", "rtmp", "srt", "webrtc"]]
+    codec: NotRequired[str]
+    width: NotRequired[int]
+    height: NotRequired[int]
+    #: Why it ended, was rejected or was restarted.
+    reason: NotRequired[str]
+    #: Of a stream or recording that has ended.
+    duration_seconds: NotRequired[float]
+    #: Of a process.
+    graph: NotRequired[str]
+    error: NotRequired[AccountEventDataError]
+    #: Restarts of the process so far.
+    restarts: NotRequired[int]
+    #: Lower case; upper case is accepted.
+    recording_uuid: NotRequired[str]
+    #: Lower case; upper case is accepted.
+    notice_uuid: NotRequired[str]
+    evidence: NotRequired[Literal["ready", "partial"]]
+    quota: NotRequired[Literal["minutes", "storage"]]
+    #: Of the quota: minutes, or bytes.
+    used: NotRequired[float]
+    limit: NotRequired[float]
+
+
+class AccountEvent(TypedDict):
+    #: Number of the event in the log of the account: 1, 2, 3 and so on, in the order of the log.
+    id: int
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used.
+    type: Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]
+    #: UTC, ISO 8601 with milliseconds.
+    timestamp: str
+    source_uuid: str | None
+    process_uuid: str | None
+    #: Depends on the type; further fields may be added.
+    data: AccountEventData
 
 
 class AlertOutput2(TypedDict):
@@ -915,6 +993,95 @@ class EnhancementState(TypedDict):
     detail: str
 
 
+EventGap = TypedDict("EventGap", {"from": "int", "to": "int"})
+
+
+class EventNotificationDataError(TypedDict):
+    code: str
+    detail: str
+
+
+class EventNotificationData(TypedDict):
+    r"""Depends on the type; further fields may be added."""
+    #: Of a stream: where it is published.
+    path: NotRequired[str]
+    protocol: NotRequired[Literal["rtsp", "rtmp", "srt", "webrtc"]]
+    codec: NotRequired[str]
+    width: NotRequired[int]
+    height: NotRequired[int]
+    #: Why it ended, was rejected or was restarted.
+    reason: NotRequired[str]
+    #: Of a stream or recording that has ended.
+    duration_seconds: NotRequired[float]
+    #: Of a process.
+    graph: NotRequired[str]
+    error: NotRequired[EventNotificationDataError]
+    #: Restarts of the process so far.
+    restarts: NotRequired[int]
+    #: Lower case; upper case is accepted.
+    recording_uuid: NotRequired[str]
+    #: Lower case; upper case is accepted.
+    notice_uuid: NotRequired[str]
+    evidence: NotRequired[Literal["ready", "partial"]]
+    quota: NotRequired[Literal["minutes", "storage"]]
+    #: Of the quota: minutes, or bytes.
+    used: NotRequired[float]
+    limit: NotRequired[float]
+
+
+class EventNotification(TypedDict):
+    #: Number of the event in the log of the account: 1, 2, 3 and so on, in the order of the log.
+    id: int
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used.
+    type: Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]
+    #: UTC, ISO 8601 with milliseconds.
+    timestamp: str
+    source_uuid: str | None
+    process_uuid: str | None
+    #: Depends on the type; further fields may be added.
+    data: EventNotificationData
+    #: A test of the destination, not an event.
+    sample: NotRequired[Literal[True]]
+
+
+class EventOutput(TypedDict):
+    type: Literal["webhook", "mqtt"]
+    #: Configuration for the type: see `WebhookEventOutput` and `MqttAlertOutput`.
+    config: MqttAlertOutput | WebhookEventOutput
+
+
+class EventSubscriptionDelivery(TypedDict):
+    type: Literal["webhook", "mqtt"]
+    #: Notifications that wait for delivery or are being combined.
+    waiting: int
+    #: Notifications accepted by the receiver.
+    delivered: int
+    #: Notifications discarded because delivery failed for too long or the queue was full.
+    dropped: int
+    last_attempt_at: str | None
+    last_delivered_at: str | None
+    #: Null if the last attempt succeeded.
+    last_error: str | None
+
+
+class EventSubscription(TypedDict):
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: Lower case; upper case is accepted.
+    subscription_uuid: str
+    #: Credentials are shown as `***`; the secret of a webhook is shown once, when it is subscribed.
+    output: list[EventOutput]
+    #: Types of events to send; empty: all, also those of later versions.
+    types: list[Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]]
+    source_uuid: str | None
+    #: UTC, ISO 8601 with milliseconds.
+    created_at: str
+    #: In the order of `output`.
+    delivery: list[EventSubscriptionDelivery]
+
+
 class EvidenceClip(TypedDict):
     r"""A video clip."""
     #: Seconds before the frame of the notice.
@@ -1356,6 +1523,15 @@ class NewCalibration(TypedDict):
 NewClip = TypedDict("NewClip", {"source_uuid": "str", "from": "float | str", "to": "float | str", "boxes": "NotRequired[bool]", "process_uuid": "NotRequired[str | None]"})
 
 
+class NewEventSubscription(TypedDict):
+    #: Destinations, up to 4, as those of an alert. Each receives every event in order, at least once.
+    output: list[EventOutput]
+    #: Types of events to send; empty: all, also those of later versions.
+    types: NotRequired[list[Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]]]
+    #: Lower case; upper case is accepted.
+    source_uuid: NotRequired[str]
+
+
 class NewOutput(TypedDict):
     #: A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls.
     alias: str
@@ -1575,6 +1751,15 @@ class Output(TypedDict):
     webrtc_url: NotRequired[str]
 
 
+class OutputChange(TypedDict):
+    #: A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls.
+    alias: NotRequired[str]
+    url: NotRequired[str | None]
+    #: Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video.
+    settings: NotRequired[Literal["360p", "720p", "1080p"] | None]
+    codec: NotRequired[Literal["h264", "h265"] | None]
+
+
 class PipelineSegmentsNodes(TypedDict):
     name: str
     #: Name of the step that created it.
@@ -1726,7 +1911,7 @@ class Process(TypedDict):
     uuid: str
     #: Lower case; upper case is accepted.
     process_uuid: str
-    state: Literal["starting", "running", "paused", "stopping", "finished", "failed"]
+    state: Literal["starting", "waiting", "running", "paused", "stopping", "finished", "failed"]
     #: The live source was lost and Windhover reconnects.
     reconnecting: bool
     #: Its runner crashed and is being restarted: no frames are processed. `last_error` has the reason.
@@ -1844,6 +2029,21 @@ class ProcessUpgrade(TypedDict):
     changes: list[GraphChange]
     #: All params of the graph in this version.
     params: dict[str, Any]
+
+
+class ProcessUrls(TypedDict):
+    #: Lower case; upper case is accepted.
+    process_uuid: str
+    #: Processed frames over HTTP.
+    feed_url: str
+    #: Server-sent events.
+    events_url: str
+    #: Websocket with detections.
+    detection_data_url: str
+    #: Websocket with telemetry.
+    drone_data_url: str
+    #: UTC, ISO 8601 with milliseconds.
+    expires_at: str
 
 
 class RecordingSegments(TypedDict):
@@ -2073,6 +2273,41 @@ class SourceChange(TypedDict):
     telemetry_cfg: NotRequired[TelemetryCfg | None]
 
 
+class SourceDetails(TypedDict):
+    #: Lower case; upper case is accepted.
+    uuid: str
+    #: Lower case; upper case is accepted.
+    source_uuid: str
+    alias: str
+    type: Literal["file", "stream"]
+    #: Null: a file.
+    stream_type: Literal["rtsp", "rtmp", "srt", "udp"] | None
+    #: Credentials are shown as `***`. For a file, the name of the upload.
+    input_url: str
+    telemetry_cfg: TelemetryCfg | None
+    #: True: a file that is played as a live source and starts again at its end.
+    loop: bool
+    status: Literal["unknown", "offline", "streaming", "processing"]
+    #: UTC, ISO 8601 with milliseconds.
+    created_at: str
+    #: Media-server sources only. Works without a key, for a limited time.
+    hls_url: NotRequired[str]
+    #: WHEP. Media-server sources only. Works without a key, for a limited time.
+    webrtc_url: NotRequired[str]
+    #: Media-server sources only: why the last publisher was rejected, or why nothing can be published. Null: the last one was accepted.
+    status_detail: str | None
+    #: `h264` for example. Null: not known, as the next.
+    codec: str | None
+    width: int | None
+    height: int | None
+    #: Of a published stream: on average since it began.
+    fps: float | None
+    #: Of a file; of a published stream: since it began.
+    duration_seconds: float | None
+    #: Of a file; of a stream that is published on this node: received since it began.
+    bytes: int | None
+
+
 class SourceTelemetry(TypedDict):
     #: Lower case; upper case is accepted.
     source_uuid: str
@@ -2098,8 +2333,16 @@ class SourceTelemetry(TypedDict):
 class StartProcess(TypedDict):
     #: Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter.
     params: NotRequired[dict[str, Any]]
+    #: Of a file that is played once: the process is `paused` when it has started. Nothing is sent, counted or stored until `POST /process/{process_uuid}/resume`: connect sockets, outputs, alerts and webhooks before, and they get everything from the first frame on.
+    paused: NotRequired[bool]
     #: Where several nodes form one service: run only on a node with these labels (`cluster.labels`).
     node_labels: NotRequired[dict[str, str]]
+    #: Of a live source: answer at once, also while it is offline. The process is `waiting` until the first frame of the source has been decoded.
+    wait: NotRequired[bool]
+    #: With `wait`: the process fails (`source_not_live`) if no frame arrives within this time, counted each time that it begins to wait. Default: it waits for ever.
+    wait_seconds: NotRequired[float]
+    #: With `wait`: wait again when the source is lost for some seconds, instead of failing after `reconnect.give_up_seconds`.
+    keep: NotRequired[bool]
 
 
 class StartedProcess(TypedDict):
@@ -2134,7 +2377,7 @@ class StateEvent(TypedDict):
     process_uuid: str
     #: UTC, ISO 8601 with milliseconds.
     timestamp: str
-    state: Literal["starting", "running", "paused", "stopping", "finished", "failed"]
+    state: Literal["starting", "waiting", "running", "paused", "stopping", "finished", "failed"]
     #: The source is lost and Windhover reconnects.
     reconnecting: bool
     error: StateEventError | None
@@ -2419,7 +2662,7 @@ class TelemetryMessage(TypedDict):
 TimelineRecorded = TypedDict("TimelineRecorded", {"from": "str | float", "to": "str | float"})
 
 
-TimelineProcesses = TypedDict("TimelineProcesses", {"process_uuid": "str", "from": "str | float", "to": "str | float | None", "state": "Literal[\"starting\", \"running\", \"paused\", \"stopping\", \"finished\", \"failed\"]"})
+TimelineProcesses = TypedDict("TimelineProcesses", {"process_uuid": "str", "from": "str | float", "to": "str | float | None", "state": "Literal[\"starting\", \"waiting\", \"running\", \"paused\", \"stopping\", \"finished\", \"failed\"]"})
 
 
 TimelineActivity = TypedDict("TimelineActivity", {"class_name": "str", "from": "str | float", "to": "str | float", "tracks": "int"})
@@ -2615,6 +2858,13 @@ class WebhookAlertOutput(TypedDict):
 WebhookDetection = TypedDict("WebhookDetection", {"topLeftX": "float", "topLeftY": "float", "height": "float", "width": "float", "id": "int", "class": "int"})
 
 
+class WebhookEventOutput(TypedDict):
+    #: `http://` or `https://` URL of at most 2048 characters. Receives every notification as a POST request.
+    url: str
+    #: Signing secret (Standard Webhooks): `whsec_` and base64. Generated if omitted. Returned once, in the response to the request that set or generated it. Send `***` to keep the stored secret.
+    secret: NotRequired[str]
+
+
 class WebhookTemplate(TypedDict):
     #: The body of the request. `{{ name }}` stands for a value of the notification, and `{{ name | default: "text" }}` for the text where it has none: `alert.alias`, `event`, `timestamp`, `tracks.length`, `tracks.0.class_name`, `tracks.0.values.NAME`, `data.count`, `snapshot_url` and all its other fields. In JSON, values are escaped within strings, and written as JSON elsewhere.
     body: str
@@ -2792,7 +3042,7 @@ class Operations:
         body: Form,
         timeout: float | None = None,
     ) -> Source:
-        r"""Upload a video file. A form with the file (mp4, mov, avi or ts) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored."""
+        r"""Upload a video file. A form with the file (mp4, mov, avi, ts, mkv or webm) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored."""
         return self._send(Route("POST", "/video", body_type="multipart/form-data"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     def register_stream(
@@ -2824,7 +3074,7 @@ class Operations:
         source_id: str,
         *,
         timeout: float | None = None,
-    ) -> Source:
+    ) -> SourceDetails:
         r"""Get a source."""
         return self._send(Route("GET", "/source/{source_id}"), {"source_id": source_id}, timeout)  # type: ignore[no-any-return]
 
@@ -3040,7 +3290,7 @@ class Operations:
         body: StartProcess | None = None,
         timeout: float | None = None,
     ) -> StartedProcess:
-        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process."""
+        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`."""
         return self._send(Route("POST", "/start", query=("source_uuid", "graph",), body_type="application/json"), {"source_uuid": source_uuid, "graph": graph, "body": body}, timeout)  # type: ignore[no-any-return]
 
     def list_processes(
@@ -3049,7 +3299,7 @@ class Operations:
         limit: int | None = None,
         cursor: str | None = None,
         sort: Literal["created_at", "-created_at", "finished_at", "-finished_at"] | None = None,
-        state: Literal["active", "all", "starting", "running", "paused", "stopping", "finished", "failed"] | None = None,
+        state: Literal["active", "all", "starting", "waiting", "running", "paused", "stopping", "finished", "failed"] | None = None,
         source_uuid: str | None = None,
         graph: str | None = None,
         from_: str | None = None,
@@ -3119,6 +3369,15 @@ class Operations:
     ) -> StoppedProcesses:
         r"""Stop all your processes. Use `DELETE /processes`. Deprecated."""
         return self._send(Route("POST", "/process/stop_all"), {}, timeout)  # type: ignore[no-any-return]
+
+    def get_process_urls(
+        self,
+        process_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> ProcessUrls:
+        r"""Get URLs of the streams of a process that contain a token instead of the key. For players, pages and people that must not get the key. Each is valid until `expires_at` for streams that are opened, which then stay open; a token allows nothing else."""
+        return self._send(Route("GET", "/process/{process_uuid}/urls"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def watch_feed(
         self,
@@ -3259,6 +3518,16 @@ class Operations:
     ) -> Output:
         r"""Get an output."""
         return self._send(Route("GET", "/output/{output_uuid}"), {"output_uuid": output_uuid}, timeout)  # type: ignore[no-any-return]
+
+    def change_output(
+        self,
+        output_uuid: str,
+        *,
+        body: OutputChange,
+        timeout: float | None = None,
+    ) -> Output:
+        r"""Change the alias, URL, resolution or codec of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed."""
+        return self._send(Route("PATCH", "/output/{output_uuid}", body_type="application/json"), {"output_uuid": output_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
 
     def delete_output(
         self,
@@ -3751,6 +4020,59 @@ class Operations:
     ) -> TestSubscriptionsAnswer:
         r"""Send a sample to the receivers of a process and return the results. `notification_url` and `event_type` select subscriptions, in the query or in a body; the query takes precedence. With neither, all are tested. Samples are signed like notifications, carry `sample: true`, are sent once, and are not queued behind other notifications."""
         return self._send(Route("POST", "/subscriptions/{process_uuid}/test", query=("notification_url", "event_type",), body_type="application/json"), {"process_uuid": process_uuid, "notification_url": notification_url, "event_type": event_type, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    def list_events(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        type: str | None = None,
+        process: str | None = None,
+        source: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        after: int | None = None,
+        timeout: float | None = None,
+    ) -> ListEventsAnswer:
+        r"""List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node."""
+        return self._send(Route("GET", "/events", query=("limit", "cursor", "type", "process", "source", "from", "to", "after",)), {"limit": limit, "cursor": cursor, "type": type, "process": process, "source": source, "from": from_, "to": to, "after": after}, timeout)  # type: ignore[no-any-return]
+
+    def subscribe_to_events(
+        self,
+        *,
+        body: NewEventSubscription,
+        timeout: float | None = None,
+    ) -> EventSubscription:
+        r"""Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event."""
+        return self._send(Route("POST", "/events/subscriptions", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
+
+    def list_event_subscriptions(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+    ) -> ListEventSubscriptionsAnswer:
+        r"""List your subscriptions to events, with their delivery status."""
+        return self._send(Route("GET", "/events/subscriptions", query=("limit", "cursor",)), {"limit": limit, "cursor": cursor}, timeout)  # type: ignore[no-any-return]
+
+    def unsubscribe_from_events(
+        self,
+        subscription_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> UnsubscribeFromEventsAnswer:
+        r"""Delete a subscription to events, and what waits for its receivers."""
+        return self._send(Route("DELETE", "/events/subscription/{subscription_uuid}"), {"subscription_uuid": subscription_uuid}, timeout)  # type: ignore[no-any-return]
+
+    def test_event_subscription(
+        self,
+        subscription_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> TestEventSubscriptionAnswer:
+        r"""Send a sample to the receivers of a subscription and return the results. The sample has `sample: true`, is sent once, and is not queued behind events."""
+        return self._send(Route("POST", "/events/subscription/{subscription_uuid}/test"), {"subscription_uuid": subscription_uuid}, timeout)  # type: ignore[no-any-return]
 
     def read_map(
         self,
@@ -4328,7 +4650,7 @@ class AsyncOperations:
         body: Form,
         timeout: float | None = None,
     ) -> Source:
-        r"""Upload a video file. A form with the file (mp4, mov, avi or ts) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored."""
+        r"""Upload a video file. A form with the file (mp4, mov, avi, ts, mkv or webm) in the part `file`, an optional `alias` (default: the file name) and an optional `loop`. A part with another name is accepted if it contains the only file. A part `telemetry` may contain the telemetry of the flight; `telemetry_format`, `telemetry_offset_seconds` and `telemetry_parameters` are the fields of `POST /source/{source_id}/telemetry`. KLV metadata (MISB ST 0601) of a ts file is found in it. With `loop=true`, a process plays the file as a live source: it never finishes by itself, and after a restart it begins at the start of the file. If you already have a source with the same bytes and the same `loop`, that source is returned and nothing is stored."""
         return await self._send(Route("POST", "/video", body_type="multipart/form-data"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     async def register_stream(
@@ -4360,7 +4682,7 @@ class AsyncOperations:
         source_id: str,
         *,
         timeout: float | None = None,
-    ) -> Source:
+    ) -> SourceDetails:
         r"""Get a source."""
         return await self._send(Route("GET", "/source/{source_id}"), {"source_id": source_id}, timeout)  # type: ignore[no-any-return]
 
@@ -4576,7 +4898,7 @@ class AsyncOperations:
         body: StartProcess | None = None,
         timeout: float | None = None,
     ) -> StartedProcess:
-        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process."""
+        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`."""
         return await self._send(Route("POST", "/start", query=("source_uuid", "graph",), body_type="application/json"), {"source_uuid": source_uuid, "graph": graph, "body": body}, timeout)  # type: ignore[no-any-return]
 
     async def list_processes(
@@ -4585,7 +4907,7 @@ class AsyncOperations:
         limit: int | None = None,
         cursor: str | None = None,
         sort: Literal["created_at", "-created_at", "finished_at", "-finished_at"] | None = None,
-        state: Literal["active", "all", "starting", "running", "paused", "stopping", "finished", "failed"] | None = None,
+        state: Literal["active", "all", "starting", "waiting", "running", "paused", "stopping", "finished", "failed"] | None = None,
         source_uuid: str | None = None,
         graph: str | None = None,
         from_: str | None = None,
@@ -4655,6 +4977,15 @@ class AsyncOperations:
     ) -> StoppedProcesses:
         r"""Stop all your processes. Use `DELETE /processes`. Deprecated."""
         return await self._send(Route("POST", "/process/stop_all"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def get_process_urls(
+        self,
+        process_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> ProcessUrls:
+        r"""Get URLs of the streams of a process that contain a token instead of the key. For players, pages and people that must not get the key. Each is valid until `expires_at` for streams that are opened, which then stay open; a token allows nothing else."""
+        return await self._send(Route("GET", "/process/{process_uuid}/urls"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def watch_feed(
         self,
@@ -4795,6 +5126,16 @@ class AsyncOperations:
     ) -> Output:
         r"""Get an output."""
         return await self._send(Route("GET", "/output/{output_uuid}"), {"output_uuid": output_uuid}, timeout)  # type: ignore[no-any-return]
+
+    async def change_output(
+        self,
+        output_uuid: str,
+        *,
+        body: OutputChange,
+        timeout: float | None = None,
+    ) -> Output:
+        r"""Change the alias, URL, resolution or codec of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed."""
+        return await self._send(Route("PATCH", "/output/{output_uuid}", body_type="application/json"), {"output_uuid": output_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
 
     async def delete_output(
         self,
@@ -5287,6 +5628,59 @@ class AsyncOperations:
     ) -> TestSubscriptionsAnswer:
         r"""Send a sample to the receivers of a process and return the results. `notification_url` and `event_type` select subscriptions, in the query or in a body; the query takes precedence. With neither, all are tested. Samples are signed like notifications, carry `sample: true`, are sent once, and are not queued behind other notifications."""
         return await self._send(Route("POST", "/subscriptions/{process_uuid}/test", query=("notification_url", "event_type",), body_type="application/json"), {"process_uuid": process_uuid, "notification_url": notification_url, "event_type": event_type, "body": body}, timeout)  # type: ignore[no-any-return]
+
+    async def list_events(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        type: str | None = None,
+        process: str | None = None,
+        source: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        after: int | None = None,
+        timeout: float | None = None,
+    ) -> ListEventsAnswer:
+        r"""List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node."""
+        return await self._send(Route("GET", "/events", query=("limit", "cursor", "type", "process", "source", "from", "to", "after",)), {"limit": limit, "cursor": cursor, "type": type, "process": process, "source": source, "from": from_, "to": to, "after": after}, timeout)  # type: ignore[no-any-return]
+
+    async def subscribe_to_events(
+        self,
+        *,
+        body: NewEventSubscription,
+        timeout: float | None = None,
+    ) -> EventSubscription:
+        r"""Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event."""
+        return await self._send(Route("POST", "/events/subscriptions", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
+
+    async def list_event_subscriptions(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+    ) -> ListEventSubscriptionsAnswer:
+        r"""List your subscriptions to events, with their delivery status."""
+        return await self._send(Route("GET", "/events/subscriptions", query=("limit", "cursor",)), {"limit": limit, "cursor": cursor}, timeout)  # type: ignore[no-any-return]
+
+    async def unsubscribe_from_events(
+        self,
+        subscription_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> UnsubscribeFromEventsAnswer:
+        r"""Delete a subscription to events, and what waits for its receivers."""
+        return await self._send(Route("DELETE", "/events/subscription/{subscription_uuid}"), {"subscription_uuid": subscription_uuid}, timeout)  # type: ignore[no-any-return]
+
+    async def test_event_subscription(
+        self,
+        subscription_uuid: str,
+        *,
+        timeout: float | None = None,
+    ) -> TestEventSubscriptionAnswer:
+        r"""Send a sample to the receivers of a subscription and return the results. The sample has `sample: true`, is sent once, and is not queued behind events."""
+        return await self._send(Route("POST", "/events/subscription/{subscription_uuid}/test"), {"subscription_uuid": subscription_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def read_map(
         self,
