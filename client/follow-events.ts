@@ -46,13 +46,14 @@ export async function* followEvents(
 
 /** Ends when the connection does. */
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<AccountEvent, void> {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let text = "";
   try {
     for (;;) {
       const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
       if (done || value === undefined) return;
-      text += value;
+      text += decoder.decode(value, { stream: true });
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
       for (const block of blocks) {

@@ -4,6 +4,7 @@ import {
   AccountEvent,
   AccountEventListing,
   AccountEventQuery,
+  EVENT_TYPES,
   EVENTS_PER_PAGE,
   EventGap,
   EventNotification,
@@ -14,6 +15,7 @@ import {
 } from "../../schemas/api/account-events.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { describeEvent } from "../events/describe-event.ts";
 import { AccountEventLines } from "../events/event-lines.ts";
@@ -63,7 +65,7 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
         const { user, query } = call;
         const { type, process, source, from, to, limit = EVENTS_PER_PAGE, cursor, after } = query;
         const filter: EventFilter = {
-          ...{ types: type?.split(","), processUuid: process, sourceUuid: source },
+          ...{ types: readTypes(type), processUuid: process, sourceUuid: source },
           from: from === undefined ? undefined : new Date(from),
           to: to === undefined ? undefined : new Date(to),
         };
@@ -141,6 +143,17 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
 /** Whether `Accept` names event streams: a wildcard means JSON. */
 const acceptsEvents = (accept: string | undefined): boolean =>
   accept?.split(",").some((part) => part.split(";")[0]?.trim().toLowerCase() === EVENTS_TYPE) === true;
+
+/** Throws `invalid_input`. */
+function readTypes(text: string | undefined): readonly string[] {
+  const types = text?.split(",") ?? [];
+  const known: readonly string[] = EVENT_TYPES;
+  const unknown = types.find((type) => !known.includes(type));
+  if (unknown === undefined) return types;
+  throw invalidInput([
+    { path: "type", message: `has "${unknown}"; expected ${EVENT_TYPES.join(", ")}${didYouMean(unknown, known)}` },
+  ]);
+}
 
 const EVENT_ID = /^[0-9]{1,15}$/;
 

@@ -152,6 +152,13 @@ test("a wait is only for live sources, and its fields require it", async () => {
   assert.ok((duration_seconds ?? 0) > 0 && (bytes ?? 0) > 0);
 });
 
+test("the log rejects types, cursors and places that do not exist", async () => {
+  for (const query of ["type=process-faild", "type=a,,b", "cursor=x", "after=-1", "what=1"])
+    assert.equal((await service.call("GET", `/events?${query}`)).status, 422, query);
+  const headers = { Accept: "text/event-stream", "Last-Event-ID": "x" };
+  assert.equal((await service.call("GET", "/events", { headers })).status, 422);
+});
+
 test("a rejected publisher is an event, and the source says why", async () => {
   const source = await addStream("rejected");
   publish("rejected", "wh_000000000000_wrong");
