@@ -81,7 +81,7 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
         const headers = { "Content-Type": EVENTS_TYPE, ...STREAM_HEADERS };
         if (call.raw.method === "HEAD") return new Response(null, { headers });
         const body = await deps.streams.openLog(
-          toLogViewing(call),
+          toLogViewing(call, user),
           async (leave, pingMs) =>
             new AccountEventLines({ ...place, log: deps.log, userUuid: user.uuid, filter, pingMs, leave }),
         );

@@ -120,21 +120,14 @@ interface ViewingCall extends Pick<ApiCall, "signal" | "raw" | "address" | "cred
 }
 
 const toViewing = async (streams: Streams, call: ViewingCall): Promise<Viewing> => ({
-  ...toLogViewing({ ...call, user: call.user ?? (await streams.expectOwner(call.params.process_uuid)) }),
+  ...toLogViewing(call, call.user ?? (await streams.expectOwner(call.params.process_uuid))),
   processUuid: call.params.process_uuid,
 });
 
-interface LogViewingCall extends Omit<ViewingCall, "params" | "user"> {
-  readonly user: User;
-}
-
-export const toLogViewing = ({
-  user,
-  signal,
-  raw,
-  address,
-  credential,
-}: LogViewingCall): Omit<Viewing, "processUuid"> => ({
+export const toLogViewing = (
+  { signal, raw, address, credential }: Omit<ViewingCall, "params" | "user">,
+  user: User,
+): Omit<Viewing, "processUuid"> => ({
   user,
   holder: { apiKey: credential?.key ?? null, address },
   signal,
