@@ -32,7 +32,11 @@ test("registers, lists, shows and deletes a stream", async () => {
     status: "unknown",
   });
   assert.deepEqual((await eve.call("GET", "/sources")).body, { sources: [made.body] });
-  assert.deepEqual(await eve.call("GET", `/source/${uuid}`), { status: 200, body: made.body });
+  const details = { status_detail: null, codec: null, width: null, height: null };
+  assert.deepEqual(await eve.call("GET", `/source/${uuid}`), {
+    status: 200,
+    body: { ...made.body, ...details, fps: null, duration_seconds: null, bytes: null },
+  });
   assert.deepEqual(await eve.call("DELETE", `/source/${uuid}`), { status: 200, body: { deleted: true, uuid } });
   for (const method of ["GET", "DELETE"]) {
     const gone = await eve.call(method, `/source/${uuid}`);

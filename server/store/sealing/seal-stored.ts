@@ -16,6 +16,7 @@ export const SEALED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   process_alerts: ["output"],
   subscriptions: ["notification_url", "auth_url", "secret"],
   event_subscriptions: ["output"],
+  idempotency_keys: ["body"],
   destinations: ["target"],
   signing_keys: ["secret"],
 };
