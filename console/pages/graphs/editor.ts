@@ -70,6 +70,13 @@ const replaceSelection = EditorView.domEventHandlers({
   },
 });
 
+interface CompletionPlace {
+  readonly state: EditorState;
+  readonly pos: number;
+  /** On request, not while typing. */
+  readonly explicit: boolean;
+}
+
 interface EditorOptions {
   readonly text: string;
   /** Names to complete while typing. */
@@ -88,8 +95,13 @@ export function openEditor(parent: HTMLElement, { text, known, onChange }: Edito
         basicSetup,
         yaml(),
         yamlLanguage.data.of({
-          autocomplete: ({ state, pos }: { readonly state: EditorState; readonly pos: number }) =>
-            complete(state.doc.toString(), pos, known),
+          autocomplete: async ({ state, pos, explicit }: CompletionPlace) => {
+            const text = state.doc.toString();
+            const found = await complete(text, pos, known);
+            // Where nothing is written yet, a list would cover what is below: it opens with Ctrl-Space.
+            const isBegun = found !== null && (found.from < pos || "${".includes(text.charAt(pos - 1)));
+            return explicit || isBegun ? found : null;
+          },
         }),
         lintGutter(),
         replaceSelection,
