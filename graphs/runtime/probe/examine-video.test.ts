@@ -29,7 +29,7 @@ test("describes an mp4", NO_HANG, async () => {
     const { video, fault } = await examineVideo(join(folder, "film.mp4"));
     assert.equal(fault, null);
     const { duration_ms: durationMs, ...facts } = video ?? {};
-    assert.deepEqual(facts, { container: "mp4", codec: "video/x-h264", width: 64, height: 48, start_ms: 0 });
+    assert.deepEqual(facts, { container: "mp4", codec: "video/x-h264", width: 64, height: 48, fps: 30, start_ms: 0 });
     assert.ok(durationMs !== null && durationMs !== undefined && durationMs >= 1000 && durationMs < 1200);
   });
 });
@@ -51,7 +51,7 @@ test("describes a transport stream, whose first frame is after its clock", NO_HA
     await play({ ...pictures(30), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: file }] });
     const { video } = await examineVideo(file);
     const { duration_ms: durationMs, start_ms: startMs, ...facts } = video ?? assert.fail();
-    assert.deepEqual(facts, { container: "ts", codec: "video/x-h264", width: 64, height: 48 });
+    assert.deepEqual(facts, { container: "ts", codec: "video/x-h264", width: 64, height: 48, fps: 30 });
     const [first = 0n] = await framesOf(file);
     assert.equal(startMs, Number(first) / 1e6);
     // The demuxer does not know its length.
