@@ -65,14 +65,16 @@ describe("the graph detect on a synthetic street", { skip: noModel }, () => {
 });
 
 const FRAMES = 100;
+/** Then two people cross: who is who depends on the last digits of their boxes, which differ between processors. */
+const UNTIL_CROSSING = 39;
 
 describe("the graph detect on walking people", {
   skip: noModel || (testClip("vtest.avi") === null && MISSING_CLIP),
 }, () => {
   test("matches the golden", async () => {
     const now = await record(testClip("vtest.avi") ?? "", { frames: FRAMES, params: { classes: "person" } });
-    const { stream, text } = compareWithGolden("vtest", now);
-    assert.equal(stream.messages, FRAMES);
+    const { stream, text } = compareWithGolden("vtest", now, UNTIL_CROSSING);
+    assert.ok([FRAMES, UNTIL_CROSSING].includes(stream.messages), String(stream.messages));
     assert.equal(stream.differences.length, 0, text);
   });
 });
