@@ -36,10 +36,7 @@ function percentOff([was, is]: Pair, edge: number): number {
 
 const sign = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
 
-/** Values are computed from boxes, and those of a frame from its objects. */
-const OF_ONE_OBJECT: ReadonlySet<Difference["kind"]> = new Set([
-  ...(["missing", "extra", "class", "box", "confidence", "value"] as const),
-]);
+const OF_ONE_OBJECT: ReadonlySet<Difference["kind"]> = new Set(["missing", "extra", "class", "box", "confidence"]);
 
 /** Differences that rounding explains: few of all `objects`, and never for long in one track. */
 export function findExcused(
