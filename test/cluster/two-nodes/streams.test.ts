@@ -105,7 +105,7 @@ test("a process on one node reads a stream of another, and its output is played 
   assert.match(hls.text, /#EXTM3U/);
   // The publisher moves to the node of the process: the relay is replaced, and the process continues.
   publisher.kill("SIGKILL");
-  await awaitStatus(first, "processing");
+  await awaitStatus(first, "offline");
   publisher = await poll("accepted on the other node", async () => {
     const again = publish(`${b.rtmp}/${PATH}${KEY}`);
     const isRejected = await Promise.race([
