@@ -40,8 +40,9 @@ export const MAX_FAULTS = 100;
 export function invalidInput(faults: readonly InputFault[]): ServiceError {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+  const text = `${first?.path || "The body"} ${first?.message}${more}`;
   return new ServiceError("invalid_input", {
-    detail: `${first?.path || "The body"} ${first?.message}${more}.`,
+    detail: /[.!?]$/.test(text) ? text : `${text}.`,
     errors: faults.slice(0, MAX_FAULTS),
   });
 }
