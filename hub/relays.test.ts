@@ -152,9 +152,8 @@ test("a relay keeps pictures, their metadata, their intervals and their capture 
   ] as const) {
     const ofKind = units.filter((one) => one.kind === kind);
     if (kind === "video") expectKlv(ofKind);
-    // Sender reports have milliseconds: audio may begin one beside the video, and stays there.
     const beginUs = ofKind[0]?.ptsUs ?? Number.NaN;
-    assert.ok(Math.abs(beginUs) < 2_000, `${kind} begins at ${beginUs} µs`);
+    assert.ok(Math.abs(beginUs) < 100, `${kind} begins at ${beginUs} µs`);
     for (const [i, unit] of ofKind.entries()) {
       assert.equal(read(unit), i);
       assert.ok(Math.abs(unit.captureMs - publisher.captureMs(i)) < 2, `${unit.captureMs} ${publisher.captureMs(i)}`);

@@ -114,11 +114,11 @@ test("the hub receives every frame by SRT, and a rejection is reported without t
   const { srtPort } = await hub.ports();
   const url = `srt://127.0.0.1:${srtPort}?streamid=%23!::r=anna/yard,m=publish,u=sesame&latency=120`;
   const rejected = await Published.start(url);
-  // On a busy machine, a handshake may end without an answer before.
-  const isReason = (detail: string | null | undefined) => /rejects the key|closed the connection/.test(detail ?? "");
+  // On a busy machine, the hub answers after a handshake has ended, closes that connection, and rejects the next in time.
+  const isReason = (detail: string | null | undefined) => /rejects the key/.test(detail ?? "");
   await rejected.watch.until("the reason", () => rejected.reports.some(({ detail }) => isReason(detail)));
-  assert.ok(!rejected.statuses.includes("live"));
   await rejected.stop();
+  assert.deepEqual(hub.all("published"), []);
   refuses = false;
   const published = await Published.start(
     url.replace("sesame", "open-sesame"),

@@ -51,6 +51,18 @@ test("aligns two clocks by arrival, then by sender reports", () => {
   assert.equal(video.convert((4_294_960_000 + 90_000) % 2 ** 32, NOW + 1230).captureMs, NOW + 1000);
 });
 
+test("a report before the first packet places audio exactly; a small correction does not move audio that plays", () => {
+  const times = new SenderClock(NOW);
+  const video = times.addTrack(90_000, true);
+  const audio = times.addTrack(48_000, false);
+  video.handleReport(reportOf(NOW - 500, 9000), NOW);
+  // It arrives late, by less than an audible step.
+  audio.handleReport(reportOf(NOW - 500, 555), NOW + 7);
+  assert.equal(audio.convert(555, NOW + 7).ptsUs, video.convert(9000, NOW).ptsUs);
+  audio.handleReport(reportOf(NOW + 505, 555 + 48_000), NOW + 1000);
+  assert.equal(audio.convert(555 + 48_000, NOW + 1000).ptsUs, 1_000_000);
+});
+
 test("a corrected clock does not move metadata, whichever track reports it first", () => {
   for (const order of ["video first", "metadata first"] as const) {
     const times = new SenderClock(NOW);

@@ -7,7 +7,7 @@ import type { SenderReport } from "./rtcp.ts";
 
 /** A publisher clock that is further off is ignored, and the local clock used. */
 const CLOCK_TOLERANCE_MS = 60_000;
-/** Smaller offsets of audio are not corrected: a step is audible, the offset is not visible. */
+/** Smaller offsets of audio that plays are not corrected: a step is audible, the offset is not visible. */
 const STEP_US = 20_000;
 
 export class SenderClock {
@@ -48,6 +48,8 @@ export class TrackClock {
   readonly #stepUs: number;
   readonly #timeline: Timeline;
   #lastTimestamp: number | null = null;
+  /** It has converted a timestamp. */
+  #plays = false;
   #ticks = 0;
   /** From the track's own time to the timeline. */
   #offsetUs = 0;
@@ -65,6 +67,7 @@ export class TrackClock {
     this.#ticks = this.#ticksOf(timestamp);
     this.#lastTimestamp = timestamp;
     if (isFirst) this.#offsetUs = this.#timeline.begin(nowMs);
+    this.#plays = true;
     const ownMs = (this.#ticks * 1000) / this.#clockRate;
     const captureMs = this.#unixMs === null ? nowMs : this.#unixMs + ownMs;
     return { ptsUs: Math.round(ownMs * 1000) + this.#offsetUs, captureMs };
@@ -87,7 +90,7 @@ export class TrackClock {
   align(beginMs: number): void {
     if (this.#unixMs === null) return;
     const offsetUs = Math.round((this.#unixMs - beginMs) * 1000);
-    if (Math.abs(offsetUs - this.#offsetUs) > this.#stepUs) this.#offsetUs = offsetUs;
+    if (!this.#plays || Math.abs(offsetUs - this.#offsetUs) > this.#stepUs) this.#offsetUs = offsetUs;
   }
 
   #ticksOf(timestamp: number): number {
