@@ -388,10 +388,11 @@ function findShown(table: GrowingTable, from: number, to: number): Shown | null 
   const end = to - stated <= nearTicks ? Math.round(to) : stated;
   const gaps: [number, number][] = [];
   if (one.pts - from > nearTicks) gaps.push([from, one.pts]);
-  const steps = frames.slice(begin, last).map(({ pts }, i) => (frames[begin + i + 1]?.pts ?? pts) - pts);
-  const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const steps = frames.slice(0, -1).map(({ pts }, i) => (frames[i + 1]?.pts ?? pts) - pts);
+  // Of all that was read: of a short range, a gap may be the only step.
+  const usual = steps.toSorted((a, b) => a - b)[Math.floor((steps.length - 1) / 2)] ?? 0;
   const most = Math.min(gapTicks, Math.max(SHORT_GAP_SECONDS * track.scale, SHORT_GAP_STEPS * usual));
-  for (const [i, step] of steps.entries()) {
+  for (const [i, step] of steps.slice(begin, last).entries()) {
     const { pts = 0, duration = 0 } = frames[begin + i] ?? {};
     if (step > most) gaps.push([Math.max(from, pts + Math.min(duration, usual, gapTicks)), pts + step]);
   }
