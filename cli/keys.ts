@@ -77,7 +77,7 @@ export function readLimits(words: readonly string[], own: Partial<UserLimits> = 
       delete limits[limit];
       continue;
     }
-    const least = limit === "requestsPerMinute" ? 1 : 0;
+    const least = limit === "requestsPerMinute" || limit === "socketClients" ? 1 : 0;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (!(value >= least))
       throw new UsageFault(`--limit ${name} is "${text}"; expected a whole number of at least ${least}`);

@@ -32,6 +32,8 @@ export type Account = {
     readonly storage_bytes: number;
     /** Requests per minute. */
     readonly requests_per_minute: number;
+    /** Clients of each of the websockets `detection_data` and `drone_data` of a process, up to 64. */
+    readonly socket_clients: number;
   };
   /** Processes keep track reports. */
   readonly track_logger: boolean;
@@ -1180,6 +1182,12 @@ export type NewOutput = {
   readonly settings?: "360p" | "720p" | "1080p" | null;
   /** Extension: the codec of the video. H.265 needs a lower bit rate than H.264 and, without a hardware encoder, about three times the processor time; most browsers do not play it. Ignored for outputs without video. Default: `h264`. */
   readonly codec?: "h264" | "h265";
+  /** Extension: draw boxes, labels and trails on the video. Ignored for outputs without video. Default: true, and false for `mpegts`, whose objects are metadata. */
+  readonly boxes?: boolean;
+  /** Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video. */
+  readonly bitrate?: number | null;
+  /** Extension: send the sound of the source with the video, not encoded again. Only AAC of live sources; without it, the video is sent alone. Only for outputs with video. Default: false. */
+  readonly audio?: boolean | false;
   /** For `cot`: `TakSettings`. Ignored for other types. */
   readonly tak?: TakSettings;
 };
@@ -1356,6 +1364,12 @@ export type Output = {
   readonly settings: "360p" | "720p" | "1080p" | null;
   /** Extension. Null for outputs without video. */
   readonly codec: "h264" | "h265" | null;
+  /** Extension: boxes, labels and trails are drawn. Null for outputs without video. */
+  readonly boxes: boolean | null;
+  /** Extension: kbit/s. Null: that of the resolution, or an output without video. */
+  readonly bitrate: number | null;
+  /** Extension: with the sound of the source. Null for outputs without video. */
+  readonly audio: boolean | null;
   readonly tak?: TakSettings;
   /** For `rtsp`: the URL for playback. */
   readonly play_url: string | null;
@@ -1383,6 +1397,10 @@ export type OutputChange = {
   /** Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video. */
   readonly settings?: "360p" | "720p" | "1080p" | null;
   readonly codec?: "h264" | "h265" | null;
+  readonly boxes?: boolean | null;
+  /** Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video. */
+  readonly bitrate?: number | null;
+  readonly audio?: boolean | null;
 };
 
 export type Pipeline = {
@@ -1494,6 +1512,10 @@ export type Process = {
   /** Files of the processed video in order, as far as they are retained. For keys with process recording. */
   readonly recordings: readonly {
     readonly index: number;
+    /** Null: not known. */
+    readonly started_at: string | null;
+    /** Of its video, as far as it is written. Null: not known. */
+    readonly duration_seconds: number | null;
     /** UTC, ISO 8601 with milliseconds. */
     readonly written_at: string;
     readonly size_bytes: number;
@@ -2623,6 +2645,7 @@ export class Operations {
           readonly video_bytes?: number | null;
           readonly storage_bytes?: number | null;
           readonly requests_per_minute?: number | null;
+          readonly socket_clients?: number | null;
         };
         /** Processes keep track reports. */
         readonly track_logger?: boolean;
@@ -2892,13 +2915,18 @@ export class Operations {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/timeline", query: ["from", "to"] }, input, call);
   }
 
-  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`. */
+  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`. With `recording_uuid`, recorded video is copied within the service and registered as a video (a second start uses the same one); it counts towards the limits of uploads, and is kept when the recording is removed. */
   startProcess(
-    input: { source_uuid: string; graph?: string; body?: StartProcess },
+    input: { source_uuid?: string; recording_uuid?: string; index?: number; graph?: string; body?: StartProcess } = {},
     call?: Call,
   ): Promise<StartedProcess> {
     return this.#send(
-      { method: "POST", path: "/start", query: ["source_uuid", "graph"], bodyType: "application/json" },
+      {
+        method: "POST",
+        path: "/start",
+        query: ["source_uuid", "recording_uuid", "index", "graph"],
+        bodyType: "application/json",
+      },
       input,
       call,
     );
@@ -3050,17 +3078,17 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
   }
 
-  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
+  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
   readDetectionData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/detection_data" }, input, call);
   }
 
-  /** Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
+  /** Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
   readDroneData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/drone_data" }, input, call);
   }
 
-  /** Register an output. If you already have an output with the same type, URL, settings and codec, that output is returned. */
+  /** Register an output. If you already have an output with the same type, URL and settings, that output is returned. */
   registerOutput(input: { body: NewOutput }, call?: Call): Promise<Output> {
     return this.#send({ method: "POST", path: "/output", bodyType: "application/json" }, input, call);
   }
@@ -3093,7 +3121,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/output/{output_uuid}" }, input, call);
   }
 
-  /** Change the alias, URL, resolution or codec of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed. */
+  /** Change the alias, URL or video settings of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed. */
   changeOutput(input: { output_uuid: string; body: OutputChange }, call?: Call): Promise<Output> {
     return this.#send({ method: "PATCH", path: "/output/{output_uuid}", bodyType: "application/json" }, input, call);
   }
@@ -3110,7 +3138,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/output/{output_uuid}" }, input, call);
   }
 
-  /** Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
+  /** Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`. */
   sendTelemetry(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/telemetry" }, input, call);
   }

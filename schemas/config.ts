@@ -206,6 +206,11 @@ export const Config = section({
     video_bytes: count(500 * 2 ** 20, "Maximum size of an uploaded video."),
     storage_bytes: count(10 * 2 ** 30, "Maximum size of all uploaded videos of a key."),
     requests_per_minute: count(1200, "Maximum number of requests per minute and key.", 1),
+    socket_clients: Type.Integer({
+      ...{ minimum: 1, maximum: 64, default: 1 },
+      description:
+        "Maximum number of clients of each of the websockets `detection_data` and `drone_data` of a process.",
+    }),
     failed_logins_per_minute: count(20, "Maximum number of wrong keys per minute from one address.", 1),
   }),
   runners: section({
@@ -229,6 +234,16 @@ export const Config = section({
   streams: section({
     viewers: count(1_000, "Maximum number of viewers of feeds and events per process.", 1),
     viewers_per_key: count(200, "Maximum number of viewers of feeds and events per key, for all its processes.", 1),
+  }),
+  tracing: section({
+    otlp_url: nullable(
+      "Base URL of an OpenTelemetry collector that receives traces by OTLP over HTTP: `http://127.0.0.1:4318`. Default: `OTEL_EXPORTER_OTLP_ENDPOINT` of the environment; without either, nothing is traced.",
+    ),
+    sample_ratio: Type.Number({
+      ...{ minimum: 0, maximum: 1, default: 1 },
+      description:
+        "Share of the traces that begin here. A request with `traceparent` follows the decision of its sender.",
+    }),
   }),
   telemetry: section({
     stale_seconds: seconds(3, "Telemetry is stale without a message for"),

@@ -5,7 +5,7 @@
 import { type Static, Type } from "typebox";
 import { Metric } from "./graph-tests.ts";
 
-export const RUNNER_PROTOCOL = 6;
+export const RUNNER_PROTOCOL = 7;
 /** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
@@ -69,6 +69,8 @@ export const RunnerJob = Type.Object({
       aliases: Type.Record(Type.String(), Type.String()),
     }),
   ),
+  /** Of the trace that its start belongs to (W3C Trace Context): the runner then reports its `spans`. */
+  traceparent: Type.Optional(Type.String({ pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" })),
   /** For live sources: how long to reconnect after a loss. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
 });
@@ -281,6 +283,11 @@ export const RunnerMessage = Type.Union([
     found: Type.Array(Type.Number()),
     errors: Type.Integer({ minimum: 0 }),
     lastError: Type.Union([Type.String(), Type.Null()]),
+  }),
+  /** Of a job with `traceparent`: steps of its start, in Unix milliseconds. */
+  Type.Object({
+    type: Type.Literal("spans"),
+    spans: Type.Array(Type.Object({ name: Type.String(), startMs: Type.Number(), endMs: Type.Number() })),
   }),
   Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),
   Type.Object({ type: Type.Literal("log"), level: Type.String(), node: Type.String(), message: Type.String() }),

@@ -43,6 +43,7 @@ import { enhancementEndpoints, trackEndpoints, trackedProcessEndpoints } from ".
 import { consoleEndpoints, playerEndpoints } from "./api/web-pages.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
 import { ClipJobs } from "./clips/clip-jobs.ts";
+import { RecordedSources } from "./clips/recorded-source.ts";
 import { SourceVideo } from "./clips/source-video.ts";
 import { Thumbnails } from "./clips/thumbnails.ts";
 import { WorkFolders } from "./clips/work-folder.ts";
@@ -96,6 +97,7 @@ import { findOwner } from "./store/users.ts";
 import { LIMITS as STREAM_LIMITS } from "./streams/socket-client.ts";
 import { Streams } from "./streams/streams.ts";
 import { Calibrations } from "./telemetry/calibrations.ts";
+import { openTracing } from "./tracing/open-tracing.ts";
 import { TrackLog } from "./tracks/track-log.ts";
 import type { User } from "./user.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -189,6 +191,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
   const nodeUuid = node.uuid;
+  const tracing = await openTracing({
+    ...{ config: config.tracing, log: partOf(log, "tracing"), softwareVersion, nodeUuid },
+  });
+  // Below all that is traced.
+  shutDown.add("tracing", SPARE_MS * 2, () => tracing?.close());
   const files = await openFiles({ sql, config, log: partOf(log, "files") });
   const shared = files && { sql, nodeUuid, files };
   let isHeld: (processUuid: string) => boolean = () => false;
@@ -318,6 +325,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   };
   const clips = new ClipJobs({ ...rendering, sql, config, nodeUuid, isAlone, folders: workFolders, files });
   shutDown.add("clips", SPARE_MS * 2, () => clips.close());
+  const recorded = new RecordedSources({
+    ...{ sql, nodeUuid, recordings, processRecordings, clips, sources, isShared: files !== null },
+  });
   const cutVideo: CutVideo = async ({ userUuid: uuid, sourceUuid }, range) => {
     const found = await video.find({ uuid }, sourceUuid, { ...range, isFile: true }, false);
     return found?.clip ?? new NeedsEncoding(await video.limit({ uuid }, sourceUuid, range));
@@ -392,7 +402,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...keyEndpoints(sql, config),
     ...signInEndpoints({ sql, oidc, sessionSeconds: config.oidc.session_seconds, gate }),
     ...sourceEndpoints(sql, sources),
-    ...processEndpoints({ sql, processes, hub, recordings: processRecordings, forwarder }),
+    ...processEndpoints({ sql, processes, hub, recordings: processRecordings, recorded, forwarder }),
     ...calibrationEndpoints({ sql, processes, calibrations, forwarder }),
     ...streamEndpoints(streams, config.streams.viewers, { signer, seconds: config.media.url_seconds }),
     ...outputEndpoints({ sql, config, hub, processes }),
@@ -436,6 +446,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     findSourceOf: findSource,
     observe: (answered) => metrics.observeRequest(answered),
     ...(forwarder !== undefined && { forwarder }),
+    tracing,
   });
   app = running;
   await cluster?.announce({ httpPort: running.port, rtspPort: media.rtspPort });

@@ -53,4 +53,6 @@ export interface UserLimits {
   readonly videoBytes: number;
   readonly storageBytes: number;
   readonly requestsPerMinute: number;
+  /** Of one reading websocket of one process. */
+  readonly socketClients: number;
 }

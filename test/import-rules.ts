@@ -20,7 +20,7 @@ const SERVER_LAYERS: readonly (readonly string[])[] = [
     ...["metrics", "clips", "detections", "evidence", "map", "models", "graph-tests", "events"],
   ],
   ["delivery", "store", "graphs", "mqtt", "keys", "config", "outputs", "cluster", "files"],
-  ["async", "net", "log", "confinement"],
+  ["async", "net", "log", "confinement", "tracing"],
 ];
 const SERVER_FOLDERS = SERVER_LAYERS.map((folders) => folders.map((folder) => `server/${folder}`));
 /** What all of `server/` may import; files directly in `server/` are below every layer, except for `main.ts`. */
@@ -64,9 +64,10 @@ export const TABLE: readonly Row[] = [
   // What the outputs of encoded video share.
   { part: "elements/access-units.ts", may: ["media"] },
   { part: "elements/video-outlet.ts", may: ["schemas", "media"] },
+  { part: "elements/sound-units.ts", may: ["schemas", "media", "elements/element.ts"] },
   {
     part: "elements/outlet-handler.ts",
-    may: ["element", "output-reports", "access-units", "video-outlet"]
+    may: ["element", "output-reports", "access-units", "sound-units", "video-outlet"]
       .map((name) => `elements/${name}.ts`)
       .concat("media"),
   },

@@ -128,6 +128,10 @@ const Limits = {
   video_bytes: limit("Size of an uploaded video."),
   storage_bytes: limit("Size of all uploaded videos."),
   requests_per_minute: limit("Requests per minute.", 1),
+  socket_clients: limit(
+    "Clients of each of the websockets `detection_data` and `drone_data` of a process, up to 64.",
+    1,
+  ),
 };
 
 const FLAGS = {

@@ -18,6 +18,17 @@ const CODEC_MEANS =
   "Extension: the codec of the video. H.265 needs a lower bit rate than H.264 and, without a hardware encoder, about three times the processor time; most browsers do not play it. Ignored for outputs without video.";
 const OutputCodec = Type.Enum([...OUTPUT_CODECS], { description: CODEC_MEANS });
 
+const BOXES_MEANS = "Extension: draw boxes, labels and trails on the video. Ignored for outputs without video.";
+const Boxes = Type.Boolean({ description: BOXES_MEANS });
+
+const BITRATE_MEANS =
+  "Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.";
+const Bitrate = orNull(Type.Integer({ minimum: 50, maximum: 100_000 }), { description: BITRATE_MEANS });
+
+const AUDIO_MEANS =
+  "Extension: send the sound of the source with the video, not encoded again. Only AAC of live sources; without it, the video is sent alone. Only for outputs with video.";
+const Audio = Type.Boolean({ description: AUDIO_MEANS });
+
 const RtspPath = Type.String({
   maxLength: 255,
   pattern: "^rtsp://[A-Za-z0-9_][A-Za-z0-9._~-]*(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$",
@@ -88,7 +99,17 @@ export const TakSettings = Type.Object(
 );
 export type TakSettings = Static<typeof TakSettings>;
 
-const VIDEO = { settings: Type.Optional(Settings), codec: Type.Optional(OutputCodec) };
+const VIDEO = {
+  settings: Type.Optional(Settings),
+  codec: Type.Optional(OutputCodec),
+  boxes: Type.Optional(Boxes),
+  bitrate: Type.Optional(Bitrate),
+  audio: Type.Optional(Audio),
+};
+/** Of types without video. */
+const NoAudio = Type.Object({
+  audio: Type.Optional(Type.Literal(false, { description: "This type has no video, and so no sound." })),
+});
 
 export const NewOutput = Type.Object(
   {
@@ -102,6 +123,13 @@ export const NewOutput = Type.Object(
     ),
     settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),
     codec: Type.Optional(Type.Unknown({ description: `${CODEC_MEANS} Default: \`h264\`.` })),
+    boxes: Type.Optional(
+      Type.Unknown({
+        description: `${BOXES_MEANS} Default: true, and false for \`mpegts\`, whose objects are metadata.`,
+      }),
+    ),
+    bitrate: Type.Optional(Type.Unknown({ description: BITRATE_MEANS })),
+    audio: Type.Optional(Type.Unknown({ description: `${AUDIO_MEANS} Default: false.` })),
     tak: Type.Optional(Type.Unknown({ description: "For `cot`: `TakSettings`. Ignored for other types." })),
   },
   {
@@ -113,6 +141,7 @@ export const NewOutput = Type.Object(
       when("type", ["cot"], Type.Object({ url: CotUrl, tak: Type.Optional(TakSettings) })),
       when("type", ["mqtt"], Type.Object({ url: MqttUrl })),
       when("type", ["mpegts"], Type.Object({ url: TransportUrl, ...VIDEO })),
+      when("type", ["cot", "mqtt", "detection_data", "drone_data"], NoAudio),
     ],
   },
 );
@@ -126,16 +155,22 @@ export const OutputChange = Type.Object(
     ),
     settings: Type.Optional(Settings),
     codec: Type.Optional(orNull(OutputCodec)),
+    boxes: Type.Optional(orNull(Boxes)),
+    bitrate: Type.Optional(Bitrate),
+    audio: Type.Optional(orNull(Audio)),
   },
   { title: "OutputChange" },
 );
 export type OutputChange = Static<typeof OutputChange>;
 
-/** The body of an output with a URL; `settings` and `codec` for video only. */
+/** The body of an output with a URL; all but `url` and `tak` for video only. */
 export interface OutputTarget {
   readonly url: string;
   readonly settings?: Static<typeof Settings>;
   readonly codec?: Static<typeof OutputCodec>;
+  readonly boxes?: boolean;
+  readonly bitrate?: number | null;
+  readonly audio?: boolean;
   /** Of `cot`. */
   readonly tak?: TakSettings;
 }
@@ -162,6 +197,15 @@ export const OutputRecord = Type.Object(
     url: orNull(Type.String(), { description: "Credentials are shown as `***`." }),
     settings: Settings,
     codec: orNull(Type.Enum([...OUTPUT_CODECS]), { description: "Extension. Null for outputs without video." }),
+    boxes: orNull(Type.Boolean(), {
+      description: "Extension: boxes, labels and trails are drawn. Null for outputs without video.",
+    }),
+    bitrate: orNull(Type.Integer(), {
+      description: "Extension: kbit/s. Null: that of the resolution, or an output without video.",
+    }),
+    audio: orNull(Type.Boolean(), {
+      description: "Extension: with the sound of the source. Null for outputs without video.",
+    }),
     tak: Type.Optional(TakSettings),
     play_url: orNull(Type.String(), { description: "For `rtsp`: the URL for playback." }),
     attached_to: orNull(Uuid, { description: "The process that it is attached to." }),

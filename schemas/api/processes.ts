@@ -10,7 +10,20 @@ export const PROCESS_STATES = ["starting", "waiting", "running", "paused", "stop
 export const DEFAULT_GRAPH = "detect";
 
 export const StartQuery = Type.Object({
-  source_uuid: Uuid,
+  source_uuid: Type.Optional(Type.String({ ...Uuid, description: "Required, unless there is a `recording_uuid`." })),
+  recording_uuid: Type.Optional(
+    Type.String({
+      ...Uuid,
+      description:
+        "Extension: run on recorded video instead, which becomes a video of yours, as if it had been uploaded: a recording (`GET /sources/recordings`), the recordings of a process, by its UUID, or a rendered clip (`GET /clips`).",
+    }),
+  ),
+  index: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 0, maximum: 999_999_999 },
+      description: "With `recording_uuid`: which of its parts. Required if there are several.",
+    }),
+  ),
   graph: Type.Optional(
     Type.String({
       ...{ minLength: 1, maxLength: 80, default: DEFAULT_GRAPH },
@@ -208,6 +221,10 @@ export const ProcessRecord = Type.Object(
     recordings: Type.Array(
       Type.Object({
         index: Type.Integer({ minimum: 0 }),
+        started_at: orNull(Timestamp, { description: "Null: not known." }),
+        duration_seconds: orNull(Type.Number({ minimum: 0 }), {
+          description: "Of its video, as far as it is written. Null: not known.",
+        }),
         written_at: Timestamp,
         size_bytes: Type.Integer({ minimum: 0 }),
         download_url: Type.String({ description: "Works without a key, for a limited time." }),

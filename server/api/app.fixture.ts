@@ -41,6 +41,7 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
     videoBytes: 1,
     storageBytes: 1,
     requestsPerMinute: 100_000,
+    socketClients: 1,
     ...limits,
   },
   expiresAt: null,

@@ -15,6 +15,8 @@ import { problemResponse, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
+import type { Tracing } from "../tracing/open-tracing.ts";
+import type { Span } from "../tracing/span.ts";
 import { AccessControl, type IsSigned } from "./access.ts";
 import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
 import { expectMatches } from "./conditional.ts";
@@ -49,6 +51,8 @@ export interface AppDeps {
   readonly forwarder?: Forwarder;
   /** Without it, idempotency keys have no effect, and changes with `If-Match` are not serialised. */
   readonly sql?: Sql | null;
+  /** Null: nothing is traced. */
+  readonly tracing?: Tracing | null;
   /** For tests. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -77,6 +81,7 @@ export async function startApp({
   onUpgrade,
   forwarder,
   sql = null,
+  tracing = null,
   limits: givenLimits,
 }: AppDeps): Promise<RunningApp> {
   const { http } = config;
@@ -121,12 +126,14 @@ export async function startApp({
   hono.onError(answerError(isChecked));
 
   const answer = (request: Request, { incoming, outgoing }: HttpBindings): Response | Promise<Response> => {
-    const call = new ApiCall(incoming as IncomingMessage, outgoing as ServerResponse, addresses, log);
+    const span = tracing === null ? null : beginSpan(tracing, incoming as IncomingMessage);
+    const call = new ApiCall(incoming as IncomingMessage, outgoing as ServerResponse, addresses, log, span);
     outgoing.once("close", () => {
       const seconds = (performance.now() - call.startedMs) / 1000;
       const answered = { method: incoming.method ?? "", route: call.route, status: outgoing.statusCode, seconds };
       observe(answered);
       if (config.log.access) logAccess(call, answered, log);
+      if (span !== null) endSpan(span, call, answered);
     });
     return hono.fetch(request, { call });
   };
@@ -172,6 +179,22 @@ export async function startApp({
       return closeServer(server, upgraded, graceMs);
     },
   };
+}
+
+/** Without the query, which may have secrets. */
+const beginSpan = (tracing: Tracing, { method = "", headers }: IncomingMessage): Span =>
+  tracing.begin(method, headers.traceparent as string | undefined, { "http.request.method": method });
+
+function endSpan(span: Span, call: ApiCall, { method, route, status }: AnsweredRequest): void {
+  span.end({
+    name: route === null ? method : `${method} ${route}`,
+    attributes: {
+      ...(route !== null && { "http.route": route }),
+      ...{ "http.response.status_code": status, "windhover.request_id": call.requestId },
+      ...(call.errorCode !== null && { "error.type": call.errorCode }),
+    },
+    error: status >= 500 ? (call.errorCode ?? String(status)) : undefined,
+  });
 }
 
 /** A request target or host that is not a valid URL, or a fault outside of the application. */

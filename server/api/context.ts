@@ -11,6 +11,7 @@ import type { Hop } from "../cluster/peers.ts";
 import type { Credential } from "../keys/sessions.ts";
 import type { AnsweredRequest } from "../metrics/metrics.ts";
 import { readNetworks } from "../net/addresses.ts";
+import type { Span } from "../tracing/span.ts";
 import type { User } from "../user.ts";
 
 export interface ApiEnv {
@@ -55,13 +56,22 @@ export class ApiCall {
   allow: string | null = null;
   /** Headers of its answer that say how many requests the key may still send. */
   limitHeaders: Readonly<Record<string, string>> = {};
+  /** Null: it is not traced. */
+  readonly span: Span | null;
   readonly #log: Logger;
   #child: Logger | undefined;
   #abort: AbortController | undefined;
   #search: URLSearchParams | undefined;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, addresses: ClientAddresses, log: Logger) {
+  constructor(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    addresses: ClientAddresses,
+    log: Logger,
+    span: Span | null = null,
+  ) {
     this.raw = incoming;
+    this.span = span;
     this.outgoing = outgoing;
     this.#log = log;
     this.requestId = readRequestId(incoming);
@@ -82,7 +92,8 @@ export class ApiCall {
   }
 
   get log(): Logger {
-    this.#child ??= this.#log.child({ request_id: this.requestId });
+    const { span } = this;
+    this.#child ??= this.#log.child({ request_id: this.requestId, ...(span !== null && { trace_id: span.traceId }) });
     return this.#child;
   }
 
@@ -114,9 +125,10 @@ export class ApiCall {
 
 /** Called when the answer is sent or the client has disconnected. */
 export function logAccess(call: ApiCall, { method, status, seconds }: AnsweredRequest, log: Logger): void {
-  const { raw, outgoing, requestId, address, user, errorCode } = call;
+  const { raw, outgoing, requestId, address, user, errorCode, span } = call;
   const line = {
     request_id: requestId,
+    ...(span !== null && { trace_id: span.traceId }),
     method,
     path: maskTarget(raw.url ?? ""),
     status,

@@ -70,8 +70,16 @@ const orNone = (started: Promise<Answer>): Promise<Answer | null> =>
 
 export type ForwardedCall = Pick<
   ApiCall,
-  "raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue" | "limitHeaders"
+  | ("raw" | "hop" | "address" | "publicUrl" | "requestId" | "signal" | "log" | "body" | "letContinue")
+  | ("limitHeaders" | "span")
 >;
+
+interface PassedOn {
+  readonly fence: number | null;
+  readonly body: Uint8Array | null;
+  /** Default: that of the request. */
+  readonly target?: string;
+}
 
 export class Forwarder {
   readonly #deps: ForwardDeps;
@@ -143,7 +151,12 @@ export class Forwarder {
   }
 
   /** Starts a process on the node that suits it best; `start` starts it here. */
-  async place(call: ForwardedCall, order: StartOrder, start: () => Promise<Answer>): Promise<Answer> {
+  async place(
+    call: ForwardedCall,
+    order: StartOrder,
+    start: () => Promise<Answer>,
+    target = call.raw.url ?? "/",
+  ): Promise<Answer> {
     if (call.hop !== null) return (await orNone(start())) ?? new Response(null, { status: MISDIRECTED });
     const { node, costOf } = this.#deps;
     const { graph, graphText = null, params, sourceUuid, labels = {} } = order;
@@ -153,7 +166,7 @@ export class Forwarder {
     const body = Buffer.from(JSON.stringify(call.body));
     for (const candidate of nodes) {
       const isHere = candidate.uuid === node.uuid;
-      const answer = isHere ? await orNone(start()) : await this.send(call, candidate, { fence: null, body });
+      const answer = isHere ? await orNone(start()) : await this.send(call, candidate, { fence: null, body, target });
       if (answer !== null) return answer;
     }
     throw capacityExhausted();
@@ -166,23 +179,25 @@ export class Forwarder {
     return this.send(call, owner.node, { fence: null, body: Buffer.from(JSON.stringify(call.body)) });
   }
 
-  /** A request without a body. Null: that node cannot be reached, or has passed it on itself. */
+  /** A `POST` with its body, which is JSON. Null: that node cannot be reached, or has passed it on itself. */
   async toNode(call: ForwardedCall, nodeUuid: string): Promise<Response | null> {
     const peer = call.hop === null ? await this.#deps.node.find(nodeUuid) : null;
-    return peer === null ? null : this.send(call, peer, { fence: null, body: null });
+    const body = call.raw.method === "POST" ? Buffer.from(JSON.stringify(call.body)) : null;
+    return peer === null ? null : this.send(call, peer, { fence: null, body });
   }
 
   /** Null: the node cannot be reached, does not own the process or has no room for it, so that nothing has happened. */
   async send(
     call: ForwardedCall,
     peer: NodeRow,
-    { fence, body }: { readonly fence: number | null; readonly body: Uint8Array | null },
+    { fence, body, target = call.raw.url ?? "/" }: PassedOn,
   ): Promise<Response | null> {
-    const { raw, address, publicUrl, requestId, signal, log } = call;
+    const { raw, address, publicUrl, requestId, signal, log, span } = call;
+    const traced = span === null ? {} : { traceparent: span.traceparent };
     try {
       const answer = await this.#deps.peers.send(peer, {
-        ...{ method: raw.method ?? "GET", target: raw.url ?? "/", body, signal },
-        headers: { ...raw.headers, "x-request-id": requestId },
+        ...{ method: raw.method ?? "GET", target, body, signal },
+        headers: { ...raw.headers, "x-request-id": requestId, ...traced },
         hop: { address, publicUrl, fence },
       });
       if (answer.statusCode !== MISDIRECTED) return this.#toResponse(call, answer);

@@ -16,7 +16,7 @@ import type { Confinement } from "../confinement/confinement.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
 import { OwnGraphs } from "../graphs/own-graphs.ts";
-import { testHub } from "../media/media.fixture.ts";
+import { NO_RECORDED, testHub } from "../media/media.fixture.ts";
 import { ModelChecker } from "../models/check-model.ts";
 import { OwnModels } from "../models/own-models.ts";
 import { RunnerFolders } from "../processes/runner-folders.ts";
@@ -93,7 +93,13 @@ before(async () => {
       ...modelEndpoints({ own, listInstalled: async () => [{ name: "default", labels: ["person"] }] }),
       ...graphEndpoints({ library, own: new OwnGraphs({ sql, library, config, listModels }), config }),
       ...processGraphEndpoints({ library, processes }),
-      ...processEndpoints({ sql, processes, hub: testHub(), recordings: { list: async () => [] } }),
+      ...processEndpoints({
+        sql,
+        processes,
+        hub: testHub(),
+        recordings: { list: async () => [] },
+        recorded: NO_RECORDED,
+      }),
     ],
     { authenticate: async (key) => users.get(key ?? "") ?? assert.fail() },
   );

@@ -29,8 +29,7 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
   return [
     define("POST", "/output", "registerOutput", {
       summary: "Register an output",
-      description:
-        "If you already have an output with the same type, URL, settings and codec, that output is returned.",
+      description: "If you already have an output with the same type, URL and settings, that output is returned.",
       body: NewOutput,
       answers: {
         200: { description: "The identical output that you already have.", schema: OutputRecord },
@@ -60,7 +59,7 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
       handle: async (call) => ok(await describe(await findOutput(sql, call.user.uuid, call.params.output_uuid), call)),
     }),
     define("PATCH", "/output/{output_uuid}", "changeOutput", {
-      summary: "Change the alias, URL, resolution or codec of an output",
+      summary: "Change the alias, URL or video settings of an output",
       description:
         "Omitted fields keep their values. While the output is attached to a process, only its alias can be changed.",
       body: OutputChange,

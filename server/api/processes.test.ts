@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { testHub } from "../media/media.fixture.ts";
+import { NO_RECORDED, testHub } from "../media/media.fixture.ts";
 import { addOutput, openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -15,7 +15,13 @@ before(async () => {
   stage = await openStage(database.sql);
   const { supervisor: processes, user } = stage;
   const recordings = { list: async () => [] };
-  const endpoints = processEndpoints({ sql: database.sql, processes, hub: testHub(), recordings });
+  const endpoints = processEndpoints({
+    sql: database.sql,
+    processes,
+    hub: testHub(),
+    recordings,
+    recorded: NO_RECORDED,
+  });
   app = await openApp(endpoints, { authenticate: async () => user });
 });
 after(async () => {

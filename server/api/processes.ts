@@ -1,4 +1,5 @@
 /** Processes: started on a source, paused, resumed, stopped; outputs attached to them. */
+import type { Static } from "typebox";
 import { OutputRecord } from "../../schemas/api/outputs.ts";
 import {
   DEFAULT_GRAPH,
@@ -14,6 +15,7 @@ import { Deleted } from "../../schemas/api/records.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { RecordedPart, RecordedSources } from "../clips/recorded-source.ts";
 import { chooseGraph } from "../graphs/own-graphs.ts";
 import type { ProcessRecordings } from "../media/recordings/recording-files.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
@@ -24,17 +26,29 @@ import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses, type ProcessView, type WaitSetting } from "../store/processes.ts";
+import { expectMinutes } from "../store/users.ts";
 import type { User } from "../user.ts";
 import type { ApiCall } from "./context.ts";
-import { type AnyEndpoint, defineEndpoints, deleted, type JsonAnswer, listing, ok, rangeOf } from "./endpoint.ts";
+import {
+  type Answer,
+  type AnyEndpoint,
+  defineEndpoints,
+  deleted,
+  type JsonAnswer,
+  listing,
+  ok,
+  rangeOf,
+} from "./endpoint.ts";
 import type { Forwarder } from "./forward.ts";
-import { describeFiles } from "./recordings.ts";
+import { describeFiles, orElsewhere } from "./recordings.ts";
 
 interface ProcessDeps {
   readonly sql: Sql;
   readonly processes: Processes & LiveProcesses;
   readonly hub: OutputHub;
   readonly recordings: Pick<ProcessRecordings, "list">;
+  /** Recorded video as a source. */
+  readonly recorded: Pick<RecordedSources, "register" | "isShared">;
   /** Where other nodes share the database: a process starts on any of them. */
   readonly forwarder?: Forwarder | undefined;
 }
@@ -49,7 +63,20 @@ export const START_ERRORS: readonly ErrorCode[] = [
   ...(["wrong_state", "pipeline_failed", "capacity_exhausted", "node_unavailable"] as const),
 ];
 
-export function processEndpoints({ sql, processes, hub, recordings, forwarder }: ProcessDeps): readonly AnyEndpoint[] {
+/** Of recorded video that becomes a source. */
+const RECORDED_ERRORS: readonly ErrorCode[] = [
+  ...([
+    "recording_not_found",
+    "recording_unavailable",
+    "clip_failed",
+    "clip_not_found",
+    "unlimited_key_needed",
+  ] as const),
+  ...(["video_invalid", "video_too_large", "storage_limit_reached", "sources_limit_reached"] as const),
+];
+
+export function processEndpoints(deps: ProcessDeps): readonly AnyEndpoint[] {
+  const { sql, processes, hub, recordings, recorded, forwarder } = deps;
   const describe = async (
     row: ProcessView,
     live: LiveProcess | null,
@@ -69,25 +96,37 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
     define("POST", "/start", "startProcess", {
       summary: "Start a process on a source",
       description:
-        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`.",
+        "Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`. With `recording_uuid`, recorded video is copied within the service and registered as a video (a second start uses the same one); it counts towards the limits of uploads, and is kept when the recording is removed.",
+      sources: "named",
       query: StartQuery,
       body: StartBody,
       isBodyOptional: true,
       answers: {
         201: { description: "The process runs, or is paused or waits as requested.", schema: StartedProcess },
       },
-      errors: START_ERRORS,
+      errors: [...START_ERRORS, ...RECORDED_ERRORS],
       async handle(call) {
         const { user, query, body, startedMs, signal } = call;
-        const { source_uuid: sourceUuid } = query;
+        const { sourceUuid: named, part } = readInput(query);
         const chosen = await chooseGraph(sql, user.uuid, query.graph ?? DEFAULT_GRAPH);
         // Parsed from JSON, so every value is JSON.
         const params = (body.params ?? {}) as JsonRecord;
         const labels = body.node_labels ?? {};
         const [wait, isPaused] = [readWait(body), body.paused ?? false];
-        const order = { user, sourceUuid, ...chosen, params, labels, wait, isPaused, requestedMs: startedMs, signal };
-        const start = () => startHere(processes, order, call);
-        return forwarder === undefined ? start() : forwarder.place(call, order, start);
+        const run = (sourceUuid: string, requestedMs: number): Promise<Answer> => {
+          const { span } = call;
+          const order = { user, sourceUuid, ...chosen, params, labels, wait, isPaused, requestedMs, signal, span };
+          const start = () => startHere(processes, order, call);
+          if (forwarder === undefined || (part !== null && !recorded.isShared)) return start();
+          return forwarder.place(call, order, start, startPath(sourceUuid, query.graph));
+        };
+        if (part === null) return run(named, startedMs);
+        expectUnlimited(user);
+        await expectMinutes(sql, user.uuid);
+        // The time limit of the start counts from when its video is there.
+        return orElsewhere(call, forwarder, async () =>
+          run(await recorded.register(user, part, signal), performance.now()),
+        );
       },
     }),
     define("GET", "/processes", "listProcesses", {
@@ -185,6 +224,37 @@ export function processEndpoints({ sql, processes, hub, recordings, forwarder }:
     }),
   ];
 }
+
+type Input =
+  | { readonly sourceUuid: string; readonly part: null }
+  | { readonly sourceUuid: null; readonly part: RecordedPart };
+
+/** A source, or recorded video. Throws `invalid_input`. */
+function readInput({ source_uuid: sourceUuid, recording_uuid: uuid, index }: Static<typeof StartQuery>): Input {
+  const fail = (path: string, message: string): never => {
+    throw invalidInput([{ path, message }]);
+  };
+  if (uuid === undefined) {
+    if (index !== undefined) return fail("index", "requires `recording_uuid`");
+    return sourceUuid === undefined
+      ? fail("source_uuid", "is missing; expected the UUID of a source, or `recording_uuid`")
+      : { sourceUuid, part: null };
+  }
+  if (sourceUuid !== undefined) return fail("recording_uuid", "is given with `source_uuid`; expected one of them");
+  return { sourceUuid: null, part: { uuid, index: index ?? null } };
+}
+
+/** The video would be a source that such a key cannot use. */
+function expectUnlimited({ key }: User): void {
+  if (key.sourceUuids === null) return;
+  throw new ServiceError("unlimited_key_needed", {
+    detail: "This key is limited to some sources; recorded video becomes another source.",
+  });
+}
+
+/** For the node that a start is passed on to: recorded video is a source by then. */
+const startPath = (sourceUuid: string, graph: string | undefined): string =>
+  `/start?${new URLSearchParams({ source_uuid: sourceUuid, ...(graph !== undefined && { graph }) })}`;
 
 /** Null: the source must be live. Throws `invalid_input`. */
 function readWait({ wait = false, wait_seconds: seconds, keep = false }: StartBody): WaitSetting | null {

@@ -174,8 +174,10 @@ export const describeFiles = (
   signer: Pick<Signer, "sign">,
   publicUrl: string,
 ): ProcessRecord["recordings"] =>
-  files.map(({ index, sizeBytes, modifiedAt }) => ({
+  files.map(({ index, sizeBytes, modifiedAt, startedAt, durationMs }) => ({
     index,
+    started_at: startedAt?.toISOString() ?? null,
+    duration_seconds: durationMs === null ? null : Math.round(durationMs) / 1000,
     written_at: modifiedAt.toISOString(),
     size_bytes: sizeBytes,
     download_url: `${publicUrl}/process/${uuid}/recording/${index}?token=${signer.sign(`process/${uuid}`)}`,

@@ -135,7 +135,7 @@ export const toLogViewing = (
 });
 
 const CLOSING =
-  "One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down.";
+  "One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down.";
 const DROPPED = "A client that does not keep up loses the oldest messages; the next message says how many (`dropped`).";
 
 const SOCKETS = [

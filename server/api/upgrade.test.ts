@@ -10,7 +10,7 @@ import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
 import { OwnGraphs } from "../graphs/own-graphs.ts";
-import { testHub } from "../media/media.fixture.ts";
+import { NO_RECORDED, testHub } from "../media/media.fixture.ts";
 import { addUser, openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually } from "../streams/streams.fixture.ts";
@@ -92,7 +92,13 @@ async function openService(user?: User, sourceUuid?: string): Promise<void> {
       ...branchEndpoints(processes),
       ...processGraphEndpoints({ library, processes }),
       ...processUpgradeEndpoints(processes, sql),
-      ...processEndpoints({ sql, processes, hub: testHub(), recordings: { list: async () => [] } }),
+      ...processEndpoints({
+        sql,
+        processes,
+        hub: testHub(),
+        recordings: { list: async () => [] },
+        recorded: NO_RECORDED,
+      }),
     ],
     { authenticate: async (key) => ({ ...(key === "other" ? other : stage.user), isGraphAuthor: true }) },
   );

@@ -2,6 +2,8 @@
  * The demo of a user: a video of a street that is played in a loop, and a process on it. Both are stored like any other
  * source and process, so that the next start of the service resumes them.
  */
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import type { Config } from "../../schemas/config.ts";
@@ -168,7 +170,8 @@ export class Demo {
   async #addSource(user: User, signal: AbortSignal): Promise<string> {
     const path = await this.#prepareClip(user, signal);
     const { source } = await this.#deps.sources.copy({
-      ...{ user, path, name: "demo.mp4", alias: ALIAS, loop: true, signal },
+      ...{ user, name: "demo.mp4", alias: ALIAS, loop: true, signal },
+      ...{ open: async () => createReadStream(path), sizeBytes: (await stat(path)).size },
     });
     return source.uuid;
   }

@@ -12,6 +12,7 @@ import type { Pieces } from "../files/file-store.ts";
 import {
   type ProcessRecording,
   ProcessRecordings,
+  readTimes,
   type SharedRecordings,
 } from "../media/recordings/recording-files.ts";
 import type { Process } from "../processes/process.ts";
@@ -230,7 +231,12 @@ const MAX_DATE_MS = Date.UTC(9999, 0);
 
 /** Before a file is moved to the bucket: then it is found by its times. */
 export async function saveTimes(sql: Sql, { kind, key }: FileRow, path: string): Promise<void> {
-  if (kind !== "detections") return;
+  if (kind === "process-recording") {
+    const { startedAt, durationMs } = (await readTimes(path)) ?? { startedAt: null, durationMs: null };
+    if (startedAt !== null && durationMs !== null)
+      await saveFileTimes(sql, key, startedAt, new Date(startedAt.getTime() + durationMs));
+    return;
+  }
   const file = await LocalFile.open(path);
   try {
     const span = await readFileSpan(file);

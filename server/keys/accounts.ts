@@ -17,6 +17,7 @@ export const LIMITS: Readonly<Record<keyof AccountRecord["limits"], keyof UserLi
   video_bytes: "videoBytes",
   storage_bytes: "storageBytes",
   requests_per_minute: "requestsPerMinute",
+  socket_clients: "socketClients",
 };
 
 const FLAGS = {

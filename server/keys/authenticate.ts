@@ -51,6 +51,7 @@ export function readLimits({ limits }: Config): UserLimits {
     videoBytes: limits.video_bytes,
     storageBytes: limits.storage_bytes,
     requestsPerMinute: limits.requests_per_minute,
+    socketClients: limits.socket_clients,
   };
 }
 

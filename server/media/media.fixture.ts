@@ -3,10 +3,19 @@ import { randomBytes } from "node:crypto";
 import type { StreamInfo } from "../../schemas/hub.ts";
 import { createSigner, type Signer } from "../keys/signed-urls.ts";
 import type { OutputHub } from "../outputs/describe-output.ts";
+import { ServiceError } from "../service-error.ts";
 import { RunTokens } from "./authorization.ts";
 import type { Media, RunToken } from "./media-hub.ts";
 
 export const testSigner = (): Signer => createSigner(randomBytes(32), { urlSeconds: 3600, watchSeconds: 7200 });
+
+/** There are no recordings. */
+export const NO_RECORDED = {
+  isShared: false,
+  register: async (): Promise<string> => {
+    throw new ServiceError("recording_not_found", { detail: "there are none" });
+  },
+};
 
 export const testHub = (): OutputHub => ({ rtspPort: 8554, signer: testSigner() });
 

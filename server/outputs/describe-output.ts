@@ -46,7 +46,9 @@ export const describeOutput = (
   type: output.type,
   url: output.url === null ? null : maskCredentials(output.url),
   settings: output.settings,
-  codec: OUTPUT_TYPE[output.type].hasVideo ? output.codec : null,
+  ...(OUTPUT_TYPE[output.type].hasVideo
+    ? { codec: output.codec, boxes: output.boxes, bitrate: output.bitrate, audio: output.audio }
+    : { codec: null, boxes: null, bitrate: null, audio: null }),
   ...(output.tak !== null && { tak: maskTak(output.tak) }),
   play_url: output.type === "rtsp" ? playUrl(output.url ?? "", username, publicUrl, rtspPort) : null,
   attached_to: output.attachedTo,

@@ -9,6 +9,8 @@ export interface OutputType {
   readonly target: "hub" | "remote" | "messages";
   /** Encoded video: `settings` is its resolution, and it has a codec. */
   readonly hasVideo: boolean;
+  /** Of video: objects are metadata, and drawn on request only. */
+  readonly isPlain?: boolean;
   /** Its slot has a param for the uuid of the source. */
   readonly namesSource?: boolean;
   /** What is wrong with a URL that its schema accepts. */
@@ -23,7 +25,7 @@ export const OUTPUT_TYPE: Readonly<Record<(typeof OUTPUT_TYPES)[number], OutputT
   drone_data: { target: "messages", hasVideo: false },
   cot: { target: "remote", hasVideo: false, checkUrl: (url) => faultOf(readCotTarget(url)) },
   mqtt: { target: "remote", hasVideo: false, namesSource: true, checkUrl: (url) => faultOf(readMqttTarget(url)) },
-  mpegts: { target: "remote", hasVideo: true, checkUrl: checkTransport },
+  mpegts: { target: "remote", hasVideo: true, isPlain: true, checkUrl: checkTransport },
 };
 
 /** Named like their types. */
@@ -42,3 +44,6 @@ function checkTransport(url: string): string | null {
 function faultOf(target: object | string): string | null {
   return typeof target === "string" ? target : null;
 }
+
+/** Whether objects are drawn by default. */
+export const hasBoxes = (type: keyof typeof OUTPUT_TYPE): boolean => OUTPUT_TYPE[type].isPlain !== true;

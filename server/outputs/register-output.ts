@@ -20,7 +20,7 @@ import {
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { OUTPUT_TYPE } from "./output-types.ts";
+import { hasBoxes, OUTPUT_TYPE } from "./output-types.ts";
 import { guardTarget } from "./route-output.ts";
 
 /** Limit of the hub, which includes the owner's name. */
@@ -54,12 +54,14 @@ export async function changeOutput(
   change: OutputChange,
 ): Promise<OutputRow> {
   const before = await findOutput(sql, user.uuid, uuid);
-  const { type, url, settings, codec, tak } = before;
+  const { type, url, settings, codec, boxes, bitrate, audio, tak } = before;
   // A record that is sent back has its credentials masked.
   const isSame = change.url == null || (url !== null && change.url === maskCredentials(url));
   const body = {
     ...{ type, alias: change.alias ?? before.alias, codec: change.codec ?? codec },
     ...{ settings: change.settings === undefined ? settings : change.settings },
+    ...{ boxes: change.boxes ?? boxes, bitrate: change.bitrate === undefined ? bitrate : change.bitrate },
+    audio: change.audio ?? audio,
     ...((isSame ? url : change.url) !== null && { url: isSame ? url : change.url }),
     ...(tak !== null && { tak }),
   };
@@ -74,36 +76,48 @@ export async function changeOutput(
 function prepareOutput(user: User, body: NewOutput): Omit<NewOutputRow, "uuid"> {
   const { alias, type } = body;
   const { target, checkUrl } = OUTPUT_TYPE[type];
-  const { url, settings, codec, tak } = readTarget(body);
+  const read = readTarget(body);
+  const { url, tak } = read;
   if (target === "hub") expectPathOnly(url ?? "");
   if (target === "remote") expectReadable(url ?? "");
   const fault = checkUrl?.(url ?? "") ?? null;
   if (fault !== null) throw invalid(fault);
   if (tak !== null) expectTak(tak);
   const path = target === "hub" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
-  const identity = identifyOutput({ url, settings, codec, tak }, type);
-  return { alias, type, url, settings, codec, tak, identity, hubPath: path };
+  return { alias, type, ...read, identity: identifyOutput(read, type), hubPath: path };
 }
 
 /** Two outputs of a user with the same 32 bytes are the same. The alias does not count. */
-function identifyOutput({ url, settings, codec, tak }: ReadTarget, type: string): Buffer {
+function identifyOutput(output: ReadTarget, type: OutputRow["type"]): Buffer {
+  const { url, settings, codec, boxes, bitrate, audio, tak } = output;
   const parts = ["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings];
   // Those registered before there was a choice have none.
-  const more = [...(codec === "h264" ? [] : [codec]), ...(tak === null ? [] : [tak])];
+  const chosen = {
+    ...(boxes !== hasBoxes(type) && { boxes }),
+    ...(bitrate !== null && { bitrate }),
+    ...(audio && { audio }),
+  };
+  const more = [
+    ...(codec === "h264" ? [] : [codec]),
+    ...(tak === null ? [] : [tak]),
+    ...(Object.keys(chosen).length === 0 ? [] : [chosen]),
+  ];
   return createHash("sha256")
     .update(canonicalJson([...parts, ...more]))
     .digest();
 }
 
-type ReadTarget = Pick<OutputRow, "url" | "settings" | "codec" | "tak">;
+type ReadTarget = Pick<OutputRow, "url" | "settings" | "codec" | "boxes" | "bitrate" | "audio" | "tak">;
 
-/** A URL, resolution or codec that the type does not have is ignored. */
+/** What the type does not have is ignored. */
 function readTarget(body: NewOutput): ReadTarget {
   const { target, hasVideo } = OUTPUT_TYPE[body.type];
   const { url, settings = null, codec = "h264", tak = null } = body as OutputTarget;
+  const { boxes = hasBoxes(body.type), bitrate = null, audio = false } = body as OutputTarget;
+  const none = { settings: null, codec: "h264", boxes: hasBoxes(body.type), bitrate: null, audio: false } as const;
   return {
     url: target === "messages" ? null : url,
-    ...(hasVideo ? { settings, codec } : { settings: null, codec: "h264" }),
+    ...(hasVideo ? { settings, codec, boxes, bitrate, audio } : none),
     tak: body.type === "cot" ? tak : null,
   };
 }

@@ -5,7 +5,7 @@ import { guardAddress } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
 import { hubPath } from "../store/hub-paths.ts";
 import type { AttachedOutput } from "../store/outputs.ts";
-import { OUTPUT_TYPE } from "./output-types.ts";
+import { hasBoxes, OUTPUT_TYPE } from "./output-types.ts";
 
 export interface OutputRoute {
   /** Params of the slot named like the output's type. Secret. */
@@ -48,10 +48,13 @@ function routeToHub(media: RouteDeps["media"], output: AttachedOutput): OutputRo
   return { params: { url: token.url, ...videoParams(output) }, release: () => token.revoke() };
 }
 
-/** Graphs of users may have slots without the param `codec`: H.264 is not named. */
-const videoParams = ({ settings, codec }: AttachedOutput): JsonRecord => ({
+/** Graphs of users may have slots with the param `resolution` only: defaults are not named. */
+const videoParams = ({ type, settings, codec, boxes, bitrate = null, audio = false }: AttachedOutput): JsonRecord => ({
   resolution: settings,
   ...(codec !== "h264" && { codec }),
+  ...(boxes !== undefined && boxes !== hasBoxes(type) && { boxes }),
+  ...(bitrate !== null && { bitrate }),
+  ...(audio && { audio }),
 });
 
 /** Of the element `cot`. */

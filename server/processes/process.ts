@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { ModelFiles, RunnerJob } from "../../schemas/runner.ts";
+import type { ModelFiles, RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
 import { readListeningPort } from "../../schemas/srt-address.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { Poller } from "../async/poller.ts";
@@ -18,6 +18,7 @@ import type { RouteOutput } from "../outputs/route-output.ts";
 import { SourceLocator } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
+import type { Span } from "../tracing/span.ts";
 import { Attachments, type AttachmentsOptions, type SuppliedValues } from "./attachments.ts";
 import { Commands } from "./commands.ts";
 import { describeLate, startFailed, tooBusy } from "./errors.ts";
@@ -75,6 +76,8 @@ export interface ProcessListener {
 
 export interface ProcessOptions extends ProcessOffers, Omit<AttachmentsOptions, "isPulled"> {
   readonly input: ProcessInput;
+  /** Of its first start; null or undefined: it is not traced. */
+  readonly span?: Span | null;
 }
 
 export class Process {
@@ -109,12 +112,17 @@ export class Process {
   /** While it waits: launches in a row without a frame. */
   #failedLaunches = 0;
   #endTimer: NodeJS.Timeout | undefined;
+  readonly #span: Span | null;
+  /** While its first runner is launched. */
+  #launching: Span | null = null;
+  /** Until its first message. */
+  #firstMessage: Span | null = null;
   #settle = (): void => {};
 
   constructor(options: ProcessOptions, deps: ProcessDeps) {
-    const { row, input } = options;
+    const { row, input, span = null } = options;
     const { limits, sql, config, routeOutput, recordings, hub = null } = deps;
-    const log = deps.log.child({ process: row.uuid });
+    const log = deps.log.child({ process: row.uuid, ...(span !== null && { trace_id: span.traceId }) });
     const begun = row.state === "waiting" ? "waiting" : "restarting";
     const machine = new StateMachine(row.startedAt === null ? "starting" : begun, (from, to) =>
       this.record.enter(from, to),
@@ -122,6 +130,7 @@ export class Process {
     const link = new RunnerLink(machine);
     const queue = this.#queue;
     this.row = row;
+    this.#span = span;
     this.#input = input;
     this.#source = { url: row.sourceUrl, isFile: input.isFile };
     this.#deps = deps;
@@ -214,7 +223,11 @@ export class Process {
       return {};
     }
     const signal = AbortSignal.any([this.#interruption.signal, limit.signal]);
+    this.#launching = this.#span?.start("launch process", { "windhover.process": this.row.uuid }) ?? null;
+    this.#firstMessage = this.#launching?.start("first message") ?? null;
     const launched = await this.#launch(true, signal);
+    this.#launching?.end("end" in launched ? { error: launched.end.kind } : {});
+    this.#launching = null;
     if ("end" in launched) {
       const { end, phase } = launched;
       this.#log.warn({ end, phase, isLate: limit.isLate }, "start failed");
@@ -398,19 +411,29 @@ export class Process {
       listener: {
         onReport: (report) => {
           this.record.handle(report);
+          this.#trace(report);
           if (report.type === "attachment") this.attachments.handle(report);
           if (report.type === "reconnecting") this.#locator.setLost(report.reconnecting);
         },
         onPicture: (slot, picture) => this.attachments.feed.show(slot, picture),
       },
       begin: () => ({ job: this.#makeJob(sourceUri), ...(isFirst ? UNLIMITED : this.#retryLimits) }),
-      source: this.#source,
+      ...{ source: this.#source, span: this.#launching },
     });
     if ("end" in launched) return launched;
     // In this tick: later interruptions find the runner in the link.
     if (!signal.aborted) this.#link.runner = launched.runner;
     else launched.runner.kill("the launch was aborted");
     return signal.aborted ? failLaunch("source", { kind: "stopped" }, launched.runner.ended) : launched;
+  }
+
+  /** What its first runner reports of its start, and its first message. */
+  #trace(report: RunnerMessage): void {
+    if (report.type === "spans")
+      for (const { name, startMs, endMs } of report.spans) this.#launching?.start(name, {}, startMs).end({ endMs });
+    if (report.type !== "message" || this.#firstMessage === null) return;
+    this.#firstMessage.end({ attributes: { "windhover.channel": report.channel } });
+    this.#firstMessage = null;
   }
 
   async #openModels(): Promise<void> {
@@ -434,6 +457,7 @@ export class Process {
       firstTrackId: trackIds.next,
       ...this.attachments.beginRun(),
       ...(validUntilMs !== null && { leaseUntilMs: validUntilMs }),
+      ...(this.#launching !== null && { traceparent: this.#launching.traceparent }),
     };
   }
 
@@ -555,6 +579,8 @@ export class Process {
 
   #endRun(): void {
     this.#link.runner = null;
+    this.#firstMessage?.end({ error: "it ended before its first message" });
+    this.#firstMessage = null;
     this.#locator.setLost(false);
     this.attachments.endRun();
     this.record.endRun();

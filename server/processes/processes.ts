@@ -11,6 +11,7 @@ import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { BranchRow, NewBranch } from "../store/outputs.ts";
 import type { WaitSetting } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
+import type { Span } from "../tracing/span.ts";
 import type { User } from "../user.ts";
 
 export type ProcessState = ProcessRecord["state"];
@@ -91,6 +92,8 @@ export interface StartOrder {
   readonly requestedMs?: number;
   /** Aborted when the client has disconnected: the start is rolled back. */
   readonly signal?: AbortSignal;
+  /** Of the request; null or undefined: it is not traced. */
+  readonly span?: Span | null;
 }
 
 /** What is reserved for a process on its node. */

@@ -13,6 +13,7 @@ import { PICTURES, RUNNER_PROTOCOL, type RunnerJob, RunnerMessage, type RunnerRe
 import { Semaphore } from "../async/semaphore.ts";
 import { backoff, MAX_TIMER_MS, TIMED_OUT, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
+import type { Span } from "../tracing/span.ts";
 import { describeLate, requestError, wrongState } from "./errors.ts";
 import type { RunEnd, StateMachine } from "./lifecycle.ts";
 import type { Picture } from "./processes.ts";
@@ -254,6 +255,8 @@ interface LaunchOrder {
   readonly source: { readonly url: string; readonly isFile: boolean };
   /** Above 0: others come first on the processor. Default: 0. */
   readonly niceness?: number;
+  /** Of the launch; null or undefined: it is not traced. */
+  readonly span?: Span | null;
 }
 
 export const failLaunch = (
@@ -329,27 +332,35 @@ export class RunnerPool {
   }
 
   async #launch(
-    { signal, listener, begin, source, niceness = 0 }: LaunchOrder,
+    { signal, listener, begin, source, niceness = 0, span = null }: LaunchOrder,
     onPlaying: () => void,
   ): Promise<Launched> {
     const startedMs = performance.now();
+    const loading = span?.start("load runner");
     let runner: Runner;
     try {
       runner = await this.take(signal);
     } catch (error) {
       const detail = `no runner is available: ${(error as Error).message}`;
+      loading?.end({ error: detail });
       return failLaunch("runner", signal.aborted ? STOPPED : { kind: "crash", detail });
     }
+    loading?.end();
     const takenMs = performance.now();
     let playingMs = takenMs;
     if (niceness > 0) lowerPriority(runner.pid, niceness);
     const { job, graphMs, sourceMs } = begin();
+    const playing = span?.start("play graph");
+    let flowing: Span | undefined;
     runner.start(job, listener);
     void runner.playing.then(() => {
       playingMs = performance.now();
+      playing?.end();
+      flowing = span?.start("first frame");
       onPlaying();
     });
     const { phase, outcome } = await awaitFlow(runner, graphMs, sourceMs, signal);
+    for (const step of [playing, flowing]) step?.end(outcome === "flowing" ? {} : { error: `no ${phase}` });
     if (outcome === "flowing") {
       const source = Math.round(performance.now() - playingMs);
       const times = { runner: Math.round(takenMs - startedMs), graph: Math.round(playingMs - takenMs), source };

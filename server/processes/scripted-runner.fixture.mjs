@@ -13,7 +13,7 @@ const TRACK = {
 const hello = process.env.SCRIPTED_HELLO ?? "";
 if (hello === "crash") process.exit(4);
 if (hello === "garbage") process.send("good morning");
-else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 6, pid: process.pid });
+else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 7, pid: process.pid });
 
 let job = null;
 let script = {};

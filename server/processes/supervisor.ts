@@ -13,6 +13,7 @@ import { readViews } from "../store/progress.ts";
 import { expectMinutes } from "../store/users.ts";
 import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
+import { type Span, traced } from "../tracing/span.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { notFound, notHere, shuttingDown, startFailed, stopsSlowly, tooBusy, wrongState } from "./errors.ts";
@@ -165,7 +166,7 @@ export class Supervisor implements Processes {
     const { requestedMs = performance.now(), signal } = order;
     const limit = new RequestLimit(requestedMs, this.#limits.startMs, signal);
     try {
-      return await this.#start(order, requestedMs, limit);
+      return await traced(order.span, "start process", (span) => this.#start(order, requestedMs, limit, span));
     } catch (error) {
       if (error !== limit.signal.reason) throw error;
       throw limit.isLate ? tooBusy(limit.limitMs) : startFailed({ kind: "stopped" }, false);
@@ -174,13 +175,18 @@ export class Supervisor implements Processes {
     }
   }
 
-  async #start(order: StartOrder, requestedMs: number, limit: RequestLimit): Promise<StartedProcess> {
-    const checked = await limit.race(this.#check(order));
-    const row = await this.#insert(order, checked, limit);
+  async #start(
+    order: StartOrder,
+    requestedMs: number,
+    limit: RequestLimit,
+    span: Span | null,
+  ): Promise<StartedProcess> {
+    const checked = await traced(span, "check request", () => limit.race(this.#check(order)));
+    const row = await traced(span, "store process", () => this.#insert(order, checked, limit));
     const checksMs = Math.round(performance.now() - requestedMs);
     const { input } = checked;
     const process = this.#registry.hold({
-      ...{ ...checked, row, outputs: [], branches: [], hasRecording: order.user.hasRecording },
+      ...{ ...checked, row, outputs: [], branches: [], hasRecording: order.user.hasRecording, span },
     });
     try {
       if (this.#isClosing) throw shuttingDown();

@@ -110,7 +110,7 @@ export class Sources {
     return this.#uploads.receive(call);
   }
 
-  /** Registers a video file of this machine. */
+  /** Registers a video that the service has. */
   copy(video: VideoCopy): Promise<Registered> {
     return this.#uploads.copy(video);
   }

@@ -1,8 +1,8 @@
 /** Videos that are uploaded (`POST /video`) or copied, from the first byte to the registered source. A failure leaves nothing. */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
+import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import { Alias } from "../../schemas/api/sources.ts";
 import { type SharedFiles, videoKey } from "../files/open-files.ts";
@@ -75,10 +75,11 @@ export interface UploadCall {
   letContinue(): void;
 }
 
-/** A video file of this machine. */
+/** A video that the service has. */
 export interface VideoCopy {
   readonly user: User;
-  readonly path: string;
+  open(): Promise<Readable>;
+  readonly sizeBytes: number;
   /** Shown as the name of the file; its extension is that of the format. */
   readonly name: string;
   readonly alias: string;
@@ -139,12 +140,14 @@ export class Uploads {
   }
 
   /** Rejects like an upload. */
-  copy({ user, path, name: given, alias, loop, signal }: VideoCopy): Promise<Registered> {
+  copy({ user, open, sizeBytes, name: given, alias, loop, signal }: VideoCopy): Promise<Registered> {
     const name = readVideoName(given);
-    return this.#store({ user, signal }, null, async (uuid, file) => {
-      await file.save(createReadStream(path), this.#deps.folder.partialPath(fileNameOf(uuid, name)));
-      return { alias, loop, name, bytes: file.bytes, digest: file.digest(), telemetry: null };
-    });
+    return this.#limit(user, () =>
+      this.#store({ user, signal }, sizeBytes, async (uuid, file) => {
+        await file.save(await open(), this.#deps.folder.partialPath(fileNameOf(uuid, name)));
+        return { alias, loop, name, bytes: file.bytes, digest: file.digest(), telemetry: null };
+      }),
+    );
   }
 
   #receive(call: UploadCall): Promise<Registered> {

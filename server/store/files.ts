@@ -27,10 +27,14 @@ export interface FileRow {
   readonly writtenAt: Date;
   /** Null: it is not in the bucket yet. */
   readonly storedAt: Date | null;
+  /** Times of what is in it. Null: not known. */
+  readonly firstAt: Date | null;
+  readonly lastAt: Date | null;
 }
 
 const columns = (sql: Queries): Fragment =>
-  sql`key, kind, owner_uuid, index, user_uuid, node_uuid, size_bytes, sha256, written_at, stored_at`;
+  sql`key, kind, owner_uuid, index, user_uuid, node_uuid, size_bytes, sha256, written_at, stored_at, first_at,
+    last_at`;
 
 export type NewFile = Pick<FileRow, "key" | "kind" | "ownerUuid" | "index" | "userUuid" | "nodeUuid">;
 

@@ -92,6 +92,22 @@ export const findSegment = (sql: Queries, recording: string, index: number): Pro
   firstOf(sql<FoundSegment[]>`
     ${foundSegments(sql)} where recordings.uuid = ${recording} and segments.index = ${index} and ${hasValidKey(sql)}`);
 
+/** The parts of a recording of this user, by their index; null: there is none. All but the last of one in progress are complete. */
+export async function findRecordedParts(
+  sql: Queries,
+  userUuid: string,
+  uuid: string,
+): Promise<readonly { readonly index: number; readonly isComplete: boolean }[] | null> {
+  const row = await firstOf(sql<{ stoppedAt: Date | null; indices: readonly number[] }[]>`
+    select stopped_at, (
+      select coalesce(jsonb_agg(index order by index), '[]') from recording_segments
+      where recording_uuid = recordings.uuid) as indices
+    from recordings where uuid = ${uuid} and user_uuid = ${userUuid} and not is_ring`);
+  if (row === null) return null;
+  const last = row.stoppedAt === null ? row.indices.at(-1) : undefined;
+  return row.indices.map((index) => ({ index, isComplete: index !== last }));
+}
+
 interface SegmentRange {
   readonly userUuid: string;
   readonly sourceUuid: string;

@@ -82,7 +82,7 @@ test("reads a user as it was created", async () => {
 test("a user has the configured limits, overridden by its own", async () => {
   const configured = {
     ...{ processes: 4, sources: 100, outputsRegistered: 100, outputsActive: 8, alerts: 100, subscriptions: 10 },
-    ...{ videoBytes: 1, storageBytes: 2, requestsPerMinute: 3 },
+    ...{ videoBytes: 1, storageBytes: 2, requestsPerMinute: 3, socketClients: 1 },
   };
   const user = toUser(await make("limited", { limits: { sources: 5 } }), configured);
   assert.deepEqual(user.limits, { ...configured, sources: 5 });

@@ -130,6 +130,26 @@ describe("websockets of a process", () => {
     await telemetry.close();
   });
 
+  test("accept as many clients as the account may have, each with every message, and one sender of telemetry", async () => {
+    const several = await openStage({}, { LIMITS_SOCKET_CLIENTS: "3" });
+    const process = several.start();
+    const clients: Listener[] = [];
+    for (let i = 0; i < 3; i++) clients.push(await Listener.open(several, process, "detection_data"));
+    const refusal = await refusalOf(several, pathOf(process.uuid));
+    assert.deepEqual([refusal.status, refusal.code], [409, "socket_in_use"]);
+    assert.match(refusal.detail ?? "", /3 clients are connected/);
+    process.detect();
+    process.detect();
+    for (const client of clients) await client.expect(2);
+    await clients[1]?.close();
+    await eventually(() => process.followers.size === 2, "one has left");
+    await (await Listener.open(several, process, "detection_data")).close();
+    const telemetry = await Listener.open(several, process, "telemetry");
+    assert.equal((await refusalOf(several, pathOf(process.uuid, "telemetry"))).code, "socket_in_use");
+    await telemetry.close();
+    await several.close();
+  });
+
   for (const channel of ["detection_data", "drone_data", "telemetry"])
     test(`do not reveal to another user that a client is connected to ${channel}`, async () => {
       const process = stage.start();

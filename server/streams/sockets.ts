@@ -2,7 +2,8 @@
  * The websockets of a process: `detection_data` and `drone_data` to the client, `telemetry` from it. A connection is rejected
  * before the upgrade, with an HTTP response.
  *
- * Each accepts one client at a time; two senders of telemetry would place one camera at two positions.
+ * Each accepts one client at a time, the first two more if the account may have them. Two senders of telemetry would place
+ * one camera at two positions.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -126,9 +127,10 @@ export class Sockets {
     const client = await this.#createClient(user, target);
     const unfollow = await processes.follow(user, target.processUuid, listenFor(target.channel, client));
     try {
-      // No await from here on: of simultaneous clients exactly one passes.
+      // No await from here on: of simultaneous clients only as many pass as may.
       this.#expectOpen();
-      this.#slots.expectFree(name);
+      const limit = target.channel === "telemetry" ? 1 : Math.min(user.limits.socketClients, MAX_CLIENTS);
+      this.#slots.expectFree(name, limit);
       const socket = this.#accept(request, connection, head);
       this.#slots.take(name, socket);
       const { apiKey } = target;
@@ -219,23 +221,32 @@ function listenFor(channel: Channel, client: SocketClient): (notice: ProcessNoti
   };
 }
 
-/** One client per websocket. */
+/** Of one websocket, whatever an account may have. */
+const MAX_CLIENTS = 64;
+
+/** The clients of each websocket. */
 class SocketSlots {
-  readonly #holders = new Map<string, WebSocket>();
+  readonly #holders = new Map<string, Set<WebSocket>>();
 
   /** A closing connection does not count: a client can reconnect at once. */
-  expectFree(name: string): void {
-    if (this.#holders.get(name)?.readyState !== WebSocket.OPEN) return;
-    const detail = `Another client is connected to ${name}, which accepts one at a time. Close that connection first.`;
+  expectFree(name: string, limit: number): void {
+    const open = [...(this.#holders.get(name) ?? [])].filter(({ readyState }) => readyState === WebSocket.OPEN);
+    if (open.length < limit) return;
+    const detail =
+      limit === 1
+        ? `Another client is connected to ${name}, which accepts one at a time. Close that connection first.`
+        : `${open.length} clients are connected to ${name}, which accepts ${limit} of this account. Close one of these connections first.`;
     throw new ServiceError("socket_in_use", { detail });
   }
 
   /** Call right after `expectFree`. */
   take(name: string, socket: WebSocket): void {
-    this.#holders.get(name)?.terminate();
-    this.#holders.set(name, socket);
+    const holders = this.#holders.get(name) ?? new Set();
+    for (const held of holders) if (held.readyState !== WebSocket.OPEN) held.terminate();
+    this.#holders.set(name, holders.add(socket));
     socket.once("close", () => {
-      if (this.#holders.get(name) === socket) this.#holders.delete(name);
+      holders.delete(socket);
+      if (holders.size === 0 && this.#holders.get(name) === holders) this.#holders.delete(name);
     });
   }
 }

@@ -28,7 +28,7 @@ export async function openStage(
   telemetryLimits: Partial<TelemetryLimits> = {},
 ) {
   const config = makeConfig(settings);
-  const users = { ada: makeUser("ada"), bob: makeUser("bob") };
+  const users = { ada: makeUser("ada", { socketClients: config.limits.socket_clients }), bob: makeUser("bob") };
   /** Addresses that wrong keys came from. */
   const failures: string[] = [];
   const revoked = new Set<string>();

@@ -229,7 +229,14 @@ describe("what is kept of a report", () => {
   test("is listed with its video if the key has process recording", async () => {
     const uuid = await insertProcess(sql);
     const [owner] = await sql<[{ userUuid: string }]>`select user_uuid from processes where uuid = ${uuid}`;
-    const files = [0, 1].map((index) => ({ index, path: "", sizeBytes: 1, modifiedAt: new Date(START_MS) }));
+    const files = [0, 1].map((index) => ({
+      index,
+      path: "",
+      sizeBytes: 1,
+      modifiedAt: new Date(START_MS),
+      startedAt: null,
+      durationMs: null,
+    }));
     const [endpoint = assert.fail("no endpoint")] = trackedProcessEndpoints(
       sql,
       { list: async () => files },

@@ -49,6 +49,11 @@ const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
   }),
 };
 
+/** Queries of operations that need one of several parameters. */
+const ALTERNATIVES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  "POST /start": [["source_uuid"], ["recording_uuid", "index"]],
+};
+
 /** Of a stored graph and of an uploaded model, by name. */
 const GRAPH = "/graphs/{name}";
 const MODEL = "/models/{name}";
@@ -61,7 +66,8 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     process_uuid: owned.process,
     output_uuid: owned.output,
     uuid: operation.method === "POST" ? owned.process : owned.alert,
-    recording_uuid: UNKNOWN,
+    // A process has recordings, too.
+    recording_uuid: operation.path === "/start" ? owned.process : UNKNOWN,
     notice_uuid: UNKNOWN,
     clip_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
@@ -94,7 +100,9 @@ export function listCalls({ service, owned }: Target): readonly (Pick<
     const values = valuesOf(operation, owned);
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "0");
     const query = (operation.parameters ?? []).filter(({ in: where, required }) => where === "query" && required);
-    const search = new URLSearchParams(query.map(({ name }): [string, string] => [name, values[name] ?? ""]));
+    const [chosen = []] = ALTERNATIVES[`${operation.method} ${operation.path}`] ?? [];
+    const names = [...query.map(({ name }) => name), ...chosen];
+    const search = new URLSearchParams(names.map((name): [string, string] => [name, values[name] ?? ""]));
     const [type = "application/json"] = Object.keys(operation.requestBody?.content ?? {});
     const body = bodyOf(`${operation.method} ${operation.path}`, type, owned);
     return [
@@ -120,19 +128,19 @@ export function listForeignCalls({ service, owned }: Target): readonly ForeignCa
     const key = `${operation.method} ${operation.path}`;
     if ((resources.length === 0 && !(key in BODIES)) || isPage(operation)) return [];
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "x");
-    const query = new URLSearchParams(inQuery.map(({ name }): [string, string] => [name, values[name] ?? ""]));
     const [type] = Object.keys(operation.requestBody?.content ?? {});
     const body = bodyOf(key, type, owned);
-    return [
-      {
+    return (ALTERNATIVES[key] ?? [inQuery.map(({ name }) => name)]).map((chosen): ForeignCall => {
+      const query = new URLSearchParams(chosen.map((name): [string, string] => [name, values[name] ?? ""]));
+      return {
         method: operation.method,
         isList: names.length === 0 && operation.method === "GET",
         // Of the service, not of a user: only operators learn more.
         refusal: operation.path.startsWith("/nodes/") ? 403 : 404,
         path: query.size === 0 ? path : `${path}?${query}`,
         ...(body !== undefined && { body, type: type ?? "application/json" }),
-      },
-    ];
+      };
+    });
   });
 }
 

@@ -67,6 +67,7 @@ class ChangeAccountBodyLimits(TypedDict):
     video_bytes: NotRequired[int | None]
     storage_bytes: NotRequired[int | None]
     requests_per_minute: NotRequired[int | None]
+    socket_clients: NotRequired[int | None]
 
 
 class ChangeAccountBody(TypedDict):
@@ -438,6 +439,8 @@ class AccountLimits(TypedDict):
     storage_bytes: int
     #: Requests per minute.
     requests_per_minute: int
+    #: Clients of each of the websockets `detection_data` and `drone_data` of a process, up to 64.
+    socket_clients: int
 
 
 class Account(TypedDict):
@@ -1542,6 +1545,12 @@ class NewOutput(TypedDict):
     settings: NotRequired[Literal["360p", "720p", "1080p"] | None]
     #: Extension: the codec of the video. H.265 needs a lower bit rate than H.264 and, without a hardware encoder, about three times the processor time; most browsers do not play it. Ignored for outputs without video. Default: `h264`.
     codec: NotRequired[Literal["h264", "h265"]]
+    #: Extension: draw boxes, labels and trails on the video. Ignored for outputs without video. Default: true, and false for `mpegts`, whose objects are metadata.
+    boxes: NotRequired[bool]
+    #: Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.
+    bitrate: NotRequired[int | None]
+    #: Extension: send the sound of the source with the video, not encoded again. Only AAC of live sources; without it, the video is sent alone. Only for outputs with video. Default: false.
+    audio: NotRequired[bool | Literal[False]]
     #: For `cot`: `TakSettings`. Ignored for other types.
     tak: NotRequired[TakSettings]
 
@@ -1731,6 +1740,12 @@ class Output(TypedDict):
     settings: Literal["360p", "720p", "1080p"] | None
     #: Extension. Null for outputs without video.
     codec: Literal["h264", "h265"] | None
+    #: Extension: boxes, labels and trails are drawn. Null for outputs without video.
+    boxes: bool | None
+    #: Extension: kbit/s. Null: that of the resolution, or an output without video.
+    bitrate: int | None
+    #: Extension: with the sound of the source. Null for outputs without video.
+    audio: bool | None
     tak: NotRequired[TakSettings]
     #: For `rtsp`: the URL for playback.
     play_url: str | None
@@ -1758,6 +1773,10 @@ class OutputChange(TypedDict):
     #: Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video.
     settings: NotRequired[Literal["360p", "720p", "1080p"] | None]
     codec: NotRequired[Literal["h264", "h265"] | None]
+    boxes: NotRequired[bool | None]
+    #: Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.
+    bitrate: NotRequired[int | None]
+    audio: NotRequired[bool | None]
 
 
 class PipelineSegmentsNodes(TypedDict):
@@ -1850,6 +1869,10 @@ class ProcessRecording(TypedDict):
 
 class ProcessRecordings(TypedDict):
     index: int
+    #: Null: not known.
+    started_at: str | None
+    #: Of its video, as far as it is written. Null: not known.
+    duration_seconds: float | None
     #: UTC, ISO 8601 with milliseconds.
     written_at: str
     size_bytes: int
@@ -3285,13 +3308,15 @@ class Operations:
     def start_process(
         self,
         *,
-        source_uuid: str,
+        source_uuid: str | None = None,
+        recording_uuid: str | None = None,
+        index: int | None = None,
         graph: str | None = None,
         body: StartProcess | None = None,
         timeout: float | None = None,
     ) -> StartedProcess:
-        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`."""
-        return self._send(Route("POST", "/start", query=("source_uuid", "graph",), body_type="application/json"), {"source_uuid": source_uuid, "graph": graph, "body": body}, timeout)  # type: ignore[no-any-return]
+        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`. With `recording_uuid`, recorded video is copied within the service and registered as a video (a second start uses the same one); it counts towards the limits of uploads, and is kept when the recording is removed."""
+        return self._send(Route("POST", "/start", query=("source_uuid", "recording_uuid", "index", "graph",), body_type="application/json"), {"source_uuid": source_uuid, "recording_uuid": recording_uuid, "index": index, "graph": graph, "body": body}, timeout)  # type: ignore[no-any-return]
 
     def list_processes(
         self,
@@ -3475,7 +3500,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
+        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return self._send(Route("GET", "/process/{process_uuid}/detection_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def read_drone_data(
@@ -3484,7 +3509,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
+        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return self._send(Route("GET", "/process/{process_uuid}/drone_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def register_output(
@@ -3493,7 +3518,7 @@ class Operations:
         body: NewOutput,
         timeout: float | None = None,
     ) -> Output:
-        r"""Register an output. If you already have an output with the same type, URL, settings and codec, that output is returned."""
+        r"""Register an output. If you already have an output with the same type, URL and settings, that output is returned."""
         return self._send(Route("POST", "/output", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     def list_outputs(
@@ -3526,7 +3551,7 @@ class Operations:
         body: OutputChange,
         timeout: float | None = None,
     ) -> Output:
-        r"""Change the alias, URL, resolution or codec of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed."""
+        r"""Change the alias, URL or video settings of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed."""
         return self._send(Route("PATCH", "/output/{output_uuid}", body_type="application/json"), {"output_uuid": output_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
 
     def delete_output(
@@ -3544,7 +3569,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
+        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return self._send(Route("GET", "/process/{process_uuid}/telemetry"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def read_source_stats(
@@ -4893,13 +4918,15 @@ class AsyncOperations:
     async def start_process(
         self,
         *,
-        source_uuid: str,
+        source_uuid: str | None = None,
+        recording_uuid: str | None = None,
+        index: int | None = None,
         graph: str | None = None,
         body: StartProcess | None = None,
         timeout: float | None = None,
     ) -> StartedProcess:
-        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`."""
-        return await self._send(Route("POST", "/start", query=("source_uuid", "graph",), body_type="application/json"), {"source_uuid": source_uuid, "graph": graph, "body": body}, timeout)  # type: ignore[no-any-return]
+        r"""Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. Where several nodes form one service, the process starts on one that has room; if none has, 503 `capacity_exhausted`. A start that fails, or whose client disconnects before the answer, leaves no process. With `wait`, it answers at once, and the process waits for its source: it counts towards the process limit, uses no minutes and no runner, and keeps what is attached to it; see the state `waiting`. With `recording_uuid`, recorded video is copied within the service and registered as a video (a second start uses the same one); it counts towards the limits of uploads, and is kept when the recording is removed."""
+        return await self._send(Route("POST", "/start", query=("source_uuid", "recording_uuid", "index", "graph",), body_type="application/json"), {"source_uuid": source_uuid, "recording_uuid": recording_uuid, "index": index, "graph": graph, "body": body}, timeout)  # type: ignore[no-any-return]
 
     async def list_processes(
         self,
@@ -5083,7 +5110,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
+        r"""Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return await self._send(Route("GET", "/process/{process_uuid}/detection_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def read_drone_data(
@@ -5092,7 +5119,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
+        r"""Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return await self._send(Route("GET", "/process/{process_uuid}/drone_data"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def register_output(
@@ -5101,7 +5128,7 @@ class AsyncOperations:
         body: NewOutput,
         timeout: float | None = None,
     ) -> Output:
-        r"""Register an output. If you already have an output with the same type, URL, settings and codec, that output is returned."""
+        r"""Register an output. If you already have an output with the same type, URL and settings, that output is returned."""
         return await self._send(Route("POST", "/output", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     async def list_outputs(
@@ -5134,7 +5161,7 @@ class AsyncOperations:
         body: OutputChange,
         timeout: float | None = None,
     ) -> Output:
-        r"""Change the alias, URL, resolution or codec of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed."""
+        r"""Change the alias, URL or video settings of an output. Omitted fields keep their values. While the output is attached to a process, only its alias can be changed."""
         return await self._send(Route("PATCH", "/output/{output_uuid}", body_type="application/json"), {"output_uuid": output_uuid, "body": body}, timeout)  # type: ignore[no-any-return]
 
     async def delete_output(
@@ -5152,7 +5179,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> Answer:
-        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
+        r"""Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time, unless the account may have more readers (limit `socket_clients`): a further one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`."""
         return await self._send(Route("GET", "/process/{process_uuid}/telemetry"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def read_source_stats(

@@ -228,9 +228,13 @@ export class Runner {
     this.#live = (job.live ?? {}) as LiveValues;
     this.#test = job.test === undefined ? null : new TestRun(job.test);
     const texts = new Set<string>();
+    const times = [Date.now()];
     const compiled = this.#compile(job, texts);
     allowConnections(listHosts(job, texts));
+    times.push(Date.now());
     const graph = await this.#run(job, compiled);
+    times.push(Date.now());
+    if (job.traceparent !== undefined) this.#reportSpans(times);
     this.#running = { graph, job, description: new Description(graph, job), edges: new Edges(graph), compiled };
     this.#timer = setInterval(() => this.#progress(), PROGRESS_MS);
     void graph.ended.then(async ({ error }) =>
@@ -238,6 +242,15 @@ export class Runner {
     );
     if (this.#cut.signal.aborted) void this.stop();
     else if (this.#silence.isSilent) await this.#applySilence();
+  }
+
+  /** Its start is part of a trace. */
+  #reportSpans([begunMs = 0, compiledMs = 0, playingMs = 0]: readonly number[]): void {
+    const spans = [
+      { name: "compile graph", startMs: begunMs, endMs: compiledMs },
+      { name: "build pipeline", startMs: compiledMs, endMs: playingMs },
+    ];
+    this.#channel.send({ type: "spans", spans });
   }
 
   #compile(job: RunnerJob, texts: Set<string>): Compiled {

@@ -1,6 +1,7 @@
 /** Recordings on disk. */
 import { open, readdir, rm, rmdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { lengthMs, type MeasuredFragments, measureFragments } from "../../../media/mp4/fragment-length.ts";
 import { BatchedReads } from "../../async/batched-reads.ts";
 import { makePrivateFolder } from "../../data-folder.ts";
 import type { ByteRange, Pieces } from "../../files/file-store.ts";
@@ -78,6 +79,9 @@ export interface ProcessRecording {
   readonly path: string;
   readonly sizeBytes: number;
   readonly modifiedAt: Date;
+  /** Null: not known. */
+  readonly startedAt: Date | null;
+  readonly durationMs: number | null;
   /** From the bucket. */
   readonly read?: (range: ByteRange) => Promise<Pieces>;
 }
@@ -108,6 +112,7 @@ export class ProcessRecordings {
   readonly #shared: SharedRecordings | null;
   readonly #rows: BatchedReads<string, readonly FileRow[]>;
   readonly #kind: ProcessFileKind;
+  readonly #lengths = new FileLengths();
 
   constructor(dataDir: string, shared: SharedRecordings | null = null, kind: ProcessFileKind = "process-recording") {
     this.#kind = kind;
@@ -164,7 +169,9 @@ export class ProcessRecordings {
     const path = this.#pathOf(process, index);
     const found = await stat(path).catch(() => null);
     if (found === null || !found.isFile() || found.size === 0) return null;
-    return { index, path, sizeBytes: found.size, modifiedAt: found.mtime };
+    const times = this.#kind === "process-recording" ? await this.#lengths.read(path) : null;
+    const { startedAt = null, durationMs = null } = times ?? {};
+    return { index, path, sizeBytes: found.size, modifiedAt: found.mtime, startedAt, durationMs };
   }
 
   async #describe({
@@ -174,10 +181,14 @@ export class ProcessRecordings {
     sizeBytes,
     writtenAt,
     storedAt,
+    firstAt,
+    lastAt,
   }: FileRow): Promise<ProcessRecording | null> {
     const { files } = this.#shared ?? {};
     if (storedAt === null || files === undefined) return this.#findLocal(ownerUuid, index);
-    return { index, path: key, sizeBytes, modifiedAt: writtenAt, read: (range) => files.read(key, range) };
+    const durationMs = firstAt === null || lastAt === null ? null : lastAt.getTime() - firstAt.getTime();
+    const times = { modifiedAt: writtenAt, startedAt: firstAt, durationMs };
+    return { index, path: key, sizeBytes, ...times, read: (range) => files.read(key, range) };
   }
 
   get #extension(): string {
@@ -196,6 +207,41 @@ export class ProcessRecordings {
     return found;
   }
 }
+
+interface FileTimes {
+  readonly startedAt: Date;
+  readonly durationMs: number | null;
+}
+
+/** Of one node. */
+const MAX_KNOWN = 4096;
+
+/** Start and length of the files of processes, which are read on from where they were last read. */
+class FileLengths {
+  /** By path, least recently used first. */
+  readonly #known = new Map<string, MeasuredFragments>();
+
+  /** Null: it was removed meanwhile. */
+  async read(path: string): Promise<FileTimes | null> {
+    const file = await open(path).catch(() => null);
+    if (file === null) return null;
+    try {
+      const { birthtime } = await file.stat();
+      const measured = await measureFragments(file, this.#known.get(path));
+      this.#known.delete(path);
+      this.#known.set(path, measured);
+      for (const oldest of this.#known.keys())
+        if (this.#known.size > MAX_KNOWN) this.#known.delete(oldest);
+        else break;
+      return { startedAt: birthtime, durationMs: lengthMs(measured) };
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** Before the file is moved to the bucket. */
+export const readTimes = (path: string): Promise<FileTimes | null> => new FileLengths().read(path);
 
 export interface FoundFile {
   readonly path: string;
