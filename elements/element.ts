@@ -64,6 +64,11 @@ export interface TransformDefinition<P extends TObject = TObject> extends Descri
 export interface SinkDefinition<P extends TObject = TObject> extends Described<P> {
   readonly kind: "sink";
   readonly caps: string;
+  /**
+   * False: it sends results of inference only, so that frames without need not be decoded for it. Default: it needs all
+   * frames.
+   */
+  needsAllFrames?(properties: Static<P>): boolean;
   create(properties: Static<P>, services: Services): Promise<Handler<P>> | Handler<P>;
 }
 
@@ -307,6 +312,8 @@ export interface Job {
   readonly sourceUri: string;
   /** Frames arrive in real time and may be dropped. Otherwise (pace `fast`) no frame is dropped and no clock is read. */
   readonly live: boolean;
+  /** Frames may be left out before they are decoded: the number of a frame at an element is not its number in the source. */
+  readonly skipsFrames?: boolean;
   /** The operator's terrain files; null: none. */
   readonly terrainFolder?: string | null;
   /** Overrides `give-up-seconds` of `source`. */
@@ -411,6 +418,9 @@ export interface SourceBinding {
   /** Metadata of a live stream (KLV of MISB ST 0601) is telemetry. */
   readonly metadata?: boolean;
 }
+
+/** The factory that leaves frames out before the decoder. While `pause` is set it passes all of them. */
+export const SKIP_FRAMES = "skipframes";
 
 /** Nodes linked in order. A single node takes the composite's name; several are named `name.suffix`. */
 export interface Expansion {

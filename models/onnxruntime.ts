@@ -17,11 +17,8 @@ export async function openSession(
   { onnx, isConverted, threads, providers }: SessionOptions,
   warn: (warning: string) => void = () => {},
 ): Promise<InferenceSession> {
-  const { InferenceSession, listSupportedBackends } = await loadOnnxruntime();
-  expectProviders(
-    providers,
-    listSupportedBackends().map(({ name }) => name),
-  );
+  const { InferenceSession } = await loadOnnxruntime();
+  expectProviders(providers, await listProviders());
   const create = (extra?: SessionExtra): Promise<InferenceSession> => {
     const options: InferenceSession.SessionOptions = {
       executionProviders: [...providers],
@@ -36,6 +33,12 @@ export async function openSession(
     return typeof onnx === "string" ? InferenceSession.create(onnx, options) : InferenceSession.create(onnx, options);
   };
   return int8KernelsHere().saturate && !isConverted ? createPrecisely(create, warn) : create();
+}
+
+/** Those that onnxruntime was built with here; their libraries and devices may be missing. */
+export async function listProviders(): Promise<readonly string[]> {
+  const { listSupportedBackends } = await loadOnnxruntime();
+  return listSupportedBackends().map(({ name }) => name);
 }
 
 function expectProviders(wanted: readonly string[], offered: readonly string[]): void {

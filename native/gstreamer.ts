@@ -18,6 +18,11 @@ export function preferFactories(names: readonly string[]): void {
   for (const [index, name] of names.entries()) addon.setRank(name, PREFERRED_RANK + names.length - index);
 }
 
+/** Autopluggers do not choose these factories. */
+export function avoidFactories(names: readonly string[]): void {
+  for (const name of names) addon.setRank(name, RANK_NONE);
+}
+
 /** A name with addresses resolves to these addresses, whatever DNS answers later. */
 export interface AllowedHost {
   readonly host: string;

@@ -74,6 +74,7 @@ chains:
   }),
   reads: ["tracks", "places", { optional: "telemetry" }],
   caps: "ANY",
+  needsAllFrames: () => false,
   preload: () => import("./handler.ts"),
   async create(properties, services) {
     const { CotHandler } = await import("./handler.ts");

@@ -2,10 +2,13 @@
  * Decodes any video to raw I420 or NV12, upright. `decodebin` and not `decodebin3`: for a single parsed stream it is
  * parser and decoder without a queue between them, and it passes raw video through. Downstream elements always receive
  * one of the two pixel formats that frames can be analysed and drawn in, rotated by the orientation tag of the file.
+ *
+ * Frames that nothing needs can be left out before the decoder; the runtime decodes all of them while a sink needs every
+ * frame (graphs/runtime/needed-frames.ts).
  */
 import { Type } from "typebox";
 import type { Registry } from "../../schemas/registry.ts";
-import { defineElement } from "../element.ts";
+import { defineElement, type ExpandedNode, SKIP_FRAMES } from "../element.ts";
 
 export default defineElement({
   kind: "composite",
@@ -21,14 +24,31 @@ chains:
     - print
 `,
   properties: Type.Object({
+    frames: Type.Enum(["all", "auto", "reference", "keyframes"], {
+      default: "all",
+      description:
+        "Frames of H.264 and H.265 that are decoded while no output needs all of them: all; reference, without frames that no other is predicted from; keyframes; or auto, as few as `every` allows, with live sources only.",
+    }),
+    every: Type.Union([Type.Literal("auto"), Type.Literal("motion"), Type.Integer({ minimum: 1, maximum: 1000 })], {
+      default: "auto",
+      description:
+        "With `frames: auto`, `every` of the detector: one of N frames is needed, with motion `max-per-second`, with auto all.",
+    }),
+    maxPerSecond: Type.Number({
+      default: 12,
+      minimum: 0.1,
+      maximum: 120,
+      description: "With `every: motion`, `max-per-second` of the detector.",
+    }),
     hardware: Type.Enum(["auto", "never"], {
       default: "auto",
       description: "auto prefers hardware decoders; never uses software decoders only.",
     }),
   }),
-  expand: ({ hardware }, { registry }) => ({
+  expand: ({ hardware, ...skipping }, { registry, live }) => ({
     prefer: hardware === "auto" ? listHardwareDecoders(registry) : [],
     nodes: [
+      ...expandSkipping(skipping, live),
       {
         suffix: "bin",
         factory: "decodebin",
@@ -41,6 +61,20 @@ chains:
     ],
   }),
 });
+
+interface Skipping {
+  readonly frames: "all" | "auto" | "reference" | "keyframes";
+  readonly every: "auto" | "motion" | number;
+  readonly maxPerSecond: number;
+}
+
+/** At pace `fast`, `auto` skips nothing: the same clip gives the same results. */
+function expandSkipping({ frames, every, maxPerSecond }: Skipping, live: boolean): readonly ExpandedNode[] {
+  const areAllNeeded = frames === "all" || (frames === "auto" && (!live || every === "auto" || every === 1));
+  if (areAllNeeded) return [];
+  const needed = every === "motion" ? { rate: maxPerSecond } : { every };
+  return [{ suffix: "skip", factory: SKIP_FRAMES, properties: { keep: frames, ...(frames === "auto" && needed) } }];
+}
 
 function listHardwareDecoders(registry: Registry): readonly string[] {
   return registry

@@ -117,7 +117,8 @@ chains:
       default: ["cpu"],
       minItems: 1,
       maxItems: 8,
-      description: "Execution providers of onnxruntime, in order of preference: cpu, or cuda if available.",
+      description:
+        "Execution providers of onnxruntime, in order of preference: cpu, or cuda or webgpu if available. `[auto]` uses the first of cuda, webgpu and cpu that is available and computes what the CPU computes, verified by a run at the start; a warning says why one is not used.",
     }),
     limitMs: Type.Integer({
       default: 5000,

@@ -2,6 +2,7 @@
 import type { Model } from "../../models/open.ts";
 import type { Detections } from "../../schemas/detections.ts";
 import type { Frame, Handler, Services, TracedWork } from "../element.ts";
+import { EveryNth } from "./every-nth.ts";
 import { FrameInference } from "./frame-inference.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
 import { chooseInFlight, limitInference, limitStart } from "./limits.ts";
@@ -89,9 +90,10 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     const frames = new FrameInference(inference, model);
     const frameMs = inference.inferenceMs * request.regions.length;
     const gate = every === "motion" ? new MotionGate(properties) : null;
-    if (live) this.#scheduler = new LiveScheduler(frames, inference, every, frameMs, gate);
+    const nth = services.job.skipsFrames && typeof every === "number" ? new EveryNth(every) : null;
+    if (live) this.#scheduler = new LiveScheduler(frames, inference, every, frameMs, gate, nth);
     else if (gate !== null) this.#scheduler = new FastMotionScheduler(frames, gate);
-    else this.#scheduler = new FastScheduler(frames, typeof every === "number" ? every : 1);
+    else this.#scheduler = new FastScheduler(frames, typeof every === "number" ? every : 1, nth);
     this.inFlight = chooseInFlight(live, every, SLOTS);
     this.latencyMs = live ? LATENCY_MARGIN * frameMs : 0;
   }

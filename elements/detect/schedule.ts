@@ -1,6 +1,7 @@
 /** Which frames inference runs on: at pace `fast` by number or image, live as many as the model can process. */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Frame } from "../element.ts";
+import type { EveryNth } from "./every-nth.ts";
 import type { FilledSlot, FrameInference } from "./frame-inference.ts";
 import { type Inference, InferenceLost } from "./inference.ts";
 import type { Due, MotionGate } from "./motion-gate.ts";
@@ -23,14 +24,18 @@ export class FastScheduler implements Scheduler {
   readonly skipped = 0;
   readonly #frames: FrameInference;
   readonly #every: number;
+  readonly #nth: EveryNth | null;
 
-  constructor(frames: FrameInference, every: number) {
+  /** `nth`: where some frames are not decoded. */
+  constructor(frames: FrameInference, every: number, nth: EveryNth | null = null) {
     this.#frames = frames;
     this.#every = every;
+    this.#nth = nth;
   }
 
   async infer(frame: Frame, request: DetectRequest): Promise<Outcome> {
-    return frame.index % this.#every === 0 ? this.#frames.infer(frame, request) : "passed";
+    const isDue = this.#nth?.isDue(frame) ?? frame.index % this.#every === 0;
+    return isDue ? this.#frames.infer(frame, request) : "passed";
   }
 
   flush(): void {}
@@ -80,20 +85,23 @@ export class LiveScheduler implements Scheduler {
   readonly #frames: FrameInference;
   readonly #inference: Inference;
   readonly #gate: MotionGate | null;
+  readonly #nth: EveryNth | null;
   readonly #schedule: LiveSchedule<Candidate>;
   #lost = 0;
 
-  /** `gate` decides which frames are due with `every: motion`. */
+  /** `gate` decides which frames are due with `every: motion`, `nth` with `every: N` where some are not decoded. */
   constructor(
     frames: FrameInference,
     inference: Inference,
     every: Every,
     inferenceMs: number,
     gate: MotionGate | null = null,
+    nth: EveryNth | null = null,
   ) {
     this.#frames = frames;
     this.#inference = inference;
     this.#gate = gate;
+    this.#nth = nth;
     this.#schedule = new LiveSchedule(every, inferenceMs);
   }
 
@@ -102,6 +110,7 @@ export class LiveScheduler implements Scheduler {
   }
 
   async infer(frame: Frame, request: DetectRequest): Promise<Outcome> {
+    const isDue = this.#nth?.isDue(frame);
     const { fatal, isReady } = this.#inference;
     if (fatal !== null) throw fatal;
     if (!isReady) {
@@ -111,7 +120,7 @@ export class LiveScheduler implements Scheduler {
     const verdict = this.#gate?.judge(frame, request.within) ?? null;
     if (typeof verdict === "string") return verdict;
     const candidate = new Candidate();
-    const arrival = this.#schedule.arrive(candidate, performance.now());
+    const arrival = this.#schedule.arrive(candidate, performance.now(), isDue);
     if (arrival.action === "pass") return "passed";
     if (arrival.action === "infer") return this.#run(frame, request, verdict, undefined);
     arrival.replaces?.choose(false);
@@ -185,12 +194,13 @@ export class LiveSchedule<F> {
     this.#inferenceMs = inferenceMs;
   }
 
-  arrive(frame: F, nowMs: number): Arrival<F> {
+  /** `isDue`: with `every: N`, instead of counting. */
+  arrive(frame: F, nowMs: number, isDue?: boolean): Arrival<F> {
     if (this.#arrivedMs !== null) this.#intervalMs = nowMs - this.#arrivedMs;
     this.#arrivedMs = nowMs;
-    const isDue = typeof this.#every === "string" || this.#count % this.#every === 0;
+    const isCounted = typeof this.#every === "string" || this.#count % this.#every === 0;
     this.#count += 1;
-    if (!isDue) return { action: "pass" };
+    if (!(isDue ?? isCounted)) return { action: "pass" };
     if (!this.#isBusy) {
       this.#begin(nowMs);
       return { action: "infer" };

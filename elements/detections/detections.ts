@@ -30,6 +30,7 @@ chains:
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "places" }],
   caps: "ANY",
+  needsAllFrames: ({ includePredicted }) => includePredicted,
   create({ includePredicted }, services) {
     let predicted = includePredicted;
     return {

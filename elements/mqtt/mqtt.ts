@@ -36,6 +36,7 @@ chains:
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "places" }],
   caps: "ANY",
+  needsAllFrames: () => false,
   preload: () => import("./handler.ts"),
   async create(properties, services) {
     const { MqttHandler } = await import("./handler.ts");

@@ -117,6 +117,7 @@ const PASSING = new Set([
   "watchdog",
   "keyframes",
   "rtptimes",
+  "skipframes",
   "tsklv",
 ]);
 

@@ -119,7 +119,7 @@ function explainLaunch(plan: GraphPlan): string {
 }
 
 /** Elements of Windhover's addon. */
-const ADDON_FACTORIES = new Set(["keyframes", "regioncrop", "rtptimes", "tsklv"]);
+const ADDON_FACTORIES = new Set(["keyframes", "regioncrop", "rtptimes", "skipframes", "tsklv"]);
 const COLUMNS = 100;
 
 /** Whether GStreamer has the element without Windhover. */

@@ -5,7 +5,7 @@
  * handlers that it did not close.
  */
 import type { AnyElement, DriverServices, Job, OpenServices, TracedWork } from "../../elements/element.ts";
-import { preferFactories } from "../../native/gstreamer.ts";
+import { avoidFactories, preferFactories } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "../compiler/plan.ts";
@@ -15,8 +15,10 @@ import { type BoundHandler, failureOf, type LatencyReading, StuckFrames } from "
 import { startIngest } from "./ingest.ts";
 import { LIMITS } from "./limits.ts";
 import { encodeProperties, entryOf, toNative } from "./native-segment.ts";
+import { findNeeds } from "./needed-frames.ts";
 import type { RunOptions } from "./run-options.ts";
 import { findPacedFile, seekWhenReady } from "./sources.ts";
+import { findUsable } from "./verify-decoders.ts";
 
 interface LaunchHost {
   /** Unix time of the stream's beginning; null: capture time is the time of arrival. */
@@ -97,10 +99,11 @@ export class Launch {
   }
 
   async #start(prepare: () => Promise<void>): Promise<void> {
-    preferFactories(this.plan.prefer);
+    await this.#preferDecoders();
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
+    await this.#updateSkipping();
     const { fromNs = 0n } = this.#options;
     if (fromNs > 0n) await this.#seek(fromNs);
     // A live source cannot preroll: its drivers provide the first data, and need the pipeline PLAYING.
@@ -109,6 +112,16 @@ export class Launch {
     if (isLive && !live) throw new FoundLive();
     this.#playing = true;
     for (const attached of this.#attached.values()) await this.#drive(attached);
+  }
+
+  /** Those in hardware, as far as they work; with none of them, software decodes. */
+  async #preferDecoders(): Promise<void> {
+    const { prefer } = this.plan;
+    const usable = await findUsable(prefer, this.#options.registry, (decoder, reason) =>
+      this.#log("warn", decoder, "hardware decoder not used, decoding in software", { reason }),
+    );
+    avoidFactories(prefer.filter((name) => !usable.includes(name)));
+    preferFactories(usable);
   }
 
   /** No frame passes the pacing of the source before PLAYING, so none comes from before the position. */
@@ -184,6 +197,13 @@ export class Launch {
   async attach(segment: PlanSegment): Promise<void> {
     const entry = entryOf(segment);
     await this.#add(segment, (native) => this.pipeline.addBranch(segment.name, entry, native));
+    if (this.#playing) await this.#updateSkipping();
+  }
+
+  /** Decodes all frames while a sink needs them. */
+  async #updateSkipping(): Promise<void> {
+    for (const [node, pause] of findNeeds(this.segments(), this.#options.elements))
+      await this.pipeline.set(node, { pause });
   }
 
   /** Removes a branch after EOS at its sinks. Rejects when it had to be cut off, or is still attached. */
@@ -196,6 +216,7 @@ export class Launch {
     } finally {
       this.#attached.delete(name);
       await attached.close();
+      if (this.#closing === undefined) await this.#updateSkipping();
     }
   }
 
@@ -225,6 +246,7 @@ export class Launch {
       const attached = this.#attached.get(segment.name);
       if (attached !== undefined) attached.segment = segment;
     }
+    await this.#updateSkipping();
   }
 
   async #set(node: PlanNode, values: NodeValues): Promise<void> {

@@ -13,6 +13,7 @@ import { GraphFailure, type GraphState } from "./events.ts";
 import { failureOf, type LatencyReading } from "./handlers.ts";
 import { FoundLive, Launch } from "./launch.ts";
 import { LIMITS, withTimeout } from "./limits.ts";
+import { skipsFrames } from "./needed-frames.ts";
 import type { RunOptions } from "./run-options.ts";
 import { type SlotInstance, Slots } from "./slots.ts";
 import { findOrigins } from "./sources.ts";
@@ -274,7 +275,7 @@ export class RunningGraph {
         plan.live && plan.source === null ? null : (epochNs ?? (plan.live ? BigInt(Date.now()) * 1_000_000n : 0n)),
       job: {
         ...{ uuid, sourceUri: sourceUri ?? maskCredentials(plan.source?.uri ?? ""), live: plan.live },
-        ...{ giveUpSeconds, terrainFolder },
+        ...{ giveUpSeconds, terrainFolder, skipsFrames: skipsFrames(plan) },
         nextTrackId: () => this.#nextTrackId++,
       },
       spare: (node, failure) => this.#spare(node, failure),

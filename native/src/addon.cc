@@ -11,6 +11,7 @@ static Napi::Object init(Napi::Env env, Napi::Object exports) {
     gst_init(nullptr, nullptr);
     register_keyframes();
     register_rtp_times();
+    register_skip_frames();
     register_ts_klv();
     register_region_crop();
   });

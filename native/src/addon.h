@@ -15,6 +15,7 @@ void export_log(Napi::Env env, Napi::Object exports);
 // Once per process, after gst_init().
 void register_keyframes();
 void register_rtp_times();
+void register_skip_frames();
 void register_ts_klv();
 void register_region_crop();
 

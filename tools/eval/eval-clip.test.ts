@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { readArguments } from "../../cli/command.ts";
 import { clip as command } from "../../cli/commands/eval.ts";
 import { stalledTerminal } from "../../cli/terminal.fixture.ts";
@@ -71,7 +73,26 @@ test("compares how often inference runs, by the tracks of all frames", { skip: n
   assert.ok(motion.inferred < 100, stdout);
   for (const { recall, AP50, HOTA } of runs)
     for (const score of [recall, AP50, HOTA]) assert.ok(score > 60 && score <= 100, stdout);
-  assert.match((await windhover(args)).stdout, /every +inferred +recall +AP50 +HOTA/);
+  assert.match((await windhover(args)).stdout, /every +decode +decoded +inferred +recall +AP50 +HOTA/);
+});
+
+test("compares what is decoded: frames that are not have the tracks of the frame before", {
+  skip: noModel,
+}, async () => {
+  const coded = join(folder, "street.mp4");
+  const encoder = ["x264enc", "key-int-max=4", "option-string=bframes=1:b-adapt=0:b-pyramid=0:scenecut=0"];
+  await promisify(execFile)("gst-launch-1.0", [
+    ...["filesrc", `location=${clip}`, "!", "y4mdec", "!", "videoconvert", "!", ...encoder, "!", "h264parse", "!"],
+    ...["mp4mux", "!", "filesink", `location=${coded}`],
+  ]);
+  const args = ["eval", "clip", coded, "--gt", gt, "--class", "stop sign", "--decode", "all,reference", "--json"];
+  const { code, stdout, stderr } = await windhover(args);
+  assert.equal(code, 0, stderr);
+  const [all, reference] = JSON.parse(stdout).runs;
+  assert.deepEqual([all.every, all.decode, all.decoded, all.inferred], [1, "all", 100, 100]);
+  assert.equal(reference.decode, "reference");
+  assert.ok(reference.decoded < 80 && reference.inferred === reference.decoded, stdout);
+  assert.ok(Math.abs(reference.recall - all.recall) <= 10 && all.cpuMs > 0, stdout);
 });
 
 const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: string, fault: RegExp])[] = [
@@ -84,6 +105,12 @@ const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: 
     [clip, "--gt", gt, "--every", "1,often"],
     "UsageFault",
     /--every has "often"; expected whole/,
+  ],
+  [
+    "unknown frames to decode",
+    [clip, "--gt", gt, "--decode", "all,some"],
+    "UsageFault",
+    /--decode has "some"; expected all, reference, keyframes/,
   ],
   [
     "every 0 frames",

@@ -7,7 +7,15 @@ import { Progress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable, formatRate } from "../../cli/text.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
-import { type EveryScores, formatEvery, readEvery, scoreEvery, toJson as scoresToJson } from "./clip/compare-every.ts";
+import {
+  type Compared,
+  type EveryScores,
+  formatEvery,
+  readDecode,
+  readEvery,
+  scoreEvery,
+  toJson as scoresToJson,
+} from "./clip/compare-every.ts";
 import { runClip } from "./clip/run-clip.ts";
 import { type ClipScores, scoreClip } from "./clip/score-clip.ts";
 import { drawScores } from "./mot/plot.ts";
@@ -25,25 +33,24 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
   const frameCount = findLastFrame(truthFile);
   const truth = readTruth(truthFile, frameCount);
   const unscored = readUnscored(truthFile, frameCount);
-  const everyText = given.text("every");
-  const every = everyText === undefined ? null : readEvery(everyText);
-  if (every !== null && (plot !== undefined || given.flag("whole")))
-    throw new UsageFault("--every compares runs; it cannot be combined with --plot or --whole");
+  const compared = readCompared(given);
+  if (compared.length > 0 && (plot !== undefined || given.flag("whole")))
+    throw new UsageFault("--every and --decode compare runs; they cannot be combined with --plot or --whole");
   const { model, className, weak } = await chooseModel(given);
   const asked = { clip, model, class: className };
   const progress = new Progress(terminal, "frames");
   const onFrame = (count: number): void => progress.show(count, Math.max(count, frameCount));
   const knowledge = await loadKnowledge(terminal);
-  if (every !== null) {
-    const compared: EveryScores[] = [];
-    for (const value of every) {
-      const run = await runClip({ clip, model, weak, every: value, onFrame }, knowledge);
+  if (compared.length > 0) {
+    const scores: EveryScores[] = [];
+    for (const values of compared) {
+      const run = await runClip({ clip, model, weak, ...values, onFrame }, knowledge);
       progress.end();
-      compared.push(scoreEvery(value, run, { truth, unscored, className }));
+      scores.push(scoreEvery(values, run, { truth, unscored, className }));
     }
-    const runs = compared.map(scoresToJson);
+    const runs = scores.map(scoresToJson);
     await terminal.print(
-      given.flag("json") ? JSON.stringify({ ...asked, runs }, null, 2) : formatEvery(compared, terminal.paintOut),
+      given.flag("json") ? JSON.stringify({ ...asked, runs }, null, 2) : formatEvery(scores, terminal.paintOut),
     );
     return EXIT.ok;
   }
@@ -59,6 +66,16 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
     given.flag("json") ? asJson(asked, scores, framesPerSecond) : asTable(asked, scores, framesPerSecond, terminal),
   );
   return EXIT.ok;
+}
+
+/** Every combination; empty without both options. */
+function readCompared(given: Given): readonly Compared[] {
+  const every = given.text("every");
+  const decode = given.text("decode");
+  if (every === undefined && decode === undefined) return [];
+  const decoded = decode === undefined ? (["all"] as const) : readDecode(decode);
+  const values = every === undefined ? ([1] as const) : readEvery(every);
+  return values.flatMap((value) => decoded.map((one) => ({ every: value, decode: one })));
 }
 
 async function chooseModel(

@@ -1,10 +1,10 @@
-/** `eval clip --every`: what fewer inferences cost, for the tracks that a user sees on all frames. */
+/** `eval clip --every --decode`: what fewer inferences and decoded frames cost, for the tracks of all frames. */
 import { UsageFault } from "../../../cli/command.ts";
 import { alignTable, formatRate, type Paint } from "../../../cli/text.ts";
 import type { Every } from "../../../elements/detect/schedule.ts";
 import type { FrameBoxes } from "../metrics/compare.ts";
 import { toPercent } from "../mot/report.ts";
-import type { ClipRun } from "./run-clip.ts";
+import { type ClipRun, DECODED, type Decoded } from "./run-clip.ts";
 import { scoreClip } from "./score-clip.ts";
 
 const MOST = 10;
@@ -24,9 +24,25 @@ export function readEvery(text: string): readonly Every[] {
   return values;
 }
 
-/** Shares are from 0 to 1. */
-export interface EveryScores {
+/** Values of the param `decode` of the graph, separated by commas. Throws `UsageFault`. */
+export function readDecode(text: string): readonly Decoded[] {
+  return text.split(",").map((word) => {
+    const known = DECODED.find((value) => value === word);
+    if (known === undefined)
+      throw new UsageFault(`--decode has "${word}"; expected ${DECODED.join(", ")}, separated by commas`);
+    return known;
+  });
+}
+
+/** Values of the params of a run. */
+export interface Compared {
   readonly every: Every;
+  readonly decode: Decoded;
+}
+
+/** Shares are from 0 to 1. */
+export interface EveryScores extends Compared {
+  readonly decoded: number;
   /** Frames with inference. */
   readonly inferred: number;
   readonly recall: number;
@@ -36,6 +52,8 @@ export interface EveryScores {
   readonly mota: number;
   readonly switches: number;
   readonly framesPerSecond: number;
+  /** Per frame of the clip. */
+  readonly cpuMs: number;
 }
 
 interface Truth {
@@ -45,12 +63,16 @@ interface Truth {
 }
 
 /** The whole run counts as inferred; only frames of the ground truth are scored. */
-export function scoreEvery(every: Every, run: ClipRun, { truth, unscored, className }: Truth): EveryScores {
+export function scoreEvery(compared: Compared, run: ClipRun, { truth, unscored, className }: Truth): EveryScores {
   const frames = run.frames.slice(0, truth.length).map((frame) => ({ ...frame, detections: frame.tracks }));
-  const { ap50, tracking } = scoreClip(String(every), truth, frames, className, unscored);
+  const last = frames.at(-1);
+  // The end of a clip that is not decoded to its last frame.
+  while (compared.decode !== "all" && last !== undefined && frames.length < truth.length) frames.push(last);
+  const { ap50, tracking } = scoreClip(String(compared.every), truth, frames, className, unscored);
   const boxes = truth.reduce((sum, { ids }) => sum + ids.length, 0);
   return {
-    every,
+    ...compared,
+    decoded: run.decoded / run.frames.length,
     inferred: run.inferred / run.frames.length,
     recall: boxes === 0 ? 0 : 1 - tracking.missed / boxes,
     ap50,
@@ -58,11 +80,14 @@ export function scoreEvery(every: Every, run: ClipRun, { truth, unscored, classN
     mota: tracking.mota,
     switches: tracking.switches,
     framesPerSecond: run.framesPerSecond,
+    cpuMs: run.cpuMs,
   };
 }
 
-export const toJson = ({ every, framesPerSecond, switches, ...shares }: EveryScores) => ({
+export const toJson = ({ every, decode, framesPerSecond, cpuMs, switches, ...shares }: EveryScores) => ({
   every,
+  decode,
+  decoded: toPercent(shares.decoded),
   inferred: toPercent(shares.inferred),
   recall: toPercent(shares.recall),
   AP50: toPercent(shares.ap50),
@@ -70,15 +95,30 @@ export const toJson = ({ every, framesPerSecond, switches, ...shares }: EverySco
   MOTA: toPercent(shares.mota),
   IDSW: switches,
   framesPerSecond: Math.round(framesPerSecond * 10) / 10,
+  cpuMs: Math.round(cpuMs * 100) / 100,
 });
 
 export function formatEvery(scores: readonly EveryScores[], paint: Paint): string {
-  const heads = ["every", "inferred", "recall", "AP50", "HOTA", "MOTA", "IDSW", "frames/s"];
-  const rows = scores.map(({ every, inferred, recall, ap50, hota, mota, switches, framesPerSecond }) => [
+  const heads = [
+    "every",
+    "decode",
+    "decoded",
+    "inferred",
+    "recall",
+    "AP50",
+    "HOTA",
+    "MOTA",
+    "IDSW",
+    "frames/s",
+    "CPU ms",
+  ];
+  const rows = scores.map(({ every, decode, decoded, inferred, recall, ap50, hota, mota, ...rest }) => [
     String(every),
-    ...[inferred, recall, ap50, hota, mota].map((share) => (share * 100).toFixed(1)),
-    String(switches),
-    formatRate(framesPerSecond),
+    decode,
+    ...[decoded, inferred, recall, ap50, hota, mota].map((share) => (share * 100).toFixed(1)),
+    String(rest.switches),
+    formatRate(rest.framesPerSecond),
+    rest.cpuMs.toFixed(2),
   ]);
   return alignTable(heads, rows, paint);
 }

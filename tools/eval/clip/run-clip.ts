@@ -33,7 +33,14 @@ export interface ClipRun {
   readonly framesPerSecond: number;
   /** Frames with inference. */
   readonly inferred: number;
+  /** Frames that were decoded: the others have the tracks of the frame before. */
+  readonly decoded: number;
+  /** Processor time of this process per frame of the clip. */
+  readonly cpuMs: number;
 }
+
+export const DECODED = ["all", "reference", "keyframes"] as const;
+export type Decoded = (typeof DECODED)[number];
 
 export interface ClipOptions {
   readonly clip: string;
@@ -43,29 +50,46 @@ export interface ClipOptions {
   readonly weak: number;
   /** Of `detect`; default: its own. */
   readonly every?: Every;
+  /** Frames to decode; default: all. */
+  readonly decode?: Decoded;
   onFrame(count: number): void;
 }
 
 /** Throws `CommandFailure` for a clip that cannot be played and a graph that fails. */
 export async function runClip(
-  { clip, model, weak, every, onFrame }: ClipOptions,
+  { clip, model, weak, every, decode, onFrame }: ClipOptions,
   { registry, elements: known }: Knowledge,
 ): Promise<ClipRun> {
   const watch = new Watch(weak, onFrame);
   const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
   const knowledge = { registry, elements };
-  const params = { model, ...(every !== undefined && { every }) };
+  const params = { model, ...(every !== undefined && { every }), ...(decode !== undefined && { decode }) };
   const compiled = compileVariant(clip, params, Math.min(weak, LEAST_CONFIDENCE), knowledge);
+  const before = process.cpuUsage();
   await playGraph(compiled, knowledge);
-  const { frames, inferred, firstMs, lastMs } = watch;
-  if (frames.length === 0) throw new CommandFailure(`${clip} has no frames`);
+  const { user, system } = process.cpuUsage(before);
+  const { inferred, firstMs, lastMs } = watch;
+  const decoded = watch.frames.length;
+  if (decoded === 0) throw new CommandFailure(`${clip} has no frames`);
+  const frames = decode === undefined || decode === "all" ? watch.frames : fillGaps(watch.frames);
   const framesPerSecond = (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000;
-  return { frames, framesPerSecond, inferred };
+  return { frames, framesPerSecond, inferred, decoded, cpuMs: (user + system) / 1000 / frames.length };
+}
+
+/** Frames that were not decoded, by their times: each has the tracks of the frame before, as a viewer of messages has. */
+export function fillGaps(frames: readonly TimedFrame[]): readonly TimedFrame[] {
+  return frames.flatMap((frame, index) => {
+    const next = frames[index + 1];
+    const durationNs = Number(frame.durationNs ?? 0n);
+    if (next === undefined || next.ptsNs === null || frame.ptsNs === null || durationNs <= 0) return [frame];
+    const count = Math.max(1, Math.round(Number(next.ptsNs - frame.ptsNs) / durationNs));
+    return Array<TimedFrame>(count).fill(frame);
+  });
 }
 
 function compileVariant(
   clip: string,
-  params: { readonly model: string; readonly every?: Every },
+  params: { readonly model: string; readonly every?: Every; readonly decode?: Decoded },
   weak: number,
   { elements, registry }: Knowledge,
 ): Compiled {
@@ -115,6 +139,12 @@ type StartOptions = Parameters<typeof RunningGraph.start>[1];
 /** Precision is measured down to this confidence. */
 export const LEAST_CONFIDENCE = 0.01;
 
+/** With its place in the clip. */
+export interface TimedFrame extends WatchedFrame {
+  readonly ptsNs: bigint | null;
+  readonly durationNs: bigint | null;
+}
+
 export interface WatchedFrame {
   readonly width: number;
   readonly height: number;
@@ -128,7 +158,7 @@ export const AFTER_TRACK = "watch-tracks";
 
 export class Watch {
   readonly #seen: (readonly Detection[])[] = [];
-  readonly frames: WatchedFrame[] = [];
+  readonly frames: TimedFrame[] = [];
   inferred = 0;
   /** Times of the first and the last frame. */
   firstMs = 0;
@@ -152,9 +182,11 @@ export class Watch {
         });
       }),
       observe(AFTER_TRACK, ["tracks"], [], (frame) => {
+        const { ptsNs, durationNs } = frame;
         const { width, height } = frame.format;
         const tracks = (frame.meta.tracks as Tracks).objects;
-        this.frames.push({ width, height, detections: this.#seen[this.frames.length] ?? [], tracks });
+        const detections = this.#seen[this.frames.length] ?? [];
+        this.frames.push({ ptsNs, durationNs, width, height, detections, tracks });
         this.lastMs = performance.now();
         onFrame(this.frames.length);
       }),
