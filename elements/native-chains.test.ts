@@ -38,7 +38,7 @@ function writeNode({ factory, properties }: ExpandedNode): string {
 }
 
 const from = (uri: string, pace?: "realtime"): string => write(source, { ...CAMERA, uri, ...(pace && { pace }) });
-const decoded = (): string => write(decode, { hardware: "auto" });
+const decoded = (): string => write(decode, { frames: "all", hardware: "auto" });
 const toWords = (steps: readonly string[]): readonly string[] => steps.join("\n!\n").split("\n");
 
 async function launch(...steps: readonly string[]): Promise<string> {
@@ -104,7 +104,10 @@ for (const [index, [what, extension, encoder]] of (
 }
 
 test("decode passes a test pattern through unchanged", async () => {
-  const { caps, frames } = await watch(from("test:snow?frames=20"), write(decode, { hardware: "never" }));
+  const { caps, frames } = await watch(
+    from("test:snow?frames=20"),
+    write(decode, { frames: "all", hardware: "never" }),
+  );
   assert.equal(frames, 20);
   assert.match(caps, /I420/);
 });
