@@ -9,7 +9,8 @@ import { type AccountEvent, Operations } from "./operations.ts";
 import { type ClientOptions, createTransport } from "./transport.ts";
 
 export type { FollowOptions } from "./follow-events.ts";
-export { readMessages } from "./live.ts";
+export type { SocketOptions } from "./live.ts";
+export { readMessages, sendMessages } from "./live.ts";
 export type * from "./operations.ts";
 export { API_VERSION } from "./operations.ts";
 export type { Call, ClientOptions } from "./transport.ts";

@@ -1,7 +1,17 @@
-/** Messages of running processes, as they are sent. For browsers, and Node from version 22 on. */
+/**
+ * Messages of running processes, as they are sent, and telemetry to them. For browsers, and Node from version 22 on; with Node
+ * 20, pass the `WebSocket` of the package `ws`.
+ */
+import { ApiError, readProblem } from "./transport.ts";
 
 /** Messages that wait for a slow reader. The oldest are dropped: the newest say more about now. */
 const MAX_WAITING = 256;
+
+export interface SocketOptions {
+  /** Ends it. */
+  readonly signal?: AbortSignal;
+  readonly WebSocket?: typeof WebSocket;
+}
 
 /**
  * Messages of `detection_data_url` or `drone_data_url` of a process, until it ends or the loop is left. Rejects if the
@@ -9,10 +19,9 @@ const MAX_WAITING = 256;
  */
 export async function* readMessages<T = unknown>(
   url: string,
-  { signal, WebSocket: Socket = globalThis.WebSocket }: { signal?: AbortSignal; WebSocket?: typeof WebSocket } = {},
+  { signal, WebSocket: Socket = globalThis.WebSocket }: SocketOptions = {},
 ): AsyncGenerator<T, void, void> {
-  if (Socket === undefined) throw new Error("no WebSocket here: use Node 22 or newer, or pass one as an option");
-  const socket = new Socket(url);
+  const socket = openSocket(url, Socket);
   const waiting: T[] = [];
   let wake: () => void = () => {};
   let fault: Error | null = null;
@@ -27,7 +36,7 @@ export async function* readMessages<T = unknown>(
     wake();
   };
   socket.onerror = () => {
-    if (!wasOpen) fault = new Error("the connection was rejected, or the service cannot be reached");
+    if (!wasOpen) fault = new Error(NO_CONNECTION);
   };
   socket.onclose = () => {
     isOpen = false;
@@ -48,4 +57,53 @@ export async function* readMessages<T = unknown>(
     signal?.removeEventListener("abort", abort);
     socket.close();
   }
+}
+
+/**
+ * Sends telemetry to `telemetry_url` of a process, one message after the other: `messages` decides when. Resolves after the
+ * last one, or when the signal is aborted. Rejects with `ApiError` if the service rejects a message, and with an error if the
+ * connection cannot be opened or ends before.
+ */
+export async function sendMessages(
+  url: string,
+  messages: AsyncIterable<object> | Iterable<object>,
+  { signal, WebSocket: Socket = globalThis.WebSocket }: SocketOptions = {},
+): Promise<void> {
+  const socket = openSocket(url, Socket);
+  const opened = new Promise<void>((resolve) => {
+    socket.onopen = () => resolve();
+  });
+  let wasOpen = false;
+  const ended = new Promise<void>((resolve, reject) => {
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+    // The service answers only what it rejects.
+    socket.onmessage = ({ data }) => reject(new ApiError(422, readProblem(Object(JSON.parse(String(data))).error)));
+    socket.onerror = () => {};
+    socket.onclose = ({ reason }) => {
+      const closed = reason === "" ? "the connection was closed" : `the connection was closed: ${reason}`;
+      reject(new Error(wasOpen ? closed : NO_CONNECTION));
+    };
+  });
+  const send = async (): Promise<void> => {
+    await opened;
+    wasOpen = true;
+    for await (const message of messages) {
+      if (signal?.aborted || socket.readyState !== socket.OPEN) return;
+      socket.send(JSON.stringify(message));
+    }
+  };
+  try {
+    if (!signal?.aborted) await Promise.race([send(), ended]);
+  } finally {
+    // Rejected by the close below.
+    ended.catch(() => {});
+    socket.close();
+  }
+}
+
+const NO_CONNECTION = "the connection was rejected, or the service cannot be reached";
+
+function openSocket(url: string, Socket: typeof WebSocket | undefined): WebSocket {
+  if (Socket === undefined) throw new Error("no WebSocket here: use Node 22 or newer, or pass one as an option");
+  return new Socket(url);
 }

@@ -25,6 +25,7 @@ export const PAGES: readonly Page[] = [
   page("Webhooks", async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks),
   page("Recordings", async () => (await import("./pages/recordings/recordings.ts")).Recordings),
   page("Graphs", async () => (await import("./pages/graphs/graphs.ts")).Graphs),
+  page("Keys", async () => (await import("./pages/keys/keys.ts")).Keys),
   page("Usage", async () => (await import("./pages/usage/usage.ts")).Usage),
   page("Nodes", async () => (await import("./pages/nodes/nodes.ts")).Nodes, { isForOperators: true }),
 ];

@@ -78,7 +78,10 @@ export function clipEndpoints({ video, thumbnails, clips, stallMs, forwarder }: 
         "The file as it was uploaded, also an MPEG-TS with its KLV metadata. The whole file, or the part selected by `Range`.",
       access: "url-key",
       answers: FILE_ANSWERS(TYPE, FILE_TYPES.mov, FILE_TYPES.avi, FILE_TYPES.ts),
-      errors: ["source_not_found", "source_file_missing", "range_not_satisfiable", "storage_unavailable"],
+      errors: [
+        ...(["source_not_found", "source_file_missing", "range_not_satisfiable"] as const),
+        ...(["storage_unavailable", "invalid_input"] as const),
+      ],
       handle: (call) =>
         orElsewhere(call, forwarder, async () => {
           const uuid = call.params.source_uuid;

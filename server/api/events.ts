@@ -50,8 +50,9 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
   return [
     define("GET", "/events", "listEvents", {
       summary: "List what has happened, or follow it as server-sent events",
-      description: `Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for ${config.events.retention_days} days (\`events.retention_days\`), up to ${config.events.per_key} of a key (\`events.per_key\`). With \`Accept: text/event-stream\` the connection stays open: events after \`Last-Event-ID\` (or \`after\`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event \`gap\` says which. \`event:\` is the type, \`id:\` the number, \`data:\` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with \`Last-Event-ID\`. Up to ${config.events.clients_per_key} such connections of a key on each node.`,
+      description: `Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for ${config.events.retention_days} days (\`events.retention_days\`), up to ${config.events.per_key} of a key (\`events.per_key\`). With \`Accept: text/event-stream\` the connection stays open: events after \`Last-Event-ID\` (or \`after\`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event \`gap\` says which. \`event:\` is the type, \`id:\` the number, \`data:\` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with \`Last-Event-ID\`. Up to ${config.events.clients_per_key} such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account.`,
       access: "url-key",
+      sources: "listed",
       query: AccountEventQuery,
       answers: {
         200: {
@@ -65,7 +66,7 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
         const { user, query } = call;
         const { type, process, source, from, to, limit = EVENTS_PER_PAGE, cursor, after } = query;
         const filter: EventFilter = {
-          ...{ types: readTypes(type), processUuid: process, sourceUuid: source },
+          ...{ types: readTypes(type), processUuid: process, sourceUuid: source, sourceUuids: user.key.sourceUuids },
           from: from === undefined ? undefined : new Date(from),
           to: to === undefined ? undefined : new Date(to),
         };

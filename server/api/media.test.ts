@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
-import { goingOn } from "../keys/signed-urls.ts";
+import { goingOn, keyOfToken } from "../keys/signed-urls.ts";
 import { askHubAt } from "../media/hub-proxy.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -18,6 +18,7 @@ const uuid = newUuid();
 const signer = testSigner();
 const media = new StillMedia();
 const keyUsed: string[] = [];
+let isKeyValid = true;
 let folder: string;
 let hub: Server;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -35,6 +36,7 @@ before(async () => {
       admitPublisher: async () => ({ refusal: null, recording: null }),
       watched: {
         find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
+        isKeyValid: async (key) => key === ada.key.uuid && isKeyValid,
       },
     },
     { stallMs: 300, http: { request_seconds: 5 } },
@@ -89,7 +91,37 @@ test("forwards HLS from the hub, with a session token", async () => {
   assert.ok(signer.isGood(goingOn(`source/${uuid}`), onward));
   const signed = await app.call(`/source/${uuid}/hls/index.m3u8?token=${token()}`);
   assert.equal(signed.status, 200);
-  assert.equal(new URL(target, "http://hub").searchParams.get("token"), onward);
+  const later = new URL(target, "http://hub").searchParams.get("token") ?? "";
+  assert.ok(signer.isGood(goingOn(`source/${uuid}`), later));
+  assert.deepEqual([keyOfToken(onward), keyOfToken(later)], [ada.key.uuid, null]);
+});
+
+test("a session that was opened with a key ends with the key", async () => {
+  let target = "";
+  answer = (request, response) => {
+    target = request.url ?? "";
+    response.end("#EXTM3U");
+  };
+  assert.equal((await get("index.m3u8")).status, 200);
+  const session = new URL(target, "http://hub").searchParams.get("token") ?? "";
+  const play = () => app.call(`/source/${uuid}/hls/video.m3u8?token=${session}`);
+  assert.equal((await play()).status, 200);
+  assert.equal(new URL(target, "http://hub").searchParams.get("token"), session);
+  const forged = [session.replace(ada.key.uuid, newUuid()), session.slice(0, session.lastIndexOf("."))];
+  for (const wrong of forged)
+    assert.equal(
+      await codeOf(await app.call(`/source/${uuid}/hls/video.m3u8?token=${wrong}`)),
+      "signature_invalid",
+      "the key is part of what is signed",
+    );
+  isKeyValid = false;
+  try {
+    assert.equal(await codeOf(await play()), "signature_invalid");
+    const signed = await app.call(`/source/${uuid}/hls/index.m3u8?token=${token()}`);
+    assert.equal(signed.status, 200, "a signed URL belongs to no key");
+  } finally {
+    isKeyValid = true;
+  }
 });
 
 test("a session token continues playback but does not start it", async () => {

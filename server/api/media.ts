@@ -10,7 +10,7 @@ import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { StreamInfo } from "../../schemas/hub.ts";
 import type { ClusterNode } from "../cluster/node.ts";
-import { goingOn, type Resource, type Signer, type Watched } from "../keys/signed-urls.ts";
+import { goingOn, keyOfToken, type Resource, type Signer, type Watched } from "../keys/signed-urls.ts";
 import type { WatchedPaths } from "../media/hub-proxy.ts";
 import type { StreamNumbers } from "../media/live-streams.ts";
 import type { Media } from "../media/media-hub.ts";
@@ -25,7 +25,7 @@ import { sendPieces } from "./send-file.ts";
 
 interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "admitPublisher" | "onKeyUsed" | "elsewhere"> {
   readonly hub: Pick<Media, "find" | "trouble" | "streamNumbers">;
-  readonly watched: Pick<WatchedPaths, "find">;
+  readonly watched: Pick<WatchedPaths, "find" | "isKeyValid">;
   /** Absent: there are no other nodes. */
   readonly others?: { readonly forwarder: Forwarder; readonly node: ClusterNode } | undefined;
 }
@@ -173,6 +173,14 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
     if (!(await isLive(path))) throw notLive(path);
     return path;
   };
+  /** A session that was opened with a key ends with the key. */
+  const expectKey = async (token: string): Promise<void> => {
+    const key = keyOfToken(token);
+    if (key === null || (await watched.isKeyValid(key))) return;
+    throw new ServiceError("signature_invalid", {
+      detail: "The API key that this session was opened with has been revoked or has expired.",
+    });
+  };
   const toError = async (answer: IncomingMessage, path: string): Promise<ServiceError> => {
     const error = await readError(answer);
     return (await isLive(path)) ? error : notLive(path);
@@ -222,7 +230,10 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
         const passed = await passToOrigin(call);
         if (passed !== null) return passed;
         const path = await expectLive({ user, params });
-        const search = new URLSearchParams({ token: sessionToken(raw, params, signer, `${kind}/${params[uuidName]}`) });
+        const resource: Resource = `${kind}/${params[uuidName]}`;
+        const token = runningSession(raw, params, signer, resource) ?? signer.signGoingOn(resource, user?.key.uuid);
+        await expectKey(token);
+        const search = new URLSearchParams({ token });
         for (const [name, value] of Object.entries(query as Static<typeof HlsQuery>)) search.set(name, String(value));
         const answer = await ask({ method: "GET", target: `/hls/${path}/${params.file}?${search}`, signal });
         if (answer.statusCode === 200) return forward(answer, raw, stallMs);
@@ -310,13 +321,17 @@ function describeStream(
 }
 
 /**
- * The token in the URLs of a playlist. A player sends no other credentials, and identifies parts by their URLs: the
- * token of a running session is reused.
+ * The token of the session that a request belongs to; null: it begins one. It is put into the URLs of the playlist: a player
+ * sends no other credentials, and identifies parts by their URLs, so it stays the same.
  */
-function sessionToken(raw: IncomingMessage, { file }: WatchCall["params"], signer: Signer, resource: Resource): string {
+function runningSession(
+  raw: IncomingMessage,
+  { file }: WatchCall["params"],
+  signer: Signer,
+  resource: Resource,
+): string | null {
   const given = new URL(raw.url ?? "", "http://localhost").searchParams.get("token");
-  const isSession = file !== MAIN_PLAYLIST && given !== null && signer.isGood(goingOn(resource), given);
-  return isSession ? given : signer.signGoingOn(resource);
+  return file !== MAIN_PLAYLIST && given !== null && signer.isGood(goingOn(resource), given) ? given : null;
 }
 
 function expectSdp({ headers }: IncomingMessage): void {

@@ -99,6 +99,8 @@ function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas, isCondit
     summary,
     ...(description !== undefined && { description }),
     ...(isDeprecated === true && { deprecated: true }),
+    // Unknown parameters are not rejected: others choose them.
+    ...(endpoint.acceptsAnyQuery === true && { "x-any-query": true }),
     security: describeSecurity(endpoint),
     ...describeParameters(endpoint, shared, isConditional),
     ...describeBody(endpoint, shared),

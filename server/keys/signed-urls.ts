@@ -1,6 +1,7 @@
 /**
  * URLs that are valid for a limited time without a key: `?token=<end>.<mac>`. The MAC covers the resource and the end time
- * (HMAC-SHA256 with a secret of this installation). The holder can access that one resource, and can share the URL.
+ * (HMAC-SHA256 with a secret of this installation). The holder can access that one resource, and can share the URL. A session
+ * that was opened with a key has a token `<end>.<mac>.<uuid of the key>`, and ends with the key.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -17,14 +18,22 @@ export const liveOf = (processUuid: string): Resource => `process/${processUuid}
 export interface Signer {
   /** Valid for `media.url_seconds`, or a little longer: URLs signed shortly after each other are identical. */
   sign(resource: Resource): string;
-  /** For a client that has started to watch: it can continue for `media.watch_seconds`, but cannot start again. */
-  signGoingOn(resource: Resource): string;
+  /**
+   * For a client that has started to watch: it can continue for `media.watch_seconds`, but cannot start again. `keyUuid`: the
+   * key that it started with; null: a signed URL.
+   */
+  signGoingOn(resource: Resource, keyUuid?: string | null): string;
   isGood(resource: string, token: string): boolean;
   /** The number of the current period: within one, `sign` always returns the same token for a resource. */
   period(): number;
 }
 
-const TOKEN = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})$/;
+const TOKEN = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})(?:\.([0-9a-f-]{36}))?$/;
+
+/** The key that a session was opened with; null: none. Only for a token that is good. */
+export const keyOfToken = (token: string): string | null => TOKEN.exec(token)?.[3] ?? null;
+
+const ofKey = (resource: string, keyUuid: string): string => `${resource}/key/${keyUuid}`;
 const BASE = 36;
 /** Fraction of the validity by which end times are rounded up. */
 const STEP = 1 / 12;
@@ -47,11 +56,15 @@ export function createSigner(
   return {
     period: () => endAfter(urlSeconds),
     sign: (resource) => signFor(resource, urlSeconds),
-    signGoingOn: (resource) => signFor(goingOn(resource), watchSeconds),
+    signGoingOn(resource, keyUuid = null) {
+      if (keyUuid === null) return signFor(goingOn(resource), watchSeconds);
+      return `${signFor(ofKey(goingOn(resource), keyUuid), watchSeconds)}.${keyUuid}`;
+    },
     isGood(resource, token) {
-      const [, end, mac] = TOKEN.exec(token) ?? [];
+      const [, end, mac, key] = TOKEN.exec(token) ?? [];
       if (end === undefined || mac === undefined) return false;
-      const isRight = timingSafeEqual(Buffer.from(mac, "base64url"), macOf(resource, end));
+      const signed = key === undefined ? resource : ofKey(resource, key);
+      const isRight = timingSafeEqual(Buffer.from(mac, "base64url"), macOf(signed, end));
       return isRight && Number.parseInt(end, BASE) * 1000 > now();
     },
   };

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from "node:http";
 import { CLIENT_HEADER, KEY_HEADER, RECORDING_HEADER } from "../../schemas/hub.ts";
 import type { Watched } from "../keys/signed-urls.ts";
 import { ServiceError } from "../service-error.ts";
+import { listInvalid } from "../store/api-keys.ts";
 import type { Sql } from "../store/client.ts";
 import { findHubPath, type PathOwner } from "../store/hub-paths.ts";
 
@@ -56,10 +57,11 @@ function explain(cause: NodeJS.ErrnoException): string {
 const FRESH_MS = 1000;
 const MAX_CACHED = 2000;
 
-/** Paths of watched sources and outputs, cached: HLS players send many requests per second. */
+/** Paths of watched sources and outputs, and keys of their players, cached: HLS players send many requests per second. */
 export class WatchedPaths {
   readonly #sql: Sql;
-  readonly #cache = new Map<string, { readonly askedMs: number; readonly found: Promise<PathOwner | null> }>();
+  readonly #paths = new FreshCache<PathOwner | null>();
+  readonly #keys = new FreshCache<boolean>();
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -67,14 +69,26 @@ export class WatchedPaths {
 
   /** Null if it does not exist, or the key of its owner is no longer valid. */
   find(kind: Watched, uuid: string): Promise<PathOwner | null> {
-    const name = `${kind}/${uuid}`;
-    const cached = this.#cache.get(name);
+    return this.#paths.find(`${kind}/${uuid}`, () => findHubPath(this.#sql, kind, uuid));
+  }
+
+  /** Whether a key can still be used. */
+  isKeyValid(uuid: string): Promise<boolean> {
+    return this.#keys.find(uuid, async () => (await listInvalid(this.#sql, [uuid])).length === 0);
+  }
+}
+
+class FreshCache<T> {
+  readonly #entries = new Map<string, { readonly askedMs: number; readonly found: Promise<T> }>();
+
+  find(name: string, ask: () => Promise<T>): Promise<T> {
+    const cached = this.#entries.get(name);
     if (cached !== undefined && performance.now() - cached.askedMs < FRESH_MS) return cached.found;
-    const found = findHubPath(this.#sql, kind, uuid);
-    this.#cache.delete(name);
-    this.#cache.set(name, { askedMs: performance.now(), found });
-    if (this.#cache.size > MAX_CACHED) this.#cache.delete(this.#cache.keys().next().value ?? "");
-    found.catch(() => this.#cache.delete(name));
+    const found = ask();
+    this.#entries.delete(name);
+    this.#entries.set(name, { askedMs: performance.now(), found });
+    if (this.#entries.size > MAX_CACHED) this.#entries.delete(this.#entries.keys().next().value ?? "");
+    found.catch(() => this.#entries.delete(name));
     return found;
   }
 }

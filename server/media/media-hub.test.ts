@@ -111,7 +111,7 @@ test("disconnects a publisher when its source is deleted, and when its key is re
 for (const protocol of ["rtsp", "rtmp"] as const)
   test(`a revoked key disconnects its own clients, and a key that has expired those of ${protocol}`, async () => {
     const path = `ada/keys/${protocol}`;
-    await register(path, protocol);
+    const { uuid } = await register(path, protocol);
     const { uuid: userUuid } = (await findUserByName(service.sql, "ada")) ?? assert.fail();
     const add = (scope: Scope) =>
       addKey(service.sql, { userUuid, name: scope, scopes: [scope], sourceUuids: null, expiresAt: null });
@@ -125,8 +125,14 @@ for (const protocol of ["rtsp", "rtmp"] as const)
     const readersOf = () => service.server.hub.streamNumbers.find((stream) => stream.path === path)?.readers ?? 0;
     const without = readersOf();
     await poll("it plays", () => readersOf() > without);
+    const index = `/source/${uuid}/hls/index.m3u8`;
+    const hls = await (await service.app.call(index, { headers: { api_key: reads.key } })).text();
+    const session = hls.split("\n").find((line) => line !== "" && !line.startsWith("#")) ?? assert.fail(hls);
+    const playHls = async () => (await service.app.call(`/source/${uuid}/hls/${session}`)).status;
+    assert.equal(await playHls(), 200);
     await revokeKey(service.sql, reads.row.uuid);
     await exitOf(player);
+    await poll("its HLS session ends", async () => (await playHls()) === 403);
     assert.ok(service.server.hub.find(path), "its publisher has another key");
     await limitKey(service.sql, publishes.row.uuid, new Date());
     assert.notEqual(await exitOf(publisher), 0);

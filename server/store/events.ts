@@ -100,6 +100,8 @@ export interface EventFilter {
   readonly types?: readonly string[] | undefined;
   readonly processUuid?: string | undefined;
   readonly sourceUuid?: string | undefined;
+  /** Of the key: only events of these sources. Null: all events. */
+  readonly sourceUuids?: readonly string[] | null | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }
@@ -107,11 +109,12 @@ export interface EventFilter {
 const COLUMNS = "seq, uuid, type, happened_at, source_uuid, process_uuid, data";
 
 const matches = (sql: Queries, userUuid: string, filter: EventFilter): Fragment => {
-  const { types = [], processUuid, sourceUuid, from, to } = filter;
+  const { types = [], processUuid, sourceUuid, sourceUuids = null, from, to } = filter;
   return sql`user_uuid = ${userUuid}
     ${types.length === 0 ? sql`` : sql`and type in ${sql([...types])}`}
     ${processUuid === undefined ? sql`` : sql`and process_uuid = ${processUuid}`}
     ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
+    ${sourceUuids === null ? sql`` : sql`and source_uuid in ${sql([...sourceUuids])}`}
     ${from === undefined ? sql`` : sql`and happened_at >= ${from}`}
     ${to === undefined ? sql`` : sql`and happened_at < ${to}`}`;
 };

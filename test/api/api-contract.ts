@@ -11,6 +11,8 @@ export interface Operation {
   /** Security schemes with the scope that a key needs. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
+  /** Unknown query parameters are accepted. */
+  readonly "x-any-query"?: boolean;
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>> }>>;
 }

@@ -1,6 +1,7 @@
 /** Processes that wait for their source, and the events of an account, with a real publisher, webhook and broker. */
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
+import { statSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import { Windhover } from "../../client/client.ts";
@@ -11,6 +12,7 @@ import { openReceiver, status } from "../../server/delivery/receiver.fixture.ts"
 import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { openMosquitto } from "../mosquitto.fixture.ts";
 import { findFreePort } from "../ports.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { EventReader } from "./account-events.fixture.ts";
@@ -229,6 +231,84 @@ test("a webhook gets the events of all processes of a key, signed, and none of a
     [true],
   );
   await service.expect(200, "DELETE", `/events/subscription/${created.uuid}`);
+});
+
+test("a broker gets the events of a source in order, each once, also those while it was offline", async () => {
+  const broker = await openMosquitto();
+  const [wanted, unwanted] = [await addStream("mqtt-a"), await addStream("mqtt-b")];
+  const received: AccountEvent[] = [];
+  const listen = async () => {
+    const subscriber = await broker.connect();
+    subscriber.on("message", (_, bytes) => received.push(JSON.parse(String(bytes))));
+    await subscriber.subscribeAsync("ops/events", { qos: 1 });
+  };
+  await listen();
+  const config = { host: `127.0.0.1:${broker.port}`, topic: "ops/events" };
+  const json = { output: [{ type: "mqtt", config }], source_uuid: wanted };
+  const { uuid } = await service.expect<EventSubscription>(201, "POST", "/events/subscriptions", { json });
+  const run = async (source: string) => {
+    const process = await start(source, { wait: true });
+    await service.expect(200, "DELETE", `/process/${process}`);
+  };
+  await run(unwanted);
+  await run(wanted);
+  await poll("two events", () => received.length >= 2);
+  await broker.kill();
+  await run(wanted);
+  await broker.start();
+  await listen();
+  const expected = await listEvents(`source=${wanted}&after=0`);
+  assert.equal(expected.length, 4);
+  await poll("all events", () => new Set(received.map(({ id }) => id)).size >= expected.length);
+  // At least once: a delivery whose acknowledgement was lost is repeated.
+  const once = received.filter((event, at) => received.findIndex(({ id }) => id === event.id) === at);
+  assert.deepEqual(once, expected);
+  await service.expect(200, "DELETE", `/events/subscription/${uuid}`);
+});
+
+test("a key that is limited to sources gets the events of these sources, as a listing and as they happen", async () => {
+  const [own, other] = [await addStream("limited-a"), await addStream("limited-b")];
+  const limited = { name: "limited", scopes: ["read"], source_uuids: [own] };
+  const { key } = await service.expect<{ key: string }>(201, "POST", "/key", { json: limited });
+  const over = new AbortController();
+  const seen: AccountEvent[] = [];
+  const following = (async () => {
+    const windhover = new Windhover({ url: service.url, apiKey: key });
+    for await (const event of windhover.followEvents({ after: 0, signal: over.signal }))
+      seen.push(event as AccountEvent);
+  })();
+  for (const source of [other, own, other])
+    await service.expect(200, "DELETE", `/process/${await start(source, { wait: true })}`);
+  const expected = await listEvents(`source=${own}&after=0`);
+  assert.deepEqual(
+    expected.map(({ type }) => type),
+    ["process-waiting", "process-finished"],
+  );
+  const list = async (query: string) =>
+    (await service.expect<{ events: AccountEvent[] }>(200, "GET", `/events?${query}`, { key })).events;
+  assert.deepEqual(await list("after=0"), expected);
+  assert.deepEqual(await list(`after=0&source=${other}`), []);
+  await poll("the events", () => seen.length >= expected.length);
+  over.abort();
+  await following;
+  assert.deepEqual(seen, expected);
+  assert.equal((await service.call("GET", "/events/subscriptions", { key })).status, 403);
+});
+
+test("an event says when nine tenths of the storage are used, once", async () => {
+  const folder = temporaryFolder();
+  const [first, second] = [await makeClip(folder, 30), await makeClip(temporaryFolder(), 31)];
+  const sizes = [first, second].map((file) => statSync(file).size);
+  const limit = Math.ceil(((sizes[0] ?? 0) + (sizes[1] ?? 0)) * 1.05);
+  const key = await createKey(service, "nearly-full", "--limit", `storage_bytes=${limit}`);
+  const near = async () =>
+    (await service.expect<{ events: AccountEvent[] }>(200, "GET", "/events?type=quota-near", { key })).events;
+  await uploadVideo(service, first, { key });
+  assert.deepEqual(await near(), []);
+  await uploadVideo(service, second, { key });
+  const [event, ...others] = await near();
+  assert.deepEqual([event?.data.quota, event?.data.limit, others], ["storage", limit, []]);
+  assert.equal(event?.data.used, (sizes[0] ?? 0) + (sizes[1] ?? 0));
 });
 
 test("the TypeScript client follows the log from any event on", async () => {

@@ -110,6 +110,7 @@ step("all pages can be reached by keyboard, with a link to the content and a vis
     "Webhooks",
     "Recordings",
     "Graphs",
+    "Keys",
     "Usage",
     "Sources",
   ];
@@ -506,6 +507,45 @@ step("shows the newest entries of a long list, and more on request", async () =>
   await page.getByRole("button", { name: "Show more" }).click();
   await row("Campus").waitFor();
   await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+});
+
+step("creates a key with rights, rotates it, changes it and revokes it", async () => {
+  const shownKey = async (): Promise<string> => {
+    const text = (await dialog().getByLabel("key", { exact: true }).textContent()) ?? "";
+    await dialog().getByRole("button", { name: "Done" }).click();
+    return text;
+  };
+  const loginStatus = async (key: string) => (await service.call("GET", "/login", { key })).status;
+  await goTo(page, "Keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await dialog().getByLabel("Name").fill("drone 7");
+  await dialog()
+    .getByLabel(/^publish/)
+    .check();
+  await photograph(page, "keys-create");
+  await dialog().getByRole("button", { name: "Create" }).click();
+  const first = await shownKey();
+  await row("drone 7").getByText("read, publish").waitFor();
+  await photograph(page, "keys");
+  await page.getByRole("button", { name: "Rotate drone 7" }).click();
+  await dialog().getByLabel("The old key expires").selectOption("0");
+  await dialog().getByRole("button", { name: "Rotate" }).click();
+  const second = await shownKey();
+  assert.notEqual(second, first);
+  await row("drone 7").getByText("expired").waitFor();
+  await poll("the old key is rejected", async () => (await loginStatus(first)) === 403);
+  assert.equal(await loginStatus(second), 200);
+  await row("drone 7").filter({ hasText: "valid" }).getByRole("button", { name: "Change drone 7" }).click();
+  await dialog().getByLabel("Name").fill("drone 8");
+  await dialog().getByLabel("Expires").fill("2099-01-01T00:00");
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await row("drone 8").getByText("2099").waitFor();
+  await page.getByRole("button", { name: "Revoke drone 8" }).click();
+  await dialog().getByRole("button", { name: "Revoke" }).click();
+  await row("drone 8").waitFor({ state: "detached" });
+  await page.getByLabel("Show revoked keys").check();
+  await row("drone 8").getByText("revoked").waitFor();
+  await poll("the new key is rejected", async () => (await loginStatus(second)) === 403);
 });
 
 step("signs out with a message when the key is revoked", async () => {

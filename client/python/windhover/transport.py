@@ -29,6 +29,7 @@ class Route:
     path: str
     query: tuple[str, ...] = ()
     body_type: str | None = None
+    accept: str | None = None
 
 
 class Fault(TypedDict):
@@ -83,7 +84,7 @@ class _Requests:
             path = path.replace("{" + name + "}", _segment(name, values.get(name)))
         query = [(name, _query_value(one)) for name in route.query for one in _as_list(values.get(name))]
         request: dict[str, Any] = {"method": route.method, "url": self._url + path, "params": query or None}
-        headers: dict[str, str] = {}
+        headers: dict[str, str] = {} if route.accept is None else {"Accept": route.accept}
         key = self._api_key() if callable(self._api_key) else self._api_key
         if key is not None:
             if not (key.isascii() and key.isprintable()):

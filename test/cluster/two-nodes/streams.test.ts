@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { publishRtsp } from "../../../media/rtsp/publisher.ts";
 import { TRACKS } from "../../../media/tracks.fixture.ts";
+import type { AccountEvent } from "../../../schemas/api/account-events.ts";
 import type { OutputRecord } from "../../../schemas/api/outputs.ts";
 import type { ProcessRecord } from "../../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../../schemas/api/sources.ts";
@@ -124,6 +125,26 @@ test("a process on one node reads a stream of another, and its output is played 
   publisher.kill("SIGKILL");
   await awaitStatus(first, "offline");
   await awaitStatus(second, "offline");
+});
+
+test("a process that waits on one node begins when its stream is published on the other, and waits again", async () => {
+  const waiting = await registerStream(second, "waited for", `${a.rtmp}/master/drones/late`);
+  const { process_uuid: uuid } = await start(first, waiting.uuid, {
+    ...{ node_labels: { site: "b" }, wait: true, keep: true, params: { every: 1000 } },
+  });
+  const reach = (state: ProcessRecord["state"]) =>
+    poll(`the process is ${state}`, async () => (await read(first, uuid)).state === state);
+  await reach("waiting");
+  const late = publish(`${a.rtmp}/master/drones/late${KEY}`);
+  await reach("running");
+  late.kill("SIGKILL");
+  await reach("waiting");
+  await second.expect(200, "DELETE", `/process/${uuid}`);
+  const { events } = await second.expect<{ events: AccountEvent[] }>(200, "GET", `/events?process=${uuid}&after=0`);
+  assert.deepEqual(
+    events.map(({ type }) => type).filter((type) => !type.startsWith("process-reconnect")),
+    ["process-waiting", "process-started", "process-waiting", "process-finished"],
+  );
 });
 
 test("host names of one node are names of the media server on every node", async () => {
