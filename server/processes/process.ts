@@ -431,7 +431,7 @@ export class Process {
   #trace(report: RunnerMessage): void {
     if (report.type === "spans")
       for (const { name, startMs, endMs } of report.spans) this.#launching?.start(name, {}, startMs).end({ endMs });
-    if (report.type !== "message" || this.#firstMessage === null) return;
+    if (this.#firstMessage === null || report.type !== "message" || !RESULTS.has(report.channel)) return;
     this.#firstMessage.end({ attributes: { "windhover.channel": report.channel } });
     this.#firstMessage = null;
   }
@@ -633,6 +633,9 @@ export class Process {
     this.record.notify({ type: "ended" });
   }
 }
+
+/** Channels of messages for clients; others are for the service itself. */
+const RESULTS: ReadonlySet<string> = new Set(["detection_data", "print"]);
 
 /** A client waits, and its own limit applies. */
 const UNLIMITED = { graphMs: Number.POSITIVE_INFINITY, sourceMs: Number.POSITIVE_INFINITY };

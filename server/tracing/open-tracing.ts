@@ -1,6 +1,6 @@
 /** Traces by OpenTelemetry: sent to a collector by OTLP over HTTP. Its packages are only loaded when there is a collector. */
 import type { Context, Span as OtelSpan, SpanContext, Tracer } from "@opentelemetry/api";
-import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
+import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
@@ -33,18 +33,13 @@ const PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 export async function openTracing({ config, log, softwareVersion, nodeUuid }: TracingDeps): Promise<Tracing | null> {
   const base = config.otlp_url ?? process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? "";
   if (base === "") return null;
-  const [api, { OTLPTraceExporter }, sdk, { resourceFromAttributes }] = await Promise.all([
-    import("@opentelemetry/api"),
-    import("@opentelemetry/exporter-trace-otlp-http"),
-    import("@opentelemetry/sdk-trace-base"),
-    import("@opentelemetry/resources"),
-  ]);
+  const sdk = await import("./sdk.ts");
   const url = `${base.replace(/(?<!\/)\/+$/, "")}/v1/traces`;
-  const exporter = warnOnFailure(new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS }), url, log);
+  const exporter = warnOnFailure(new sdk.OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS }), url, log);
   const limits = { maxQueueSize: QUEUE, maxExportBatchSize: BATCH, exportTimeoutMillis: EXPORT_MS };
-  const processor = new sdk.BatchSpanProcessor(exporter, { ...limits, scheduledDelayMillis: DELAY_MS });
-  const provider = new sdk.BasicTracerProvider({
-    resource: resourceFromAttributes({
+  const processor = new sdk.BatchSpanProcessor({ exporter, ...limits, scheduledDelayMillis: DELAY_MS });
+  const provider = new sdk.TracerProvider({
+    resource: sdk.resourceFromAttributes({
       "service.name": "windhover",
       "service.version": softwareVersion,
       "service.instance.id": nodeUuid,
@@ -53,7 +48,7 @@ export async function openTracing({ config, log, softwareVersion, nodeUuid }: Tr
     spanProcessors: [processor],
   });
   const tracer = provider.getTracer("windhover", softwareVersion);
-  const { ROOT_CONTEXT, trace, SpanKind } = api;
+  const { ROOT_CONTEXT, trace, SpanKind } = sdk;
   log.info({ url: maskCredentials(url) }, "traces are sent");
   return {
     begin(name, traceparent, attributes) {
