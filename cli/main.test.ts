@@ -7,7 +7,7 @@ import { COMMANDS } from "./commands.ts";
 import { helpOf } from "./help.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
-import { makeFolder, ROOT, windhover } from "./windhover.fixture.ts";
+import { makeFolder, ROOT, spawnWindhover, windhover } from "./windhover.fixture.ts";
 
 test("every command has a help that fits 80 columns, with examples", async () => {
   const terminal = new Terminal(process.stdout, process.stderr, { NO_COLOR: "1" });
@@ -28,12 +28,12 @@ test("every command has a help that fits 80 columns, with examples", async () =>
 
 test("help, version and a command that is not there", async () => {
   const [bare, help, version, typo, option, early] = await Promise.all([
-    windhover([]),
-    windhover(["help", "run"]),
-    windhover(["--version"]),
-    windhover(["lanch"]),
-    windhover(["check", "--jsn", "x.yaml"]),
-    windhover(["--json"]),
+    spawnWindhover([]),
+    spawnWindhover(["help", "run"]),
+    spawnWindhover(["--version"]),
+    spawnWindhover(["lanch"]),
+    spawnWindhover(["check", "--jsn", "x.yaml"]),
+    spawnWindhover(["--json"]),
   ]);
   assert.equal(bare?.code, 0);
   for (const name of Object.keys(COMMANDS)) assert.match(bare?.stdout ?? "", new RegExp(`^ {2}${name} `, "m"));

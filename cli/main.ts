@@ -13,13 +13,16 @@ import { openWorkspaceFor } from "./workspace.ts";
 export async function main(args: readonly string[]): Promise<void> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env);
   terminal.onClosed(() => leave(EXIT.ok, terminal));
-  let code: number;
+  await leave(await runCommand(args, terminal), terminal);
+}
+
+/** Resolves with the exit code, also after an error, which is shown. */
+export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    code = await dispatch(args, terminal);
+    return await dispatch(args, terminal);
   } catch (error) {
-    code = report(error, terminal);
+    return report(error, terminal);
   }
-  await leave(code, terminal);
 }
 
 async function leave(code: number, terminal: Terminal): Promise<void> {

@@ -1,6 +1,15 @@
-/** A terminal whose standard error is read only on request. */
+/** Outputs of a terminal: one that keeps what is written, and one that is read only on request. */
 import { Writable } from "node:stream";
 import { Terminal } from "./terminal.ts";
+
+export class TextWriter extends Writable {
+  text = "";
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
 
 export class StalledReader extends Writable {
   text = "";

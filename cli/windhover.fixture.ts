@@ -1,4 +1,4 @@
-/** The real command in a child process. */
+/** The command in this process, and in a child process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,6 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
+import { FOLDERS_VARIABLE } from "../schemas/folders.ts";
+import { runCommand } from "./main.ts";
+import { TextWriter } from "./terminal.fixture.ts";
+import { Terminal } from "./terminal.ts";
 
 const COMMAND = fileURLToPath(new URL("windhover.mjs", import.meta.url));
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -65,8 +69,44 @@ export class Running {
 
 export const start = (args: readonly string[], cwd = ROOT, variables: NodeJS.ProcessEnv = {}): Running =>
   new Running(args, cwd, variables);
-export const windhover = (args: readonly string[], cwd = ROOT, variables: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
-  start(args, cwd, variables).done;
+/** In a child process. */
+export const spawnWindhover = (
+  args: readonly string[],
+  cwd = ROOT,
+  variables: NodeJS.ProcessEnv = {},
+): Promise<Outcome> => start(args, cwd, variables).done;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * In this process, one after the other: to load the command in a child process takes longer than most commands run. For
+ * those that end by themselves, print through the terminal only, and load no element from a file that the test changes.
+ */
+export function windhover(args: readonly string[], cwd = ROOT, variables: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const outcome = last.then(() => runHere(args, cwd, variables));
+  last = outcome.catch(() => {});
+  return outcome;
+}
+
+async function runHere(args: readonly string[], cwd: string, variables: NodeJS.ProcessEnv): Promise<Outcome> {
+  const [out, err] = [new TextWriter(), new TextWriter()];
+  const folder = process.cwd();
+  const during = { NO_COLOR: "1", ...variables };
+  const before = [...Object.keys(during), FOLDERS_VARIABLE].map((name) => [name, process.env[name]] as const);
+  process.chdir(cwd);
+  Object.assign(process.env, during);
+  try {
+    const terminal = new Terminal(out, err, process.env);
+    const code = await runCommand(args, terminal);
+    await terminal.flush();
+    return { code, stdout: out.text, stderr: err.text, lines: out.text.split("\n").slice(0, -1) };
+  } finally {
+    process.chdir(folder);
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  }
+}
 
 /** A temporary folder, removed after the test file. */
 export function makeFolder(): string {

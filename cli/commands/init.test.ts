@@ -7,7 +7,7 @@ import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { buildElementPackage, isElementPackageBuilt } from "../../setup/element-package.mjs";
 import { poll } from "../../test/watch.fixture.ts";
-import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
+import { makeFolder, ROOT, spawnWindhover } from "../windhover.fixture.ts";
 
 const run = promisify(execFile);
 const folder = makeFolder();
@@ -18,16 +18,16 @@ before(async () => {
 });
 
 test("creates a workspace whose first graph runs and passes its test, and whose golden file fits", async () => {
-  const { code, stdout, stderr } = await windhover(["init", "My Site"], folder);
+  const { code, stdout, stderr } = await spawnWindhover(["init", "My Site"], folder);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^Created a workspace in My Site\.$/m);
   assert.match(stdout, /^ {2}cd 'My Site'\n {2}npx windhover run first clips\/ball\.mp4$/m);
   assert.equal(JSON.parse(readFileSync(join(site, "package.json"), "utf8")).name, "my-site");
   const [first, golden, checked, tested] = await Promise.all([
-    windhover(["run", "first", "clips/ball.mp4"], site),
-    windhover(["golden", "check", "first", "clips/ball.mp4"], site),
-    windhover(["check", "graphs/first.yaml"], site),
-    windhover(["test"], join(site, "clips")),
+    spawnWindhover(["run", "first", "clips/ball.mp4"], site),
+    spawnWindhover(["golden", "check", "first", "clips/ball.mp4"], site),
+    spawnWindhover(["check", "graphs/first.yaml"], site),
+    spawnWindhover(["test"], join(site, "clips")),
   ]);
   assert.deepEqual(
     [first.code, first.lines.length, golden.code, checked.code, tested.code],
@@ -62,13 +62,13 @@ test("its element fits the types of the package, which rejects a wrong one, and 
 
 test("rejects a folder that is not empty, and changes nothing in it", async () => {
   const before = readdirSync(site);
-  const again = await windhover(["init", "My Site"], folder);
+  const again = await spawnWindhover(["init", "My Site"], folder);
   assert.equal(again.code, 2);
   assert.match(again.stderr, /My Site is not empty: it has .*; expected a new or empty folder/);
   assert.deepEqual(readdirSync(site), before);
-  const file = await windhover(["init", "package.json"], site);
+  const file = await spawnWindhover(["init", "package.json"], site);
   assert.match(file.stderr, /package\.json is a file; expected a new or empty folder/);
-  const none = await windhover(["init"], folder);
+  const none = await spawnWindhover(["init"], folder);
   assert.match(none.stderr, /missing: the FOLDER to create/);
 });
 

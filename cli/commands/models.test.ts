@@ -9,7 +9,7 @@ import { weightsFile } from "../../models/open.ts";
 import { type Command, CommandFailure, readArguments, UsageFault } from "../command.ts";
 import { StalledReader } from "../terminal.fixture.ts";
 import { Terminal } from "../terminal.ts";
-import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
+import { makeFolder, ROOT, spawnWindhover, windhover } from "../windhover.fixture.ts";
 import {
   modelsGet as get,
   modelsImport as importModel,
@@ -55,7 +55,7 @@ test("lists the models and whether they are installed", async () => {
 test("loads no GStreamer: the set-up fetches the models before it builds the addon", async (t) => {
   process.env.WINDHOVER_ADDON = join(folder, "none.node");
   t.after(() => delete process.env.WINDHOVER_ADDON);
-  const { code, stderr } = await windhover(["models", "list"]);
+  const { code, stderr } = await spawnWindhover(["models", "list"]);
   assert.equal(code, 0, stderr);
 });
 
@@ -291,10 +291,12 @@ test("two processes that get the same model at once both have it", {
   skip: !existsSync(REAL) && "the default model is not in the cache",
 }, async () => {
   const command = ["models", "get", "default", "--weights", REAL, "--json"];
-  const [one, other] = (await Promise.all([windhover(command), windhover(command)])).map(({ code, stdout, stderr }) => {
-    assert.equal(code, 0, stderr);
-    return (JSON.parse(stdout) as { file: string }[])[0]?.file;
-  });
+  const [one, other] = (await Promise.all([spawnWindhover(command), spawnWindhover(command)])).map(
+    ({ code, stdout, stderr }) => {
+      assert.equal(code, 0, stderr);
+      return (JSON.parse(stdout) as { file: string }[])[0]?.file;
+    },
+  );
   assert.equal(one, other);
   assert.deepEqual(
     [...namesIn("weights"), ...namesIn("converted")].filter((name) => name.startsWith(".")),

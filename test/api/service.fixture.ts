@@ -1,17 +1,13 @@
 /** The real service in its own process, and a client that checks every response against the OpenAPI document. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { openAsBlob } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { type Serving, ServingFolder, type ServingOptions } from "../../cli/serve/serving.fixture.ts";
+import { windhover } from "../../cli/windhover.fixture.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { ApiContract, type ApiDocument, type ReceivedResponse } from "./api-contract.ts";
 
-const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
-const run = promisify(execFile);
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
@@ -129,11 +125,9 @@ export const createKey = (service: TestService, name: string, ...args: readonly 
 export const revokeKey = (service: TestService, name: string): Promise<string> => runKeys(service, "revoke", name);
 
 async function runKeys(service: TestService, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [COMMAND, "keys", ...args], {
-    cwd: service.folder.path,
-    env: { ...process.env, WINDHOVER_DATA_DIR: join(service.folder.path, "data") },
-    timeout: LIMIT_MS,
-  });
+  const variables = { WINDHOVER_DATA_DIR: join(service.folder.path, "data") };
+  const { code, stdout, stderr } = await windhover(["keys", ...args], service.folder.path, variables);
+  assert.equal(code, 0, stderr);
   return stdout.trim();
 }
 

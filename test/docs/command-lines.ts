@@ -1,10 +1,10 @@
 /** Lines of `sh` blocks: parses them, checks that their commands accept them, and runs `npx windhover …` in this process. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Writable } from "node:stream";
 import { type Command, readArguments } from "../../cli/command.ts";
 import { COMMANDS } from "../../cli/commands.ts";
 import { readGraphWords } from "../../cli/compile-graph.ts";
+import { TextWriter } from "../../cli/terminal.fixture.ts";
 import { Terminal } from "../../cli/terminal.ts";
 import { openWorkspaceFor } from "../../cli/workspace.ts";
 import { ROOT } from "./pages.ts";
@@ -94,13 +94,4 @@ async function findCommand([name = "", ...rest]: readonly string[]): Promise<{ c
   const leaf = entry.commands[second];
   if (leaf === undefined) throw new Error(`no such command: ${name} ${second}`);
   return { command: await leaf.load(), rest: others };
-}
-
-export class TextWriter extends Writable {
-  text = "";
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.text += chunk.toString();
-    done();
-  }
 }

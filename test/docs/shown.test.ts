@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
 import { announceKey, announceReady, showDemo } from "../../cli/serve/announce.ts";
+import { TextWriter } from "../../cli/terminal.fixture.ts";
 import { Terminal } from "../../cli/terminal.ts";
 import type { RunningServer } from "../../server/main.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
-import { runLine, TextWriter } from "./command-lines.ts";
+import { runLine } from "./command-lines.ts";
 import { type Block, findPage, ROOT, WRITTEN } from "./pages.ts";
 
 const GOLDEN = join(ROOT, "test/golden/vtest.golden.ndjson");

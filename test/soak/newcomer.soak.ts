@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { ServingFolder } from "../../cli/serve/serving.fixture.ts";
-import { type Running, start, windhover } from "../../cli/windhover.fixture.ts";
+import { type Running, spawnWindhover, start } from "../../cli/windhover.fixture.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { ShadowRecord } from "../../schemas/api/shadows.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
@@ -44,7 +44,7 @@ async function time<T>(step: string, work: () => Promise<T>): Promise<T> {
 }
 
 async function command(code: number, ...words: readonly string[]): Promise<string> {
-  const outcome = await windhover(words, site);
+  const outcome = await spawnWindhover(words, site);
   assert.equal(outcome.code, code, outcome.stdout + outcome.stderr);
   return outcome.stdout + outcome.stderr;
 }
@@ -60,7 +60,7 @@ const edit = (file: string, from: string, to: string): void => {
 
 test("a workspace: created, run, and its element changed while it runs", { timeout: 600_000 }, async () => {
   await time("init", async () => {
-    const { code, stderr } = await windhover(["init", SITE], folder.path);
+    const { code, stderr } = await spawnWindhover(["init", SITE], folder.path);
     assert.equal(code, 0, stderr);
   });
   await time("run", () => command(0, "run", "first", "clips/ball.mp4"));
