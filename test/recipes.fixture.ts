@@ -20,7 +20,7 @@ export const readRecipe = (name: string): string => readFileSync(join(RECIPES, `
 
 /** Clips that are made of `vtest.avi`, with the steps after `decode`. They are not encoded: golden files need the same frames. */
 const DERIVED = {
-  "dark.y4m": "gamma gamma=0.4 ! videobalance contrast=0.06 saturation=0.3",
+  "dark.y4m": "gamma gamma=0.4 ! videobalance contrast=0.05 saturation=0.3",
   "from-above.y4m":
     "videoscale ! video/x-raw,width=360,height=270 ! videobox fill=black left=-460 right=-460 top=-225 bottom=-225",
 } as const;
