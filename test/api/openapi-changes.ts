@@ -155,7 +155,7 @@ class Comparison {
       if (this.#compared.has(key)) return;
       this.#compared.add(key);
       this.#compareShapes(
-        `${names[0]} in a${direction === "answer" ? "n" : ""} ${direction}:`,
+        `${names[0]} in a${direction === "answer" ? "n" : ""} ${direction}`,
         before,
         after,
         direction,

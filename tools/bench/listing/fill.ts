@@ -1,4 +1,5 @@
 /** Fills the database with what the listings of one user show, as after months. */
+import { randomBytes } from "node:crypto";
 import type { Sql } from "../../../server/store/client.ts";
 import { writeEndedReports } from "../../../server/store/track-reports.ts";
 import { newUuid } from "../../../server/uuid.ts";
@@ -35,6 +36,8 @@ export interface Filled {
 const DAY_MS = 86_400_000;
 /** Less than any retention time. */
 const DAYS = 6;
+/** Characters that images are taken from. */
+const NOISE = 4_000_000;
 /** Rows per statement. */
 const SOME = 10_000;
 
@@ -99,6 +102,8 @@ export async function fillListings(sql: Sql, userUuid: string, size: ListingSize
     select gen_random_uuid(), ${userUuid}, ${source}, 'Camera', false, 0, 1000, case i % 20 when 0 then 'failed' else 'ready' end,
       ${at(size.clips)}, now()
     ${upTo(size.clips)}`;
+  // Images hardly compress.
+  const noise = randomBytes((NOISE * 3) / 4).toString("base64");
   for (let first = 0; first < size.notices; first += SOME) {
     const last = Math.min(size.notices, first + SOME) - 1;
     await sql`
@@ -111,7 +116,7 @@ export async function fillListings(sql: Sql, userUuid: string, size: ListingSize
           jsonb_build_object('id', uuid, 'alert_uuid', ${alertUuid}::text, 'alias', 'Gate', 'type', 'filter-search',
             'process_uuid', ${processUuid}::text, 'source_uuid', source_uuid, 'event', 'triggered',
             'timestamp', to_char(happened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tracks', '[]'::jsonb,
-            'data', jsonb_build_object('patch', left(repeat(md5(i::text), ${Math.ceil(size.patchBytes / 32)}::integer), ${size.patchBytes}::integer))),
+            'data', jsonb_build_object('patch', jsonb_build_object('image', substr(${noise}::text, 1 + ((i::bigint * ${size.patchBytes + 9}::integer) % ${NOISE - size.patchBytes}::integer)::integer, ${size.patchBytes}::integer)))),
           case i % 10 when 0 then null else happened_at end
         from rows),
       classed as (
