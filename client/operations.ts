@@ -1186,8 +1186,6 @@ export type NewOutput = {
   readonly boxes?: boolean;
   /** Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video. */
   readonly bitrate?: number | null;
-  /** Extension: send the sound of the source with the video, not encoded again. Only AAC of live sources; without it, the video is sent alone. Only for outputs with video. Default: false. */
-  readonly audio?: boolean | false;
   /** For `cot`: `TakSettings`. Ignored for other types. */
   readonly tak?: TakSettings;
 };
@@ -1368,8 +1366,6 @@ export type Output = {
   readonly boxes: boolean | null;
   /** Extension: kbit/s. Null: that of the resolution, or an output without video. */
   readonly bitrate: number | null;
-  /** Extension: with the sound of the source. Null for outputs without video. */
-  readonly audio: boolean | null;
   readonly tak?: TakSettings;
   /** For `rtsp`: the URL for playback. */
   readonly play_url: string | null;
@@ -1400,7 +1396,6 @@ export type OutputChange = {
   readonly boxes?: boolean | null;
   /** Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video. */
   readonly bitrate?: number | null;
-  readonly audio?: boolean | null;
 };
 
 export type Pipeline = {

@@ -66,7 +66,7 @@ export class VideoOutlet {
     this.#waitMs = this.#limits.firstWaitMs;
   }
 
-  /** Never blocks. `tracks` changes only with a keyframe. Sound is not counted as frames. */
+  /** Never blocks. `tracks` changes only with a keyframe. */
   send(unit: AccessUnit, tracks: Tracks): void {
     if (this.#isClosed) return;
     if (tracks !== this.#tracks) this.#changeTracks(tracks);
@@ -153,19 +153,15 @@ export class VideoOutlet {
   }
 
   #pass(publisher: Publisher, unit: AccessUnit): void {
-    const isSent = publisher.send(unit);
-    if (unit.kind === "audio") return;
-    if (isSent) this.framesSent++;
+    if (publisher.send(unit)) this.framesSent++;
     else this.framesDropped++;
   }
 
   #keep(unit: AccessUnit): void {
     const bytes = byteLength(unit);
-    const isVideo = unit.kind === "video";
-    const isKey = isVideo && unit.isKey;
-    if (isKey || this.#bufferBytes + bytes > this.#limits.bufferBytes) this.#dropBuffer();
-    if (!isKey && this.#buffer.length === 0) {
-      if (isVideo) this.framesDropped++;
+    if (unit.isKey || this.#bufferBytes + bytes > this.#limits.bufferBytes) this.#dropBuffer();
+    if (!unit.isKey && this.#buffer.length === 0) {
+      this.framesDropped++;
       return;
     }
     this.#buffer.push(unit);
@@ -173,7 +169,7 @@ export class VideoOutlet {
   }
 
   #dropBuffer(): void {
-    this.framesDropped += this.#takeBuffer().filter(({ kind }) => kind === "video").length;
+    this.framesDropped += this.#takeBuffer().length;
   }
 
   #takeBuffer(): readonly AccessUnit[] {

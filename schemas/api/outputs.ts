@@ -25,10 +25,6 @@ const BITRATE_MEANS =
   "Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.";
 const Bitrate = orNull(Type.Integer({ minimum: 50, maximum: 100_000 }), { description: BITRATE_MEANS });
 
-const AUDIO_MEANS =
-  "Extension: send the sound of the source with the video, not encoded again. Only AAC of live sources; without it, the video is sent alone. Only for outputs with video.";
-const Audio = Type.Boolean({ description: AUDIO_MEANS });
-
 const RtspPath = Type.String({
   maxLength: 255,
   pattern: "^rtsp://[A-Za-z0-9_][A-Za-z0-9._~-]*(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$",
@@ -104,12 +100,7 @@ const VIDEO = {
   codec: Type.Optional(OutputCodec),
   boxes: Type.Optional(Boxes),
   bitrate: Type.Optional(Bitrate),
-  audio: Type.Optional(Audio),
 };
-/** Of types without video. */
-const NoAudio = Type.Object({
-  audio: Type.Optional(Type.Literal(false, { description: "This type has no video, and so no sound." })),
-});
 
 export const NewOutput = Type.Object(
   {
@@ -129,7 +120,6 @@ export const NewOutput = Type.Object(
       }),
     ),
     bitrate: Type.Optional(Type.Unknown({ description: BITRATE_MEANS })),
-    audio: Type.Optional(Type.Unknown({ description: `${AUDIO_MEANS} Default: false.` })),
     tak: Type.Optional(Type.Unknown({ description: "For `cot`: `TakSettings`. Ignored for other types." })),
   },
   {
@@ -141,7 +131,6 @@ export const NewOutput = Type.Object(
       when("type", ["cot"], Type.Object({ url: CotUrl, tak: Type.Optional(TakSettings) })),
       when("type", ["mqtt"], Type.Object({ url: MqttUrl })),
       when("type", ["mpegts"], Type.Object({ url: TransportUrl, ...VIDEO })),
-      when("type", ["cot", "mqtt", "detection_data", "drone_data"], NoAudio),
     ],
   },
 );
@@ -157,7 +146,6 @@ export const OutputChange = Type.Object(
     codec: Type.Optional(orNull(OutputCodec)),
     boxes: Type.Optional(orNull(Boxes)),
     bitrate: Type.Optional(Bitrate),
-    audio: Type.Optional(orNull(Audio)),
   },
   { title: "OutputChange" },
 );
@@ -170,7 +158,6 @@ export interface OutputTarget {
   readonly codec?: Static<typeof OutputCodec>;
   readonly boxes?: boolean;
   readonly bitrate?: number | null;
-  readonly audio?: boolean;
   /** Of `cot`. */
   readonly tak?: TakSettings;
 }
@@ -202,9 +189,6 @@ export const OutputRecord = Type.Object(
     }),
     bitrate: orNull(Type.Integer(), {
       description: "Extension: kbit/s. Null: that of the resolution, or an output without video.",
-    }),
-    audio: orNull(Type.Boolean(), {
-      description: "Extension: with the sound of the source. Null for outputs without video.",
     }),
     tak: Type.Optional(TakSettings),
     play_url: orNull(Type.String(), { description: "For `rtsp`: the URL for playback." }),

@@ -1549,8 +1549,6 @@ class NewOutput(TypedDict):
     boxes: NotRequired[bool]
     #: Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.
     bitrate: NotRequired[int | None]
-    #: Extension: send the sound of the source with the video, not encoded again. Only AAC of live sources; without it, the video is sent alone. Only for outputs with video. Default: false.
-    audio: NotRequired[bool | Literal[False]]
     #: For `cot`: `TakSettings`. Ignored for other types.
     tak: NotRequired[TakSettings]
 
@@ -1744,8 +1742,6 @@ class Output(TypedDict):
     boxes: bool | None
     #: Extension: kbit/s. Null: that of the resolution, or an output without video.
     bitrate: int | None
-    #: Extension: with the sound of the source. Null for outputs without video.
-    audio: bool | None
     tak: NotRequired[TakSettings]
     #: For `rtsp`: the URL for playback.
     play_url: str | None
@@ -1776,7 +1772,6 @@ class OutputChange(TypedDict):
     boxes: NotRequired[bool | None]
     #: Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.
     bitrate: NotRequired[int | None]
-    audio: NotRequired[bool | None]
 
 
 class PipelineSegmentsNodes(TypedDict):
