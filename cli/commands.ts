@@ -61,6 +61,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Draw a graph as DOT or SVG.",
     load: async () => (await import("./commands/show-graph.ts")).dot,
   },
+  mcp: {
+    about: "Serve graphs and a running service as tools for language models.",
+    load: async () => (await import("./commands/mcp.ts")).default,
+  },
   demo: {
     about: "Run a first graph on a generated clip.",
     load: async () => (await import("./commands/demo.ts")).default,

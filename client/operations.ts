@@ -4114,6 +4114,18 @@ export class Operations {
     return this.#send({ method: "GET", path: "/openapi.json" }, {}, call);
   }
 
+  /** The messages of websockets, server-sent events, webhooks and MQTT topics. */
+  getAsyncApi(call?: Call): Promise<{
+    readonly asyncapi: string;
+  }> {
+    return this.#send({ method: "GET", path: "/asyncapi.json" }, {}, call);
+  }
+
+  /** The API in one page of text, for programs that read text. */
+  getOverview(call?: Call): Promise<string> {
+    return this.#send({ method: "GET", path: "/llms.txt" }, {}, call);
+  }
+
   /** This document as an interactive page. */
   getDocs(call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/docs" }, {}, call);

@@ -127,6 +127,12 @@ describe("JSON fits its schema", () => {
     enhanced: EnhancedData,
     "alert change": AlertChange,
     "evidence of a notice": Type.Object(EvidenceFields),
+    "MCP configuration": Type.Object({
+      mcpServers: Type.Record(
+        Type.String(),
+        Type.Object({ command: Type.String(), args: Type.Array(Type.String()), env: Type.Object({}) }),
+      ),
+    }),
   };
   eachBlock("json", (page, block) => {
     const { remark, text } = block;

@@ -63,32 +63,6 @@ const define = defineEndpoints("Graphs");
 /** The file name in the positions of a graph that was sent as text. */
 const UNNAMED = "graph.yaml";
 
-const VERSION_EXAMPLE = {
-  name: "gate",
-  version: 3,
-  digest: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
-  author: "ada",
-  created_at: "2026-01-01T12:00:00.000Z",
-  is_current: true,
-  bases: [
-    {
-      name: "detect",
-      digest: "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
-      has_changed: false,
-    },
-  ],
-} satisfies GraphVersion;
-
-const UPGRADE_EXAMPLE = {
-  ...{ uuid: "01890000-0000-7000-8000-000000000000", process_uuid: "01890000-0000-7000-8000-000000000000" },
-  ...{ graph: "gate", version: 3, previous_version: 2, dry_run: true },
-  changes: [
-    { label: "branch", action: "attach", segment: "snapshots" },
-    { label: "live", node: "detect", property: "confidence", from: 0.4, to: 0.5 },
-  ],
-  params: { confidence: 0.5 },
-} satisfies ProcessUpgrade;
-
 interface GraphDeps {
   readonly library: GraphLibrary;
   readonly own: OwnGraphs;
@@ -133,7 +107,7 @@ export function graphEndpoints({ library, own, config }: GraphDeps): readonly An
       rawBody: { mediaType: "application/yaml", schema: Type.String() },
       answers: {
         200: { description: "This text is stored already; its version is the current one.", schema: GraphVersion },
-        201: { description: "The new version.", schema: GraphVersion, example: VERSION_EXAMPLE },
+        201: { description: "The new version.", schema: GraphVersion },
       },
       errors: [
         ...(["graph_author_needed", "graph_name_taken", "graphs_limit_reached"] as const),
@@ -359,7 +333,7 @@ export function processUpgradeEndpoints(processes: Pick<Processes, "upgrade">, s
         "For a process of a graph of your own. Answers with the differences, each labelled: `live` (a property is set without interruption), `branch` (a branch is attached or detached), `relaunch` (the pipeline is restarted; a file continues at its position, track ids continue). With `dry_run` nothing is changed. Otherwise it answers when the version runs. If it does not, the process continues with the version before, and the answer has the reason. Roll back with the previous version. Params that were given keep their values, others get the defaults of the version. Values set with `PATCH` stay where the version has the same node and property. A version without a slot that an output or branch uses is rejected.",
       body: UpgradeBody,
       answers: {
-        200: { description: "What has changed, or would.", schema: ProcessUpgrade, example: UPGRADE_EXAMPLE },
+        200: { description: "What has changed, or would.", schema: ProcessUpgrade },
       },
       errors: ["process_not_found", "graph_not_found", "wrong_state", "graph_lacks", "pipeline_failed"],
       async handle({ user, params: { process_uuid: uuid }, body }) {

@@ -57,7 +57,8 @@ test("the document is valid OpenAPI 3.1 for an independent validator", async () 
 });
 
 test("contains every endpoint once, with its security, body and answers", () => {
-  assert.deepEqual(keysAt("paths"), ["/things", "/thing/{uuid}", "/video", "/openapi.json", "/docs"]);
+  const documents = ["/openapi.json", "/asyncapi.json", "/llms.txt", "/docs"];
+  assert.deepEqual(keysAt("paths"), ["/things", "/thing/{uuid}", "/video", ...documents]);
   const thing = ["paths", "/thing/{uuid}"];
   assert.deepEqual(at(...thing, "get", "security"), [{}, { api_key: [] }, { bearer: [] }]);
   assert.deepEqual(at(...thing, "post", "security"), [

@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document of all endpoints. */
+import { EXAMPLES, type Example } from "../../schemas/api/examples.ts";
 import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
@@ -15,6 +16,7 @@ import {
 } from "./endpoint.ts";
 import { parameterNames } from "./resource-names.ts";
 import { parameterSchema } from "./routes.ts";
+import { SharedSchemas } from "./shared-schemas.ts";
 
 const ABOUT =
   `A media server that analyses video. It detects, tracks and geolocates objects in video files and streams, and
@@ -93,6 +95,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
 
 function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas, isConditional: boolean): object {
   const { tag, id, summary, description, isDeprecated } = endpoint;
+  const example = EXAMPLES[id];
   return {
     tags: [tag],
     operationId: id,
@@ -102,17 +105,23 @@ function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas, isCondit
     // Unknown parameters are not rejected: others choose them.
     ...(endpoint.acceptsAnyQuery === true && { "x-any-query": true }),
     security: describeSecurity(endpoint),
-    ...describeParameters(endpoint, shared, isConditional),
-    ...describeBody(endpoint, shared),
-    responses: { ...describeAnswers(endpoint, shared), ...describeErrors(endpoint, shared, isConditional) },
+    ...describeParameters(endpoint, shared, isConditional, example),
+    ...describeBody(endpoint, shared, example),
+    responses: { ...describeAnswers(endpoint, shared, example), ...describeErrors(endpoint, shared, isConditional) },
   };
 }
 
-function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas, isConditional: boolean): object {
+function describeParameters(
+  endpoint: AnyEndpoint,
+  shared: SharedSchemas,
+  isConditional: boolean,
+  example: Example | undefined,
+): object {
   const inPath = parameterNames(endpoint.path).map((name) => ({
     name,
     in: "path",
     required: true,
+    ...exampleOf(example?.request.params?.[name], {}),
     schema: shared.refer(parameterSchema(endpoint, name)),
   }));
   const required: readonly string[] = endpoint.query?.required ?? [];
@@ -121,6 +130,7 @@ function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas, isCond
     in: "query",
     required: required.includes(name) && !("default" in schema),
     ...("description" in schema && { description: schema.description }),
+    ...exampleOf(example?.request.query?.[name], schema),
     schema: shared.refer(schema),
   }));
   const inHeader = [
@@ -132,10 +142,21 @@ function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas, isCond
   return parameters.length === 0 ? {} : { parameters };
 }
 
-function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: SharedSchemas): object {
+/** In a URL everything is text. */
+function exampleOf(text: string | undefined, { type }: { readonly type?: unknown }): object {
+  if (text === undefined) return {};
+  return { example: type === "integer" || type === "number" || type === "boolean" ? JSON.parse(text) : text };
+}
+
+function describeBody(
+  { body, isBodyOptional, rawBody }: AnyEndpoint,
+  shared: SharedSchemas,
+  example: Example | undefined,
+): object {
   const schema = rawBody?.schema ?? body;
   if (schema === undefined) return {};
-  const content = { [rawBody?.mediaType ?? "application/json"]: { schema: shared.refer(schema) } };
+  const shown = example?.request.body === undefined ? {} : { example: example.request.body };
+  const content = { [rawBody?.mediaType ?? "application/json"]: { schema: shared.refer(schema), ...shown } };
   return { requestBody: { required: isBodyOptional !== true, content } };
 }
 
@@ -169,7 +190,7 @@ const headersOf = (names: readonly (keyof typeof HEADERS)[]): object =>
     ? {}
     : { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
 
-function describeAnswers(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+function describeAnswers(endpoint: AnyEndpoint, shared: SharedSchemas, recorded: Example | undefined): object {
   const { answers, access } = endpoint;
   const isCounted = access !== "none" && access !== "optional" && access !== "signed";
   const limits = isCounted ? (["RateLimit", "RateLimit-Policy"] as const) : [];
@@ -182,7 +203,11 @@ function describeAnswers(endpoint: AnyEndpoint, shared: SharedSchemas): object {
     const headers = headersOf([...(isTaggedHere ? (["ETag"] as const) : []), ...limits]);
     if (main.schema === undefined && mediaType === undefined) return [status, { description, ...headers }];
     const types = { [mediaType ?? "application/json"]: main, ...others };
-    const content = Object.entries(types).map(([type, shape]) => [type, describe(shape)]);
+    const isRecorded = (type: string) => recorded?.status === Number(status) && recorded.type === type;
+    const content = Object.entries(types).map(([type, shape]) => [
+      type,
+      { ...describe(shape), ...(isRecorded(type) && recorded?.answer !== undefined && { example: recorded.answer }) },
+    ]);
     return [status, { description, ...headers, content: Object.fromEntries(content) }];
   });
   const isCacheable = endpoint.method === "GET" && isTagged(endpoint);
@@ -214,7 +239,7 @@ const RETRY_AFTER = {
 };
 
 /** Headers of the requests that the service sends: Standard Webhooks. */
-const WEBHOOK_HEADERS = {
+export const WEBHOOK_HEADERS = {
   "webhook-id": "The same for every attempt to deliver a notification.",
   "webhook-timestamp": "Time of this attempt: Unix time in seconds.",
   "webhook-signature":
@@ -235,65 +260,4 @@ function describeSent(endpoints: readonly AnyEndpoint[], shared: SharedSchemas):
     }),
   );
   return sent.length === 0 ? {} : { webhooks: Object.fromEntries(sent) };
-}
-
-/** Schemas with such a title are written once, in `components`, and referenced. */
-const TITLE = /^[A-Z][A-Za-z0-9]*$/;
-
-const CLOSED = "additionalProperties";
-
-type Schema = { readonly [key: string]: unknown };
-
-class SharedSchemas {
-  readonly #known = new Map<string, { readonly text: string; readonly schema: unknown }>();
-  /** Many endpoints have the same schemas, and all of them that of errors. */
-  readonly #referred = new Map<object, unknown>();
-
-  /** A copy as plain JSON, with references to shared schemas. */
-  refer(schema: object): unknown {
-    const found = this.#referred.get(schema);
-    if (found !== undefined) return found;
-    const copy = this.#visit(JSON.parse(JSON.stringify(schema)));
-    this.#referred.set(schema, copy);
-    return copy;
-  }
-
-  /** By title, in alphabetical order. */
-  list(): Readonly<Record<string, unknown>> {
-    const entries = [...this.#known].map(([title, { schema }]) => [title, schema] as const);
-    return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-  }
-
-  #visit(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.#visit(item));
-    if (typeof value !== "object" || value === null) return value;
-    const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#visitKey(key, item)]));
-    return this.#share(excuseDefaults(inner));
-  }
-
-  /** Data, as opposed to schemas, stays unchanged. */
-  #visitKey(key: string, value: unknown): unknown {
-    return ["default", "examples", "enum", "const", "required"].includes(key) ? value : this.#visit(value);
-  }
-
-  /**
-   * Of two different schemas with the same title, the second is written inline. What is open in an answer and closed in a
-   * request is one schema, and is written open.
-   */
-  #share(schema: Schema): Schema {
-    const { title } = schema;
-    if (typeof title !== "string" || !TITLE.test(title)) return schema;
-    const text = JSON.stringify(schema, (key, value) => (key === CLOSED && value === false ? undefined : value));
-    const known = this.#known.get(title);
-    if (known === undefined || (known.text === text && !(CLOSED in schema))) this.#known.set(title, { text, schema });
-    return known === undefined || known.text === text ? { $ref: `#/components/schemas/${title}` } : schema;
-  }
-}
-
-/** Properties with a default are not required. */
-function excuseDefaults(schema: Schema): Schema {
-  const { properties, required } = schema as { properties?: Readonly<Record<string, object>>; required?: unknown };
-  if (properties === undefined || !Array.isArray(required)) return schema;
-  const withoutDefault = required.filter((name) => !("default" in (properties[name] ?? {})));
-  return { ...schema, required: withoutDefault };
 }

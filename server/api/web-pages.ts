@@ -11,8 +11,10 @@ import { ERRORS } from "../../schemas/errors.ts";
 import { PLAYER_CSP, PLAYER_FILES, type PlayerKind, renderPlayer } from "../media/player/player.ts";
 import { ServiceError } from "../service-error.ts";
 import { acceptsGzip, compress } from "./answers.ts";
+import { describeMessages } from "./asyncapi.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 import { describeApi } from "./openapi.ts";
+import { type ListedApi, writeOverview } from "./overview.ts";
 
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
@@ -279,16 +281,41 @@ const DOCS_FILES: Readonly<Record<string, Asset>> = {
   errors: fixed(HTML, ERROR_LIST),
 };
 
-/** `/openapi.json` describes the given endpoints, itself and `/docs`. The other endpoints here are not in the document. */
+const TEXT = "text/plain; charset=utf-8";
+
+/**
+ * `/openapi.json` describes the given endpoints, itself and the other documents. The other endpoints here are not in the
+ * document.
+ */
 export function documentEndpoints(endpoints: readonly AnyEndpoint[]): readonly AnyEndpoint[] {
   let made: Readonly<Record<string, unknown>> | undefined;
+  const describe = () => {
+    made ??= describeApi([...endpoints, document, messages, overview, docs]);
+    return made;
+  };
   const document = define("GET", "/openapi.json", "getOpenApi", {
     summary: "This document",
     access: "none",
     answers: { 200: { description: "OpenAPI 3.1.", schema: Type.Object({ openapi: Type.String() }) } },
+    handle: () => ok(describe()),
+  });
+  let messagesMade: Readonly<Record<string, unknown>> | undefined;
+  const messages = define("GET", "/asyncapi.json", "getAsyncApi", {
+    summary: "The messages of websockets, server-sent events, webhooks and MQTT topics",
+    access: "none",
+    answers: { 200: { description: "AsyncAPI 3.0.", schema: Type.Object({ asyncapi: Type.String() }) } },
     handle() {
-      made ??= describeApi([...endpoints, document, docs]);
-      return ok(made);
+      messagesMade ??= describeMessages();
+      return ok(messagesMade);
+    },
+  });
+  const overview = define("GET", "/llms.txt", "getOverview", {
+    summary: "The API in one page of text, for programs that read text",
+    access: "none",
+    answers: { 200: { description: "Markdown (llmstxt.org).", mediaType: "text/plain" } },
+    handle({ headers }) {
+      const asset = { type: TEXT, read: async () => writeOverview(describe() as unknown as ListedApi) };
+      return docsSender.send("llms.txt", asset, headers, HOUR);
     },
   });
   const docs = define("GET", "/docs", "getDocs", {
@@ -302,7 +329,7 @@ export function documentEndpoints(endpoints: readonly AnyEndpoint[]): readonly A
       return docsSender.send("page", fixed(HTML, DOCS), headers, HOUR);
     },
   });
-  return [document, docs, ...HIDDEN];
+  return [document, messages, overview, docs, ...HIDDEN];
 }
 
 const HIDDEN: readonly AnyEndpoint[] = [

@@ -87,8 +87,9 @@ export class ApiContract {
     const declared = operation.responses[String(status)];
     if (declared === undefined) return [`${status} is not declared`];
     if (status === 204 || text === "") return [];
-    // Files may declare any type.
-    const media = declared.content?.[type] ?? declared.content?.["*/*"];
+    // Files may declare a range of types.
+    const ranges = [type, `${type.split("/")[0]}/*`, "*/*"];
+    const media = ranges.map((range) => declared.content?.[range]).find((found) => found !== undefined);
     if (media === undefined) return [`${status} as "${type}" is not declared`];
     return type === "application/json" && media.schema !== undefined
       ? this.checkSchema(media.schema, JSON.parse(text))

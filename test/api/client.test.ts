@@ -242,6 +242,17 @@ test("the API is that of the release before, and more", async (context) => {
     [],
   );
   assert.ok(breaking.length > 0, "there is nothing to state any more");
+test("the collection has the requests of the document, and no others", async () => {
+  interface Item {
+    readonly name: string;
+    readonly item?: readonly Item[];
+    readonly request?: { readonly method: string; readonly url: { readonly path: readonly string[] } };
+  }
+  const { item } = JSON.parse(await readFile(join(ROOT, "docs/windhover.postman_collection.json"), "utf8")) as Item;
+  const requests = (item ?? []).flatMap(({ item: inner = [] }) => inner.flatMap(({ request }) => request ?? []));
+  const listed = requests.map(({ method, url }) => `${method} /${url.path.join("/").replaceAll(/:(\w+)/g, "{$1}")}`);
+  const operations = service.contract.operations.map(({ method, path }) => `${method} ${path}`);
+  assert.deepEqual(listed.toSorted(), operations.toSorted());
 });
 
 test("every text and every list of a request is bounded in its schema", async () => {

@@ -420,6 +420,10 @@ class GetOpenApiAnswer(TypedDict):
     openapi: str
 
 
+class GetAsyncApiAnswer(TypedDict):
+    asyncapi: str
+
+
 class AccountLimits(TypedDict):
     #: Active processes.
     processes: int
@@ -4492,6 +4496,22 @@ class Operations:
         r"""This document."""
         return self._send(Route("GET", "/openapi.json"), {}, timeout)  # type: ignore[no-any-return]
 
+    def get_async_api(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> GetAsyncApiAnswer:
+        r"""The messages of websockets, server-sent events, webhooks and MQTT topics."""
+        return self._send(Route("GET", "/asyncapi.json"), {}, timeout)  # type: ignore[no-any-return]
+
+    def get_overview(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> str:
+        r"""The API in one page of text, for programs that read text."""
+        return self._send(Route("GET", "/llms.txt"), {}, timeout)  # type: ignore[no-any-return]
+
     def get_docs(
         self,
         *,
@@ -6101,6 +6121,22 @@ class AsyncOperations:
     ) -> GetOpenApiAnswer:
         r"""This document."""
         return await self._send(Route("GET", "/openapi.json"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def get_async_api(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> GetAsyncApiAnswer:
+        r"""The messages of websockets, server-sent events, webhooks and MQTT topics."""
+        return await self._send(Route("GET", "/asyncapi.json"), {}, timeout)  # type: ignore[no-any-return]
+
+    async def get_overview(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> str:
+        r"""The API in one page of text, for programs that read text."""
+        return await self._send(Route("GET", "/llms.txt"), {}, timeout)  # type: ignore[no-any-return]
 
     async def get_docs(
         self,
