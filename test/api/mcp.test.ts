@@ -20,6 +20,9 @@ interface Called {
   readonly isError: boolean;
 }
 
+const opened: Client[] = [];
+after(() => Promise.all(opened.map((client) => client.close())));
+
 class Model {
   readonly #client = new Client({ name: "test", version: "1.0.0" });
 
@@ -29,7 +32,7 @@ class Model {
     const env = { ...inherited, ...(key !== undefined && { WINDHOVER_API_KEY: key }) };
     const server = { command: process.execPath, args: [COMMAND, "mcp", ...args], env, stderr: "ignore" as const };
     await model.#client.connect(new StdioClientTransport(server), { timeout: LIMIT_MS });
-    after(() => model.#client.close());
+    opened.push(model.#client);
     return model;
   }
 
