@@ -242,6 +242,8 @@ test("the API is that of the release before, and more", async (context) => {
     [],
   );
   assert.ok(breaking.length > 0, "there is nothing to state any more");
+});
+
 test("the collection has the requests of the document, and no others", async () => {
   interface Item {
     readonly name: string;
