@@ -68,8 +68,8 @@ describe("graphs of this machine", () => {
     assert.deepEqual(await model.read("check", { yaml: GRAPH }), []);
     const { text, isError } = await model.call("check", { yaml: GRAPH.replace("print", "prnt") });
     assert.ok(isError);
-    const [fault] = JSON.parse(text) as { line: number; suggestion: string; file: string }[];
-    assert.deepEqual([fault?.line, fault?.suggestion, fault?.file], [3, "print", "graph.yaml"]);
+    const [fault] = JSON.parse(text) as { at: { line: number; file: string }; suggestion: string }[];
+    assert.deepEqual([fault?.at.line, fault?.suggestion, fault?.at.file], [3, "print", "graph.yaml"]);
   });
 
   test("explain shows the pipeline, describe an element", async () => {

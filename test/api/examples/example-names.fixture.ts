@@ -3,6 +3,7 @@
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const KEY = /wh_[0-9a-f]{12}_[\w-]{43}/g;
 const SECRET = /whsec_[A-Za-z0-9+/]+=*/g;
+const FINGERPRINT = /(?:[0-9A-F]{2}:){31}[0-9A-F]{2}/g;
 const TOKEN = /\b(token|code_challenge|state|code|client_id)=[\w.-]+/g;
 
 export class ExampleNames {
@@ -25,6 +26,7 @@ export class ExampleNames {
       .replaceAll(UUID, (uuid) => this.#nameOf(uuid))
       .replaceAll(KEY, "wh_0123456789ab_YOUR-KEY")
       .replaceAll(SECRET, "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX")
+      .replaceAll(FINGERPRINT, Array(32).fill("00").join(":"))
       .replaceAll(TOKEN, "$1=…");
   }
 

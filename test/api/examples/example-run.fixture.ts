@@ -145,7 +145,7 @@ const describeRequest = ({ params, query, json, text, form }: ExampleCall): Exam
   ...(params !== undefined && { params }),
   ...(query !== undefined && { query }),
   ...(json !== undefined && { body: json }),
-  ...(text !== undefined && { body: text[0] }),
+  ...(text !== undefined && { body: shorten(text[0]) }),
   ...(form !== undefined && {
     body: Object.fromEntries(
       Object.entries(form).map(([name, part]) => [name, typeof part === "string" ? part : part[1]]),
