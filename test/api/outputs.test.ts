@@ -40,8 +40,13 @@ const uuid = await startProcess(await uploadVideo(service, clip));
 const info = () => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
 const read = (output: OutputRecord) => service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
 
-async function attach(type: "rtsp" | "rtmp", url: string, settings: string | null = null): Promise<OutputRecord> {
-  const json = { alias: "out", type, url, settings };
+async function attach(
+  type: "rtsp" | "rtmp",
+  url: string,
+  settings: string | null = null,
+  more: object = {},
+): Promise<OutputRecord> {
+  const json = { alias: "out", type, url, settings, ...more };
   const output = await service.expect<OutputRecord>(201, "POST", "/output", { json });
   const attached = await service.expect<OutputRecord>(200, "POST", `/process/${uuid}/${output.uuid}`);
   assert.ok(["starting", "live"].includes(attached.status), attached.status);
@@ -104,6 +109,31 @@ test("ffmpeg and GStreamer play an rtsp output at its resolution, and it survive
   }
   await detach(output);
   assert.equal((await read(output)).status, "idle");
+});
+
+test("an output has its own bit rate, and draws boxes unless they are turned off", async () => {
+  const bytes: number[] = [];
+  for (const [bitrate, boxes] of [
+    [2000, true],
+    [60, false],
+  ] as const) {
+    const output = await attach("rtsp", `rtsp://yard/${bitrate}`, null, { bitrate, boxes });
+    assert.deepEqual([output.bitrate, output.boxes], [bitrate, boxes]);
+    await awaitStatus(output, "live");
+    const { text } = await service.call("GET", `/process/${uuid}/graph?format=launch`);
+    assert.equal(/\boverlay\b/.test(text), boxes, text);
+    const { stdout } = await run(
+      "ffmpeg",
+      ["-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-i", withKey(output)].concat(
+        "-map 0:v -c copy -frames:v 100 -f h264 -".split(" "),
+      ),
+      { encoding: "buffer", maxBuffer: 100e6 },
+    );
+    bytes.push(stdout.length);
+    await detach(output);
+  }
+  const [many = 0, few = 0] = bytes;
+  assert.ok(few > 0 && many > 2 * few, `${many} and ${few} bytes`);
 });
 
 test("players of an rtsp output stay connected while its process is paused, and continue when it resumes", async () => {

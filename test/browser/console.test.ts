@@ -520,7 +520,7 @@ step("creates a key with rights, rotates it, changes it and revokes it", async (
   await page.getByRole("button", { name: "Create a key" }).click();
   await dialog().getByLabel("Name").fill("drone 7");
   await dialog()
-    .getByLabel(/^publish/)
+    .getByRole("checkbox", { name: /^publish/ })
     .check();
   await photograph(page, "keys-create");
   await dialog().getByRole("button", { name: "Create" }).click();

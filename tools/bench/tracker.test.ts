@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { makeFolder, windhover } from "../../cli/windhover.fixture.ts";
+import { makeFolder, spawnWindhover } from "../../cli/windhover.fixture.ts";
 import { makeSequence, rows } from "../eval/mot/mot.fixture.ts";
 import { listPlays, readScenes } from "./tracker/scenes.ts";
 import { readFolders } from "./tracker.ts";
@@ -17,7 +17,7 @@ makeSequence(second, "two", { gt: rows(1) + rows(2).replaceAll(",20,", ",220,") 
 makeSequence(empty, "none", { det: "" });
 
 test("prints one table over the sequences of all folders, and fails without the lead", async () => {
-  const { code, lines, stderr } = await windhover(["bench", "tracker", first, second]);
+  const { code, lines, stderr } = await spawnWindhover(["bench", "tracker", first, second]);
   assert.equal(code, 1, stderr);
   assert.match(lines[0] ?? "", /^HOTA\/IDF1\/MOTA +left out +default +byte +ocsort +sort +lead$/);
   assert.match(lines[1] ?? "", /^one +\d+\.\d\/\d+\.\d\/\d+\.\d .* [+-]\d+\.\d$/);
@@ -33,7 +33,7 @@ test("rejects no folder, one sequence, and a folder without sequences", async ()
     [[first], /leave-one-out needs at least two sequences/],
     [[folder], /has no sequences/],
   ] as const) {
-    const { code, stderr } = await windhover(["bench", "tracker", ...args]);
+    const { code, stderr } = await spawnWindhover(["bench", "tracker", ...args]);
     assert.ok(code === 1 || code === 2, stderr);
     assert.match(stderr, expected);
   }
