@@ -121,7 +121,8 @@ test("an output has its own bit rate, and draws boxes unless they are turned off
     assert.deepEqual([output.bitrate, output.boxes], [bitrate, boxes]);
     await awaitStatus(output, "live");
     const { text } = await service.call("GET", `/process/${uuid}/graph?format=launch`);
-    assert.equal(/\boverlay\b/.test(text), boxes, text);
+    assert.equal(/_overlay\b/.test(text), boxes, text);
+    assert.match(text, new RegExp(`\\bbitrate=${bitrate}\\b`));
     const { stdout } = await run(
       "ffmpeg",
       ["-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-i", withKey(output)].concat(

@@ -128,7 +128,7 @@ test("a process on one node reads a stream of another, and its output is played 
 });
 
 test("a process that waits on one node begins when its stream is published on the other, and waits again", async () => {
-  const waiting = await registerStream(second, "waited for", `${a.rtmp}/master/drones/late`);
+  const waiting = await registerStream(first, "waited for", `${a.rtmp}/master/drones/late`);
   const { process_uuid: uuid } = await start(first, waiting.uuid, {
     ...{ node_labels: { site: "b" }, wait: true, keep: true, params: { every: 1000 } },
   });

@@ -103,7 +103,8 @@ export async function fillListings(sql: Sql, userUuid: string, size: ListingSize
       ${at(size.clips)}, now()
     ${upTo(size.clips)}`;
   // Images hardly compress.
-  const noise = randomBytes((NOISE * 3) / 4).toString("base64");
+  // As bytes: `substr` of a text reads it from its beginning.
+  const noise = Buffer.from(randomBytes((NOISE * 3) / 4).toString("base64"));
   for (let first = 0; first < size.notices; first += SOME) {
     const last = Math.min(size.notices, first + SOME) - 1;
     await sql`
@@ -116,7 +117,7 @@ export async function fillListings(sql: Sql, userUuid: string, size: ListingSize
           jsonb_build_object('id', uuid, 'alert_uuid', ${alertUuid}::text, 'alias', 'Gate', 'type', 'filter-search',
             'process_uuid', ${processUuid}::text, 'source_uuid', source_uuid, 'event', 'triggered',
             'timestamp', to_char(happened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tracks', '[]'::jsonb,
-            'data', jsonb_build_object('patch', jsonb_build_object('image', substr(${noise}::text, 1 + ((i::bigint * ${size.patchBytes + 9}::integer) % ${NOISE - size.patchBytes}::integer)::integer, ${size.patchBytes}::integer)))),
+            'data', jsonb_build_object('patch', jsonb_build_object('image', convert_from(substr(${noise}::bytea, 1 + ((i::bigint * ${size.patchBytes + 9}::integer) % ${NOISE - size.patchBytes}::integer)::integer, ${size.patchBytes}::integer), 'UTF8')))),
           case i % 10 when 0 then null else happened_at end
         from rows),
       classed as (
