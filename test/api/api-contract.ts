@@ -22,6 +22,7 @@ export interface Parameter {
   readonly in: "path" | "query";
   readonly required: boolean;
   readonly schema: object;
+  readonly example?: string;
 }
 
 interface MediaType {

@@ -65,7 +65,14 @@ export function unknownNamesOf(operation: Operation, world: FuzzWorld): Arbitrar
   const { contract, uuids, key } = world;
   const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
   const path = fc
-    .tuple(...inPath.map(({ name }) => fc.constantFrom(...(name === "name" ? world.names : uuids))))
+    // Parts of paths that are neither ids nor names have a pattern, which their example fits.
+    .tuple(
+      ...inPath.map(({ name, example = null }) =>
+        fc.constantFrom(
+          ...(name === "name" ? world.names : name.endsWith("uuid") || example === null ? uuids : [example]),
+        ),
+      ),
+    )
     .map((values) => {
       let index = 0;
       return operation.path.replace(/\{[^}]+\}/g, () => values[index++] ?? "x");
