@@ -907,7 +907,7 @@ export type GraphVersion = {
         readonly name: string;
         /** SHA-256 of its text, and of those that it is made of, when the version was stored. */
         readonly digest: string;
-        /** The installed graph has changed since, or is not installed any more: the version may compile to something else. Store its text again to accept the change. */
+        /** The installed graph has changed since, or was uninstalled: the version may compile to something else. Store its text again to accept the change. */
         readonly has_changed: boolean;
       }[]
     | null;
@@ -2072,7 +2072,7 @@ export type SubscriptionChoice = {
 export type TakSettings = {
   /** Name of the camera on maps. Default: the alias of the output. */
   readonly callsign?: string;
-  /** Send the position of the camera, its field of view, and the point that it looks at. */
+  /** Send the position of the camera, its field of view, and the point in its centre. */
   readonly camera?: boolean;
   /** Address of the video that TAK clients open for the camera: `play_url` of an rtsp output. */
   readonly video_url?: string;

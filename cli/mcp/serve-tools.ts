@@ -15,7 +15,7 @@ export async function serveTools(tools: readonly Tool[]): Promise<void> {
     signal: AbortSignal,
   ): Promise<ToolResult> => {
     const tool = byName.get(name);
-    if (tool === undefined) return failure(`There is no tool "${name}".`);
+    if (tool === undefined) return failure(`Unknown tool "${name}".`);
     const fault = check.check(tool, input);
     return fault === null ? tool.call(input, signal) : failure(fault);
   };

@@ -33,7 +33,7 @@ export function writeApi(document: OpenApi): string {
       ...operations.map((operation) => writeOperation(operation, shown)),
     ]),
     "## Types",
-    "Fields of the bodies above. Those of answers that are not optional are always there; null where there is no value.",
+    "Fields of the bodies above. Those of answers that are not optional are always there; null without a value.",
     ...listTypes(document),
   ].join("\n\n");
 }

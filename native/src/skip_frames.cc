@@ -178,7 +178,7 @@ class Selection {
   }
 
  private:
-  // A stream that goes on with I-frames that are not IDR: the decoder starts at the third, at the risk of losing it.
+  // A stream that continues with I-frames that are not IDR: the decoder starts at the third, at the risk of losing it.
   static constexpr unsigned kMostMissed = 2;
   static constexpr unsigned kUnknown = G_MAXUINT;
 

@@ -58,7 +58,7 @@ export const GraphVersion = Type.Object(
           }),
           has_changed: Type.Boolean({
             description:
-              "The installed graph has changed since, or is not installed any more: the version may compile to something else. Store its text again to accept the change.",
+              "The installed graph has changed since, or was uninstalled: the version may compile to something else. Store its text again to accept the change.",
           }),
         }),
       ),

@@ -68,7 +68,7 @@ export const TakSettings = Type.Object(
     camera: Type.Optional(
       Type.Boolean({
         default: true,
-        description: "Send the position of the camera, its field of view, and the point that it looks at.",
+        description: "Send the position of the camera, its field of view, and the point in its centre.",
       }),
     ),
     video_url: Type.Optional(

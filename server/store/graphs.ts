@@ -26,7 +26,7 @@ export interface GraphVersionRow {
 }
 
 export interface BasesNow {
-  /** Digests of installed graphs by their names; null: it is not installed any more. */
+  /** Digests of installed graphs by their names; null: it was uninstalled. */
   readonly basesNow: Readonly<Record<string, string | null>>;
 }
 

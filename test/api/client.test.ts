@@ -241,7 +241,7 @@ test("the API is that of the release before, and more", async (context) => {
     breaking.filter((change) => !STATED.test(change)),
     [],
   );
-  assert.ok(breaking.length > 0, "there is nothing to state any more");
+  assert.ok(breaking.length > 0, "nothing is left to state");
 });
 
 test("the collection has the requests of the document, and no others", async () => {

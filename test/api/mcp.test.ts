@@ -95,7 +95,7 @@ describe("graphs of this machine", () => {
       ["check", { graph: "--help" }, /not an option/],
       ["describe", { colour: "red" }, /additional properties \(colour\)/],
       ["describe", { element: "a", find: "b" }, /not both/],
-      ["nothing", {}, /no tool "nothing"/],
+      ["nothing", {}, /Unknown tool "nothing"/],
     ] as const) {
       const { text, isError } = await model.call(name, input);
       assert.ok(isError, name);
@@ -140,8 +140,8 @@ describe("a service", () => {
   });
 
   test("the key is that of the environment, and its scopes apply", async () => {
-    const nobody = await Model.connect(["--url", service.url]);
-    assert.match((await nobody.call("listSources")).text, /api_key_missing/);
+    const stranger = await Model.connect(["--url", service.url]);
+    assert.match((await stranger.call("listSources")).text, /api_key_missing/);
     const other = await Model.connect(["--url", service.url], await createKey(service, "other"));
     assert.deepEqual(await other.read("listSources"), { sources: [] });
   });

@@ -1,5 +1,5 @@
 /**
- * Compares two OpenAPI documents: what a client of the old one cannot rely on any more, and what is new. As a program:
+ * Compares two OpenAPI documents: what a client of the old one can no longer rely on, and what is new. As a program:
  *
  *   npm run compare:api -- OLD NEW     files or URLs; exits with 1 if the change is not additive
  *

@@ -1261,7 +1261,7 @@ class GraphVersionBases(TypedDict):
     name: str
     #: SHA-256 of its text, and of those that it is made of, when the version was stored.
     digest: str
-    #: The installed graph has changed since, or is not installed any more: the version may compile to something else. Store its text again to accept the change.
+    #: The installed graph has changed since, or was uninstalled: the version may compile to something else. Store its text again to accept the change.
     has_changed: bool
 
 
@@ -2502,7 +2502,7 @@ class SubscriptionChoice(TypedDict):
 class TakSettings(TypedDict):
     #: Name of the camera on maps. Default: the alias of the output.
     callsign: NotRequired[str]
-    #: Send the position of the camera, its field of view, and the point that it looks at.
+    #: Send the position of the camera, its field of view, and the point in its centre.
     camera: NotRequired[bool]
     #: Address of the video that TAK clients open for the camera: `play_url` of an rtsp output.
     video_url: NotRequired[str]

@@ -53,7 +53,7 @@ export class ExampleRun {
   /** Sends it, asserts the status and the contract, and keeps it as the example of its operation. */
   async call<T = Record<string, never>>(id: string, status: number, call: ExampleCall = {}): Promise<T> {
     const operation = this.service.contract.operations.find(({ operationId }) => operationId === id);
-    assert.ok(operation !== undefined, `there is no operation "${id}"`);
+    assert.ok(operation !== undefined, `unknown operation "${id}"`);
     const answer = await this.#send<T>(operation, call);
     this.#location = answer.headers.get("location") ?? "";
     assert.equal(answer.status, status, `${id}: ${answer.text.slice(0, 1000)}\n${this.service.serving.errors}`);
@@ -119,7 +119,7 @@ export class ExampleRun {
       if (example !== undefined) kept[id] = example;
     }
     for (const id of Object.keys(EXAMPLES).filter((name) => !order.includes(name)))
-      this.#differences.push(`${id}: there is no such operation`);
+      this.#differences.push(`${id}: unknown operation`);
     if (mode === undefined) return this.#differences.map((text) => `${text}; ${HOW}`);
     writeFileSync(FILE, `${JSON.stringify(kept, null, 1)}\n`);
     return [];
