@@ -56,7 +56,7 @@ export type AccountEvent = {
   readonly id: number;
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used. */
+  /** `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `evidence-failed`: Neither clip nor snapshot of a notice could be made. `clip-ready`: A clip of `POST /clips` can be downloaded. `clip-failed`: A clip of `POST /clips` could not be rendered (`error`). `enhancement-finished`: The report of the process is enhanced. `enhancement-failed`: The report of the process could not be enhanced (`error`). `quota-near`: 90 % of a quota are used. */
   readonly type:
     | "stream-began"
     | "stream-ended"
@@ -70,6 +70,11 @@ export type AccountEvent = {
     | "process-finished"
     | "recording-closed"
     | "evidence-ready"
+    | "evidence-failed"
+    | "clip-ready"
+    | "clip-failed"
+    | "enhancement-finished"
+    | "enhancement-failed"
     | "quota-near";
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
@@ -99,6 +104,8 @@ export type AccountEvent = {
     readonly recording_uuid?: string;
     /** Lower case; upper case is accepted. */
     readonly notice_uuid?: string;
+    /** Lower case; upper case is accepted. */
+    readonly clip_uuid?: string;
     readonly evidence?: "ready" | "partial";
     readonly quota?: "minutes" | "storage";
     /** Of the quota: minutes, or bytes. */
@@ -619,7 +626,7 @@ export type EventNotification = {
   readonly id: number;
   /** Lower case; upper case is accepted. */
   readonly uuid: string;
-  /** `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used. */
+  /** `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `evidence-failed`: Neither clip nor snapshot of a notice could be made. `clip-ready`: A clip of `POST /clips` can be downloaded. `clip-failed`: A clip of `POST /clips` could not be rendered (`error`). `enhancement-finished`: The report of the process is enhanced. `enhancement-failed`: The report of the process could not be enhanced (`error`). `quota-near`: 90 % of a quota are used. */
   readonly type:
     | "stream-began"
     | "stream-ended"
@@ -633,6 +640,11 @@ export type EventNotification = {
     | "process-finished"
     | "recording-closed"
     | "evidence-ready"
+    | "evidence-failed"
+    | "clip-ready"
+    | "clip-failed"
+    | "enhancement-finished"
+    | "enhancement-failed"
     | "quota-near";
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
@@ -662,6 +674,8 @@ export type EventNotification = {
     readonly recording_uuid?: string;
     /** Lower case; upper case is accepted. */
     readonly notice_uuid?: string;
+    /** Lower case; upper case is accepted. */
+    readonly clip_uuid?: string;
     readonly evidence?: "ready" | "partial";
     readonly quota?: "minutes" | "storage";
     /** Of the quota: minutes, or bytes. */
@@ -699,9 +713,16 @@ export type EventSubscription = {
     | "process-finished"
     | "recording-closed"
     | "evidence-ready"
+    | "evidence-failed"
+    | "clip-ready"
+    | "clip-failed"
+    | "enhancement-finished"
+    | "enhancement-failed"
     | "quota-near"
   )[];
   readonly source_uuid: string | null;
+  /** Only events of these sources: those of the key that subscribed. Null: all, or `source_uuid`. */
+  readonly source_uuids: readonly string[] | null;
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
   /** In the order of `output`. */
@@ -1166,6 +1187,11 @@ export type NewEventSubscription = {
     | "process-finished"
     | "recording-closed"
     | "evidence-ready"
+    | "evidence-failed"
+    | "clip-ready"
+    | "clip-failed"
+    | "enhancement-finished"
+    | "enhancement-failed"
     | "quota-near"
   )[];
   /** Lower case; upper case is accepted. */
@@ -2455,6 +2481,14 @@ export type UserInformation = {
   readonly is_track_logger_enabled: boolean;
   /** Extension: whether track reports can be enhanced. */
   readonly is_enhancement_enabled: boolean;
+  /** Extension: where your streams are published on this service. Append a path of your choice, register the URL with `POST /stream`, and publish to it. With TLS, also `rtsps` and `rtmps`. */
+  readonly publish_urls: {
+    readonly rtsp: string;
+    readonly rtmp: string;
+    readonly srt: string;
+    readonly rtsps?: string;
+    readonly rtmps?: string;
+  };
   readonly key: UsedKey;
 };
 
@@ -2684,7 +2718,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/video", bodyType: "multipart/form-data" }, input, call);
   }
 
-  /** Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`. */
+  /** Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`publish_urls` of `GET /user_info`, with a path behind it: `rtmp://{host}:1935/<username>/<path>`, `rtsp://{host}:8554/<username>/<path>` or `srt://{host}:8890/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`; by SRT with the stream id `#!::r=<username>/<path>,u=<key>,m=publish`. The event `stream-began` says when it can be played, `stream-rejected` why not. */
   registerStream(input: { body: NewStream }, call?: Call): Promise<Source> {
     return this.#send({ method: "POST", path: "/stream", bodyType: "application/json" }, input, call);
   }
@@ -2854,7 +2888,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/thumbnail", query: ["at", "width"] }, input, call);
   }
 
-  /** Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key. */
+  /** Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL; the event `clip-ready` or `clip-failed` (`GET /events`) says when. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key. */
   renderClip(input: { body: NewClip }, call?: Call): Promise<Clip> {
     return this.#send({ method: "POST", path: "/clips", bodyType: "application/json" }, input, call);
   }
@@ -3383,7 +3417,7 @@ export class Operations {
     );
   }
 
-  /** Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes. */
+  /** Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. The event `enhancement-finished` or `enhancement-failed` (`GET /events`) says when it has ended. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes. */
   enhanceTracks(input: { process_uuid: string }, call?: Call): Promise<EnhancementStarted> {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}" }, input, call);
   }
@@ -3680,7 +3714,7 @@ export class Operations {
     );
   }
 
-  /** List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account. */
+  /** List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence, clips, reports and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account. */
   listEvents(
     input: {
       limit?: number;
@@ -3709,7 +3743,7 @@ export class Operations {
     );
   }
 
-  /** Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event. */
+  /** Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. The subscription of a key that is limited to sources sends the events of these sources (`source_uuids`), also after the key is revoked, until it is deleted. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event. */
   subscribeToEvents(input: { body: NewEventSubscription }, call?: Call): Promise<EventSubscription> {
     return this.#send({ method: "POST", path: "/events/subscriptions", bodyType: "application/json" }, input, call);
   }

@@ -398,7 +398,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   shutDown.add("tests of graphs", SPARE_MS, () => graphTests.close());
   const endpoints = [
-    ...informationEndpoints({ sql, softwareVersion, components }),
+    ...informationEndpoints({ sql, softwareVersion, components, media }),
     ...keyEndpoints(sql, config),
     ...signInEndpoints({ sql, oidc, sessionSeconds: config.oidc.session_seconds, gate }),
     ...sourceEndpoints(sql, sources),

@@ -1,4 +1,4 @@
-/** The event log of an account: what has happened to its streams, processes, recordings, evidence and quotas. */
+/** The event log of an account: what has happened to its streams, processes, recordings, evidence, clips and quotas. */
 import { type Static, Type } from "typebox";
 import { PROTOCOLS } from "../hub.ts";
 import { MqttOutputConfig, WebhookOutputConfig } from "./alerts.ts";
@@ -20,6 +20,11 @@ export const ACCOUNT_EVENTS = {
   "process-finished": "The process has ended: its file is over, it was stopped, or a limit was reached (`error`).",
   "recording-closed": "The recording of a source is complete.",
   "evidence-ready": "Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`).",
+  "evidence-failed": "Neither clip nor snapshot of a notice could be made.",
+  "clip-ready": "A clip of `POST /clips` can be downloaded.",
+  "clip-failed": "A clip of `POST /clips` could not be rendered (`error`).",
+  "enhancement-finished": "The report of the process is enhanced.",
+  "enhancement-failed": "The report of the process could not be enhanced (`error`).",
   "quota-near": "90 % of a quota are used.",
 } as const;
 export type AccountEventType = keyof typeof ACCOUNT_EVENTS;
@@ -45,6 +50,7 @@ const EventData = Type.Object(
     restarts: Type.Optional(Type.Integer({ minimum: 0, description: "Restarts of the process so far." })),
     recording_uuid: Type.Optional(Uuid),
     notice_uuid: Type.Optional(Uuid),
+    clip_uuid: Type.Optional(Uuid),
     evidence: Type.Optional(Type.Enum(["ready", "partial"])),
     quota: Type.Optional(Type.Enum(["minutes", "storage"])),
     used: Type.Optional(Type.Number({ description: "Of the quota: minutes, or bytes." })),
@@ -90,8 +96,8 @@ const Filters = {
       description: "Only events of this type, or of several, separated by commas: `process-failed,stream-rejected`.",
     }),
   ),
-  process: Type.Optional(Uuid),
-  source: Type.Optional(Uuid),
+  process: Type.Optional(Type.String({ ...Uuid, description: "Only events of the process with this UUID." })),
+  source: Type.Optional(Type.String({ ...Uuid, description: "Only events of the source with this UUID." })),
 };
 
 export const AccountEventQuery = Type.Object({
@@ -166,6 +172,9 @@ export const EventSubscription = Type.Object(
     }),
     types: SubscriptionTypes,
     source_uuid: orNull(Uuid),
+    source_uuids: orNull(Type.Array(Uuid), {
+      description: "Only events of these sources: those of the key that subscribed. Null: all, or `source_uuid`.",
+    }),
     created_at: Timestamp,
     delivery: Type.Array(Type.Object({ type: Type.Enum(["webhook", "mqtt"]), ...DeliveryStatus.properties }), {
       description: "In the order of `output`.",

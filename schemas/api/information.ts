@@ -84,6 +84,16 @@ export const UserInformation = Type.Object(
     ),
     is_track_logger_enabled: Type.Boolean({ description: "Whether track reports are available." }),
     is_enhancement_enabled: Type.Boolean({ description: "Extension: whether track reports can be enhanced." }),
+    publish_urls: Type.Object(
+      {
+        ...{ rtsp: Type.String(), rtmp: Type.String(), srt: Type.String() },
+        ...{ rtsps: Type.Optional(Type.String()), rtmps: Type.Optional(Type.String()) },
+      },
+      {
+        description:
+          "Extension: where your streams are published on this service. Append a path of your choice, register the URL with `POST /stream`, and publish to it. With TLS, also `rtsps` and `rtmps`.",
+      },
+    ),
     key: UsedKey,
   },
   { title: "UserInformation" },

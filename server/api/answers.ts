@@ -102,7 +102,7 @@ async function encode(
   const headers = tag === null ? given : { ...given, ETag: tag(value, body) };
   if (body.length < MIN_COMPRESSED) return { status, headers, body };
   const vary = { ...headers, Vary: "Accept-Encoding" };
-  if (!acceptsGzip(encodings)) return { status, headers: vary, body };
+  if (!acceptsGzip(encodings) || isDense(body)) return { status, headers: vary, body };
   return { status, headers: { ...vary, "Content-Encoding": "gzip" }, body: await compress(body) };
 }
 
@@ -122,21 +122,23 @@ const zip = promisify(gzip);
 /** Shorter texts are not worth compressing. */
 const MIN_COMPRESSED = 1024;
 
-export const compress = (text: string): Promise<Buffer> =>
-  zip(text, { level: constants.Z_BEST_SPEED, strategy: strategyFor(text) });
+export const compress = (text: string): Promise<Buffer> => zip(text, { level: constants.Z_BEST_SPEED });
 
-/** From this length on, a sample decides how a text is compressed. */
+/** From this length on, a sample decides whether a text is compressed. */
 const MIN_SAMPLED = 65_536;
 const SAMPLE = 4096;
 /** Images in base64 stay above it. */
 const DENSE = 0.6;
 
-/** A search for repetitions takes most of the time, and finds none in images. */
-function strategyFor(text: string): number {
-  if (text.length < MIN_SAMPLED) return constants.Z_DEFAULT_STRATEGY;
+/**
+ * Mostly images: compressing them saves the quarter that base64 adds, and takes longer than sending it, except over slow
+ * networks.
+ */
+function isDense(text: string): boolean {
+  if (text.length < MIN_SAMPLED) return false;
   const middle = text.length >> 1;
   const sample = gzipSync(text.slice(middle, middle + SAMPLE), { level: constants.Z_BEST_SPEED });
-  return sample.length > SAMPLE * DENSE ? constants.Z_HUFFMAN_ONLY : constants.Z_DEFAULT_STRATEGY;
+  return sample.length > SAMPLE * DENSE;
 }
 
 /** Whether `Accept-Encoding` contains `gzip` or `*`, without `q=0`. */

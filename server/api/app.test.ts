@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { Type } from "typebox";
 import { Problem } from "../../schemas/api/problem.ts";
@@ -17,6 +18,7 @@ const echo = (method: Method, path: string, more: Partial<AnyEndpoint> = {}): An
     ...more,
   });
 
+const IMAGES = randomBytes(90_000).toString("base64");
 let cancelled = 0;
 const app = await openApp([
   echo("POST", "/process/{process_uuid}/{output_uuid}"),
@@ -27,6 +29,7 @@ const app = await openApp([
   echo("GET", "/graphs/{name}", { params: Type.Object({ name: Type.String({ pattern: "^[a-z]+$" }) }) }),
   echo("POST", "/graphs/validate"),
   echo("GET", "/long", { handle: () => ({ status: 200, body: { path: "x".repeat(5000) } }) }),
+  echo("GET", "/images", { handle: () => ({ status: 200, body: { path: IMAGES } }) }),
   echo("GET", "/stream", {
     handle: () => {
       const text = new TextEncoder().encode("x".repeat(5000));
@@ -165,6 +168,13 @@ test("compresses long JSON for clients that accept it, and never streams", async
   const stream = await app.call("/stream", { headers: { "accept-encoding": "gzip" } });
   assert.equal(stream.headers.get("content-encoding"), null);
   await stream.body?.cancel();
+});
+
+test("does not compress what is mostly images", async () => {
+  const sent = await app.call("/images", { headers: { "accept-encoding": "gzip" } });
+  assert.equal(sent.headers.get("content-encoding"), null);
+  assert.match(sent.headers.get("vary") ?? "", /accept-encoding/i);
+  assert.deepEqual(await sent.json(), { path: IMAGES });
 });
 
 test("uses the client's request id if it is safe, else generates one", async () => {

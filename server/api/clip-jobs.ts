@@ -25,7 +25,7 @@ export function clipJobEndpoints({ sql, clips, signer, stallMs, forwarder }: Cli
     define("POST", "/clips", "renderClip", {
       summary: "Render a clip of a source, with or without boxes: MP4",
       description:
-        "The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key.",
+        "The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL; the event `clip-ready` or `clip-failed` (`GET /events`) says when. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key.",
       body: NewClip,
       answers: { 202: { description: "Queued.", schema: ClipRecord } },
       errors: ["source_not_found", "process_not_found", "clips_limit_reached", "disk_full"],

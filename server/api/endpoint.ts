@@ -60,7 +60,7 @@ interface EndpointDefinition<
   readonly scope?: Scope | null;
   /**
    * What a key that is limited to sources gets: `named`: the request names a resource, which must belong to one of them;
-   * `listed`: only what belongs to them is listed (`fetchPage`); `none`: it shows nothing of any source. Null: such a key is
+   * `listed`: only what belongs to them is listed (`fetchPage`), or found by the handler; `none`: it shows nothing of any source. Null: such a key is
    * rejected. Default: `named` if every request names one, else null.
    */
   readonly sources?: SourceUse | null;

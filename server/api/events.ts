@@ -50,7 +50,7 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
   return [
     define("GET", "/events", "listEvents", {
       summary: "List what has happened, or follow it as server-sent events",
-      description: `Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for ${config.events.retention_days} days (\`events.retention_days\`), up to ${config.events.per_key} of a key (\`events.per_key\`). With \`Accept: text/event-stream\` the connection stays open: events after \`Last-Event-ID\` (or \`after\`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event \`gap\` says which. \`event:\` is the type, \`id:\` the number, \`data:\` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with \`Last-Event-ID\`. Up to ${config.events.clients_per_key} such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account.`,
+      description: `Every event of streams, processes, recordings, evidence, clips, reports and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for ${config.events.retention_days} days (\`events.retention_days\`), up to ${config.events.per_key} of a key (\`events.per_key\`). With \`Accept: text/event-stream\` the connection stays open: events after \`Last-Event-ID\` (or \`after\`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event \`gap\` says which. \`event:\` is the type, \`id:\` the number, \`data:\` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with \`Last-Event-ID\`. Up to ${config.events.clients_per_key} such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account.`,
       access: "url-key",
       sources: "listed",
       query: AccountEventQuery,
@@ -92,7 +92,8 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
     define("POST", "/events/subscriptions", "subscribeToEvents", {
       summary: "Send events to a webhook or an MQTT topic",
       description:
-        "One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event.",
+        "One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. The subscription of a key that is limited to sources sends the events of these sources (`source_uuids`), also after the key is revoked, until it is deleted. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event.",
+      sources: "listed",
       body: NewEventSubscription,
       answers: {
         201: {
@@ -108,10 +109,11 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
     }),
     define("GET", "/events/subscriptions", "listEventSubscriptions", {
       summary: "List your subscriptions to events, with their delivery status",
+      sources: "listed",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: EventSubscriptionListing } },
       async handle({ user, query }) {
-        const page = await listEventSubscriptions(sql, user.uuid, query);
+        const page = await listEventSubscriptions(sql, user, query);
         const statuses = await readStatuses(
           sql,
           page.rows.flatMap(({ output }) => output.map(({ uuid }) => uuid)),
@@ -121,6 +123,7 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
     }),
     define("DELETE", "/events/subscription/{subscription_uuid}", "unsubscribeFromEvents", {
       summary: "Delete a subscription to events, and what waits for its receivers",
+      sources: "listed",
       answers: { 200: { description: "Deleted.", schema: Deleted } },
       errors: ["subscription_not_found"],
       async handle({ user, params: { subscription_uuid: uuid } }) {
@@ -131,10 +134,11 @@ export function eventEndpoints(deps: EventDeps): readonly AnyEndpoint[] {
     define("POST", "/events/subscription/{subscription_uuid}/test", "testEventSubscription", {
       summary: "Send a sample to the receivers of a subscription and return the results",
       description: "The sample has `sample: true`, is sent once, and is not queued behind events.",
+      sources: "listed",
       answers: { 200: { description: "Delivered, or the reason why not.", schema: TestedEventSubscription } },
       errors: ["subscription_not_found"],
       async handle({ user, params: { subscription_uuid: uuid } }) {
-        const row = await findEventSubscription(sql, user.uuid, uuid);
+        const row = await findEventSubscription(sql, user, uuid);
         return ok({ tests: await testSubscription(deps, row, testMs) });
       },
     }),

@@ -81,6 +81,15 @@ interface PassedOn {
   readonly target?: string;
 }
 
+interface Placement {
+  /** Of the request to another node. Default: that of the client. */
+  readonly target?: string;
+  /** This node chooses. Default: it does unless another one has chosen it. */
+  readonly isChosenHere?: boolean;
+  /** Other nodes have no access to the video. */
+  readonly isOnlyHere?: boolean;
+}
+
 export class Forwarder {
   readonly #deps: ForwardDeps;
 
@@ -155,14 +164,15 @@ export class Forwarder {
     call: ForwardedCall,
     order: StartOrder,
     start: () => Promise<Answer>,
-    target = call.raw.url ?? "/",
+    { target = call.raw.url ?? "/", isChosenHere = call.hop === null, isOnlyHere = false }: Placement = {},
   ): Promise<Answer> {
-    if (call.hop !== null) return (await orNone(start())) ?? new Response(null, { status: MISDIRECTED });
+    if (!isChosenHere) return (await orNone(start())) ?? new Response(null, { status: MISDIRECTED });
     const { node, costOf } = this.#deps;
     const { graph, graphText = null, params, sourceUuid, labels = {} } = order;
     const process = { graph, graphText, labels, ...(await costOf({ graph, params, sourceUuid })) };
     const near = await this.#deps.findVideo(order.user.uuid, sourceUuid);
-    const nodes = rankNodes(await node.listNow(), process, ({ uuid }) => uuid === near);
+    const known = (await node.listNow()).filter(({ uuid }) => !isOnlyHere || uuid === node.uuid);
+    const nodes = rankNodes(known, process, ({ uuid }) => uuid === near);
     const body = Buffer.from(JSON.stringify(call.body));
     for (const candidate of nodes) {
       const isHere = candidate.uuid === node.uuid;

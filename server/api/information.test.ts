@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Authenticator, findKeyIn, LoginGate } from "../keys/authenticate.ts";
 import { createFirstKey, createKey, type KeyOrder } from "../keys/keys.ts";
+import { StillMedia } from "../media/media.fixture.ts";
 import { testDatabase } from "../store/database.fixture.ts";
 import { revokeUser } from "../store/users.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
@@ -12,7 +13,12 @@ const { sql } = database;
 const settings = { LIMITS_FAILED_LOGINS_PER_MINUTE: "5", LIMITS_VIDEO_BYTES: "1000", LIMITS_STORAGE_BYTES: "2000" };
 const parts: Record<string, string> = { database: "ok", disk: "ok" };
 const app = await openApp(
-  informationEndpoints({ sql, softwareVersion: "0.1.0", components: async () => ({ ...parts }) }),
+  informationEndpoints({
+    sql,
+    softwareVersion: "0.1.0",
+    components: async () => ({ ...parts }),
+    media: new StillMedia(),
+  }),
   {
     settings: { ...settings, HTTP_TRUSTED_PROXIES: "127.0.0.1" },
     authenticate: new Authenticator(findKeyIn(sql, makeConfig(settings)), new LoginGate(5)).authenticate,
@@ -149,6 +155,11 @@ test("a master key sees its own minutes and those of its children", async () => 
     ],
     is_track_logger_enabled: true,
     is_enhancement_enabled: false,
+    publish_urls: {
+      rtsp: "rtsp://127.0.0.1:8554/acme/",
+      rtmp: "rtmp://127.0.0.1:1935/acme/",
+      srt: "srt://127.0.0.1:8890/acme/",
+    },
     key: KEY,
   });
 });

@@ -10,6 +10,7 @@ import {
   UNLIMITED_MINUTES,
   UserInformation,
 } from "../../schemas/api/information.ts";
+import type { MediaHub } from "../media/media-hub.ts";
 import type { Sql } from "../store/client.ts";
 import { allocate, listChildSubscriptions, readSubscription, type Subscription } from "../store/users.ts";
 import type { KeyRights, User } from "../user.ts";
@@ -20,13 +21,17 @@ interface InformationDeps {
   readonly softwareVersion: string;
   /** Every component: `ok`, or the reason why not. Never rejects. */
   readonly components: () => Promise<Readonly<Record<string, string>>>;
+  readonly media: MediaPorts;
 }
+
+/** Null: without TLS. */
+type MediaPorts = Pick<MediaHub, "rtspPort" | "rtmpPort" | "srtPort" | "rtspsPort" | "rtmpsPort">;
 
 const MINUTE_MS = 60_000;
 const define = defineEndpoints("Information");
 
 export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoint[] {
-  const { sql, softwareVersion } = deps;
+  const { sql, softwareVersion, media } = deps;
   const components = shareConcurrent(deps.components);
   const startedMs = performance.now();
   const versions = { version: API_VERSION, software_version: softwareVersion };
@@ -68,7 +73,7 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
       scope: null,
       sources: "none",
       answers: { 200: { description: "The user.", schema: UserInformation } },
-      async handle({ user }) {
+      async handle({ user, publicUrl }) {
         const [own, children] = await Promise.all([
           readOwn(sql, user),
           user.masterUuid === null ? listChildSubscriptions(sql, user.uuid) : [],
@@ -84,6 +89,7 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
           }),
           is_track_logger_enabled: user.hasTrackLogger,
           is_enhancement_enabled: user.hasEnhancement,
+          publish_urls: toPublishUrls(media, publicUrl, user.username),
           key: toKey(user.key),
         });
       },
@@ -155,6 +161,17 @@ const toKey = ({ uuid, name, scopes, sourceUuids, person, expiresAt }: KeyRights
   ...{ uuid, key_uuid: uuid, name, scopes, source_uuids: sourceUuids, person },
   expires_at: expiresAt?.toISOString() ?? null,
 });
+
+function toPublishUrls(media: MediaPorts, publicUrl: string, username: string) {
+  const { rtspPort, rtmpPort, srtPort, rtspsPort, rtmpsPort } = media;
+  const { hostname } = new URL(publicUrl);
+  const url = (scheme: string, port: number) => `${scheme}://${hostname}:${port}/${username}/`;
+  return {
+    ...{ rtsp: url("rtsp", rtspPort), rtmp: url("rtmp", rtmpPort), srt: url("srt", srtPort) },
+    ...(rtspsPort !== null && { rtsps: url("rtsps", rtspsPort) }),
+    ...(rtmpsPort !== null && { rtmps: url("rtmps", rtmpsPort) }),
+  };
+}
 
 const toStorage = ({ limits }: User) => ({
   max_video_upload_size_bytes: limits.videoBytes,

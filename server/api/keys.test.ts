@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { addKey } from "../keys/api-keys.ts";
 import { Authenticator, findKeyIn, LoginGate } from "../keys/authenticate.ts";
 import { createKey, type KeyOrder } from "../keys/keys.ts";
+import { StillMedia } from "../media/media.fixture.ts";
 import { addSource } from "../media/media-service.fixture.ts";
 import { findKeyById, listInvalid } from "../store/api-keys.ts";
 import { testDatabase } from "../store/database.fixture.ts";
@@ -19,7 +20,7 @@ const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate
 const app = await openApp(
   [
     ...keyEndpoints(sql, config),
-    ...informationEndpoints({ sql, softwareVersion: "0.1.0", components: async () => ({}) }),
+    ...informationEndpoints({ sql, softwareVersion: "0.1.0", components: async () => ({}), media: new StillMedia() }),
   ],
   { authenticate },
 );

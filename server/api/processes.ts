@@ -63,6 +63,9 @@ export const START_ERRORS: readonly ErrorCode[] = [
   ...(["wrong_state", "pipeline_failed", "capacity_exhausted", "node_unavailable"] as const),
 ];
 
+/** Processes of a listing whose files are looked up at once. */
+const READ_AT_ONCE = 50;
+
 /** Of recorded video that becomes a source. */
 const RECORDED_ERRORS: readonly ErrorCode[] = [
   ...([
@@ -117,8 +120,11 @@ export function processEndpoints(deps: ProcessDeps): readonly AnyEndpoint[] {
           const { span } = call;
           const order = { user, sourceUuid, ...chosen, params, labels, wait, isPaused, requestedMs, signal, span };
           const start = () => startHere(processes, order, call);
-          if (forwarder === undefined || (part !== null && !recorded.isShared)) return start();
-          return forwarder.place(call, order, start, startPath(sourceUuid, query.graph));
+          if (forwarder === undefined) return start();
+          // Another node may have passed it on because the recording is here: that says nothing about the process.
+          const ofRecording = { isChosenHere: true, isOnlyHere: !recorded.isShared };
+          const target = startPath(sourceUuid, query.graph);
+          return forwarder.place(call, order, start, { target, ...(part !== null && ofRecording) });
         };
         if (part === null) return run(named, startedMs);
         expectUnlimited(user);
@@ -141,7 +147,11 @@ export function processEndpoints(deps: ProcessDeps): readonly AnyEndpoint[] {
         const { rows, nextCursor } = await listProcesses(sql, user.uuid, request);
         const views = await processes.views(rows.map(({ uuid }) => uuid));
         const records: ProcessRecord[] = [];
-        for (const row of rows) records.push(await describe(row, views.get(row.uuid) ?? null, user, publicUrl));
+        for (let first = 0; first < rows.length; first += READ_AT_ONCE) {
+          const some = rows.slice(first, first + READ_AT_ONCE);
+          const described = some.map((row) => describe(row, views.get(row.uuid) ?? null, user, publicUrl));
+          records.push(...(await Promise.all(described)));
+        }
         return listing("processes", { rows: records, nextCursor });
       },
     }),

@@ -6,6 +6,7 @@ import { Authenticator, findKeyIn, LoginGate } from "../keys/authenticate.ts";
 import { createKey } from "../keys/keys.ts";
 import { Oidc, readRole } from "../keys/oidc.ts";
 import { SESSION_COOKIE } from "../keys/sessions.ts";
+import { StillMedia } from "../media/media.fixture.ts";
 import { KEY_ORDER } from "../media/media-service.fixture.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
 import { makeConfig, openApp, type TestApp } from "./app.fixture.ts";
@@ -52,7 +53,7 @@ async function open(settings: Record<string, string> = {}, isLean = false) {
   app = await openApp(
     [
       ...signInEndpoints({ sql, oidc, sessionSeconds: config.oidc.session_seconds, gate }),
-      ...informationEndpoints({ sql, softwareVersion: "0.1.0", components: async () => ({}) }),
+      ...informationEndpoints({ sql, softwareVersion: "0.1.0", components: async () => ({}), media: new StillMedia() }),
       CHANGE,
     ],
     { settings: oidcSettings, authenticate: new Authenticator(findKeyIn(sql, config), gate).authenticate },

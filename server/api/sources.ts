@@ -55,7 +55,7 @@ export function sourceEndpoints(sql: Sql, sources: Sources): readonly AnyEndpoin
     define("POST", "/stream", "registerStream", {
       summary: "Register a live stream",
       description:
-        "If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`.",
+        "If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`publish_urls` of `GET /user_info`, with a path behind it: `rtmp://{host}:1935/<username>/<path>`, `rtsp://{host}:8554/<username>/<path>` or `srt://{host}:8890/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`; by SRT with the stream id `#!::r=<username>/<path>,u=<key>,m=publish`. The event `stream-began` says when it can be played, `stream-rejected` why not.",
       body: NewStream,
       answers: REGISTERED,
       errors: ["sources_limit_reached", "address_refused", "path_in_use"],

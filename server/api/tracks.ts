@@ -238,7 +238,7 @@ export function enhancementEndpoints(
     define("POST", "/decorate_tracks/{process_uuid}", "enhanceTracks", {
       summary: "Start the enhancement of the report of a finished process",
       description:
-        "Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes.",
+        "Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. The event `enhancement-finished` or `enhancement-failed` (`GET /events`) says when it has ended. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes.",
       answers: { 200: { description: "The enhancement runs.", schema: EnhancementStarted } },
       errors: [
         ...(["enhancement_not_enabled", "processes_limit_reached", "usage_limit_reached"] as const),

@@ -185,7 +185,7 @@ test("a subscription gets each event that it asks for once, whichever node queue
     insertEventSubscription(
       transaction,
       {
-        ...{ uuid: newUuid(), userUuid: user.uuid, types: ["stream-began"], sourceUuid: null },
+        ...{ uuid: newUuid(), userUuid: user.uuid, types: ["stream-began"], sourceUuid: null, sourceUuids: null },
         output: [{ uuid: destinationUuid, type: "webhook", config: { url: "http://127.0.0.1:9/", secret: "" } }],
       },
       10,
@@ -208,5 +208,37 @@ test("a subscription gets each event that it asks for once, whichever node queue
   assert.deepEqual(
     (await bodies()).map(({ type, data }) => `${type} ${data.used}`),
     Array.from({ length: 20 }, (_, n) => `stream-began ${n}`),
+  );
+});
+
+test("a clip and an enhancement have one event each when they have ended", async () => {
+  const user = await addUser(sql);
+  const processUuid = await addProcess(sql, user);
+  const sourceUuid = newUuid();
+  const clips = [newUuid(), newUuid()];
+  for (const uuid of clips) {
+    await sql`
+      insert into clips (uuid, user_uuid, source_uuid, alias, is_file, from_ms, to_ms)
+      values (${uuid}, ${user.uuid}, ${sourceUuid}, 'yard', true, 0, 1000)`;
+    await sql`update clips set state = 'rendering' where uuid = ${uuid}`;
+    await sql`update clips set progress = 0.5 where uuid = ${uuid}`;
+  }
+  await sql`update clips set state = 'ready', size_bytes = 9 where uuid = ${clips[0] ?? ""}`;
+  await sql`update clips set state = 'failed', error = 'no video' where uuid = ${clips[1] ?? ""}`;
+  await sql`insert into enhancements (process_uuid, status, total) values (${processUuid}, 'RUNNING', 2)`;
+  await sql`update enhancements set done = 1`;
+  await sql`update enhancements set status = 'FINISHED'`;
+  await sql`update enhancements set status = 'RUNNING'`;
+  await sql`update enhancements set status = 'FAILED', fault = 'it crashed'`;
+  assert.deepEqual(await typesOf(user), ["clip-ready", "clip-failed", "enhancement-finished", "enhancement-failed"]);
+  const { rows } = await listEvents(sql, user.uuid, { after: 0, limit: 4 });
+  assert.deepEqual(
+    rows.map(({ sourceUuid: source, processUuid: process, data }) => [source === sourceUuid, process, data]),
+    [
+      [true, null, { clip_uuid: clips[0] }],
+      [true, null, { clip_uuid: clips[1], error: { code: "clip_failed", detail: "no video" } }],
+      [false, processUuid, {}],
+      [false, processUuid, { error: { code: "enhancement_failed", detail: "it crashed" } }],
+    ],
   );
 });

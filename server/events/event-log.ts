@@ -9,7 +9,12 @@ import { backoff } from "../async/timing.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Sql } from "../store/client.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
-import { findDueSubscriptions, lockSubscription, saveSent } from "../store/event-subscriptions.ts";
+import {
+  type EventSubscriptionRow,
+  findDueSubscriptions,
+  lockSubscription,
+  saveSent,
+} from "../store/event-subscriptions.ts";
 import {
   type EventFilter,
   type EventRow,
@@ -133,14 +138,11 @@ export class EventLog {
     return sql.begin(async (transaction) => {
       const subscription = await lockSubscription(transaction, uuid);
       if (subscription === null) return 0;
-      const { userUuid, sentSeq, types, sourceUuid, output } = subscription;
+      const { userUuid, sentSeq, output } = subscription;
       const rows = await readEvents(transaction, userUuid, {}, { after: sentSeq, limit: BATCH });
       const last = rows.at(-1);
       if (last === undefined) return 0;
-      const wanted = rows.filter(
-        (row) =>
-          (types.length === 0 || types.includes(row.type)) && (sourceUuid === null || row.sourceUuid === sourceUuid),
-      );
+      const wanted = rows.filter((row) => isWanted(row, subscription));
       const deliveries = wanted.flatMap((row): readonly NewDelivery[] => {
         const body = JSON.stringify(describeEvent(row));
         return output.map(({ uuid: destinationUuid }) => ({ id: row.uuid, destinationUuid, body }));
@@ -150,4 +152,12 @@ export class EventLog {
       return rows.length;
     });
   }
+}
+
+function isWanted({ type, sourceUuid }: EventRow, subscription: EventSubscriptionRow): boolean {
+  const { types, sourceUuid: only, sourceUuids } = subscription;
+  if (types.length > 0 && !types.includes(type)) return false;
+  if (only !== null) return sourceUuid === only;
+  // Events of no source, such as those of quotas, are not for a key that is limited to sources.
+  return sourceUuids === null || (sourceUuid !== null && sourceUuids.includes(sourceUuid));
 }

@@ -37,12 +37,14 @@ export async function subscribe(
   // Checked against the schemas of their types.
   const given = output as readonly GivenOutput[];
   const sourceUuid = source_uuid ?? null;
+  const sourceUuids = sourceUuid === null ? user.key.sourceUuids : null;
   rejectFaults(checkOutputs(given));
   if (sourceUuid !== null) await findSource(sql, user.uuid, sourceUuid);
   await guardOutputs(given, config);
   const stored = storeOutputs(given, [], () => false);
   return sql.begin(async (transaction) => {
-    const row = { uuid: newUuid(), userUuid: user.uuid, output: stored, types: [...new Set(types)], sourceUuid };
+    const chosen = { types: [...new Set(types)], sourceUuid, sourceUuids };
+    const row = { uuid: newUuid(), userUuid: user.uuid, output: stored, ...chosen };
     const inserted = await insertEventSubscription(transaction, row, user.limits.subscriptions);
     for (const each of stored) await saveDestination(transaction, destinationOf(each, user.uuid, config.smtp));
     return inserted;
@@ -52,7 +54,7 @@ export async function subscribe(
 /** With what waits for its receivers. */
 export async function unsubscribe(sql: Sql, user: User, uuid: string): Promise<void> {
   await sql.begin(async (transaction) => {
-    const { output } = await deleteEventSubscription(transaction, user.uuid, uuid);
+    const { output } = await deleteEventSubscription(transaction, user, uuid);
     for (const each of [...output].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)))
       await removeDestination(transaction, each.uuid);
   });
@@ -65,7 +67,8 @@ export function describeSubscription(
 ): EventSubscription {
   const types = row.types as EventSubscription["types"];
   return {
-    ...{ uuid: row.uuid, subscription_uuid: row.uuid, types, source_uuid: row.sourceUuid, created_at: row.createdAt },
+    ...{ uuid: row.uuid, subscription_uuid: row.uuid, types, source_uuid: row.sourceUuid },
+    ...{ source_uuids: row.sourceUuids === null ? null : [...row.sourceUuids], created_at: row.createdAt },
     output: row.output.map((output) => describeOutput(output, showsSecret) as EventSubscription["output"][number]),
     delivery: row.output.map(({ uuid, type }) => ({
       type: type as "webhook" | "mqtt",
@@ -77,13 +80,14 @@ export function describeSubscription(
 /** Sends a sample to each output, once and now. */
 export async function testSubscription(
   { delivery, config }: Pick<SubscribeDeps, "config"> & { readonly delivery: Pick<Outbox, "attempt"> },
-  { userUuid, output, types, sourceUuid }: EventSubscriptionRow,
+  { userUuid, output, types, sourceUuid, sourceUuids }: EventSubscriptionRow,
   limitMs: number,
 ) {
   const id = newUuid();
+  const source = sourceUuid ?? sourceUuids?.[0] ?? null;
   const sample: AccountEvent & { readonly sample: true } = {
     ...{ id: 1, uuid: id, type: (types[0] ?? "stream-began") as AccountEvent["type"] },
-    ...{ timestamp: new Date().toISOString(), source_uuid: sourceUuid, process_uuid: null, data: {}, sample: true },
+    ...{ timestamp: new Date().toISOString(), source_uuid: source, process_uuid: null, data: {}, sample: true },
   };
   return Promise.all(
     output.map(async (each) => {

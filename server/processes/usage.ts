@@ -2,9 +2,8 @@
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
 import { Poller } from "../async/poller.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
-import { insertEvent, NEAR_SHARE } from "../store/events.ts";
 import { saveProgress } from "../store/progress.ts";
-import { findLimit, readStandings, type Standing, type UsageEntry, writeUsage } from "../store/users.ts";
+import { findLimit, readStandings, type UsageEntry, writeUsage } from "../store/users.ts";
 import type { Process, ProcessDeps } from "./process.ts";
 import { storeView } from "./view.ts";
 
@@ -103,24 +102,12 @@ export class Metering {
     for (const standing of standings) {
       const error = findLimit(standing);
       if (error !== null) for (const process of ofUser(standing.userUuid)) void process.stop(error);
-      else await this.#noteNear(standing);
     }
     const consumptions = standings.map(({ userUuid, remainingMs }) => ({
       remainingMs,
       running: ofUser(userUuid).filter(({ state }) => state === "running").length,
     }));
     return nextCheckMs(consumptions, MIN_CHECK_MS, maxMs);
-  }
-
-  /** Once for each amount of minutes that the user has had. */
-  async #noteNear({ userUuid, consumedMs, remainingMs }: Standing): Promise<void> {
-    const allocatedMs = consumedMs + (remainingMs ?? 0);
-    if (remainingMs === null || consumedMs < allocatedMs * NEAR_SHARE) return;
-    const minutes = (ms: number): number => Math.round(ms / 600) / 100;
-    await insertEvent(this.#deps.sql, {
-      ...{ userUuid, type: "quota-near", key: `minutes ${allocatedMs}` },
-      data: { quota: "minutes", used: minutes(consumedMs), limit: minutes(allocatedMs) },
-    });
   }
 }
 

@@ -1,7 +1,8 @@
 /** Subscriptions to the events of a user. `sent_seq` is written in the transaction that queues deliveries. */
 import { ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
 import type { StoredOutput } from "./alerts.ts";
-import { firstOf, type Queries, type TransactionSql, writtenRow } from "./client.ts";
+import { type Fragment, firstOf, type Queries, type TransactionSql, writtenRow } from "./client.ts";
 import { byCreation, fetchPage, isoTime, type Page, type PageRequest } from "./page.ts";
 import { lockUser } from "./users.ts";
 
@@ -12,6 +13,8 @@ export interface EventSubscriptionRow {
   /** Empty: all. */
   readonly types: readonly string[];
   readonly sourceUuid: string | null;
+  /** Of a key that is limited to them. Null: all, or `sourceUuid`. */
+  readonly sourceUuids: readonly string[] | null;
   readonly sentSeq: number;
   readonly createdAt: string;
 }
@@ -19,7 +22,18 @@ export interface EventSubscriptionRow {
 export type NewEventSubscriptionRow = Omit<EventSubscriptionRow, "sentSeq" | "createdAt">;
 
 const columns = (sql: Queries) => sql`
-  uuid, user_uuid, output, types, source_uuid, sent_seq, ${isoTime(sql, "created_at")} as created_at`;
+  uuid, user_uuid, output, types, case when source_uuids is null then source_uuid end as source_uuid, source_uuids, sent_seq,
+  ${isoTime(sql, "created_at")} as created_at`;
+
+/** Whose subscriptions: those of a user, or, for a key that is limited to sources, those that send events of these only. */
+type Reader = Pick<User, "uuid"> & { readonly key: Pick<User["key"], "sourceUuids"> };
+
+const readableBy = (sql: Queries, { uuid, key: { sourceUuids } }: Reader): Fragment => sql`
+  user_uuid = ${uuid} ${
+    sourceUuids === null
+      ? sql``
+      : sql`and coalesce(source_uuids, jsonb_build_array(source_uuid)) <@ ${sql.json([...sourceUuids])}`
+  }`;
 
 /** It begins with the next event. Rejects with `subscriptions_limit_reached`; those of processes count, too. */
 export async function insertEventSubscription(
@@ -27,7 +41,7 @@ export async function insertEventSubscription(
   row: NewEventSubscriptionRow,
   limit: number,
 ): Promise<EventSubscriptionRow> {
-  const { uuid, userUuid, output, types, sourceUuid } = row;
+  const { uuid, userUuid, output, types, sourceUuid, sourceUuids } = row;
   await lockUser(sql, userUuid);
   const [{ count = 0 } = {}] = await sql<{ count: number }[]>`
     select (select count(*) from subscriptions where user_uuid = ${userUuid})
@@ -37,8 +51,9 @@ export async function insertEventSubscription(
       detail: `subscription limit reached for this key (${limit}); delete some first (DELETE /events/subscription/{subscription_uuid})`,
     });
   return writtenRow(sql<EventSubscriptionRow[]>`
-    insert into event_subscriptions (uuid, user_uuid, output, types, source_uuid, sent_seq)
-    values (${uuid}, ${userUuid}, ${sql.typed.sealed(output)}, ${sql.json([...types])}, ${sourceUuid},
+    insert into event_subscriptions (uuid, user_uuid, output, types, source_uuid, source_uuids, sent_seq)
+    values (${uuid}, ${userUuid}, ${sql.typed.sealed(output)}, ${sql.json([...types])},
+      ${sourceUuid ?? sourceUuids?.[0] ?? null}, ${sourceUuids === null ? null : sql.json([...sourceUuids])},
       coalesce((select last_seq from event_counters where user_uuid = ${userUuid}), 0))
     returning ${columns(sql)}`);
 }
@@ -46,7 +61,7 @@ export async function insertEventSubscription(
 /** Newest first. */
 export const listEventSubscriptions = (
   sql: Queries,
-  userUuid: string,
+  reader: Reader,
   request: PageRequest,
 ): Promise<Page<EventSubscriptionRow>> =>
   fetchPage(
@@ -54,7 +69,7 @@ export const listEventSubscriptions = (
     request,
     byCreation<EventSubscriptionRow>("event_subscriptions"),
     (end) => sql<EventSubscriptionRow[]>`
-      select ${columns(sql)} from event_subscriptions where user_uuid = ${userUuid} ${end}`,
+      select ${columns(sql)} from event_subscriptions where ${readableBy(sql, reader)} ${end}`,
   );
 
 const notFound = (uuid: string): ServiceError =>
@@ -63,24 +78,20 @@ const notFound = (uuid: string): ServiceError =>
   });
 
 /** Rejects with `subscription_not_found`, as the next. */
-export async function findEventSubscription(
-  sql: Queries,
-  userUuid: string,
-  uuid: string,
-): Promise<EventSubscriptionRow> {
+export async function findEventSubscription(sql: Queries, reader: Reader, uuid: string): Promise<EventSubscriptionRow> {
   const row = await firstOf(sql<EventSubscriptionRow[]>`
-    select ${columns(sql)} from event_subscriptions where user_uuid = ${userUuid} and uuid = ${uuid}`);
+    select ${columns(sql)} from event_subscriptions where ${readableBy(sql, reader)} and uuid = ${uuid}`);
   if (row === null) throw notFound(uuid);
   return row;
 }
 
 export async function deleteEventSubscription(
   sql: Queries,
-  userUuid: string,
+  reader: Reader,
   uuid: string,
 ): Promise<EventSubscriptionRow> {
   const row = await firstOf(sql<EventSubscriptionRow[]>`
-    delete from event_subscriptions where user_uuid = ${userUuid} and uuid = ${uuid} returning ${columns(sql)}`);
+    delete from event_subscriptions where ${readableBy(sql, reader)} and uuid = ${uuid} returning ${columns(sql)}`);
   if (row === null) throw notFound(uuid);
   return row;
 }

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { newUuid } from "../uuid.ts";
 import type { Sql } from "./client.ts";
 import { type TestDatabase, testDatabase } from "./database.fixture.ts";
+import { listEvents, numberEvents } from "./events.ts";
 import { listChildSubscriptions, readSubscription, writeUsage } from "./users.ts";
 
 let database: TestDatabase;
@@ -82,4 +83,25 @@ test("lists the children of a master that are not revoked", async () => {
     ["kid-a", null],
     ["kid-b", 2000],
   ]);
+});
+
+test("an event says when nine tenths of the minutes are used, once, also when the process has ended since", async () => {
+  const user = await insertUser("near", 600_000);
+  const near = async () => {
+    while (await numberEvents(sql, { waits: true }));
+    return (await listEvents(sql, user, { limit: 10 })).rows.map(({ type, data }) => [type, data]);
+  };
+  const [first, second] = [await insertProcess(user, 1), await insertProcess(user, 1)];
+  await writeUsage(sql, [{ processUuid: first, fence: 1, runningMs: 500_000 }]);
+  await writeUsage(sql, [{ processUuid: first, fence: 1, runningMs: 510_000 }]);
+  await writeUsage(sql, [{ processUuid: second, fence: 1, runningMs: 29_999 }]);
+  assert.deepEqual(await near(), []);
+  await writeUsage(sql, [{ processUuid: second, fence: 1, runningMs: 30_000 }]);
+  const expected = ["quota-near", { quota: "minutes", used: 9, limit: 10 }];
+  assert.deepEqual(await near(), [expected]);
+  await writeUsage(sql, [{ processUuid: first, fence: 1, runningMs: 700_000 }]);
+  assert.deepEqual(await near(), [expected]);
+  await sql`update users set allocated_ms = 1200000 where uuid = ${user}`;
+  await writeUsage(sql, [{ processUuid: first, fence: 1, runningMs: 1_100_000 }]);
+  assert.deepEqual((await near())[0], ["quota-near", { quota: "minutes", used: 18.83, limit: 20 }]);
 });

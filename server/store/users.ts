@@ -4,6 +4,7 @@ import { ServiceError } from "../service-error.ts";
 import { ALL_RIGHTS, type KeyRights, type User, type UserLimits } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { firstOf, type Queries, type Sql, writtenRow } from "./client.ts";
+import { NEAR_SHARE } from "./events.ts";
 
 export interface UserRow extends Omit<User, "limits" | "key"> {
   /** The public part of its first key. */
@@ -196,18 +197,36 @@ export interface UsageEntry {
   readonly runningMs: number;
 }
 
-/** A total never decreases. Entries of a lost claim are ignored: the new owner counts the process. */
+/**
+ * A total never decreases. Entries of a lost claim are ignored: the new owner counts the process. The entry with which a user
+ * has nearly used up the minutes is an event, once for each amount of minutes that the user has had.
+ */
 export async function writeUsage(sql: Queries, entries: readonly UsageEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const rows = entries.map((entry) => ({ ...entry, runningMs: Math.round(entry.runningMs) }));
+  // One statement; it sees `usage` as it was before.
   await sql`
-    insert into usage (process_uuid, fence, user_uuid, running_ms)
-    select processes.uuid, processes.fence, processes.user_uuid, max(entries."runningMs")
-    from jsonb_to_recordset(${sql.json(rows)}) as entries ("processUuid" uuid, fence bigint, "runningMs" bigint)
-    join processes on processes.uuid = entries."processUuid" and processes.fence = entries.fence
-    group by processes.uuid
-    on conflict (process_uuid, fence) do update
-      set running_ms = greatest(usage.running_ms, excluded.running_ms), updated_at = now()`;
+    with written as (
+      insert into usage (process_uuid, fence, user_uuid, running_ms)
+      select processes.uuid, processes.fence, processes.user_uuid, max(entries."runningMs")
+      from jsonb_to_recordset(${sql.json(rows)}) as entries ("processUuid" uuid, fence bigint, "runningMs" bigint)
+      join processes on processes.uuid = entries."processUuid" and processes.fence = entries.fence
+      group by processes.uuid
+      on conflict (process_uuid, fence) do update
+        set running_ms = greatest(usage.running_ms, excluded.running_ms), updated_at = now()
+      returning process_uuid, fence, user_uuid, running_ms
+    ), totals as (
+      select users.uuid, allocated_ms,
+        (select sum(running_ms) from written where user_uuid = users.uuid)
+        + (select coalesce(sum(running_ms), 0) from usage where user_uuid = users.uuid
+            and not exists (select from written where (process_uuid, fence) = (usage.process_uuid, usage.fence))) as used_ms
+      from users where allocated_ms > 0 and users.uuid in (select user_uuid from written)
+    )
+    insert into events (user_uuid, type, data, key)
+    select uuid, 'quota-near', jsonb_build_object('quota', 'minutes', 'used', round(used_ms / 60000, 2),
+      'limit', round(allocated_ms / 60000.0, 2)), 'minutes ' || allocated_ms
+    from totals where used_ms >= allocated_ms * ${NEAR_SHARE}::numeric
+    on conflict do nothing`;
 }
 
 export interface Subscription {
@@ -239,7 +258,7 @@ export const listChildSubscriptions = (sql: Queries, masterUuid: string): Promis
     where users.master_uuid = ${masterUuid} and revoked_at is null order by username`;
 
 /** Whether a user may continue to run processes. */
-export interface Standing extends Pick<Subscription, "userUuid" | "remainingMs" | "consumedMs"> {
+export interface Standing extends Pick<Subscription, "userUuid" | "remainingMs"> {
   readonly isExpired: boolean;
   readonly isRevoked: boolean;
 }
@@ -258,7 +277,7 @@ export function findLimit({
   remainingMs,
   isExpired,
   isRevoked,
-}: Omit<Standing, "userUuid" | "consumedMs">): { readonly code: string; readonly detail: string } | null {
+}: Omit<Standing, "userUuid">): { readonly code: string; readonly detail: string } | null {
   if (isRevoked) return { code: "api_key_invalid", detail: "the key was revoked" };
   if (isExpired) return { code: "api_key_expired", detail: "the key has expired" };
   if (remainingMs !== null && remainingMs <= 0)

@@ -11,11 +11,16 @@ export class EventReader {
   connections = 0;
   readonly #url: () => string;
   readonly #closing = new AbortController();
+  readonly #key: string;
   #lastId: string | null;
   readonly #reading: Promise<void>;
 
-  constructor(url: () => string, lastId: string | null = null) {
+  constructor(
+    url: () => string,
+    { lastId = null, key = MASTER_KEY }: { readonly lastId?: string | null; readonly key?: string } = {},
+  ) {
     this.#url = url;
+    this.#key = key;
     this.#lastId = lastId;
     this.#reading = this.#run();
   }
@@ -38,7 +43,7 @@ export class EventReader {
 
   async #read(): Promise<void> {
     const headers = {
-      ...{ api_key: MASTER_KEY, Accept: "text/event-stream" },
+      ...{ api_key: this.#key, Accept: "text/event-stream" },
       ...(this.#lastId !== null && { "Last-Event-ID": this.#lastId }),
     };
     const response = await fetch(`${this.#url()}/events`, { headers, signal: this.#closing.signal });

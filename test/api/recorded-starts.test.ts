@@ -1,6 +1,7 @@
 /** Processes on recorded video: a recording of a stream, the recording of a process, and a rendered clip. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { AccountEvent } from "../../schemas/api/account-events.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceDetails, SourceRecord } from "../../schemas/api/sources.ts";
@@ -96,11 +97,11 @@ test("a rendered clip is the input of a process", { timeout: 300_000 }, async ()
   const clip = await service.expect<{ uuid: string }>(202, "POST", "/clips", {
     json: { source_uuid: sourceUuid, from: 0, to: 1 },
   });
-  await poll("the clip is rendered", async () => {
-    const { state } = await service.expect<{ state: string }>(200, "GET", `/clip/${clip.uuid}`);
-    assert.notEqual(state, "failed");
-    return state === "ready";
+  const { type, data } = await poll("the event of the clip", async () => {
+    const { events } = await service.expect<{ events: AccountEvent[] }>(200, "GET", `/events?source=${sourceUuid}`);
+    return events.find(({ type: found }) => found.startsWith("clip-"));
   });
+  assert.deepEqual([type, data], ["clip-ready", { clip_uuid: clip.uuid }]);
   const process = await untilFinished(await run(`recording_uuid=${clip.uuid}`));
   assert.notEqual(process.source_uuid, sourceUuid);
   const messages = await countMessages(process);

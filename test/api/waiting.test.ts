@@ -292,7 +292,108 @@ test("a key that is limited to sources gets the events of these sources, as a li
   over.abort();
   await following;
   assert.deepEqual(seen, expected);
-  assert.equal((await service.call("GET", "/events/subscriptions", { key })).status, 403);
+  const [{ id = 0 } = {}] = expected;
+  const replay = new EventReader(() => service.url, { key, lastId: String(id) });
+  await poll("the rest", () => replay.events.length >= expected.length - 1);
+  await replay.close();
+  assert.deepEqual(replay.events, expected.slice(1));
+});
+
+test("a key that is limited to sources subscribes to the events of these sources, and to no others", async () => {
+  const [own, next, other] = [await addStream("sub-a"), await addStream("sub-b"), await addStream("sub-c")];
+  const makeKey = async (name: string, source_uuids: readonly string[] | null): Promise<string> => {
+    const json = { name, scopes: ["operate"], source_uuids };
+    return (await service.expect<{ key: string }>(201, "POST", "/key", { json })).key;
+  };
+  const [both, one] = [await makeKey("both", [own, next]), await makeKey("one", [own])];
+  const receiver = await openReceiver({ "/hook": status(204) });
+  const output = [{ type: "webhook", config: { url: `${receiver.url}/hook` } }];
+  const subscribe = (key: string, more = {}) =>
+    service.expect<EventSubscription>(201, "POST", "/events/subscriptions", { key, json: { output, ...more } });
+  const list = async (key: string) =>
+    (await service.expect<{ subscriptions: EventSubscription[] }>(200, "GET", "/events/subscriptions", { key }))
+      .subscriptions;
+  const made = await subscribe(both);
+  assert.deepEqual([made.source_uuid, made.source_uuids], [null, [own, next]]);
+  const json = { output, source_uuid: other };
+  assert.equal((await service.call("POST", "/events/subscriptions", { key: both, json })).status, 404);
+
+  for (const source of [other, own, other, next])
+    await service.expect(200, "DELETE", `/process/${await start(source, { wait: true })}`);
+  const expected = [...(await listEvents(`source=${own}&after=0`)), ...(await listEvents(`source=${next}&after=0`))];
+  assert.equal(expected.length, 4);
+  // Deliveries are in order, so that one of another source would have come before.
+  await poll("the events", () => receiver.received.length >= expected.length);
+  assert.deepEqual(
+    receiver.received.map(({ body }) => JSON.parse(body)),
+    expected,
+  );
+
+  // Each key finds the subscriptions that send nothing of other sources.
+  const [ofOne, ofAll] = [await subscribe(one, { source_uuid: own }), await subscribe(MASTER_KEY)];
+  const uuids = (found: readonly EventSubscription[]) => found.map(({ uuid }) => uuid);
+  assert.deepEqual(uuids(await list(both)), [ofOne.uuid, made.uuid]);
+  assert.deepEqual(uuids(await list(one)), [ofOne.uuid]);
+  for (const [key, { uuid }] of [
+    [both, ofAll],
+    [one, made],
+    [one, ofAll],
+  ] as const)
+    for (const [method, path] of [
+      ["DELETE", ""],
+      ["POST", "/test"],
+    ] as const)
+      assert.equal((await service.call(method, `/events/subscription/${uuid}${path}`, { key })).status, 404);
+  const { tests } = await service.expect<{ tests: { delivered: boolean }[] }>(
+    ...([200, "POST", `/events/subscription/${made.uuid}/test`, { key: both }] as const),
+  );
+  assert.deepEqual(
+    tests.map(({ delivered }) => delivered),
+    [true],
+  );
+  for (const [key, { uuid }] of [
+    [both, made],
+    [one, ofOne],
+    [MASTER_KEY, ofAll],
+  ] as const)
+    await service.expect(200, "DELETE", `/events/subscription/${uuid}`, { key });
+});
+
+test("an event says when nine tenths of the minutes are used, once, by webhook and as a server-sent event", async () => {
+  const key = await createKey(service, "metered", "--minutes", "1");
+  const receiver = await openReceiver({ "/hook": status(204) });
+  const output = [{ type: "webhook", config: { url: `${receiver.url}/hook` } }];
+  await service.expect(201, "POST", "/events/subscriptions", { key, json: { output } });
+  const reader = new EventReader(() => service.url, { key, lastId: "0" });
+  const input_url = `rtsp://127.0.0.1:${port}/metered/yard`;
+  const { uuid } = await service.expect<SourceRecord>(201, "POST", "/stream", {
+    ...{ key, json: { alias: "yard", input_url, stream_type: "rtsp" } },
+  });
+  const publisher = spawnPublisher(input_url.replace("//", `//key:${key}@`));
+  publishers.add(publisher);
+  // Together they use the minute in a quarter of it.
+  const count = 4;
+  for (let n = 0; n < count; n += 1)
+    await service.expect(201, "POST", `/start?source_uuid=${uuid}&graph=preview`, { key, json: { wait: true } });
+  const sent = (): AccountEvent[] => receiver.received.map(({ body }) => JSON.parse(body));
+  const isOver = (events: readonly AccountEvent[]) =>
+    events.filter(({ type }) => type === "process-finished").length === count;
+  await poll("the minutes are used up", () => isOver(reader.events) && isOver(sent()));
+  publisher.kill("SIGKILL");
+  await reader.close();
+  const [near = assert.fail("no event"), ...others] = reader.events.filter(({ type }) => type === "quota-near");
+  assert.deepEqual([others, near.source_uuid, near.data.quota, near.data.limit], [[], null, "minutes", 1]);
+  assert.ok((near.data.used ?? 0) >= 0.9, `${near.data.used} minutes`);
+  assert.deepEqual(
+    sent().filter(({ type }) => type === "quota-near"),
+    [near],
+  );
+  const finished = reader.events.filter(({ type }) => type === "process-finished");
+  assert.deepEqual(new Set(finished.map(({ data }) => data.error?.code)), new Set(["usage_limit_reached"]));
+  assert.ok(
+    finished.every(({ id }) => id > near.id),
+    "it comes before the end",
+  );
 });
 
 test("an event says when nine tenths of the storage are used, once", async () => {

@@ -71,7 +71,7 @@ function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, s
     notice_uuid: UNKNOWN,
     clip_uuid: UNKNOWN,
     branch_uuid: UNKNOWN,
-    subscription_uuid: UNKNOWN,
+    subscription_uuid: owned.subscription,
     node_uuid: UNKNOWN,
     key_uuid: owned.key,
     username: "tenant-b",

@@ -34,6 +34,8 @@ export interface Owned {
   readonly model: string;
   /** The API key. */
   readonly key: string;
+  /** To events. */
+  readonly subscription: string;
 }
 
 export class Target {
@@ -191,6 +193,7 @@ async function createResources(service: TestService, key: string): Promise<Owned
   const process = await make(`/start?source_uuid=${source}`, { params: { every: 1000 } });
   const output = await make("/output", { alias: "messages", type: "detection_data" });
   const alert = await make("/alert", ALERT);
+  const subscription = await make("/events/subscriptions", { output: ALERT.output });
   const video = await make("/output", { alias: "video", type: "rtsp", url: "rtsp://yard", settings: "360p" });
   const graph = "yard";
   const yaml = `graph: ${graph}\nchains:\n  main: [source, decode, fakesink]\n`;
@@ -204,7 +207,7 @@ async function createResources(service: TestService, key: string): Promise<Owned
   assert.equal(uploaded.status, 201, uploaded.text);
   const login = await service.send("GET", "/login", { key });
   const { uuid } = (JSON.parse(login.text) as { key: { uuid: string } }).key;
-  return { source, process, output, alert, video, graph, model, key: uuid };
+  return { source, process, output, alert, video, graph, model, key: uuid, subscription };
 }
 
 const CARD = `about: Finds nothing.

@@ -141,8 +141,44 @@ test("a stream that is recorded on one node is served by the other, the open fil
     return recording?.stopped_at != null && (await keys("recordings/")).length === recording.segments.length;
   });
   const { uuid = "" } = (await latest()) ?? {};
+  const process = await startRecorded(second, uuid, "second");
+  await first.expect(200, "DELETE", `/source/${process.source_uuid}`);
   await second.expect(200, "DELETE", `/recording/${uuid}`);
   await until(async () => (await keys("recordings/")).length === 0);
+});
+
+/** On that node. Resolves when it has finished. */
+async function startRecorded(service: TestService, recording: string, name: string): Promise<ProcessRecord> {
+  const json = { params: { every: 15 }, node_labels: { name } };
+  const path = `/start?recording_uuid=${recording}&index=0`;
+  const { process_uuid: uuid } = await service.expect<StartedProcess>(201, "POST", path, { json });
+  await until(() => isFinished(service, uuid));
+  assert.ok((await readDetections(service, uuid)).length > 0);
+  return read(service, uuid);
+}
+
+test("a recording that is not in the storage yet is the input of a process on the other node", async () => {
+  const { rtsp = "" } = await first.serving.event("ready");
+  await s3.stop();
+  const publisher = spawnPublisher(`${rtsp}/master/yard?api_key=${MASTER_KEY}`, 3);
+  const latest = async (): Promise<Recording | undefined> =>
+    (await second.expect<{ recordings: Recording[] }>(200, "GET", "/sources/recordings")).recordings[0];
+  await until(async () => (await latest())?.stopped_at != null);
+  publisher.kill("SIGKILL");
+  const { uuid = "" } = (await latest()) ?? {};
+  const path = `/start?recording_uuid=${uuid}&index=0`;
+  for (const service of [first, second]) {
+    const { status, body } = await service.call<{ code: string }>("POST", path);
+    assert.deepEqual([status, body.code], [503, "storage_unavailable"]);
+  }
+  await s3.startAgain();
+  // The first node has the file, and the process runs on the other one.
+  const process = await startRecorded(second, uuid, "second");
+  const again = await startRecorded(first, uuid, "first");
+  assert.equal(again.source_uuid, process.source_uuid);
+  await second.expect(200, "DELETE", `/source/${process.source_uuid}`);
+  await until(async () => (await second.call("DELETE", `/recording/${uuid}`)).status === 200);
+  await until(async () => (await keys("recordings/")).length + (await keys("videos/")).length === 0);
 });
 
 test("while the storage is unavailable uploads are rejected by every node, and accepted when it is back", async () => {

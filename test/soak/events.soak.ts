@@ -96,7 +96,7 @@ function checkStreams(events: readonly AccountEvent[], sourceUuid: string): numb
 
 test(`the event log has every transition once over ${ROUNDS} kills of the server`, { timeout: 3_000_000 }, async () => {
   const [steady, fleeting] = [await addStream("steady"), await addStream("fleeting")];
-  const reader = new EventReader(() => service.url, "0");
+  const reader = new EventReader(() => service.url, { lastId: "0" });
   const json = { wait: true, keep: true };
   const path = `/start?source_uuid=${steady}&graph=preview`;
   const { process_uuid: uuid } = await service.expect<StartedProcess>(201, "POST", path, { json });

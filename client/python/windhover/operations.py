@@ -497,6 +497,8 @@ class AccountEventData(TypedDict):
     recording_uuid: NotRequired[str]
     #: Lower case; upper case is accepted.
     notice_uuid: NotRequired[str]
+    #: Lower case; upper case is accepted.
+    clip_uuid: NotRequired[str]
     evidence: NotRequired[Literal["ready", "partial"]]
     quota: NotRequired[Literal["minutes", "storage"]]
     #: Of the quota: minutes, or bytes.
@@ -509,8 +511,8 @@ class AccountEvent(TypedDict):
     id: int
     #: Lower case; upper case is accepted.
     uuid: str
-    #: `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used.
-    type: Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]
+    #: `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `evidence-failed`: Neither clip nor snapshot of a notice could be made. `clip-ready`: A clip of `POST /clips` can be downloaded. `clip-failed`: A clip of `POST /clips` could not be rendered (`error`). `enhancement-finished`: The report of the process is enhanced. `enhancement-failed`: The report of the process could not be enhanced (`error`). `quota-near`: 90 % of a quota are used.
+    type: Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "evidence-failed", "clip-ready", "clip-failed", "enhancement-finished", "enhancement-failed", "quota-near"]
     #: UTC, ISO 8601 with milliseconds.
     timestamp: str
     source_uuid: str | None
@@ -1029,6 +1031,8 @@ class EventNotificationData(TypedDict):
     recording_uuid: NotRequired[str]
     #: Lower case; upper case is accepted.
     notice_uuid: NotRequired[str]
+    #: Lower case; upper case is accepted.
+    clip_uuid: NotRequired[str]
     evidence: NotRequired[Literal["ready", "partial"]]
     quota: NotRequired[Literal["minutes", "storage"]]
     #: Of the quota: minutes, or bytes.
@@ -1041,8 +1045,8 @@ class EventNotification(TypedDict):
     id: int
     #: Lower case; upper case is accepted.
     uuid: str
-    #: `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `quota-near`: 90 % of a quota are used.
-    type: Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]
+    #: `stream-began`: The first keyframe of a published stream has arrived: the stream can be played. `stream-ended`: The publisher has left, or was disconnected (`reason`). `stream-rejected`: A publisher was rejected (`reason`). Repeated attempts are reported now and then, not each. `process-started`: The first frame was decoded. Of a process that waits for its source: each time that it continues. `process-waiting`: The process waits for its source. `process-reconnecting`: The live source was lost and is being reconnected. `process-reconnected`: Frames of the live source arrive again. `process-restarted`: The runner crashed and is restarted, or the process runs again after the end of its server. `process-failed`: The process has ended with an error. `process-finished`: The process has ended: its file is over, it was stopped, or a limit was reached (`error`). `recording-closed`: The recording of a source is complete. `evidence-ready`: Clip and snapshot of a notice can be downloaded, or as much of them as there is (`evidence`). `evidence-failed`: Neither clip nor snapshot of a notice could be made. `clip-ready`: A clip of `POST /clips` can be downloaded. `clip-failed`: A clip of `POST /clips` could not be rendered (`error`). `enhancement-finished`: The report of the process is enhanced. `enhancement-failed`: The report of the process could not be enhanced (`error`). `quota-near`: 90 % of a quota are used.
+    type: Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "evidence-failed", "clip-ready", "clip-failed", "enhancement-finished", "enhancement-failed", "quota-near"]
     #: UTC, ISO 8601 with milliseconds.
     timestamp: str
     source_uuid: str | None
@@ -1081,8 +1085,10 @@ class EventSubscription(TypedDict):
     #: Credentials are shown as `***`; the secret of a webhook is shown once, when it is subscribed.
     output: list[EventOutput]
     #: Types of events to send; empty: all, also those of later versions.
-    types: list[Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]]
+    types: list[Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "evidence-failed", "clip-ready", "clip-failed", "enhancement-finished", "enhancement-failed", "quota-near"]]
     source_uuid: str | None
+    #: Only events of these sources: those of the key that subscribed. Null: all, or `source_uuid`.
+    source_uuids: list[str] | None
     #: UTC, ISO 8601 with milliseconds.
     created_at: str
     #: In the order of `output`.
@@ -1534,7 +1540,7 @@ class NewEventSubscription(TypedDict):
     #: Destinations, up to 4, as those of an alert. Each receives every event in order, at least once.
     output: list[EventOutput]
     #: Types of events to send; empty: all, also those of later versions.
-    types: NotRequired[list[Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "quota-near"]]]
+    types: NotRequired[list[Literal["stream-began", "stream-ended", "stream-rejected", "process-started", "process-waiting", "process-reconnecting", "process-reconnected", "process-restarted", "process-failed", "process-finished", "recording-closed", "evidence-ready", "evidence-failed", "clip-ready", "clip-failed", "enhancement-finished", "enhancement-failed", "quota-near"]]]
     #: Lower case; upper case is accepted.
     source_uuid: NotRequired[str]
 
@@ -2846,6 +2852,15 @@ class UsedKey(TypedDict):
     expires_at: str | None
 
 
+class UserInformationPublishUrls(TypedDict):
+    r"""Extension: where your streams are published on this service. Append a path of your choice, register the URL with `POST /stream`, and publish to it. With TLS, also `rtsps` and `rtmps`."""
+    rtsp: str
+    rtmp: str
+    srt: str
+    rtsps: NotRequired[str]
+    rtmps: NotRequired[str]
+
+
 class UserInformation(TypedDict):
     #: Version of the API.
     version: str
@@ -2861,6 +2876,8 @@ class UserInformation(TypedDict):
     is_track_logger_enabled: bool
     #: Extension: whether track reports can be enhanced.
     is_enhancement_enabled: bool
+    #: Extension: where your streams are published on this service. Append a path of your choice, register the URL with `POST /stream`, and publish to it. With TLS, also `rtsps` and `rtmps`.
+    publish_urls: UserInformationPublishUrls
     key: UsedKey
 
 
@@ -3073,7 +3090,7 @@ class Operations:
         body: NewStream,
         timeout: float | None = None,
     ) -> Source:
-        r"""Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`."""
+        r"""Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`publish_urls` of `GET /user_info`, with a path behind it: `rtmp://{host}:1935/<username>/<path>`, `rtsp://{host}:8554/<username>/<path>` or `srt://{host}:8890/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`; by SRT with the stream id `#!::r=<username>/<path>,u=<key>,m=publish`. The event `stream-began` says when it can be played, `stream-rejected` why not."""
         return self._send(Route("POST", "/stream", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     def list_sources(
@@ -3248,7 +3265,7 @@ class Operations:
         body: NewClip,
         timeout: float | None = None,
     ) -> Clip:
-        r"""Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key."""
+        r"""Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL; the event `clip-ready` or `clip-failed` (`GET /events`) says when. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key."""
         return self._send(Route("POST", "/clips", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     def list_clips(
@@ -3817,7 +3834,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> EnhancementStarted:
-        r"""Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes."""
+        r"""Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. The event `enhancement-finished` or `enhancement-failed` (`GET /events`) says when it has ended. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes."""
         return self._send(Route("POST", "/decorate_tracks/{process_uuid}"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     def read_enhancement(
@@ -4058,7 +4075,7 @@ class Operations:
         after: int | None = None,
         timeout: float | None = None,
     ) -> ListEventsAnswer:
-        r"""List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account."""
+        r"""List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence, clips, reports and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account."""
         return self._send(Route("GET", "/events", query=("limit", "cursor", "type", "process", "source", "from", "to", "after",)), {"limit": limit, "cursor": cursor, "type": type, "process": process, "source": source, "from": from_, "to": to, "after": after}, timeout)  # type: ignore[no-any-return]
 
     def subscribe_to_events(
@@ -4067,7 +4084,7 @@ class Operations:
         body: NewEventSubscription,
         timeout: float | None = None,
     ) -> EventSubscription:
-        r"""Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event."""
+        r"""Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. The subscription of a key that is limited to sources sends the events of these sources (`source_uuids`), also after the key is revoked, until it is deleted. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event."""
         return self._send(Route("POST", "/events/subscriptions", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     def list_event_subscriptions(
@@ -4699,7 +4716,7 @@ class AsyncOperations:
         body: NewStream,
         timeout: float | None = None,
     ) -> Source:
-        r"""Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`."""
+        r"""Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`publish_urls` of `GET /user_info`, with a path behind it: `rtmp://{host}:1935/<username>/<path>`, `rtsp://{host}:8554/<username>/<path>` or `srt://{host}:8890/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`; by SRT with the stream id `#!::r=<username>/<path>,u=<key>,m=publish`. The event `stream-began` says when it can be played, `stream-rejected` why not."""
         return await self._send(Route("POST", "/stream", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     async def list_sources(
@@ -4874,7 +4891,7 @@ class AsyncOperations:
         body: NewClip,
         timeout: float | None = None,
     ) -> Clip:
-        r"""Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key."""
+        r"""Render a clip of a source, with or without boxes: MP4. The clip is encoded as H.264, without sound, by a job: `GET /clip/{clip_uuid}` shows its progress and, when it is ready, a signed URL; the event `clip-ready` or `clip-failed` (`GET /events`) says when. Works for all sources: recorded streams and files of every codec. Boxes, labels and trails are those of the stored detections, drawn as on the processed video. Clips are kept for `evidence.retention_days` or until deleted, and count in the storage of recordings of the key."""
         return await self._send(Route("POST", "/clips", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     async def list_clips(
@@ -5443,7 +5460,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> EnhancementStarted:
-        r"""Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes."""
+        r"""Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. The event `enhancement-finished` or `enhancement-failed` (`GET /events`) says when it has ended. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes."""
         return await self._send(Route("POST", "/decorate_tracks/{process_uuid}"), {"process_uuid": process_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def read_enhancement(
@@ -5684,7 +5701,7 @@ class AsyncOperations:
         after: int | None = None,
         timeout: float | None = None,
     ) -> ListEventsAnswer:
-        r"""List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account."""
+        r"""List what has happened, or follow it as server-sent events. Every event of streams, processes, recordings, evidence, clips, reports and quotas of this key, stored in the transaction of the change itself: each once, also when a server is killed. They are kept for 30 days (`events.retention_days`), up to 10000 of a key (`events.per_key`). With `Accept: text/event-stream` the connection stays open: events after `Last-Event-ID` (or `after`) are sent from the log, then each new one; without either, new ones only. If some of these are no longer stored, an event `gap` says which. `event:` is the type, `id:` the number, `data:` the event. A comment is sent every 20 s; a client that reads nothing for 10 s is disconnected, and continues where it was with `Last-Event-ID`. Up to 8 such connections of a key on each node. A key that is limited to sources gets the events of these sources, with their numbers in the log of the account."""
         return await self._send(Route("GET", "/events", query=("limit", "cursor", "type", "process", "source", "from", "to", "after",)), {"limit": limit, "cursor": cursor, "type": type, "process": process, "source": source, "from": from_, "to": to, "after": after}, timeout)  # type: ignore[no-any-return]
 
     async def subscribe_to_events(
@@ -5693,7 +5710,7 @@ class AsyncOperations:
         body: NewEventSubscription,
         timeout: float | None = None,
     ) -> EventSubscription:
-        r"""Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event."""
+        r"""Send events to a webhook or an MQTT topic. One subscription for all streams and processes of this key, from now on; `source_uuid` limits it to a source and its processes. The subscription of a key that is limited to sources sends the events of these sources (`source_uuids`), also after the key is revoked, until it is deleted. Webhooks are signed as defined by Standard Webhooks and retried like those of `POST /subscribe/{process_uuid}`; delivery is at least once and in order, and `webhook-id` is the `uuid` of the event."""
         return await self._send(Route("POST", "/events/subscriptions", body_type="application/json"), {"body": body}, timeout)  # type: ignore[no-any-return]
 
     async def list_event_subscriptions(

@@ -98,7 +98,7 @@ test("every operation has an example, which the service answers as recorded", {
     ["the start of a process", async () => void Object.assign(ids, { process: await startMain(run, ids) })],
     ["processes", () => callProcesses(run, ids)],
     ["notifications", () => callNotifications(run, world, ids)],
-    ["messages fit the AsyncAPI document", () => checkMessages(run, ids, receiver)],
+    ["messages fit the AsyncAPI document", () => checkMessages(run, world, ids, receiver)],
     ["graphs", () => callGraphs(run, ids)],
     ["media server", () => callMediaServer(run, world, ids)],
     ["the end of processes", () => endProcesses(run, ids)],
