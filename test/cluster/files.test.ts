@@ -172,6 +172,11 @@ test("a recording that is not in the storage yet is the input of a process on th
     assert.deepEqual([status, body.code], [503, "storage_unavailable"]);
   }
   await s3.startAgain();
+  for (const service of [first, second])
+    await until(async () => {
+      const { components } = await service.expect<{ components: Record<string, string> }>(200, "GET", "/status");
+      return components.storage === "ok";
+    });
   // The first node has the file, and the process runs on the other one.
   const process = await startRecorded(second, uuid, "second");
   const again = await startRecorded(first, uuid, "first");
