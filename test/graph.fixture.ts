@@ -1,10 +1,12 @@
 /** Real graphs on real GStreamer, with additional elements for tests. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, parse } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { Type } from "typebox";
 import { type AnyElement, defineElement, type Frame, type TransformDefinition } from "../elements/element.ts";
 import { loadElements } from "../elements/index.ts";
@@ -85,13 +87,26 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** Long clips whose length is a multiple of this are encoded once, and repeated. */
+const ENCODED_FRAMES = 250;
+
 /** Creates an H.264 clip with a graph. */
 export async function makeClip(folder: string, frames: number, size = "width=320&height=180"): Promise<string> {
-  const path = join(folder, `clip-${frames}-${size.replace(/\W/g, "-")}.mp4`);
-  const line = `source uri="test:ball?${size}&fps=25&frames=${frames}" ! decode ! encode ! record path="${path}"`;
+  const times = frames % ENCODED_FRAMES === 0 ? frames / ENCODED_FRAMES : 1;
+  const path = join(folder, `clip-${frames / times}-${size.replace(/\W/g, "-")}.mp4`);
+  const line = `source uri="test:ball?${size}&fps=25&frames=${frames / times}" ! decode ! encode ! record path="${path}"`;
   const graph = await start(compiledLaunch(line), []);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
-  return path;
+  return times === 1 ? path : repeatClip(path, times);
+}
+
+/** The clip several times in a row, without encoding it again, as another file beside it. */
+export async function repeatClip(clip: string, times: number): Promise<string> {
+  const { dir, name, ext } = parse(clip);
+  const long = join(dir, `${name}-${times}-times${ext}`);
+  const args = ["-v", "error", "-y", "-stream_loop", String(times - 1), "-i", clip, "-c", "copy", long];
+  await promisify(execFile)("ffmpeg", args);
+  return long;
 }
 
 /**

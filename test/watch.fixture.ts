@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const POLL_MS = 25;
+/** Between two calls, growing: a request costs milliseconds of processor time, and most waits are for seconds. */
+const POLL_MS = { first: 25, last: 200, factor: 1.3 };
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 120_000;
 
@@ -43,16 +44,18 @@ export interface PollOptions {
 
 type Found<T> = T | false | null | undefined;
 
-/** Calls `read` until it returns something other than false, null and undefined. */
+/** Calls `read`, less and less often, until it returns something other than false, null and undefined. */
 export async function poll<T>(
   what: string,
   read: () => Promise<Found<T>> | Found<T>,
   { limitMs = LIMIT_MS, describe = () => "" }: PollOptions = {},
 ): Promise<T> {
-  for (const deadlineMs = performance.now() + limitMs; ; await sleep(POLL_MS)) {
+  const deadlineMs = performance.now() + limitMs;
+  for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(pauseMs * POLL_MS.factor, POLL_MS.last)) {
     const found = await read();
     if (found !== false && found !== null && found !== undefined) return found;
     assert.ok(performance.now() < deadlineMs, `still waiting for: ${what}\n${describe()}`);
+    await sleep(pauseMs);
   }
 }
 

@@ -11,6 +11,7 @@ import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { repeatClip } from "../graph.fixture.ts";
 import { nginxIsMissing, openNginx } from "../nginx-rtmp.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { createKey, listOpenFiles, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
@@ -25,11 +26,12 @@ const service = await TestService.start({
   env: { WINDHOVER_RECORDINGS_RESERVE_BYTES: "0", WINDHOVER_MEDIA_FROZEN_SECONDS: String(FROZEN_SECONDS) },
 });
 after(() => service.close());
-const clip = join(service.folder.path, "clip.mp4");
+const part = join(service.folder.path, "part.mp4");
 await run("ffmpeg", [
-  ...["-v", "error", "-f", "lavfi", "-i", `testsrc=size=${SIZE.join("x")}:rate=25`, "-t", "120"],
-  ...["-c:v", "libx264", "-preset", "ultrafast", clip],
+  ...["-v", "error", "-f", "lavfi", "-i", `testsrc=size=${SIZE.join("x")}:rate=25`, "-t", "8"],
+  ...["-c:v", "libx264", "-preset", "ultrafast", part],
 ]);
+const clip = await repeatClip(part, 15);
 /** Almost no inference. */
 const startProcess = async (source: SourceRecord, key = MASTER_KEY): Promise<string> => {
   const json = { params: { every: 1000 } };

@@ -8,19 +8,23 @@ import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { encodeStreet } from "../golden/street.fixture.ts";
-import { temporaryFolder } from "../graph.fixture.ts";
+import { repeatClip, temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const noModel = await withoutModel("default");
 /** 4 s, which are repeated: both runners are loaded while it plays, also on a busy machine. */
 const FRAMES = 100;
-const REPEATS = 150;
+const TIMES = 150;
+const folder = temporaryFolder();
+let street: string;
 /** Fewer frames are analysed: more would not be compared. */
 const START = { json: { params: { every: 5 } } };
 
 let service: TestService;
 before(async () => {
+  if (noModel) return;
+  street = await encodeStreet(folder, FRAMES);
   service = await TestService.start();
 });
 after(() => service?.close());
@@ -40,7 +44,7 @@ test("compares variants of the graph with a running process, which has all outpu
   skip: noModel,
   timeout: 300_000,
 }, async () => {
-  const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(temporaryFolder(), FRAMES, REPEATS));
+  const { uuid: sourceUuid } = await uploadVideo(service, await repeatClip(street, TIMES));
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`, START);
   const path = `/process/${started.process_uuid}/shadow`;
   const compare = (json: object) => compareWith(started.process_uuid, json);
@@ -88,8 +92,7 @@ test("compares variants on a live stream, by the capture times that both runners
   const address = `${rtsp}/master/street`;
   const json = { alias: "street", input_url: address, stream_type: "rtsp" };
   const { uuid: sourceUuid } = await service.expect<SourceRecord>(201, "POST", "/stream", { json });
-  const clip = await encodeStreet(temporaryFolder(), FRAMES);
-  const publisher = spawnPublisher(address.replace("://", `://any:${MASTER_KEY}@`), 600, clip);
+  const publisher = spawnPublisher(address.replace("://", `://any:${MASTER_KEY}@`), 600, street);
   t.after(() => publisher.kill("SIGKILL"));
   const isLive = async () =>
     (await service.expect<SourceRecord>(200, "GET", `/source/${sourceUuid}`)).status === "streaming";

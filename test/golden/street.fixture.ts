@@ -3,10 +3,9 @@
  * Raw video, so that the result does not depend on an encoder.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { compiledLaunch, start } from "../graph.fixture.ts";
+import { compiledLaunch, repeatClip, start } from "../graph.fixture.ts";
 import { box, drawCar, drawClock, drawStopSign, Picture } from "./picture.fixture.ts";
 
 export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
@@ -21,12 +20,17 @@ export const CAMERA = {
 export function paintStreet(file: string, frames: number = STREET.frames, paint = paintFrame): void {
   const { width, height, fps } = STREET;
   const still = paintStill();
+  const planes = new Uint8Array((width * height * 3) / 2);
+  let before: Picture | null = null;
   const output = openSync(file, "w");
   try {
     writeSync(output, `YUV4MPEG2 W${width} H${height} F${fps}:1 Ip A1:1 C420jpeg\n`);
     for (let frame = 0; frame < frames; frame++) {
       writeSync(output, "FRAME\n");
-      writeSync(output, toPlanes(paint(still, frame)));
+      const picture = paint(still, frame);
+      updatePlanes(planes, picture, before);
+      writeSync(output, planes);
+      before = picture;
     }
   } finally {
     closeSync(output);
@@ -34,16 +38,13 @@ export function paintStreet(file: string, frames: number = STREET.frames, paint 
 }
 
 /** The street as an H.264 clip, which is repeated without encoding it again. */
-export async function encodeStreet(folder: string, frames: number, repeats = 0): Promise<string> {
+export async function encodeStreet(folder: string, frames: number, times = 1): Promise<string> {
   const [raw, clip] = [join(folder, "street.y4m"), join(folder, "street.mp4")];
   paintStreet(raw, frames);
   const line = `source uri="${raw}" ! decode ! encode bitrate-kbps=8000 ! record path="${clip}"`;
   const graph = await start(compiledLaunch(line), []);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
-  if (repeats === 0) return clip;
-  const long = join(folder, "streets.mp4");
-  execFileSync("ffmpeg", ["-v", "error", "-stream_loop", String(repeats), "-i", clip, "-c", "copy", long]);
-  return long;
+  return times === 1 ? clip : repeatClip(clip, times);
 }
 
 export function paintFrame(still: Picture, frame: number): Picture {
@@ -82,24 +83,30 @@ function addGrain({ rgb }: Picture): void {
   }
 }
 
-/** BT.601, limited range, the default for this size. Chroma is the mean of four pixels. */
-function toPlanes({ width, height, rgb }: Picture): Uint8Array {
+/**
+ * BT.601, limited range, the default for this size. Chroma is the mean of four pixels. `planes` are those of `before`: only
+ * pairs of rows that differ from it are converted.
+ */
+function updatePlanes(planes: Uint8Array, { width, height, rgb }: Picture, before: Picture | null): void {
   const size = width * height;
-  const planes = new Uint8Array((size * 3) / 2);
   const weigh = (at: number, red: number, green: number, blue: number): number =>
     (red * (rgb[at] ?? 0) + green * (rgb[at + 1] ?? 0) + blue * (rgb[at + 2] ?? 0)) / 255;
-  for (let pixel = 0; pixel < size; pixel++) planes[pixel] = Math.round(16 + weigh(pixel * 3, 65.481, 128.553, 24.966));
-  let next = size;
-  for (const [red, green, blue] of [
-    [-37.797, -74.203, 112],
-    [112, -93.786, -18.214],
-  ] as const)
-    for (let y = 0; y < height; y += 2)
+  const rowsOf = (picture: Uint8Array, y: number): Uint8Array => picture.subarray(y * width * 3, (y + 2) * width * 3);
+  for (let y = 0; y < height; y += 2) {
+    if (before !== null && Buffer.compare(rowsOf(rgb, y), rowsOf(before.rgb, y)) === 0) continue;
+    for (let pixel = y * width; pixel < (y + 2) * width; pixel++)
+      planes[pixel] = Math.round(16 + weigh(pixel * 3, 65.481, 128.553, 24.966));
+    for (const [plane, red, green, blue] of [
+      [0, -37.797, -74.203, 112],
+      [1, 112, -93.786, -18.214],
+    ] as const) {
+      let next = size + (plane * size) / 4 + (y * width) / 4;
       for (let x = 0; x < width; x += 2) {
         const at = (y * width + x) * 3;
         let sum = 0;
         for (const corner of [at, at + 3, at + width * 3, at + width * 3 + 3]) sum += weigh(corner, red, green, blue);
         planes[next++] = Math.round(128 + sum / 4);
       }
-  return planes;
+    }
+  }
 }
