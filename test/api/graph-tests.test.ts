@@ -11,7 +11,7 @@ import { poll, until } from "../watch.fixture.ts";
 import { createKey, TestService, uploadVideo } from "./service.fixture.ts";
 
 const FRAMES = 12;
-const ENDLESS = "test:ball?frames=100000000&width=4000&height=4000";
+const ENDLESS = "test:ball?frames=100000000&width=64&height=48";
 const folder = temporaryFolder();
 const graphs = join(folder, "graphs");
 
@@ -28,6 +28,10 @@ chains:
   main: [source, decode, stage, { videorate: { drop-only: true } }, fakesink]
 tests:
 ${tests}`;
+
+/** Runs until it is ended, in real time: without waiting for the clock it would take all processor time. */
+const endless = (name: string): string =>
+  graph(ball("frames: 1", ENDLESS), name).replace("fakesink]", "{ fakesink: { sync: true } }]");
 
 const ball = (expect: string, clip = "test:ball?frames=20") => `  ball: { clip: "${clip}", expect: { ${expect} } }\n`;
 
@@ -148,8 +152,7 @@ describe("POST /graphs/{name}/test", () => {
   });
 
   test("runs the tests of a key once at a time, and cancels them when the client disconnects", async () => {
-    const long = graph(ball("frames: 1", ENDLESS), "long");
-    await put(long, "long");
+    await put(endless("long"), "long");
     const leaving = new AbortController();
     const started = fetch(`${service.url}/graphs/long/test`, {
       ...{ method: "POST", headers: { api_key: ada }, signal: leaving.signal },
@@ -165,7 +168,7 @@ describe("POST /graphs/{name}/test", () => {
 
   test("runs the tests of two keys at once, and answers 429 to others, who may try again", async () => {
     const carl = await createKey(service, "carl", "--graph-author");
-    const text = graph(ball("frames: 1", ENDLESS), "long");
+    const text = endless("long");
     const leaving = new AbortController();
     // Again while others have the places.
     const hold = async (key: string): Promise<void> => {
@@ -194,7 +197,7 @@ test("a test that does not end within the time limit fails, with its position", 
   const limited = await TestService.start({ env: { WINDHOVER_GRAPHS_TEST_SECONDS: "1.5" } });
   try {
     const key = await createKey(limited, "ada", "--graph-author");
-    await limited.expect(201, "PUT", "/graphs/yard", { json: { yaml: graph(ball("frames: 1", ENDLESS)) }, key });
+    await limited.expect(201, "PUT", "/graphs/yard", { json: { yaml: endless("yard") }, key });
     const report = await limited.expect<GraphTestReport>(200, "POST", "/graphs/yard/test", { json: {}, key });
     const [{ passed, numbers, failures } = assert.fail()] = report.tests;
     assert.deepEqual([report.passed, passed, numbers], [false, false, []]);

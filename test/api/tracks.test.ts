@@ -68,7 +68,8 @@ test("exports tracks with their positions while a process runs and after it has 
   const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(folder, FRAMES), { alias: "street" });
   const telemetry_cfg = { type: "static", format: "native", parameters: CAMERA };
   await service.expect<SourceRecord>(200, "PATCH", `/source/${sourceUuid}`, { json: { telemetry_cfg } });
-  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`);
+  const json = { params: { every: 3 } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`, { json });
   const uuid = started.process_uuid;
 
   const live = await poll("tracks in the report", async () => {

@@ -108,7 +108,7 @@ test("a process waits for its stream without a runner, runs with it, and waits a
   await service.serving.ended;
   await service.startAgain();
   assert.equal((await read(uuid)).state, "waiting");
-  publish("drone");
+  const again = publish("drone");
   await reach(uuid, "running");
   await service.expect(200, "DELETE", `/process/${uuid}`);
 
@@ -123,6 +123,7 @@ test("a process waits for its stream without a runner, runs with it, and waits a
   assert.deepEqual(reader.events, all, "each event was sent once and in order, over the end of the server");
   assert.ok(reader.connections > 1);
   assert.deepEqual(reader.gaps, []);
+  again.kill("SIGKILL");
 });
 
 test("a process fails when its stream does not begin in time, and can be stopped while it waits", async () => {
