@@ -40,7 +40,7 @@ export function addFiles(clip: string, folder: string): void {
 
 /**
  * A cache with links to the models and the registry of another one; imported models do not change the other one. Its
- * `default` model detects nothing, which is fast: these tests are not about detections.
+ * models `default` and `aerial` detect nothing, which is fast: these tests are not about detections.
  */
 export function shadowCache(cache: string, folder: string): void {
   for (const place of ["models/weights", "models/converted", "registry"]) {
@@ -51,7 +51,8 @@ export function shadowCache(cache: string, folder: string): void {
   }
   const network = makeYolox(COCO.length);
   mkdirSync(join(folder, "models/cards"));
-  writeFileSync(join(folder, "models/cards/default.yaml"), stringify(cardOf("default", network, "coco")));
+  for (const name of ["default", "aerial"])
+    writeFileSync(join(folder, `models/cards/${name}.yaml`), stringify(cardOf(name, network, "coco")));
   writeFileSync(join(folder, "models/weights", `${digestBytes(network)}.onnx`), network);
 }
 
