@@ -88,7 +88,7 @@ export const registerCamera = (service: TestService, url: string): Promise<Sourc
   service.expect(201, "POST", "/stream", { json: { alias: "yard", stream_type: "rtsp", input_url: url } });
 
 export const start = (service: TestService, sourceUuid: string, more: object = {}): Promise<StartedProcess> =>
-  service.expect(201, "POST", `/start?source_uuid=${sourceUuid}`, { json: { params: { every: 15 }, ...more } });
+  service.expect(201, "POST", `/start?source_uuid=${sourceUuid}`, { json: { params: { every: 10 }, ...more } });
 
 export const read = (service: TestService, uuid: string): Promise<ProcessRecord> =>
   service.expect(200, "GET", `/process/${uuid}`);

@@ -3,7 +3,7 @@ import { after } from "node:test";
 import { startCamera } from "../../camera.fixture.ts";
 import { registerCamera, TestCluster } from "../cluster.fixture.ts";
 
-const camera = await startCamera();
+const camera = await startCamera({ fps: 10 });
 after(() => camera.kill());
 const cluster = await TestCluster.start(0, {
   ...{ WINDHOVER_CLUSTER_PROCESSES: "1", WINDHOVER_HTTP_TRUSTED_PROXIES: "127.0.0.1" },
