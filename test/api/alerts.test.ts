@@ -131,7 +131,9 @@ test("each type notifies its broker; a forced change applies at once and does no
   const grid = await post("/alert", "grid-density", { trigger: dense, parameters: { rows: 4, columns: 4 } });
 
   const source = await uploadVideo(service, clip ?? "");
-  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
+    json: { params: { every: 2 } },
+  });
   const uuid = started.process_uuid;
   const detections = await Detections.open(started.detection_data_url);
   const event = readEvent(service, uuid, "alert");

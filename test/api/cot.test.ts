@@ -3,10 +3,8 @@
  * to a socket; and its detection messages to a broker.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import { find, parseEvents } from "../../elements/cot/parse-event.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
@@ -26,14 +24,6 @@ const ROUNDS = 40;
 const noModel = await withoutModel("default");
 const folder = temporaryFolder();
 
-/** The street in a loop. */
-async function makeStreet(): Promise<string> {
-  const clip = await encodeStreet(folder, FRAMES);
-  const long = join(folder, "long.mp4");
-  execFileSync("ffmpeg", ["-v", "error", "-stream_loop", String(ROUNDS), "-i", clip, "-c", "copy", long]);
-  return long;
-}
-
 test("attached outputs send events and messages with the positions and times of detection_data", {
   skip: noModel,
 }, async () => {
@@ -51,10 +41,11 @@ test("attached outputs send events and messages with the positions and times of 
   await once(socket, "listening");
   const json = { alias: "map", type: "cot", url: `udp://127.0.0.1:${socket.address().port}` };
   const output = await service.expect<OutputRecord>(201, "POST", "/output", { json });
-  const source = await uploadVideo(service, await makeStreet(), { alias: "street" });
+  const source = await uploadVideo(service, await encodeStreet(folder, FRAMES, ROUNDS), { alias: "street" });
   const telemetry_cfg = { type: "static", format: "native", parameters: CAMERA };
   await service.expect(200, "PATCH", `/source/${source.uuid}`, { json: { telemetry_cfg } });
-  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+  const path = `/start?source_uuid=${source.uuid}`;
+  const started = await service.expect<StartedProcess>(201, "POST", path, { json: { params: { every: 3 } } });
   const uuid = started.process_uuid;
   const detections = await Detections.open(started.detection_data_url);
   const attached = await service.expect<OutputRecord>(200, "POST", `/process/${uuid}/${output.uuid}`);
