@@ -1,24 +1,16 @@
 /** The console: sign-in, or the header with the navigation and the current page below it. */
 import { signal } from "@preact/signals";
 import { type ComponentType, render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Confirmation } from "./components/dialog.ts";
 import { useSubmit } from "./components/form.ts";
 import { Failed, Loading, NotLoaded } from "./components/states.ts";
 import { Toasts } from "./components/toasts.ts";
 import { html } from "./html.ts";
+import { Navigation } from "./navigation.ts";
 import { PAGES, type Page } from "./pages.ts";
 import { focusContent, interceptLinks, linkTo, route } from "./router.ts";
-import {
-  isOperator,
-  provider,
-  resumeSession,
-  session,
-  sessionError,
-  signIn,
-  signOut,
-  signOutReason,
-} from "./session.ts";
+import { provider, resumeSession, session, sessionError, signIn, signOut, signOutReason } from "./session.ts";
 
 function App() {
   if (session.value === undefined) return html`<main><h1>Windhover</h1><${Resuming} /></main>`;
@@ -100,32 +92,6 @@ const Header = ({ current }: { current: string }) => html`
     </div>
   </header>
 `;
-
-function Navigation({ current }: { current: string }) {
-  const list = useRef<HTMLElement>(null);
-  // A phone shows a part of the navigation, and another part after it was rotated.
-  useEffect(() => {
-    const { current: nav } = list;
-    if (nav === null) return undefined;
-    const observer = new ResizeObserver(() => scrollToCurrent(nav));
-    observer.observe(nav);
-    return () => observer.disconnect();
-  }, [current]);
-  return html`
-    <nav ref=${list} aria-label="Pages">
-      ${PAGES.filter(({ isForOperators }) => !isForOperators || isOperator.value).map(
-        ({ name, title }) =>
-          html`<a key=${name} href=${linkTo(name)} aria-current=${name === current ? "page" : undefined}>${title}</a>`,
-      )}
-    </nav>
-  `;
-}
-
-/** Centres the current link without scrolling the page, as `scrollIntoView` would. */
-function scrollToCurrent(nav: HTMLElement): void {
-  const link = nav.querySelector<HTMLElement>("[aria-current]");
-  if (link !== null) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
-}
 
 const THEME_NAME = "windhover-theme";
 const systemTheme = window.matchMedia("(prefers-color-scheme: dark)");

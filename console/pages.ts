@@ -5,14 +5,22 @@ export interface Page {
   /** First segment of its address: its title in lower case. */
   readonly name: string;
   readonly title: string;
+  /** In the menu `Manage` of the navigation. */
+  readonly isForManaging: boolean;
   /** Shown in the navigation only to operators. */
   readonly isForOperators: boolean;
   load(): Promise<ComponentType>;
 }
 
-const page = (title: string, load: () => Promise<ComponentType>, { isForOperators = false } = {}): Page => ({
-  ...{ name: title.toLowerCase(), title, isForOperators, load },
+type Options = Partial<Pick<Page, "isForManaging" | "isForOperators">>;
+
+const page = (title: string, load: Page["load"], options: Options = {}): Page => ({
+  ...{ name: title.toLowerCase(), title, load, isForManaging: false, isForOperators: false },
+  ...options,
 });
+
+const manage = (title: string, load: Page["load"], options: Options = {}): Page =>
+  page(title, load, { isForManaging: true, ...options });
 
 export const PAGES: readonly Page[] = [
   page("Live", async () => (await import("./pages/live/live.ts")).Live),
@@ -22,10 +30,10 @@ export const PAGES: readonly Page[] = [
   page("Reports", async () => (await import("./pages/reports/reports.ts")).Reports),
   page("Review", async () => (await import("./pages/review/review.ts")).Review),
   page("Alerts", async () => (await import("./pages/alerts/alerts.ts")).Alerts),
-  page("Webhooks", async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks),
   page("Recordings", async () => (await import("./pages/recordings/recordings.ts")).Recordings),
-  page("Graphs", async () => (await import("./pages/graphs/graphs.ts")).Graphs),
-  page("Keys", async () => (await import("./pages/keys/keys.ts")).Keys),
-  page("Usage", async () => (await import("./pages/usage/usage.ts")).Usage),
-  page("Nodes", async () => (await import("./pages/nodes/nodes.ts")).Nodes, { isForOperators: true }),
+  manage("Graphs", async () => (await import("./pages/graphs/graphs.ts")).Graphs),
+  manage("Webhooks", async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks),
+  manage("Keys", async () => (await import("./pages/keys/keys.ts")).Keys),
+  manage("Usage", async () => (await import("./pages/usage/usage.ts")).Usage),
+  manage("Nodes", async () => (await import("./pages/nodes/nodes.ts")).Nodes, { isForOperators: true }),
 ];

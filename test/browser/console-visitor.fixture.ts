@@ -15,7 +15,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export const EVERY = 3;
 
 const THEMES = ["light", "dark"] as const;
-const HEIGHTS = { 360: 740, 1280: 800, 2560: 1440 } as const;
+const HEIGHTS = { 360: 740, 390: 844, 1280: 800, 2560: 1440 } as const;
 type Width = keyof typeof HEIGHTS;
 const USUAL: Width = 1280;
 /** Screenshots are slow and optional: `SCREENSHOTS=usual`, or `all` for every width. */
@@ -40,9 +40,12 @@ export async function signIn(
   return page;
 }
 
-/** By the navigation. */
+/** By the navigation, or its menu. */
 export async function goTo(page: Page, title: string): Promise<void> {
-  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: title, exact: true }).click();
+  const navigation = page.getByRole("navigation", { name: "Pages" });
+  const link = navigation.getByRole("link", { name: title, exact: true });
+  if ((await link.count()) === 0) await navigation.getByRole("button").click();
+  await link.click();
   await page.getByRole("heading", { name: title, level: 1 }).waitFor();
 }
 
@@ -67,11 +70,11 @@ export async function untilPage(page: Page, expression: string): Promise<void> {
 }
 
 /** In both themes: no accessibility violations, nothing wider than the page. Screenshots go to build/screenshots/. */
-export async function photograph(page: Page, name: string): Promise<void> {
+export async function photograph(page: Page, name: string, widths: readonly Width[] = WIDTHS): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme });
-    for (const width of WIDTHS) {
+    for (const width of widths) {
       await page.setViewportSize({ width, height: HEIGHTS[width] });
       // The layout is settled after two animation frames.
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");

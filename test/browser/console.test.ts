@@ -567,9 +567,36 @@ step("a single node shows itself, and only to operators", async () => {
   const answered = user.waitForResponse((response) => response.url().endsWith("/nodes"));
   await user.reload();
   assert.equal((await answered).status(), 403);
+  await user.getByRole("button", { name: "Manage" }).click();
   await user.getByRole("link", { name: "Usage" }).waitFor();
   assert.equal(await user.getByRole("link", { name: "Nodes" }).count(), 0);
   await user.close();
+});
+
+step("the navigation of an operator fits on a laptop and a phone, and its menu works with the keyboard", async () => {
+  const navigation = page.getByRole("navigation", { name: "Pages" });
+  const isInside =
+    "[...document.querySelectorAll('.top a:not(.skip), .top button')].every((one) => { const { left, right } = one.getBoundingClientRect(); return left >= 0 && right <= window.innerWidth; })";
+  for (const [width, row, menu] of [
+    [1280, 8, "Manage"],
+    [390, 0, "Menu"],
+  ] as const) {
+    await page.setViewportSize({ width, height: 844 });
+    const button = navigation.getByRole("button", { name: menu });
+    await button.waitFor();
+    assert.equal(await navigation.getByRole("link").count(), row);
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await navigation.getByRole("link", { name: "Nodes" }).waitFor();
+    assert.equal(await page.evaluate(isInside), true, `something is outside of ${width} px`);
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), true);
+    assert.equal(await page.evaluate("document.querySelector('.top').offsetHeight < 80"), true, "more than a row");
+    await photograph(page, "navigation", [width]);
+    await page.keyboard.press("Escape");
+    await navigation.getByRole("link", { name: "Nodes" }).waitFor({ state: "hidden" });
+    assert.match(String(await page.evaluate("document.activeElement?.textContent")), new RegExp(`^${menu}`));
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
 });
 
 step("shows the usage of the key, switches the theme, and signs out", async () => {
