@@ -37,7 +37,7 @@ interface Described<P extends TObject> {
   values?(properties: Static<P>): readonly ComputedValue[];
   /** It needs the whole picture of the camera: rejected behind an element that writes `crop`. */
   readonly wholeFrame?: boolean;
-  /** Imports the modules that `create` and `drive` need, ahead of the start of a graph. */
+  /** Imports the modules that `create` and `drive` need, while a runner waits for its graph. */
   preload?(): Promise<unknown>;
   /**
    * Opens what `create` needs with default properties, while a runner waits for its graph. The result closes what was not

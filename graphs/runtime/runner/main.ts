@@ -70,7 +70,6 @@ closeAutoplug();
 allowConnections([]);
 const registry = loadRegistry();
 const elements = omitTaken(await loadElements(), registry);
-await Promise.all([...elements.values()].map((element) => element.preload?.()));
 runner = new Runner({ elements, registry }, channel);
 sayHello(RUNNER_PROTOCOL);
 const { built, isWatched } = readFolders();
@@ -80,6 +79,7 @@ setTimeout(() => {
   if (runner?.isIdle !== true) return;
   warmUp({ elements, registry });
   loadPlugins();
+  for (const element of elements.values()) element.preload?.().catch(() => {}); // reported when it is created
   // An element that cannot warm up reports the reason when it is created.
   for (const element of elements.values()) element.warmUp?.().then(addWarm, () => {});
 }, WARM_UP_MS).unref();
