@@ -63,17 +63,25 @@ const LENGTHS = (["minLength", "maxLength"] as const).map((keyword): CodeKeyword
   };
 });
 
+interface Compiler {
+  readonly ajv: Ajv2020;
+  /** By the text of the schema: endpoints that are made again have new schemas with the same content. */
+  readonly compiled: Map<string, ValidateFunction>;
+}
+const MOST_COMPILED = 2_000;
+
 export class Checks {
-  readonly #quick: Ajv2020;
-  readonly #thorough: Ajv2020;
+  readonly #quick: Compiler;
+  readonly #thorough: Compiler;
   /** By schema: every child process and every endpoint has checks of the same schemas. */
   readonly #known = new WeakMap<object, Check>();
 
   constructor(options: Options, prepare: (ajv: Ajv2020) => void = () => {}) {
     const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options } as const;
-    this.#quick = new Ajv2020({ ...base, allErrors: false });
-    this.#thorough = new Ajv2020({ ...base, allErrors: true, code: { ...base.code, regExp } });
-    for (const ajv of [this.#quick, this.#thorough]) {
+    this.#quick = { ajv: new Ajv2020({ ...base, allErrors: false }), compiled: new Map() };
+    const thorough = new Ajv2020({ ...base, allErrors: true, code: { ...base.code, regExp } });
+    this.#thorough = { ajv: thorough, compiled: new Map() };
+    for (const { ajv } of [this.#quick, this.#thorough]) {
       for (const definition of LENGTHS) ajv.removeKeyword(String(definition.keyword)).addKeyword(definition);
       prepare(ajv);
     }
@@ -101,12 +109,14 @@ export class Checks {
   }
 }
 
-function compileLater(ajv: Ajv2020, schema: AnySchema): () => ValidateFunction {
+function compileLater({ ajv, compiled }: Compiler, schema: AnySchema): () => ValidateFunction {
   let validate: ValidateFunction | undefined;
   return () => {
     if (validate === undefined) {
-      validate = ajv.compile(schema);
+      const text = JSON.stringify(schema);
+      validate = compiled.get(text) ?? ajv.compile(schema);
       ajv.removeSchema(schema); // cached here only
+      if (compiled.size < MOST_COMPILED) compiled.set(text, validate);
     }
     return validate;
   };

@@ -1,6 +1,7 @@
 /** Writes the description of all GStreamer factories to a file: it loads every plugin and takes seconds, so it is cached. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeFactory } from "../../graphs/compiler/registry-file.ts";
 import { loadRegistry } from "../../graphs/runtime/registry.ts";
 import { registryFile, registryFolder } from "./registry.ts";
 
@@ -19,7 +20,11 @@ export function describeRegistry(): string {
   const file = kept ?? join(folder, `gstreamer-${process.pid}.jsonl`);
   mkdirSync(folder, { recursive: true });
   removeOld(folder);
-  const lines = factories.map((factory) => `${JSON.stringify(registry.get(factory.name) ?? null)}\n`);
+  // Without those whose plugin cannot be loaded.
+  const lines = factories.flatMap(({ name }) => {
+    const factory = registry.get(name);
+    return factory === undefined ? [] : [writeFactory(factory)];
+  });
   const partial = `${file}.${process.pid}`;
   writeFileSync(partial, lines.join(""));
   renameSync(partial, file);

@@ -10,6 +10,8 @@ import { RegistryFile } from "../../graphs/compiler/registry-file.ts";
 import { cacheFolder } from "../../models/cache.ts";
 
 const PROGRAM = fileURLToPath(new URL("registry-program.mjs", import.meta.url));
+/** Of the lines of the file. */
+const FORMAT = 2;
 /** A cold machine with slow disks needs seconds. */
 const LIMIT_MS = 60_000;
 
@@ -38,7 +40,7 @@ export function registryFile(): string | null {
   const addon = process.env.WINDHOVER_ADDON ?? fileURLToPath(new URL("../../build/windhover.node", import.meta.url));
   const identity = createHash("sha256");
   for (const file of [...caches, addon]) identity.update(digestOf(file));
-  return join(registryFolder(), `gstreamer-${identity.digest("hex").slice(0, 32)}.jsonl`);
+  return join(registryFolder(), `gstreamer-${FORMAT}-${identity.digest("hex").slice(0, 32)}.jsonl`);
 }
 
 /** GStreamer rewrites them when a plugin was added, removed or changed. */
