@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import type { AccessUnit } from "../../media/access-unit.ts";
 import { NAL, nalType } from "../../media/h264/nal.ts";
-import { ffmpeg, testFolder } from "./rtmp.fixture.ts";
+import { keepFile } from "../../test/kept-files.fixture.ts";
+import { ffmpeg } from "./rtmp.fixture.ts";
 
 export interface ClipOptions {
   readonly frames?: number;
@@ -21,13 +21,14 @@ export async function makeFlv({
   bFrames = 0,
   hasSound = false,
 }: ClipOptions = {}): Promise<string> {
-  const file = join(testFolder(), "clip.flv");
   const video = `-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf ${bFrames} -b_strategy 0 -frames:v ${frames}`;
   const sound = hasSound ? `-f lavfi -i sine=frequency=440:duration=${frames / 25}` : "";
   const line = `-f lavfi -i testsrc=size=${size}:rate=25 ${sound} ${video} -c:a aac -f flv`;
-  const { code, output } = await ffmpeg(...line.split(/\s+/), file);
-  assert.equal(code, 0, output);
-  return file;
+  const args = line.split(/\s+/);
+  return keepFile([...args, "flv"], async (path) => {
+    const { code, output } = await ffmpeg(...args, path);
+    assert.equal(code, 0, output);
+  });
 }
 
 /** One picture or audio frame: milliseconds since the first displayed picture, and a digest of its bytes. */

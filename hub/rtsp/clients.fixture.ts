@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import type { VideoCodec } from "../../media/access-unit.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
+import { keepFile } from "../../test/kept-files.fixture.ts";
 
 export type Way = "tcp" | "udp";
 
@@ -47,15 +48,12 @@ export interface ClipOptions {
   readonly codec?: VideoCodec;
 }
 
-let clips = 0;
-
 /**
  * 25 pictures a second, no two the same. So few bytes a second that the buffer of a UDP socket holds what comes while a busy
  * machine lets its player wait.
  */
 export async function makeClip(options: ClipOptions = {}): Promise<string> {
   const { seconds = 40, size = "160x120", bFrames = 0, hasSound = false, keyEvery = 12, codec = "h264" } = options;
-  const file = join(folder, `clip-${clips++}.mp4`);
   const sound = hasSound ? ["-f", "lavfi", "-i", "sine=frequency=500"] : [];
   const encoder =
     codec === "h264"
@@ -63,9 +61,8 @@ export async function makeClip(options: ClipOptions = {}): Promise<string> {
       : `-c:v libx265 -preset ultrafast -crf 40 -tag:v hvc1 -x265-params keyint=${keyEvery}:min-keyint=${keyEvery}:scenecut=0:bframes=${bFrames}:b-adapt=0:pools=1:frame-threads=1:log-level=error`;
   const video = `-pix_fmt yuv420p ${encoder} -c:a aac -t ${seconds}`;
   const source = `testsrc2=size=${size}:rate=25`;
-  const output = await ffmpeg("-f", "lavfi", "-i", source, ...sound, ...video.split(" "), file).output;
-  assert.equal(output, "");
-  return file;
+  const args = ["-f", "lavfi", "-i", source, ...sound, ...video.split(" ")];
+  return keepFile([...args, "mp4"], async (path) => assert.equal(await ffmpeg(...args, path).output, ""));
 }
 
 export const publishers = {
@@ -80,7 +77,7 @@ export const publishers = {
 
 /** A clip's pictures as NAL units, each with its slice last. */
 export async function readPictures(clip: string): Promise<Uint8Array[][]> {
-  const file = join(folder, `raw-${clips++}.h264`);
+  const file = join(folder, `raw-${outputs++}.h264`);
   assert.equal(await ffmpeg("-i", clip, ..."-c copy -bsf:v h264_mp4toannexb -f h264".split(" "), file).output, "");
   const pictures: Uint8Array[][] = [[]];
   for (const nal of splitStartCodes(await readFile(file))) {

@@ -1,9 +1,8 @@
 /** Video and audio of a publisher, encoded by ffmpeg. */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { keepFileSync } from "../../test/kept-files.fixture.ts";
 import type { AccessUnit, Tracks, VideoCodec } from "../access-unit.ts";
 import { CODECS, describeTrack } from "../codecs.ts";
 import { splitLengths } from "../h264/nal.ts";
@@ -46,14 +45,13 @@ interface Packet {
 export const CAPTURED_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 export function makeClip(options: ClipOptions = {}): Clip {
-  const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));
-  try {
-    const file = join(folder, "clip.mp4");
-    execFileSync("ffmpeg", ["-v", "error", "-y", ...listArguments(options), file]);
-    return readClip(file, options.codec ?? "h264", options.hasAudio ?? false);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const args = ["-v", "error", "-y", ...listArguments(options)];
+  const video = keepFileSync([...args, "mp4"], (path) => execFileSync("ffmpeg", [...args, path]));
+  const probe = ["-v", "error", "-show_packets", "-of", "json", video];
+  const packets = keepFileSync([...args, "json"], (path) =>
+    writeFileSync(path, execFileSync("ffprobe", probe, { maxBuffer: 2 ** 26 })),
+  );
+  return readClip(video, packets, options.codec ?? "h264", options.hasAudio ?? false);
 }
 
 function listArguments(options: ClipOptions) {
@@ -81,9 +79,8 @@ const ENCODERS: Readonly<Record<VideoCodec, (gop: number, bFrames: number) => re
   ],
 };
 
-function readClip(file: string, codecName: VideoCodec, hasAudio: boolean): Clip {
-  const args = ["-v", "error", "-show_packets", "-of", "json", file];
-  const { packets } = JSON.parse(execFileSync("ffprobe", args, { encoding: "utf8", maxBuffer: 2 ** 26 }));
+function readClip(file: string, packetsFile: string, codecName: VideoCodec, hasAudio: boolean): Clip {
+  const { packets } = JSON.parse(readFileSync(packetsFile, "utf8"));
   const bytes = readFileSync(file);
   const codec = CODECS[codecName];
   const box = bytes.indexOf(codec.configBox);
