@@ -14,11 +14,12 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
  * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses. `cluster`:
  * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
  * `telemetry-formats`: telemetry/, whose tests it repeats. `recipes`: test/recipes.test.ts. `fan-out` measures.
- * `newcomer`: cli/commands/init.test.ts, cli/run/reload-elements.test.ts, server/api/own-graphs.test.ts.
+ * `newcomer`: cli/commands/init.test.ts, cli/run/reload-elements.test.ts, server/api/own-graphs.test.ts. `starts`:
+ * server/processes/start.test.ts rejects starts that take too long, without keeping all processors busy.
  */
 const ONLY_IN_FULL = [
   ...["media", "notices", "flight", "fuzz", "cluster", "faults", "links", "telemetry-formats", "recipes", "fan-out"],
-  "newcomer",
+  ...["newcomer", "starts"],
 ].map((name) => join("test/soak", name + SOAK_ENDING));
 
 /**

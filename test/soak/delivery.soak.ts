@@ -9,17 +9,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { addUser, mqttTarget, webhookTarget } from "../../server/delivery/outbox.fixture.ts";
 import type { Sql } from "../../server/store/client.ts";
 import { testDatabase } from "../../server/store/database.fixture.ts";
 import { saveDestination, type Target } from "../../server/store/destinations.ts";
 import { newUuid } from "../../server/uuid.ts";
+import { runChild } from "../child.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
-const CHILD = fileURLToPath(new URL("delivery.child.ts", import.meta.url));
+const { file: CHILD, execArgv } = runChild(new URL("delivery.child.ts", import.meta.url));
 const LOAD_MS = rounds(0, 60_000);
 /** Maximum number between two faults. */
 const NOTICES = rounds(100, 300);
@@ -53,7 +53,7 @@ class Arrivals {
 }
 
 async function startServer(url: string): Promise<ChildProcess> {
-  const child = fork(CHILD, [url], { execArgv: ["--import", "tsx"], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = fork(CHILD, [url], { execArgv: [...execArgv], stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const ended = once(child, "exit").then(() => assert.fail("the server exited"));
   await Promise.race([once(child, "message"), ended]);
   ended.catch(() => {});

@@ -15,7 +15,7 @@ import { findFreePort } from "../ports.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
-const ROUNDS = rounds(2, 20);
+const ROUNDS = rounds(1, 20);
 const MAX_PAUSE_MS = rounds(500, 4000);
 const random = seededRandom();
 

@@ -53,7 +53,7 @@ test("the leaks tracer reports a pipeline that is never closed", { timeout: 120_
 test("creating and destroying pipelines leaks no GStreamer object", {
   timeout: rounds(280_000, 3_600_000),
 }, async () => {
-  const pipelines = rounds(40, 500);
+  const pipelines = rounds(15, 500);
   const { report, log } = await run(pipelines, TRACER);
   assert.equal(report.pipelines, pipelines);
   assert.equal(report.collected, pipelines);

@@ -6,8 +6,8 @@ import { collectGarbage, progress, rounds, rssMb } from "./rounds.fixture.ts";
 const MAX_GROWTH_MB = 10;
 
 test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000) }, async () => {
-  const total = rounds(6_000, 20_000);
-  const warm = 2_000;
+  const total = rounds(3_500, 20_000);
+  const warm = rounds(1_500, 2_000);
   let seen = 0;
   let before = 0;
   const sink = collector((frame) => {
@@ -16,7 +16,7 @@ test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000)
       collectGarbage();
       before = rssMb();
     }
-    if (seen % 2000 === 0) collectGarbage();
+    if (seen % 500 === 0) collectGarbage();
     assert.equal(frame.meta.delayed, frame.index);
     progress("frames", seen, total);
   });
@@ -41,7 +41,7 @@ test("memory stays flat while reading the frames of decoded clips", { timeout: 2
     sum += frame.planes[0]?.data[0] ?? 0;
   });
   let before = 0;
-  const total = rounds(6, 30);
+  const total = rounds(4, 30);
   for (let round = 0; round < total; round++) {
     const graph = await start(compiledLaunch(`source uri="${clip}" ! decode ! collect`, sink), [sink]);
     assert.deepEqual(await graph.ended, { state: "finished", error: null });
