@@ -4,9 +4,9 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { writeAll } from "./write/all.ts";
@@ -45,7 +45,10 @@ async function fetchDocument(): Promise<unknown> {
 }
 
 const files = await writeAll(await fetchDocument());
+// Of resources that are no longer there.
+await rm(join(ROOT, "docs/api"), { recursive: true, force: true });
 for (const [path, text] of files) {
+  await mkdir(dirname(join(ROOT, path)), { recursive: true });
   await writeFile(join(ROOT, path), text);
   console.log(path);
 }

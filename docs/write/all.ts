@@ -15,7 +15,7 @@ import { writeCollection } from "./postman.ts";
 
 export async function writeAll(document: unknown): Promise<ReadonlyMap<string, string>> {
   const pages: readonly (readonly [string, string])[] = [
-    ["docs/api.md", writeApi(document as OpenApi)],
+    ...writeApi(document as OpenApi),
     ["docs/commands.md", await writeCommands()],
     ["docs/configuration.md", writeConfig()],
     ["docs/elements.md", await writeElements()],

@@ -1,4 +1,4 @@
-/** All endpoints, from the OpenAPI document. */
+/** The reference of the API, from the OpenAPI document: an index, and a page for each resource. */
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { SHARED_ERRORS } from "../../server/api/endpoint.ts";
 import { writeJson } from "./compact-json.ts";
@@ -15,63 +15,104 @@ import {
   type Schema,
 } from "./open-api.ts";
 
+type Resource = ReturnType<typeof listByTag>[number];
+
 /** Of an example that is text. */
 const MOST_LINES = 8;
+/** Of a text in an example: hashes, keys and images are longer. */
+const MOST_LETTERS = 72;
 
-export function writeApi(document: OpenApi): string {
-  const shown = new Map<string, string>();
+/** By path. */
+export function writeApi(document: OpenApi): readonly (readonly [path: string, text: string])[] {
+  const resources = listByTag(document);
+  const homes = placeTypes(resources, document);
+  return [
+    ["docs/api.md", writeIndex(document, resources)],
+    ...resources.map((resource) => [`docs/api/${fileOf(resource)}`, writeResource(resource, homes, document)] as const),
+  ];
+}
+
+function writeIndex(document: OpenApi, resources: readonly Resource[]): string {
   return [
     made("the OpenAPI document"),
     "# API",
-    "A running service has the complete document, with all schemas, at `GET /openapi.json`, and an interactive version at `GET /docs`. `client/` is a typed client generated from it. The examples are recorded from a real service: ids, keys and addresses are replaced, and lists are shortened.",
+    "Every operation, by resource; each links to its parameters, an example of its body and answer, and its fields. A running service has the complete document at `GET /openapi.json`, and an interactive version at `GET /docs`. There are [TypeScript](../client/README.md) and [Python](../client/python/README.md) clients, generated from it.",
     // Links of the document are relative to a running service.
     document.info.description.replace("[this page](docs/errors)", "`GET /docs/errors`"),
+    ...resources.flatMap((resource) => {
+      const lines = resource.operations.map(({ method, path, operation }) => [
+        `[${method} ${path}](api/${fileOf(resource)}#${operation.deprecated === true ? "deprecated" : anchorOf(`${method} ${path}`)})`,
+        `${closeSentence(operation.summary)}${operation.deprecated === true ? " Deprecated." : ""}`,
+      ]);
+      return [
+        `## ${resource.name}`,
+        `${resource.description} [Reference](api/${fileOf(resource)})`,
+        table(["Operation", "What it does"], lines),
+      ];
+    }),
     ...writeSharedErrors(),
-    ...listByTag(document).flatMap(({ name, description, operations }) => [
-      `## ${name}`,
-      description,
-      ...operations.map((operation) => writeOperation(operation, shown)),
-    ]),
-    "## Types",
-    "Fields of the bodies above. Those of answers that are not optional are always there; null without a value.",
-    ...listTypes(document),
   ].join("\n\n");
 }
 
+function writeResource(resource: Resource, homes: ReadonlyMap<string, Resource>, document: OpenApi): string {
+  const shown = new Map<string, string>();
+  const current = resource.operations.filter(({ operation }) => operation.deprecated !== true);
+  const old = resource.operations.filter(({ operation }) => operation.deprecated === true);
+  const text = [
+    made("the OpenAPI document"),
+    `# ${resource.name}`,
+    `${resource.description} The examples are recorded from a real service: ids, keys and addresses are replaced, lists and long texts are cut. [All operations](../api.md)`,
+    ...current.map((operation) => writeOperation(operation, shown)),
+    ...writeDeprecated(old),
+    ...writeErrors(resource.operations),
+    ...writeTypes(resource, homes, document),
+  ].join("\n\n");
+  return text.replaceAll(/\(#type-(\w+)\)/g, (link, name: string) => {
+    const home = [...homes].find(([type]) => type.toLowerCase() === name)?.[1];
+    return home === undefined || home.name === resource.name ? link : `(${fileOf(home)}#type-${name})`;
+  });
+}
+
+const fileOf = ({ name }: Resource): string => `${name.toLowerCase().replaceAll(" ", "-")}.md`;
+
+const closeSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 /** Errors of any operation, which are not repeated with each. */
 function writeSharedErrors(): readonly string[] {
-  const rows = SHARED_ERRORS.map((name): [number, string[]] => [
-    ERRORS[name].status,
-    [String(ERRORS[name].status), code(name), `${ERRORS[name].title}.`],
-  ]);
   return [
     "## Errors of all operations",
-    "These can be the answer of any operation to which they apply, and are not listed with each: those about keys and scopes where a key is needed, those about bodies where one is sent. What is listed with an operation comes on top.",
-    table(
-      ["Status", "Code", "Meaning"],
-      rows.sort(([a], [b]) => a - b).map(([, row]) => row),
-    ),
+    "These can be the answer of any operation to which they apply: those about keys and scopes where a key is needed, those about bodies where one is sent. The page of a resource lists its own.",
+    tableOfErrors(SHARED_ERRORS),
   ];
+}
+
+function tableOfErrors(names: readonly ErrorCode[]): string {
+  const sorted = [...names].sort((a, b) => ERRORS[a].status - ERRORS[b].status);
+  const rows = sorted.map((name) => [String(ERRORS[name].status), code(name), `${ERRORS[name].title}.`]);
+  return table(["Status", "Code", "Meaning"], rows);
+}
+
+function writeDeprecated(operations: readonly PlacedOperation[]): readonly string[] {
+  if (operations.length === 0) return [];
+  const rows = operations.map(({ method, path, operation: { summary, description = "" } }) => [
+    code(`${method} ${path}`),
+    `${closeSentence(summary)} ${description}`.trim(),
+  ]);
+  return ["## Deprecated", "For clients that use them already.", table(["Operation", "What it does"], rows)];
 }
 
 /** @param shown where the example of a type is */
 function writeOperation({ method, path, operation }: PlacedOperation, shown: Map<string, string>): string {
-  const { summary, description, deprecated, security } = operation;
+  const { summary, description, security } = operation;
   const scope = security.flatMap((scheme) => Object.values(scheme).flat())[0];
   return [
-    `### ${method} ${path}`,
-    [
-      `${summary}${/[.!?]$/.test(summary) ? "" : "."}`,
-      ...(deprecated === true ? ["Deprecated."] : []),
-      description ?? "",
-      ...(scope === undefined ? [] : [`Scope: ${code(scope)}.`]),
-    ]
+    `## ${method} ${path}`,
+    [closeSentence(summary), description ?? "", ...(scope === undefined ? [] : [`Scope: ${code(scope)}.`])]
       .filter((text) => text !== "")
       .join(" ")
       .trim(),
     ...writeRequest(method, path, operation),
     ...writeAnswers(operation, `${method} ${path}`, shown),
-    ...writeErrors(operation),
   ].join("\n\n");
 }
 
@@ -112,7 +153,18 @@ function writeExample(type: string, example: unknown): string {
     const text = lines.length > MOST_LINES ? [...lines.slice(0, MOST_LINES), "…"].join("\n") : lines.join("\n");
     return fence(type.includes("yaml") ? "yaml" : "text", text);
   }
-  return fence("json", writeJson(example));
+  return fence("json", writeJson(shorten(example)));
+}
+
+/** One entry of each list, and no long texts. */
+function shorten(value: unknown): unknown {
+  if (typeof value === "string") return value.length > MOST_LETTERS ? `${value.slice(0, MOST_LETTERS - 1)}…` : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const isOfScalars = value.every((one) => typeof one !== "object" || one === null);
+    return value.slice(0, isOfScalars ? 4 : 1).map(shorten);
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shorten(one)]));
 }
 
 function writeAnswers(operation: Operation, heading: string, shown: Map<string, string>): readonly string[] {
@@ -143,33 +195,48 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\w -]/g, "")
     .replaceAll(" ", "-");
 
-/** Those that are particular to the operation. */
-function writeErrors({ responses }: Operation): readonly string[] {
-  const codes = Object.values(responses).flatMap(({ description }) =>
-    [...description.matchAll(/`(\w+)`: /g)].map(([, name = ""]) => name as ErrorCode),
-  );
+/** Of all operations of a resource, once. */
+function writeErrors(operations: readonly PlacedOperation[]): readonly string[] {
+  const texts = operations.flatMap(({ operation }) => Object.values(operation.responses).map((one) => one.description));
+  const codes = texts.flatMap((text) => [...text.matchAll(/`(\w+)`: /g)].map(([, name = ""]) => name as ErrorCode));
   const own = [...new Set(codes)].filter((name) => name in ERRORS && !SHARED_ERRORS.includes(name));
-  return own.length === 0 ? [] : [`Errors: ${own.map((name) => `${ERRORS[name].status} ${code(name)}`).join(", ")}.`];
+  if (own.length === 0) return [];
+  const all =
+    "[Those of all operations](../api.md#errors-of-all-operations) come on top; `GET /openapi.json` lists the errors of each operation.";
+  return ["## Errors", all, tableOfErrors(own)];
 }
 
-/** Of bodies, and of types within those. */
-function listTypes({ paths, components: { schemas } }: OpenApi): readonly string[] {
-  const used = new Set<string>();
-  const add = (names: readonly string[]): void => {
-    for (const name of names.filter((one) => !used.has(one) && schemas[one] !== undefined)) {
-      used.add(name);
-      add(listReferences(schemas[name]));
+/** Every type is on the page of the first resource that uses it. */
+function placeTypes(resources: readonly Resource[], { components }: OpenApi): ReadonlyMap<string, Resource> {
+  const homes = new Map<string, Resource>();
+  const add = (names: readonly string[], resource: Resource): void => {
+    for (const name of names.filter((one) => !homes.has(one) && components.schemas[one] !== undefined)) {
+      homes.set(name, resource);
+      add(listReferences(components.schemas[name]), resource);
     }
   };
-  add(listReferences(paths));
-  return Object.entries(schemas)
-    .filter(([name]) => used.has(name))
-    .flatMap(([name, schema]) => {
+  for (const resource of resources)
+    add(listReferences(resource.operations.filter(({ operation }) => operation.deprecated !== true)), resource);
+  return homes;
+}
+
+function writeTypes(
+  { name: home }: Resource,
+  homes: ReadonlyMap<string, Resource>,
+  { components: { schemas } }: OpenApi,
+): readonly string[] {
+  const types = Object.entries(schemas).filter(([name]) => homes.get(name)?.name === home);
+  if (types.length === 0) return [];
+  return [
+    "## Fields",
+    "Of the bodies above. Fields of answers that are not optional are always there; null without a value.",
+    ...types.flatMap(([name, schema]) => {
       const fields = writeFields(schema);
       const kind = schema.anyOf === undefined ? "" : `One of ${schema.anyOf.map(writeType).join(", ")}.`;
       return [
         `### Type ${name}`,
         ...[schema.description ?? "", fields === "" ? kind : fields].filter((text) => text !== ""),
       ];
-    });
+    }),
+  ];
 }

@@ -49,9 +49,11 @@ export interface Page {
   readonly blocks: readonly Block[];
 }
 
-const inDocs = readdirSync(join(ROOT, "docs"))
-  .filter((name) => name.endsWith(".md"))
-  .map((name) => `docs/${name}`);
+const inDocs = ["docs", "docs/api"].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `${folder}/${name}`),
+);
 
 export const PAGES: readonly Page[] = [
   "README.md",
