@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { after, describe, test } from "node:test";
+import { keepFileSync } from "../../test/kept-files.fixture.ts";
 import { MediaError } from "../access-unit.ts";
 import { type ClipFile, cutMovie } from "./clip.ts";
 import { countWithGstreamer, hashPictures, probePackets } from "./decode.fixture.ts";
@@ -15,14 +16,16 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Eight seconds with a keyframe each second, as ffmpeg writes it. */
 function encode(name: string, options: readonly string[], codec: readonly string[] = ["-c:v", "libx264"]): string {
-  const path = join(folder, name);
   const sound = options.includes("-c:a")
     ? ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=8"]
     : [];
   const input = ["-f", "lavfi", "-i", `testsrc2=size=320x180:rate=${FPS}:duration=8`, ...sound];
   const gop = ["-g", "25", "-keyint_min", "25", "-sc_threshold", "0", "-threads", "1"];
   const video = [...codec, "-preset", "ultrafast", "-pix_fmt", "yuv420p", ...gop];
-  execFileSync("ffmpeg", ["-v", "error", "-y", ...input, ...video, ...options, path]);
+  const words = ["-v", "error", "-y", ...input, ...video, ...options];
+  const kept = keepFileSync([...words, extname(name).slice(1)], (fresh) => execFileSync("ffmpeg", [...words, fresh]));
+  const path = join(folder, name);
+  copyFileSync(kept, path);
   return path;
 }
 

@@ -1,15 +1,23 @@
 /** Videos whose frames can be recognised, made by ffmpeg. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { keepFileSync } from "../../test/kept-files.fixture.ts";
 
 const FPS = 25;
+
+function encode(args: readonly string[], path: string): string {
+  const words = ["-v", "error", "-y", ...args, "-pix_fmt", "yuv420p"];
+  const kept = keepFileSync([...words, extname(path).slice(1)], (fresh) => execFileSync("ffmpeg", [...words, fresh]));
+  copyFileSync(kept, path);
+  return path;
+}
 
 /** Sixty frames: the grey of their halves is the number of the frame, in eights and ones. */
 export function encodeSteps(path: string, options: readonly string[]): string {
   const input = `nullsrc=size=160x96:rate=${FPS}:duration=2.4,geq=lum='30+25*if(lt(X,W/2),floor(N/8),mod(N,8))':cb=128:cr=128`;
-  execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", input, ...options, "-pix_fmt", "yuv420p", path]);
-  return path;
+  return encode(["-f", "lavfi", "-i", input, ...options], path);
 }
 export const H264 = ["-c:v", "libx264", "-qp", "8", "-g", "25", "-sc_threshold", "0"];
 
@@ -46,8 +54,7 @@ export const SQUARE = { x: 100, side: 40, top: (frame: number): number => 20 + 2
 /** A white square that falls. */
 export function encodeFalling(path: string): string {
   const filter = `color=black:size=320x180:rate=${FPS}:duration=2.4[b];color=white:size=40x40:rate=${FPS}:duration=2.4[s];[b][s]overlay=x=${SQUARE.x}:y=20+2*n`;
-  execFileSync("ffmpeg", ["-v", "error", "-y", "-filter_complex", filter, ...H264, "-pix_fmt", "yuv420p", path]);
-  return path;
+  return encode(["-filter_complex", filter, ...H264], path);
 }
 
 export function describeFalling(frame: number, processUuid: string, startedMs: number): DetectionMessage {

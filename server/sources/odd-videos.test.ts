@@ -7,9 +7,10 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { keepFile } from "../../test/kept-files.fixture.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { VideoProbe } from "./probe.ts";
@@ -34,8 +35,10 @@ async function encode(
   args: readonly string[],
   source = "testsrc=size=64x48:rate=10:duration=2",
 ): Promise<Buffer> {
-  const file = join(folder, name);
-  await run("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", source, "-pix_fmt", "yuv420p", ...args, file]);
+  const words = ["-v", "error", "-y", "-f", "lavfi", "-i", source, "-pix_fmt", "yuv420p", ...args];
+  const file = await keepFile([...words, extname(name).slice(1)], async (path) => {
+    await run("ffmpeg", [...words, path]);
+  });
   return readFile(file);
 }
 

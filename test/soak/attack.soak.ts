@@ -19,7 +19,7 @@ import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
 const TIMEOUT_MS = rounds(240_000, 3_600_000);
-const INPUTS = rounds(120, 25_000);
+const INPUTS = rounds(60, 25_000);
 const LANES = 8;
 /** Quiet and flooded times alternate, so that a machine that is slow for a while slows both. */
 const FLOOD_ROUNDS = rounds(1, 7);
