@@ -9,13 +9,14 @@ import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { TestService, uploadVideo } from "../api/service.fixture.ts";
-import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
-import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
-const clip = testClip("vtest.avi");
+const clip = await makeCampus(temporaryFolder());
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
 const [service, browser, broker] = await Promise.all([TestService.start(), HeadlessBrowser.open(), openMosquitto()]);
@@ -42,17 +43,19 @@ async function openReceiver(): Promise<{ readonly url: string; readonly bodies: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, bodies };
 }
 
-/** Each test has its own process: on a slow machine the clip ends before the last test begins. */
-async function withProcess(work: (uuid: string) => Promise<void>): Promise<void> {
+/** One for all tests: its clip is longer than they take. */
+let started: Promise<string> | null = null;
+async function start(): Promise<string> {
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
-  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
-    json: { params: { every: EVERY } },
-  });
-  await work(started.process_uuid);
-  await service.call("DELETE", `/process/${started.process_uuid}`);
+  const json = { params: { every: EVERY } };
+  return (await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json }))
+    .process_uuid;
 }
 
-const run = (work: (uuid: string) => Promise<void>) => () => withProcess(work);
+const run = (work: (uuid: string) => Promise<void>) => async () => {
+  started ??= start();
+  await work(await started);
+};
 
 const readAlerts = async (): Promise<readonly AlertRecord[]> =>
   (await service.expect<{ alerts: AlertRecord[] }>(200, "GET", "/alerts")).alerts;

@@ -12,13 +12,13 @@ import { drawTile } from "../../server/map/pmtiles.fixture.ts";
 import { writeHgt } from "../../terrain/terrain.fixture.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
-import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
-const clip = testClip("vtest.avi");
+const clip = await makeCampus(temporaryFolder());
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
 /** A camera on a mast, next to the date line. */
@@ -166,10 +166,7 @@ test("does not redraw the map while nothing changes", { skip }, async () => {
 });
 
 test("shows any time of a process: by the slider, and played", { skip }, async () => {
-  // A new one: the clip of another may end while it is shown.
-  await service.expect(200, "DELETE", "/processes");
-  const uuid = await start();
-  const { started_at } = await findRunning();
+  const { uuid, started_at } = await findRunning();
   const startMs = Date.parse(started_at ?? "");
   // The page shows what is older than 2 s.
   await poll("it has run for some seconds", () => Date.now() > startMs + 9_000);
@@ -199,8 +196,6 @@ test("shows any time of a process: by the slider, and played", { skip }, async (
 });
 
 test("attaches an output for TAK, whose events arrive", { skip }, async () => {
-  await service.expect(200, "DELETE", "/processes");
-  await start();
   const receiver = createSocket("udp4");
   receiver.bind(0, "127.0.0.1");
   await once(receiver, "listening");
@@ -222,9 +217,7 @@ test("attaches an output for TAK, whose events arrive", { skip }, async () => {
 });
 
 test("calibrates the heading with a landmark in a frame, and removes the calibration", { skip }, async () => {
-  // A new one: that of the tests before may end meanwhile.
-  await service.expect(200, "DELETE", "/processes");
-  const uuid = await start();
+  const { uuid } = await findRunning();
   const page = await signIn(browser, service.url, { page: `processes/${uuid}` });
   const heading = page.getByRole("region", { name: "Heading" });
   await heading.getByText("Used as the telemetry reports it.").waitFor();

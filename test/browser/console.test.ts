@@ -1,21 +1,19 @@
 /** The console in a browser: sign-in, sources, processes, recordings, graphs, usage. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
-import { promisify } from "node:util";
 import type { Page, Request } from "playwright-core";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fixture.ts";
-import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 import { checkEdges, keepShown, measureLikeness, Viewer } from "./live-view.fixture.ts";
 
 const FRAMES = 16;
@@ -25,18 +23,10 @@ const SMALL_GRAPH = "graph: try\nchains:\n  main: [source, decode, stage, detect
 const FIRST_ROWS = 50;
 const MAX_INITIAL_BYTES = 200_000;
 
-const run = promisify(execFile);
 const folder = temporaryFolder();
-const real = testClip("vtest.avi");
-const clip = real === null ? await makeClip(folder, 3000) : await lengthen(real);
-const lacksPeople = real === null ? MISSING_CLIP : await withoutModel("default");
-
-/** Longer than the tests take on a busy machine. */
-async function lengthen(file: string): Promise<string> {
-  const long = join(folder, "campus.avi");
-  await run("ffmpeg", ["-v", "error", "-stream_loop", "3", "-i", file, "-c", "copy", long]);
-  return long;
-}
+const campus = await makeCampus(folder);
+const clip = campus ?? (await makeClip(folder, 3000));
+const lacksPeople = campus === null ? MISSING_CLIP : await withoutModel("default");
 
 const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
 const { rtsp = "" } = await service.serving.event("ready");
