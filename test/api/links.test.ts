@@ -189,7 +189,7 @@ test("SRT: the link to a source that is pulled is measured, and the camera is se
   timeout: 300_000,
 }, async () => {
   const listener = await freeUdpPort();
-  publish(`srt://127.0.0.1:${listener}?mode=listener`);
+  const publisher = publish(`srt://127.0.0.1:${listener}?mode=listener`);
   await poll("the sender listens", () => isTaken(listener));
   const source = await register({
     ...{ alias: "ground", stream_type: "srt", input_url: `srt://127.0.0.1:${listener}?latency=150` },
@@ -207,6 +207,7 @@ test("SRT: the link to a source that is pulled is measured, and the camera is se
   assert.match(metrics.text, /windhover_process_link_round_trip_seconds\{process="[0-9a-f-]+"\} \d/);
   await expectMetadata(started.process_uuid);
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+  await publisher.stop();
 });
 
 /** An output of type `mpegts` sends the camera of the process to ffmpeg. */

@@ -117,7 +117,7 @@ test("the WebRTC page explains that B-frames are not supported, and links to HLS
 
 test("H.265 is analysed; a browser without a decoder gets the reason, and the processed video as H.264", async () => {
   const camera = await register("h265");
-  camera.publish({ codec: "h265", width: WIDTH, height: HEIGHT });
+  const publisher = camera.publish({ codec: "h265", width: WIDTH, height: HEIGHT });
   await poll("the source is live", async () => {
     const { status } = await service.expect<SourceRecord>(200, "GET", `/source/${camera.uuid}`);
     return status === "streaming";
@@ -165,6 +165,7 @@ test("H.265 is analysed; a browser without a decoder gets the reason, and the pr
   // A publisher that catches up makes two in the same millisecond.
   for (const [i, code] of codes.entries()) assert.ok(i === 0 || code >= (codes[i - 1] ?? 0), String(codes));
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
+  await publisher.stop();
 });
 
 test("a page without a valid token shows an error", async () => {
