@@ -15,7 +15,7 @@ import { callAccounts, callPages } from "./accounts.fixture.ts";
 import { checkDocument } from "./document.fixture.ts";
 import { ExampleNames } from "./example-names.fixture.ts";
 import { ExampleRun } from "./example-run.fixture.ts";
-import { callGraphs } from "./graphs.fixture.ts";
+import { callGraphs, callRunningGraph } from "./graphs.fixture.ts";
 import { callMediaServer } from "./media.fixture.ts";
 import { checkMessages, Receiver } from "./messages.fixture.ts";
 import { callNotifications } from "./notifications.fixture.ts";
@@ -99,9 +99,11 @@ test("every operation has an example, which the service answers as recorded", {
     ["processes", () => callProcesses(run, ids)],
     ["notifications", () => callNotifications(run, world, ids)],
     ["messages fit the AsyncAPI document", () => checkMessages(run, world, ids, receiver)],
+    ["the graph of a process", () => callRunningGraph(run, ids)],
+    // Before the other sections: it would run beside them.
+    ["the end of processes", () => endProcesses(run, ids)],
     ["graphs", () => callGraphs(run, ids)],
     ["media server", () => callMediaServer(run, world, ids)],
-    ["the end of processes", () => endProcesses(run, ids)],
     ["the end of sources", () => endSources(run, ids)],
   ];
   for (const [name, section] of sections) await t.test(name, section);

@@ -28,10 +28,9 @@ labels: [cat, dog, fox]
 decoder: { family: yolox }
 `;
 
-export async function callGraphs(run: ExampleRun, { process, video }: Ids): Promise<void> {
+export async function callGraphs(run: ExampleRun, { video }: Ids): Promise<void> {
   await run.call("listElements", 200, { query: { find: "track" } });
   await run.call("getElement", 200, { params: { name: "track" } });
-  await callRunningGraph(run, process);
 
   const params = { name: "gate" };
   const first = graph("Counts who comes in.", 500);
@@ -67,7 +66,7 @@ export async function callGraphs(run: ExampleRun, { process, video }: Ids): Prom
   await callModels(run);
 }
 
-async function callRunningGraph(run: ExampleRun, process_uuid: string): Promise<void> {
+export async function callRunningGraph(run: ExampleRun, { process: process_uuid }: Ids): Promise<void> {
   const params = { process_uuid };
   const { segments } = await run.call<ProcessGraph>("getProcessGraph", 200, { params });
   const raw = segments.flatMap(({ links }) => links).find(({ from }) => from.startsWith("track"));

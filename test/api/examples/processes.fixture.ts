@@ -35,6 +35,10 @@ export async function callProcesses(run: ExampleRun, { process: process_uuid, vi
     return recordings.some(({ size_bytes }) => size_bytes > 0);
   });
   await run.call("downloadProcessRecording", 200, { params: { process_uuid, index: "0" } });
+  // It would be encoded until the end of the tests.
+  await run.service.expect(200, "PATCH", `/process/${process_uuid}/recording`, {
+    ...{ key: run.key, json: { mode: "off" } },
+  });
   await poll("stored detections", async () => (await run.call<string>("streamDetections", 200, { params })).length > 0);
   await poll("stored cameras", async () => (await run.call<string>("streamCamera", 200, { params })).length > 0);
 
@@ -92,9 +96,9 @@ async function callCalibration(run: ExampleRun, source_uuid: string): Promise<vo
 export async function endProcesses(run: ExampleRun, { process: process_uuid, video }: Ids): Promise<void> {
   const params = { process_uuid };
   const start = async (): Promise<string> => {
-    const options = { key: run.key, json: { params: { every: 1000 } } };
-    const path = `/start?source_uuid=${video}`;
-    return (await run.service.expect<StartedProcess>(201, "POST", path, options)).process_uuid;
+    // Without a model.
+    const path = `/start?source_uuid=${video}&graph=preview`;
+    return (await run.service.expect<StartedProcess>(201, "POST", path, { key: run.key, json: {} })).process_uuid;
   };
   await run.call("pauseProcess", 200, { params });
   await run.call("resumeProcess", 200, { params });
