@@ -124,7 +124,8 @@ chains:
       default: 5000,
       minimum: 100,
       maximum: 600_000,
-      description: "Time limit of one inference in milliseconds; then its worker is replaced.",
+      description:
+        "Time limit of one inference in milliseconds, without time in which it waits for a processor; then its worker is replaced. Live, the limit is ten times the usual duration if that is less, and a worker that is blocked is replaced after 300 ms.",
     }),
   }),
   writes: ["detections"],

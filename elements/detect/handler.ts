@@ -5,7 +5,7 @@ import type { Frame, Handler, Services, TracedWork } from "../element.ts";
 import { EveryNth } from "./every-nth.ts";
 import { FrameInference } from "./frame-inference.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
-import { chooseInFlight, limitInference, limitStart } from "./limits.ts";
+import { chooseInFlight, limitBlocked, limitInference, limitStart } from "./limits.ts";
 import { type GateProperties, MotionGate } from "./motion-gate.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
 import { type DetectRequest, makeRequest, type RequestProperties } from "./request.ts";
@@ -54,15 +54,17 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     const request = makeRequest(properties, model);
     const { live } = services.job;
     const stats = new DetectStats(performance.now());
+    const { limitMs, threads, providers } = properties;
+    const computesAlone = threads === 1 && providers.every((name) => name === "cpu");
+    const usual = (trialMs: number): number => stats.inferenceMs || trialMs;
     const inference = await Inference.start({
       model,
-      threads: properties.threads,
-      providers: properties.providers,
+      ...{ threads, providers },
       slots: SLOTS,
       onFailure: live ? "release" : "keep",
-      limitMs: (trialMs) =>
-        live ? limitInference(properties.limitMs, stats.inferenceMs || trialMs) : properties.limitMs,
-      startLimitMs: limitStart(properties.limitMs),
+      limitMs: (trialMs) => (live ? limitInference(limitMs, usual(trialMs)) : limitMs),
+      ...(live && { blockedMs: (trialMs: number) => limitBlocked(limitMs, usual(trialMs), computesAlone) }),
+      startLimitMs: limitStart(limitMs),
       onEvent: (event) => report(event, services),
       ...(services.trace && { onInferred: (ptsNs, time) => services.trace?.(describeWork(ptsNs, time)) }),
       ...(worker && { worker }),

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SHARE_ENV, Worker } from "node:worker_threads";
 import type { Candidates } from "../../models/decode/decoder.ts";
+import { readActivity, Watchdog } from "./watchdog.ts";
 import { type Answer, Gate, type InferenceTime, type Order, type WorkerSettings } from "./worker/messages.ts";
 
 const END_LIMIT_MS = 2_000;
@@ -42,6 +43,8 @@ export class InferenceThread {
   warnings: readonly string[] = [];
   /** It has failed, and will not answer any more. */
   isOver = false;
+  /** Its folder in /proc; null if there is none. */
+  #task: string | null = null;
 
   private constructor(module: URL, settings: ThreadSettings, owner: ThreadListener | null) {
     this.#owner = owner;
@@ -85,6 +88,9 @@ export class InferenceThread {
     this.#listener = listener;
   }
 
+  /** What the kernel says about it; null if that is unknown. */
+  readonly activity = () => (this.#task === null ? null : readActivity(this.#task));
+
   post(order: Order): void {
     this.#worker.postMessage(order);
   }
@@ -110,8 +116,9 @@ export class InferenceThread {
 
   async #start(limitMs: number, signal: AbortSignal): Promise<number> {
     const abort = (): void => this.#started(new Error("closed while starting"));
-    const watchdog = new Watchdog(() => this.#started(new Error(`the worker did not start within ${limitMs} ms`)));
-    watchdog.arm(limitMs);
+    const late = (): void => this.#started(new Error(`the worker did not start within ${limitMs} ms`));
+    const watchdog = new Watchdog({ late });
+    watchdog.arm({ limitMs });
     signal.addEventListener("abort", abort);
     const outcome = await new Promise<number | Error>((resolve) => {
       this.#started = resolve;
@@ -126,6 +133,7 @@ export class InferenceThread {
   #onMessage(answer: Answer): void {
     if (answer.kind === "ready") {
       this.warnings = answer.warnings;
+      this.#task = answer.task;
       this.#started(answer.inferenceMs);
     } else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer);
     else this.#over(answer.kind === "refused" ? new Refusal(answer.reason) : new Error(answer.reason));
@@ -166,36 +174,4 @@ function emptyGates(): void {
   const untilMs = performance.now() + END_LIMIT_MS;
   for (const gate of guarded) gate.shut();
   for (const gate of guarded) gate.waitUntilEmpty(Math.max(0, untilMs - performance.now()));
-}
-
-const TICKS = 8;
-
-/**
- * Calls back when a time limit is exceeded. Counts ticks instead of reading a clock: after a suspend of the machine or
- * process, ticks are missing and no false alarm is raised.
- */
-export class Watchdog {
-  readonly #late: (limitMs: number) => void;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(late: (limitMs: number) => void) {
-    this.#late = late;
-  }
-
-  /** Restarts the limit. */
-  arm(limitMs: number): void {
-    this.disarm();
-    this.#wait(limitMs, TICKS);
-  }
-
-  disarm(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #wait(limitMs: number, ticks: number): void {
-    this.#timer = setTimeout(() => {
-      if (ticks > 1) this.#wait(limitMs, ticks - 1);
-      else this.#late(limitMs);
-    }, limitMs / TICKS);
-  }
 }

@@ -96,7 +96,7 @@ describe("inference", { concurrency: 4 }, () => {
         await assert.rejects(infer(inference, 0), over);
         assert.deepEqual(
           events.map((event) => event.state === "failed" && event.retryInMs),
-          [100, 400, null],
+          [0, 400, null],
         );
       }),
     );
@@ -106,7 +106,7 @@ describe("inference", { concurrency: 4 }, () => {
       await assert.rejects(infer(inference, 0), /a new inference worker rejected the model: scripted refusal/);
       assert.deepEqual(
         events.map((event) => event.state === "failed" && event.retryInMs),
-        [100, null],
+        [0, null],
       );
     }),
   );

@@ -1,22 +1,24 @@
 /**
  * Inference that survives failures of its worker. Requests are answered in order; a worker that throws, hangs, exits or
- * returns NaN is replaced after a pause. Pending requests are either repeated on the new worker (`keep`: the tensors are
- * still in their slots) or rejected at once with `InferenceLost` (`release`). Inference fails for good after three
- * failures in a row, when a new worker rejects the model, or when three threads are stuck in native code, each with all
- * its memory.
+ * returns NaN is replaced. Pending requests are either repeated on the new worker (`keep`: the tensors are still in their
+ * slots) or rejected at once with `InferenceLost` (`release`). Inference fails for good after three failures in a row,
+ * when a new worker rejects the model, or when three threads are stuck in native code, each with all its memory.
+ *
+ * A worker that is late for lack of a processor is not replaced, which would cost even more processor time. With `release`
+ * its pending requests are rejected, as are new ones until it has answered.
  *
  * Owner: the handler of `detect`. JS thread.
  */
 import type { Candidates } from "../../models/decode/decoder.ts";
-import { type InferenceThread, Refusal, type ThreadListener, Watchdog } from "./inference-thread.ts";
+import { type InferenceThread, Refusal, type ThreadListener } from "./inference-thread.ts";
 import { type OpenThread, openThread, type ThreadOrder, takeSpare } from "./spare-thread.ts";
+import { Watchdog } from "./watchdog.ts";
 import type { InferenceTime, Order } from "./worker/messages.ts";
 import { viewTensor } from "./worker/model-input.ts";
 
-const MAX_FAILURES = 3;
+/** Before each replacement, after failures in a row. The next failure is the last. */
+const PAUSES_MS = [0, 400];
 const MAX_LEFT_BEHIND = 3;
-const FIRST_PAUSE_MS = 100;
-const PAUSE_GROWTH = 4;
 
 export type InferenceEvent =
   | { readonly state: "failed"; readonly reason: string; readonly failures: number; readonly retryInMs: number | null }
@@ -30,6 +32,8 @@ export interface InferenceSettings extends ThreadOrder {
   readonly onFailure: "keep" | "release";
   /** Time limit of the next inference, called before each. `trialMs` is the duration of the trial at start. */
   limitMs(trialMs: number): number;
+  /** Time in which its thread may be blocked; by default as long as the inference may take. */
+  blockedMs?(trialMs: number): number;
   onEvent(event: InferenceEvent): void;
   /** Called for each inference; `ptsNs` is its frame. */
   onInferred?(ptsNs: bigint | null, time: InferenceTime): void;
@@ -65,10 +69,12 @@ export class Inference {
   /** Of the last inference. */
   inferenceMs = 0;
   #trialMs = 0;
+  /** The last request that was rejected because the worker is late; null once the worker has answered it. */
+  #lateId: number | null = null;
 
   private constructor(settings: InferenceSettings) {
     this.#settings = settings;
-    this.#watchdog = new Watchdog((limitMs) => this.#onFailure(`no result within ${Math.round(limitMs)} ms`));
+    this.#watchdog = new Watchdog({ late: (reason) => this.#onFailure(reason), starved: () => this.#onStarved() });
   }
 
   /** Rejects if the model cannot be loaded or does not match its card. */
@@ -85,17 +91,17 @@ export class Inference {
     return (this.#memory ?? []).map((memory) => viewTensor(input, memory));
   }
 
-  /** False while the worker is being replaced. */
+  /** False while the worker is late or being replaced. */
   get isReady(): boolean {
-    return this.#thread !== null;
+    return this.#thread !== null && this.#lateId === null;
   }
 
   /** `ptsNs` is the frame of the tensor. Rejects with `InferenceLost`, or with `fatal`. */
   infer(slot: number, minimum: number, overlap: number, ptsNs: bigint | null = null): Promise<Candidates> {
     if (this.#closing.signal.aborted) return Promise.reject(new Error("the detector is closed"));
     if (this.fatal !== null) return Promise.reject(this.fatal);
-    if (this.#thread === null && this.#settings.onFailure === "release")
-      return Promise.reject(new InferenceLost("the inference worker is being replaced"));
+    if (!this.isReady && this.#settings.onFailure === "release")
+      return Promise.reject(new InferenceLost("the inference worker is late or being replaced"));
     const order = { id: this.#nextId++, slot, minimum, overlap };
     return new Promise((resolve, reject) => {
       this.#pending.push({ ...order, ptsNs, resolve, reject });
@@ -124,7 +130,8 @@ export class Inference {
   };
 
   #startThread(): Promise<OpenThread> {
-    return openThread(this.#settings, this.#closing.signal, this.#listener, this.#memory);
+    const before = this.#memory && { memory: this.#memory, trialMs: this.#trialMs };
+    return openThread(this.#settings, this.#closing.signal, this.#listener, before);
   }
 
   #use({ thread, memory }: OpenThread): void {
@@ -136,10 +143,21 @@ export class Inference {
   }
 
   #watch(): void {
-    this.#watchdog.arm(this.#settings.limitMs(this.#trialMs));
+    const thread = this.#thread;
+    const blockedMs = this.#settings.blockedMs?.(this.#trialMs);
+    this.#watchdog.arm({
+      limitMs: this.#settings.limitMs(this.#trialMs),
+      ...(blockedMs !== undefined && { blockedMs }),
+      ...(thread && { activity: thread.activity }),
+    });
   }
 
   #found(id: number, candidates: Candidates, time: InferenceTime): void {
+    if (this.#lateId !== null) {
+      if (id < this.#lateId) return this.#watch();
+      this.#lateId = null;
+      return this.#watchdog.disarm();
+    }
     const [first] = this.#pending;
     if (first?.id !== id) return;
     this.#pending.shift();
@@ -152,17 +170,24 @@ export class Inference {
     first.resolve(candidates);
   }
 
+  #onStarved(): void {
+    if (this.#settings.onFailure !== "release") return;
+    this.#lateId = this.#pending.at(-1)?.id ?? null;
+    this.#rejectPending(new InferenceLost("the inference worker waits for a processor"));
+  }
+
   #onFailure(reason: string): void {
     if (this.#closing.signal.aborted || this.fatal !== null) return;
     const failures = this.#failures + 1;
-    if (failures >= MAX_FAILURES) {
+    const retryInMs = PAUSES_MS[failures - 1];
+    if (retryInMs === undefined) {
       this.#fail(new Error(`inference failed ${failures} times in a row; last error: ${reason}`), reason);
       return;
     }
     this.#watchdog.disarm();
     this.#retire();
     this.#failures = failures;
-    const retryInMs = FIRST_PAUSE_MS * PAUSE_GROWTH ** (failures - 1);
+    this.#lateId = null;
     this.#settings.onEvent({ state: "failed", reason, failures, retryInMs });
     if (this.#settings.onFailure === "release") this.#rejectPending(new InferenceLost(reason));
     this.#restart = setTimeout(() => void this.#replace(), retryInMs);

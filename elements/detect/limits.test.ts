@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { chooseInFlight, limitInference, limitStart, MAX_IN_FLIGHT } from "./limits.ts";
+import { chooseInFlight, limitBlocked, limitInference, limitStart, MAX_IN_FLIGHT } from "./limits.ts";
 
-test("limits an inference to ten times its usual duration, but at least a second and at most the limit", () => {
-  assert.equal(limitInference(5000, 40), 1000);
+test("limits an inference to ten times its usual duration, but at least half a second and at most the limit", () => {
+  assert.equal(limitInference(5000, 40), 500);
   assert.equal(limitInference(5000, 200), 2000);
   assert.equal(limitInference(5000, 900), 5000);
-  assert.equal(limitInference(500, 40), 500);
+  assert.equal(limitInference(400, 40), 400);
+});
+
+test("a thread that computes alone may be blocked for less long than one that waits for others", () => {
+  assert.equal(limitBlocked(5000, 400, true), 300);
+  assert.equal(limitBlocked(200, 40, true), 200);
+  assert.equal(limitBlocked(5000, 400, false), 4000);
 });
 
 test("at pace fast holds only as many frames as keep the worker busy", () => {

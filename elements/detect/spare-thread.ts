@@ -25,14 +25,15 @@ export interface OpenThread {
   readonly memory: readonly SharedArrayBuffer[];
 }
 
-/** Rejects as `InferenceThread.start` does. `memory`: by default new tensors. */
+/** Rejects as `InferenceThread.start` does. `before`: the tensors and the duration of an inference of a former thread. */
 export async function openThread(
   { model, threads, providers, slots, startLimitMs, worker = WORKER }: ThreadOrder,
   signal: AbortSignal,
   owner: ThreadListener | null,
-  memory = makeMemory(model, slots),
+  before?: { readonly memory: readonly SharedArrayBuffer[]; readonly trialMs: number },
 ): Promise<OpenThread> {
-  const settings = { model, threads, providers, slots: memory };
+  const memory = before?.memory ?? makeMemory(model, slots);
+  const settings = { model, threads, providers, slots: memory, ...(before && { trialMs: before.trialMs }) };
   return { thread: await InferenceThread.start(worker, settings, startLimitMs, signal, owner), memory };
 }
 

@@ -10,6 +10,8 @@ export interface WorkerSettings {
   /** Tensors, filled by the detector and copied by the worker: onnxruntime does not accept shared memory. */
   readonly slots: readonly SharedArrayBuffer[];
   readonly gate: SharedArrayBuffer;
+  /** Duration of an inference, if known: then the worker does not measure it. */
+  readonly trialMs?: number;
 }
 
 /** Requests inference on a slot. */
@@ -29,7 +31,13 @@ export interface InferenceTime {
 }
 
 export type Answer =
-  | { readonly kind: "ready"; readonly inferenceMs: number; readonly warnings: readonly string[] }
+  | {
+      readonly kind: "ready";
+      readonly inferenceMs: number;
+      readonly warnings: readonly string[];
+      /** Folder of its thread in /proc; null if there is none. */
+      readonly task: string | null;
+    }
   /** Retrying is useless: the model does not match its card, or the provider is not available. */
   | { readonly kind: "refused"; readonly reason: string }
   | ({ readonly kind: "found"; readonly id: number; readonly candidates: Candidates } & InferenceTime)

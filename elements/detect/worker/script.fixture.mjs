@@ -2,6 +2,7 @@
  * A worker that misbehaves by script. `model.script` is shared memory: the next position, then one act per start and per
  * request, across all workers started one after the other. After its end every act is `well`.
  */
+import { readlinkSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 
 const NEXT = 0;
@@ -35,4 +36,5 @@ function answer({ id, slot }) {
 }
 
 parentPort.on("message", (order) => act(() => answer(order)));
-act(() => parentPort.postMessage({ kind: "ready", inferenceMs: 1, warnings: [] }));
+const task = `/proc/${readlinkSync("/proc/thread-self")}`;
+act(() => parentPort.postMessage({ kind: "ready", inferenceMs: 1, warnings: [], task }));

@@ -1,4 +1,5 @@
 /** An inference worker: one model, one thread. onnxruntime blocks the calling thread, so it gets its own. */
+import { readlinkSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Answer, Gate, type Order, type WorkerSettings } from "./messages.ts";
 import { loadNetwork, type Network } from "./network.ts";
@@ -35,16 +36,29 @@ async function infer(network: Network, { id, slot, minimum, overlap }: Order): P
   ] as ArrayBuffer[]);
 }
 
-/** The first run allocates and is slow: no frame should wait for it. The second measures the duration. */
 async function start(): Promise<Network | undefined> {
   const warnings: string[] = [];
   const network = await inside(() => loadNetwork(settings, (warning) => warnings.push(warning)));
   if (network === undefined) return undefined;
+  const inferenceMs = settings.trialMs ?? (await measure(network));
+  answer({ kind: "ready", inferenceMs, warnings, task: findTask() });
+  return network;
+}
+
+/** The first run allocates and is slow: no frame should wait for it. The second measures the duration. */
+async function measure(network: Network): Promise<number> {
   await inside(() => network.run());
   const startedMs = performance.now();
   await inside(() => network.run());
-  answer({ kind: "ready", inferenceMs: performance.now() - startedMs, warnings });
-  return network;
+  return performance.now() - startedMs;
+}
+
+function findTask(): string | null {
+  try {
+    return `/proc/${readlinkSync("/proc/thread-self")}`;
+  } catch {
+    return null;
+  }
 }
 
 const starting = start();
