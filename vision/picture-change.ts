@@ -29,6 +29,8 @@ export interface Change {
   readonly isChanged: Uint8Array;
 }
 
+type Size = Pick<Change, "width" | "height">;
+
 /** In fractions of the frame. */
 interface Region {
   readonly x: number;
@@ -38,14 +40,19 @@ interface Region {
 }
 
 /** Number of changed squares that are at least partly in the region. */
-export function countChanged({ width, height, isChanged }: Change, region: Region): number {
+export function countChanged(change: Change, region: Region): number {
+  let count = 0;
+  for (const [from, to] of listRows(change, region))
+    for (let i = from; i < to; i++) count += change.isChanged[i] as number;
+  return count;
+}
+
+/** First and last index of the squares in each row of a region. */
+function* listRows({ width, height }: Size, region: Region): Generator<readonly [from: number, to: number]> {
   const [left, top] = [Math.floor(region.x * width), Math.floor(region.y * height)];
   const right = Math.min(width, Math.ceil((region.x + region.width) * width));
   const bottom = Math.min(height, Math.ceil((region.y + region.height) * height));
-  let count = 0;
-  for (let y = top; y < bottom; y++)
-    for (let i = y * width + left; i < y * width + right; i++) count += isChanged[i] as number;
-  return count;
+  for (let y = top; y < bottom; y++) yield [y * width + left, y * width + right];
 }
 
 /** Keeps a reference and a noise estimate per square. The caller decides which frame is the next reference. */
@@ -62,11 +69,19 @@ export class PictureChange {
     return { picture, change: this.#compare(before.data, picture) };
   }
 
-  /** Later frames are compared with this one. */
-  refer(picture: Grey): void {
+  /** Later frames are compared with this one; with `regions`, only there. */
+  refer(picture: Grey, regions?: readonly Region[]): void {
     if (this.#noise.length !== picture.data.length)
       this.#noise = new Float32Array(picture.data.length).fill(FIRST_NOISE);
-    this.#reference = picture;
+    const before = this.#reference;
+    if (regions === undefined || before?.data.length !== picture.data.length) {
+      this.#reference = picture;
+      return;
+    }
+    const data = before.data.slice();
+    for (const region of regions)
+      for (const [from, to] of listRows(picture, region)) data.set(picture.data.subarray(from, to), from);
+    this.#reference = { ...picture, data };
   }
 
   forget(): void {

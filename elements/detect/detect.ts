@@ -85,24 +85,30 @@ chains:
       ),
     ),
     tiles: Type.Optional(
-      Type.Object(
-        {
-          columns: Type.Integer({ minimum: 1, maximum: 16 }),
-          rows: Type.Integer({ minimum: 1, maximum: 16 }),
-          overlap: Type.Optional(
-            Type.Number({
-              minimum: 0,
-              maximum: 0.9,
-              description:
-                "Fraction of a tile shared with its neighbour: at least the size of objects that tiles would cut.",
-            }),
+      Type.Union(
+        [
+          Type.Literal("motion"),
+          Type.Object(
+            {
+              columns: Type.Integer({ minimum: 1, maximum: 16 }),
+              rows: Type.Integer({ minimum: 1, maximum: 16 }),
+              overlap: Type.Optional(
+                Type.Number({
+                  minimum: 0,
+                  maximum: 0.9,
+                  description:
+                    "Fraction of a tile shared with its neighbour: at least the size of objects that tiles would cut.",
+                }),
+              ),
+              whole: Type.Optional(Type.Boolean({ description: "Also analyse the whole frame." })),
+              motion: Type.Optional(Type.Boolean({ description: "Only tiles in which something has changed." })),
+            },
+            CLOSED,
           ),
-          whole: Type.Optional(Type.Boolean({ description: "Also analyse the whole frame." })),
-        },
+        ],
         {
-          ...CLOSED,
           description:
-            "Analyses overlapping tiles, one inference each, for small objects in large frames: {columns, rows}. `overlap` is 0.2 of a tile by default; the whole frame is analysed too, for objects that tiles cut, unless `whole` is false.",
+            "Analyses overlapping tiles, one inference each, for small objects in large frames: {columns, rows}. `overlap` is 0.2 of a tile by default; the whole frame is analysed too, for objects that tiles cut, unless `whole` is false. With `motion: true` and `every: motion`, inference runs only on tiles in which something has changed since their last inference, and once in `refresh-seconds` on all; the others keep their objects. `tiles: motion` does this with tiles of about twice the input of the model.",
         },
       ),
     ),

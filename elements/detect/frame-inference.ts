@@ -1,6 +1,7 @@
 /** Runs inference on frames: fills tensors from their planes, infers, and maps the candidates back to the frame. */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Model } from "../../models/open.ts";
+import { type Change, countChanged } from "../../vision/picture-change.ts";
 import type { Frame, TensorGeometry, TensorOrder } from "../element.ts";
 import type { Inference } from "./inference.ts";
 import { mergeRegions, placeCandidates } from "./objects.ts";
@@ -17,6 +18,8 @@ export class FrameInference {
   readonly #order: TensorOrder;
   readonly #pool: SlotPool;
   readonly #slots: Inference["slots"];
+  /** Of requests for moving regions: the last result of each, in pixels of the frame. */
+  #kept = new Map<Region, Candidates>();
 
   constructor(inference: Inference, { card }: Model) {
     const { type, mean, std, ...order } = card.input;
@@ -44,11 +47,38 @@ export class FrameInference {
     this.#pool.release(slot);
   }
 
+  /** The regions to infer, given what has changed since the frames of their results; null: everything. */
+  choose({ regions, onlyMoving }: DetectRequest, change: Change | null): readonly Region[] {
+    if (!onlyMoving || change === null) return regions;
+    return regions.filter((region) => !this.#kept.has(region) || countChanged(change, region) > 0);
+  }
+
   /**
-   * Candidates in pixels of the frame. `first` is the first region, if already filled. After the first lost inference no
-   * further region is filled: a partial result is useless.
+   * Candidates in pixels of the frame: of the chosen regions, with what was found before in the others. `first` is the
+   * first of them, if already filled. After the first lost inference no further region is filled: a partial result is
+   * useless.
    */
-  async infer(frame: Frame, { regions, filter }: DetectRequest, first?: FilledSlot): Promise<Candidates> {
+  async infer(
+    frame: Frame,
+    request: DetectRequest,
+    chosen: readonly Region[] = request.regions,
+    first?: FilledSlot,
+  ): Promise<Candidates> {
+    const { regions, filter } = request;
+    const lists = await this.#inferRegions(frame, chosen, filter, first);
+    if (!request.onlyMoving) return mergeRegions(lists, chosen, frame.format, filter.overlap);
+    const found = new Map(chosen.map((region, index) => [region, lists[index] as Candidates]));
+    const known = regions.filter((region) => found.has(region) || this.#kept.has(region));
+    this.#kept = new Map(known.map((region) => [region, (found.get(region) ?? this.#kept.get(region)) as Candidates]));
+    return mergeRegions([...this.#kept.values()], known, frame.format, filter.overlap);
+  }
+
+  async #inferRegions(
+    frame: Frame,
+    regions: readonly Region[],
+    filter: DetectionFilter,
+    first: FilledSlot | undefined,
+  ): Promise<readonly Candidates[]> {
     const running: Promise<Candidates>[] = [];
     const lost = new AbortController();
     try {
@@ -62,7 +92,7 @@ export class FrameInference {
       await Promise.allSettled(running);
       throw error;
     }
-    return mergeRegions(await Promise.all(running), regions, frame.format, filter.overlap);
+    return Promise.all(running);
   }
 
   async #inferSlot(

@@ -40,7 +40,10 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
   readonly #inference: Inference;
   readonly #scheduler: Scheduler;
   readonly #stats: DetectStats;
+  #properties: DetectProperties;
   #request: DetectRequest;
+  /** Of the last frame. */
+  #size: Pick<Frame["format"], "width" | "height"> | undefined;
   #nothing: Detections;
   #still: Detections;
 
@@ -52,6 +55,8 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     worker?: URL,
   ): Promise<DetectHandler> {
     const request = makeRequest(properties, model);
+    if (request.onlyMoving && properties.every !== "motion")
+      throw new Error(`moving tiles need every: motion, and every is ${properties.every}: change one of them`);
     const { live } = services.job;
     const stats = new DetectStats(performance.now());
     const { limitMs, threads, providers } = properties;
@@ -84,6 +89,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     this.#services = services;
     this.#inference = inference;
     this.#stats = stats;
+    this.#properties = properties;
     this.#request = request;
     this.#nothing = describeNothing(request.filter, model.card.model);
     this.#still = describeNothing(request.filter, model.card.model, true);
@@ -102,7 +108,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
 
   async process(frame: Frame): Promise<void> {
     const arrivedMs = performance.now();
-    const request = this.#request;
+    const request = this.#requestFor(frame.format);
     const passed = { passed: this.#nothing, still: this.#still };
     try {
       const outcome = await this.#scheduler.infer(frame, request);
@@ -122,8 +128,18 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
     if (stats !== null) this.#services.emit({ type: "stats", ...stats });
   }
 
+  /** Some regions depend on the size of the frame. */
+  #requestFor({ width, height }: Frame["format"]): DetectRequest {
+    if (this.#size?.width !== width || this.#size.height !== height) {
+      this.#size = { width, height };
+      this.#request = makeRequest(this.#properties, this.#model, this.#size);
+    }
+    return this.#request;
+  }
+
   update(properties: DetectProperties): void {
-    this.#request = makeRequest(properties, this.#model);
+    this.#properties = properties;
+    this.#request = makeRequest(properties, this.#model, this.#size);
     this.#nothing = describeNothing(this.#request.filter, this.#model.card.model);
     this.#still = describeNothing(this.#request.filter, this.#model.card.model, true);
   }

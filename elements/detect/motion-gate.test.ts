@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Candidates } from "../../models/decode/decoder.ts";
+import { countChanged } from "../../vision/picture-change.ts";
 import type { Plane } from "../element.ts";
 import { MotionGate } from "./motion-gate.ts";
 import { WHOLE } from "./request.ts";
@@ -113,4 +114,39 @@ test("a frame whose inference never started is no reference: the next one is due
     gate.judge({ captureNs: BigInt(ms) * 1_000_000n, discontinuity: false, planes: [paint(0)] }, WHOLE);
   assert.equal(typeof judge(0), "object");
   assert.equal(typeof judge(40), "object");
+});
+
+/** As for moving tiles: which halves are inferred in each frame, `a` for all of it. */
+function playHalves(gate: MotionGate, shots: readonly Shot[]): string {
+  const halves = [0, 0.5].map((x) => ({ x, y: 0, width: 0.5, height: 1 }));
+  return shots
+    .map(({ ms, plane = paint(0) }) => {
+      const frame = { captureNs: BigInt(ms) * 1_000_000n, discontinuity: false, planes: [plane] };
+      const verdict = gate.judge(frame, WHOLE);
+      if (typeof verdict === "string") return "-";
+      const { change } = verdict;
+      const chosen = halves.filter((half) => change === null || countChanged(change, half) > 0);
+      gate.refer(verdict, chosen);
+      gate.note(found(0), FILTER);
+      return change === null ? "a" : chosen.map((half) => (half.x === 0 ? "l" : "r")).join("");
+    })
+    .join("");
+}
+
+test("the frame of an inference is the reference only of the regions that it covered", () => {
+  const gate = new MotionGate({ refreshSeconds: 100, maxPerSecond: 1000 });
+  const still = paint(0);
+  const moved = paint(100);
+  const planes = [still, moved, moved, still, still];
+  // The square leaves one half and appears in the other, then both again.
+  assert.equal(playHalves(gate, planes.map((plane, at) => ({ ms: 40 * at, plane }))), "alr-lr-");
+  // Leaves the left half, which then stays as it is.
+  const right = [90, 110, 130, 90].map((left, at) => ({ ms: 1000 + 40 * at, plane: paint(left) }));
+  assert.equal(playHalves(gate, right), "lrrrr");
+});
+
+test("all regions are inferred again after the refresh time, also while one of them moves all the time", () => {
+  const gate = new MotionGate({ refreshSeconds: 0.4, maxPerSecond: 1000 });
+  const shots = Array.from({ length: 12 }, (_, at) => ({ ms: 40 * at, plane: paint(at % 2 === 0 ? 90 : 120) }));
+  assert.equal(playHalves(gate, shots), "arrrrrrrrrar");
 });

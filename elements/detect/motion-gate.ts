@@ -4,7 +4,7 @@
  */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Grey } from "../../vision/grey.ts";
-import { countChanged, PictureChange } from "../../vision/picture-change.ts";
+import { type Change, countChanged, PictureChange } from "../../vision/picture-change.ts";
 import type { Frame } from "../element.ts";
 import type { DetectionFilter, Region } from "./request.ts";
 import { hasSameObjects } from "./same-objects.ts";
@@ -23,6 +23,8 @@ export interface GateProperties {
 export interface Due {
   readonly captureNs: bigint;
   readonly picture: Grey | null;
+  /** Since the last inference; null: everything must be inferred. */
+  readonly change: Change | null;
 }
 
 /** `still`: nothing has changed since the last inference. `passed`: something has, but that inference is too recent. */
@@ -36,6 +38,8 @@ export class MotionGate {
   readonly #refreshNs: bigint;
   readonly #intervalNs: bigint;
   #inferredNs: bigint | null = null;
+  /** The last inference of all regions. */
+  #completeNs: bigint | null = null;
   #found: Candidates | null = null;
   /** Objects have appeared or disappeared, of which another inference can be sure. */
   #isUnsure = false;
@@ -49,20 +53,23 @@ export class MotionGate {
   /** Call for every frame, in order. Changes outside of the region do not count. */
   judge({ captureNs, discontinuity, planes: [plane] }: GatedFrame, within: Region): Verdict {
     if (discontinuity) this.forget();
-    if (plane === undefined) return { captureNs, picture: null };
+    if (plane === undefined) return { captureNs, picture: null, change: null };
     const { picture, change } = this.#change.next(plane);
     const sinceNs = captureNs - (this.#inferredNs ?? captureNs) + SLACK_NS;
-    if (change === null || sinceNs < 0n || sinceNs >= this.#refreshNs) return { captureNs, picture };
+    if (change === null || sinceNs < 0n || sinceNs >= this.#refreshNs) return { captureNs, picture, change: null };
     if (countChanged(change, within) === 0) return "still";
-    return sinceNs >= this.#intervalNs || this.#isUnsure ? { captureNs, picture } : "passed";
+    if (sinceNs < this.#intervalNs && !this.#isUnsure) return "passed";
+    const isOld = captureNs - (this.#completeNs ?? captureNs) + SLACK_NS >= this.#refreshNs;
+    return { captureNs, picture, change: isOld ? null : change };
   }
 
-  /** Inference starts on this frame. */
-  refer({ captureNs, picture }: Due): void {
+  /** Inference starts on this frame; `regions`: only on these. */
+  refer({ captureNs, picture, change }: Due, regions?: readonly Region[]): void {
     this.#isFollowUp = this.#isUnsure;
     this.#isUnsure = false;
     this.#inferredNs = captureNs;
-    if (picture !== null) this.#change.refer(picture);
+    if (change === null || regions === undefined) this.#completeNs = captureNs;
+    if (picture !== null) this.#change.refer(picture, change === null ? undefined : regions);
   }
 
   /** The result of that inference. One that follows up another is not followed up. */
@@ -74,6 +81,7 @@ export class MotionGate {
   forget(): void {
     this.#change.forget();
     this.#inferredNs = null;
+    this.#completeNs = null;
     this.#found = null;
     this.#isUnsure = false;
     this.#isFollowUp = false;

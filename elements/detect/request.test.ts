@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { testModel } from "./detect.fixture.ts";
-import { listRegions, type Region, readFilter, WHOLE } from "./request.ts";
+import { chooseTiles, listRegions, makeRequest, type Region, readFilter, WHOLE } from "./request.ts";
 
 const model = testModel("unused.onnx", { labels: ["person", "bicycle", "traffic light"] });
 const OF_CARD = { confidence: null, weak: null, overlap: null, classes: [] };
@@ -78,4 +78,27 @@ test("by default tiles overlap by a fifth, and the whole frame is included", () 
     listRegions(null, { columns: 2, rows: 1 }),
     listRegions(null, { columns: 2, rows: 1, overlap: 0.2, whole: true }),
   );
+});
+
+test("moving tiles are about twice as large as the input of the model", () => {
+  const input = { width: 320, height: 320 };
+  for (const [width, height, columns, rows] of [
+    [1280, 720, 2, 1],
+    [1920, 1080, 3, 2],
+    [7680, 1080, 12, 2],
+    [320, 240, 1, 1],
+    [100_000, 100, 16, 1],
+  ] as const)
+    assert.deepEqual(chooseTiles(input, { width, height }), { columns, rows, motion: true });
+  assert.deepEqual(chooseTiles(input, { width: 1920, height: 1080 }, { width: 0.3, height: 0.5 }), {
+    ...{ columns: 1, rows: 1, motion: true },
+  });
+});
+
+test("tiles move only on request, and with a size that the frame decides", () => {
+  const size = { width: 4 * model.card.input.width, height: 4 * model.card.input.height };
+  const { regions, onlyMoving } = makeRequest({ ...OF_CARD, tiles: "motion" }, model, size);
+  assert.deepEqual([regions.length, onlyMoving], [5, true]);
+  assert.equal(makeRequest({ ...OF_CARD, tiles: { columns: 2, rows: 2 } }, model).onlyMoving, false);
+  assert.equal(makeRequest(OF_CARD, model).onlyMoving, false);
 });

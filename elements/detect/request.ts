@@ -9,12 +9,14 @@ export interface RequestProperties {
   readonly overlap: number | null;
   readonly classes: readonly string[];
   readonly roi?: Region;
-  readonly tiles?: Tiles;
+  readonly tiles?: Tiles | "motion";
 }
 
 export interface DetectRequest {
   /** One inference each. */
   readonly regions: readonly Region[];
+  /** Only of those in which something has changed. */
+  readonly onlyMoving: boolean;
   /** Covers all regions. */
   readonly within: Region;
   readonly filter: DetectionFilter;
@@ -40,14 +42,41 @@ interface Tiles {
   readonly overlap?: number;
   /** Also the whole frame, for objects larger than a tile; default true. */
   readonly whole?: boolean;
+  /** Only tiles in which something has changed; default false. */
+  readonly motion?: boolean;
 }
 
-/** Throws for an unknown class or a region outside the frame. */
-export const makeRequest = (properties: RequestProperties, model: Model): DetectRequest => ({
-  regions: listRegions(properties.roi ?? null, properties.tiles ?? null),
-  within: properties.roi ?? WHOLE,
-  filter: readFilter(properties, model),
-});
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Throws for an unknown class or a region outside the frame. `frame`: its size, which `tiles: motion` depends on. */
+export function makeRequest(properties: RequestProperties, model: Model, frame?: Size): DetectRequest {
+  const { roi, tiles } = properties;
+  const grid = tiles === "motion" ? chooseTiles(model.card.input, frame, roi) : tiles;
+  return {
+    regions: listRegions(roi ?? null, grid ?? null),
+    onlyMoving: grid?.motion ?? false,
+    within: roi ?? WHOLE,
+    filter: readFilter(properties, model),
+  };
+}
+
+/** Of a tile, in sides of the model's input: smaller tiles show smaller objects, and are more inferences. */
+const TILE_SIDES = 2;
+const MOST_TILES = 16;
+
+/** Tiles of about twice the input of the model. */
+export function chooseTiles(input: Size, frame: Size = input, { width, height }: Size = WHOLE): Tiles {
+  const count = (pixels: number, side: number): number =>
+    Math.min(MOST_TILES, Math.max(1, Math.round(pixels / (TILE_SIDES * side))));
+  return {
+    columns: count(width * frame.width, input.width),
+    rows: count(height * frame.height, input.height),
+    motion: true,
+  };
+}
 
 /** Throws for a class that the model does not have. */
 export function readFilter(properties: RequestProperties, { card, labels }: Model): DetectionFilter {

@@ -5,7 +5,7 @@ import type { EveryNth } from "./every-nth.ts";
 import type { FilledSlot, FrameInference } from "./frame-inference.ts";
 import { type Inference, InferenceLost } from "./inference.ts";
 import type { Due, MotionGate } from "./motion-gate.ts";
-import type { DetectRequest } from "./request.ts";
+import type { DetectRequest, Region } from "./request.ts";
 
 export type Every = "auto" | "motion" | number;
 
@@ -66,8 +66,9 @@ export class FastMotionScheduler implements Scheduler {
   async #inferNext(frame: Frame, request: DetectRequest): Promise<Outcome> {
     const verdict = this.#gate.judge(frame, request.within);
     if (typeof verdict === "string") return verdict;
-    this.#gate.refer(verdict);
-    const candidates = await this.#frames.infer(frame, request);
+    const regions = this.#frames.choose(request, verdict.change);
+    this.#gate.refer(verdict, request.onlyMoving ? regions : undefined);
+    const candidates = await this.#frames.infer(frame, request, regions);
     this.#gate.note(candidates, request.filter);
     return candidates;
   }
@@ -79,6 +80,14 @@ class Candidate {
   readonly isChosen = new Promise<boolean>((resolve) => {
     this.choose = resolve;
   });
+}
+
+/** One inference of a frame. */
+interface Work {
+  readonly due: Due | null;
+  readonly regions: readonly Region[];
+  /** The first region. */
+  readonly prepared?: Promise<FilledSlot | undefined> | undefined;
 }
 
 export class LiveScheduler implements Scheduler {
@@ -119,13 +128,14 @@ export class LiveScheduler implements Scheduler {
     }
     const verdict = this.#gate?.judge(frame, request.within) ?? null;
     if (typeof verdict === "string") return verdict;
+    const regions = this.#frames.choose(request, verdict?.change ?? null);
     const candidate = new Candidate();
     const arrival = this.#schedule.arrive(candidate, performance.now(), isDue);
     if (arrival.action === "pass") return "passed";
-    if (arrival.action === "infer") return this.#run(frame, request, verdict, undefined);
+    if (arrival.action === "infer") return this.#run(frame, request, { due: verdict, regions });
     arrival.replaces?.choose(false);
-    const prepared = arrival.prepare ? this.#prepare(frame, request) : undefined;
-    if (await candidate.isChosen) return this.#run(frame, request, verdict, prepared);
+    const prepared = arrival.prepare ? this.#prepare(frame, regions) : undefined;
+    if (await candidate.isChosen) return this.#run(frame, request, { due: verdict, regions, prepared });
     const filled = await prepared;
     if (filled !== undefined) this.#frames.drop(filled);
     return "passed";
@@ -137,19 +147,18 @@ export class LiveScheduler implements Scheduler {
   }
 
   /** Undefined on failure; the next attempt reports the reason. */
-  async #prepare(frame: Frame, { regions: [first] }: DetectRequest): Promise<FilledSlot | undefined> {
+  async #prepare(frame: Frame, [first]: readonly Region[]): Promise<FilledSlot | undefined> {
     return first === undefined ? undefined : this.#frames.fill(frame, first).catch(() => undefined);
   }
 
   async #run(
     frame: Frame,
     request: DetectRequest,
-    due: Due | null,
-    prepared: Promise<FilledSlot | undefined> | undefined,
+    { due, regions, prepared }: Work,
   ): Promise<Outcome> {
-    if (due !== null) this.#gate?.refer(due);
+    if (due !== null) this.#gate?.refer(due, request.onlyMoving ? regions : undefined);
     try {
-      const candidates = await this.#frames.infer(frame, request, await prepared);
+      const candidates = await this.#frames.infer(frame, request, regions, await prepared);
       this.#gate?.note(candidates, request.filter);
       return candidates;
     } catch (error) {
