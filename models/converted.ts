@@ -4,6 +4,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Conversion, ModelCard } from "./card.ts";
+import type { Precision } from "./convert/network.ts";
 import { ModelFault } from "./fault.ts";
 import { digestBytes, hasDigest, writeAtomically } from "./files.ts";
 import { type Int8Kernels, int8KernelsHere } from "./int8-kernels.ts";
@@ -14,6 +15,11 @@ const MOST_KEPT = 6;
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 /** The source files that determine the result of a conversion. */
 const CONVERTER = ["convert", "onnx", "tflite"];
+
+/** What a conversion is made for. */
+export interface Target extends Int8Kernels {
+  readonly precision?: Precision;
+}
 
 /** Replaces a version number: changes with any change of the converter's source. */
 function digestConverter(): string {
@@ -34,9 +40,10 @@ function digestConverter(): string {
 function keyOf(
   { model, sha256, labels, input: { width, height } }: ModelCard,
   convert: Conversion,
-  { activations, saturate }: Int8Kernels,
+  { activations, saturate, precision }: Target,
 ): string {
-  const inputs = JSON.stringify([sha256, convert, labels, width, height, activations, saturate, digestConverter()]);
+  const kernels = precision === "float32" ? [precision] : [activations, saturate];
+  const inputs = JSON.stringify([sha256, convert, labels, width, height, ...kernels, digestConverter()]);
   return `${model}-${width}x${height}-${digestBytes(inputs).slice(0, 16)}-`;
 }
 
@@ -45,9 +52,9 @@ export async function findConverted(
   card: ModelCard,
   convert: Conversion,
   folder: string,
-  kernels: Int8Kernels = int8KernelsHere(),
+  target: Target = int8KernelsHere(),
 ): Promise<string | null> {
-  const key = keyOf(card, convert, kernels);
+  const key = keyOf(card, convert, target);
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(key) || !name.endsWith(".onnx")) continue;
     const file = join(folder, name);
@@ -63,7 +70,7 @@ export async function listConverted(card: ModelCard, convert: Conversion, folder
   return names.filter((name) => name.startsWith(key)).map((name) => join(folder, name));
 }
 
-/** All conversions under this name, in every size and by every version of the converter. */
+/** All conversions under this name, in every size and by every version of the converter, and what was measured with them. */
 export async function listAllConverted(model: string, folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -72,7 +79,7 @@ export async function listAllConverted(model: string, folder: string): Promise<r
 }
 
 /** The rest of the file name. Needed because one model name may be a prefix of another. */
-const MADE = /^-\d+x\d+-[0-9a-f]{16}-[0-9a-f]{64}\.onnx$/;
+const MADE = /^-\d+x\d+-[0-9a-f]{16}-([0-9a-f]{64}\.onnx|tuning\.json)$/;
 
 /** `weights` must have the checksum of the card. Blocks this thread for seconds. */
 export async function convertWeights(
@@ -80,7 +87,7 @@ export async function convertWeights(
   convert: Conversion,
   weights: string,
   folder: string,
-  kernels: Int8Kernels = int8KernelsHere(),
+  target: Target = int8KernelsHere(),
 ): Promise<string> {
   const { convertEfficientDet } = await import("./convert/efficientdet.ts");
   const { width, height } = card.input;
@@ -89,14 +96,15 @@ export async function convertWeights(
   try {
     const { labels } = card;
     const { classes } = convert;
-    onnx = convertEfficientDet(tflite, { width, height, labels, kernels, ...(classes && { classes }) });
+    const { precision = "int8", ...kernels } = target;
+    onnx = convertEfficientDet(tflite, { width, height, labels, kernels, precision, ...(classes && { classes }) });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ModelFault(`the weights of ${card.model} cannot be converted to ${width}×${height}: ${reason}`, {
       cause: error,
     });
   }
-  const file = join(folder, `${keyOf(card, convert, kernels)}${digestBytes(onnx)}.onnx`);
+  const file = join(folder, `${keyOf(card, convert, target)}${digestBytes(onnx)}.onnx`);
   await writeAtomically(file, [onnx]);
   await removeOldest(card, folder);
   return file;
@@ -104,7 +112,7 @@ export async function convertWeights(
 
 async function removeOldest({ model, input: { width, height } }: ModelCard, folder: string): Promise<void> {
   const files = (await readdir(folder))
-    .filter((name) => name.startsWith(`${model}-${width}x${height}-`))
+    .filter((name) => name.startsWith(`${model}-${width}x${height}-`) && name.endsWith(".onnx"))
     .map((name) => join(folder, name))
     .map((file) => ({ file, mtimeMs: statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .sort((a, b) => b.mtimeMs - a.mtimeMs);

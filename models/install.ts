@@ -1,12 +1,14 @@
 /** Installs a model: fetches, verifies and converts it. Skips the steps that are already done. */
 import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { modelFolders } from "./cache.ts";
 import { convertWeights, findConverted } from "./converted.ts";
 import { type Fetching, WeightsFetcher } from "./fetch/weights.ts";
 import { hasDigest, removeStaleParts } from "./files.ts";
 import type { FoundCard } from "./find-card.ts";
 import { int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
-import { type Model, openCard, weightsFile } from "./open.ts";
+import { type Model, openCard, openFloat, weightsFile } from "./open.ts";
+import { measureTuning, readTuning, writeTuning } from "./tuning.ts";
 
 export interface Installed extends Model {
   /** Whether the weights were fetched. */
@@ -41,7 +43,20 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
   if (!isWhole) await fetcher.fetch(found, file);
   if (!wasThere) installing.onAdded?.(file);
   await convert(found, installing);
-  return { ...(await openCard(found)), fetched: !isWhole };
+  const model = await openCard(found);
+  await tune(found, model.file, installing);
+  return { ...model, fetched: !isWhole };
+}
+
+/** Once for each machine. Keeps only the network that is used. */
+async function tune(found: FoundCard, file: string, installing: Installing): Promise<void> {
+  const { card } = found;
+  if (card.convert === undefined || (await readTuning(card, file)) !== null) return;
+  installing.report("measuring the precision and the threads for this CPU");
+  const float32 = await openFloat(found, card.convert);
+  const tuning = await measureTuning(card, { int8: file, float32 });
+  if (tuning.precision === "int8") await rm(float32, { force: true });
+  await writeTuning(card, file, tuning);
 }
 
 async function convert({ card }: FoundCard, installing: Installing): Promise<void> {

@@ -41,7 +41,8 @@ export function int8KernelsHere(): Int8Kernels {
   return here;
 }
 
-function readCpuinfo(): string {
+/** Empty where there is none. */
+export function readCpuinfo(): string {
   try {
     return readFileSync("/proc/cpuinfo", "utf8");
   } catch {

@@ -15,11 +15,12 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
  * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
  * `telemetry-formats`: telemetry/, whose tests it repeats. `recipes`: test/recipes.test.ts. `fan-out` measures.
  * `newcomer`: cli/commands/init.test.ts, cli/run/reload-elements.test.ts, server/api/own-graphs.test.ts. `starts`:
- * server/processes/start.test.ts rejects starts that take too long, without keeping all processors busy.
+ * server/processes/start.test.ts rejects starts that take too long, without keeping all processors busy. `inference`:
+ * elements/detect/faults.test.ts, with workers that fail by script.
  */
 const ONLY_IN_FULL = [
   ...["media", "notices", "flight", "fuzz", "cluster", "faults", "links", "telemetry-formats", "recipes", "fan-out"],
-  ...["newcomer", "starts"],
+  ...["newcomer", "starts", "inference"],
 ].map((name) => join("test/soak", name + SOAK_ENDING));
 
 /**

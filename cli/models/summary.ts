@@ -5,6 +5,7 @@ import { nameSource } from "../../models/fetch/weights.ts";
 import { type FoundCard, getCommand, listCardFiles } from "../../models/find-card.ts";
 import { isInstalled, labelsOf, locateCard } from "../../models/open.ts";
 import { readCard } from "../../models/read-card.ts";
+import { readTuning, type Tuning } from "../../models/tuning.ts";
 import { PAGE_COLUMNS, type Paint, padTo, wrap } from "../text.ts";
 
 export const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -24,6 +25,7 @@ export async function summarise(found: FoundCard) {
     convert = null,
   } = card;
   const { installed, onnx, fault } = await inspect(found);
+  const tuning = onnx === null ? null : await readTuning(card, onnx);
   return {
     ...{
       name,
@@ -36,6 +38,7 @@ export async function summarise(found: FoundCard) {
       onnxBytes: onnx === null ? null : statSync(onnx).size,
       fault,
       get: getCommand(found),
+      tuning,
     },
     ...{ sources, sha256, bytes, convert, input, labels: labelsOf(card), decoder, thresholds },
     yaml: readFileSync(file, "utf8"),
@@ -79,6 +82,7 @@ export function formatSummary(summary: Summary, paint: Paint): string {
     ...sources.map((source, i): [string, string] => [i === 0 ? "from" : "or", nameSource(source)]),
     ["sha256", `${sha256}${bytes === null ? "" : `, ${formatMegabytes(bytes)}`}`],
     ...(summary.convert === null ? [] : [["converted", `from ${summary.convert.from}`] as [string, string]]),
+    ...(summary.tuning === null ? [] : [["cpu", formatTuning(summary.tuning)] as [string, string]]),
     [
       "input",
       `${width}×${height} ${colours} ${type} ${layout}, ${fit}${fit === "letterbox" ? ` ${anchor} on ${padding}` : ""}`,
@@ -108,6 +112,13 @@ export function formatSummary(summary: Summary, paint: Paint): string {
     "",
     summary.yaml.trimEnd(),
   ].join("\n");
+}
+
+export function formatTuning({ precision, threads, measured }: Tuning): string {
+  const rows = measured.map(
+    (one) => `${one.precision} ${one.cpuMs} ms${one.threads > 1 ? `, ${one.ms} ms in ${one.threads} threads` : ""}`,
+  );
+  return `${precision}, ${threads === 1 ? "one thread" : `${threads} threads`} (processor time of an inference: ${rows.join("; ")})`;
 }
 
 function formatInstallation({ installed, onnx, onnxBytes, fault, get }: Summary): string {

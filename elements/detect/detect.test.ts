@@ -126,18 +126,22 @@ test("by motion, a still image is inferred once per refresh time, at either pace
   }
 });
 
-test("by motion, tiles that do not change keep their objects: the same detections as with all tiles", NO_HANG, async () => {
-  const grid = { columns: 3, rows: 2, overlap: 0.25 };
-  const runs = [grid, { ...grid, motion: true }].map((tiles) =>
-    finished(detectWith(light), {
-      picture: "width=160&height=90&fps=25&frames=30",
-      properties: `every=motion max-per-second=25 tiles='${JSON.stringify(tiles)}'`,
-    }),
-  );
-  const [all, moving] = (await Promise.all(runs)).map(({ seen }) => seen.map(({ detections }) => detections));
-  assert.deepEqual(moving, all);
-  assert.ok(moving?.some(({ objects }) => objects.length > 0));
-});
+test(
+  "by motion, tiles that do not change keep their objects: the same detections as with all tiles",
+  NO_HANG,
+  async () => {
+    const grid = { columns: 3, rows: 2, overlap: 0.25 };
+    const runs = [grid, { ...grid, motion: true }].map((tiles) =>
+      finished(detectWith(light), {
+        picture: "width=160&height=90&fps=25&frames=30",
+        properties: `every=motion max-per-second=25 tiles='${JSON.stringify(tiles)}'`,
+      }),
+    );
+    const [all, moving] = (await Promise.all(runs)).map(({ seen }) => seen.map(({ detections }) => detections));
+    assert.deepEqual(moving, all);
+    assert.ok(moving?.some(({ objects }) => objects.length > 0));
+  },
+);
 
 test("moving tiles without inference by motion are rejected", NO_HANG, async () => {
   const { state, reason } = await run(detectWith(light), { properties: "tiles=motion" }).catch((error: Error) => ({

@@ -124,7 +124,7 @@ chains:
       minItems: 1,
       maxItems: 8,
       description:
-        "Execution providers of onnxruntime, in order of preference: cpu, or cuda or webgpu if available. `[auto]` uses the first of cuda, webgpu and cpu that is available and computes what the CPU computes, verified by a run at the start; a warning says why one is not used.",
+        "Execution providers of onnxruntime, in order of preference: cpu, or cuda or webgpu if available. `[auto]` uses the first of cuda, webgpu and cpu that is available and computes what the CPU computes, verified by a run at the start; a warning says why one is not used. On the CPU it uses the precision and the threads that the set-up has measured (`windhover models show`).",
     }),
     limitMs: Type.Integer({
       default: 5000,
@@ -146,8 +146,10 @@ chains:
     return warmUp(await openModel("default"));
   },
   async create(properties, services) {
-    const [{ openModel }, { DetectHandler }] = await load();
-    return DetectHandler.create(await openModel(properties.model), properties, services);
+    const [{ openModel, openTuned }, { DetectHandler }] = await load();
+    const isTuned = properties.providers.includes("auto");
+    const model = await (isTuned ? openTuned : openModel)(properties.model);
+    return DetectHandler.create(model, properties, services);
   },
 });
 

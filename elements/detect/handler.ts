@@ -59,7 +59,8 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
       throw new Error(`moving tiles need every: motion, and every is ${properties.every}: change one of them`);
     const { live } = services.job;
     const stats = new DetectStats(performance.now());
-    const { limitMs, threads, providers } = properties;
+    const { limitMs, providers } = properties;
+    const threads = properties.threads === 1 ? (model.threads ?? 1) : properties.threads;
     const computesAlone = threads === 1 && providers.every((name) => name === "cpu");
     const usual = (trialMs: number): number => stats.inferenceMs || trialMs;
     const inference = await Inference.start({

@@ -154,9 +154,8 @@ export class Inference {
 
   #found(id: number, candidates: Candidates, time: InferenceTime): void {
     if (this.#lateId !== null) {
-      if (id < this.#lateId) return this.#watch();
-      this.#lateId = null;
-      return this.#watchdog.disarm();
+      this.#foundLate(id, this.#lateId);
+      return;
     }
     const [first] = this.#pending;
     if (first?.id !== id) return;
@@ -168,6 +167,16 @@ export class Inference {
     if (this.#failures > 0) this.#settings.onEvent({ state: "recovered", failures: this.#failures });
     this.#failures = 0;
     first.resolve(candidates);
+  }
+
+  /** Its request was rejected. */
+  #foundLate(id: number, lateId: number): void {
+    if (id < lateId) {
+      this.#watch();
+      return;
+    }
+    this.#lateId = null;
+    this.#watchdog.disarm();
   }
 
   #onStarved(): void {

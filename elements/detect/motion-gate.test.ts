@@ -133,16 +133,19 @@ function playHalves(gate: MotionGate, shots: readonly Shot[]): string {
     .join("");
 }
 
+/** The square on a background that has all shades. */
+function paintOnShades(left: number): Plane {
+  const { data, ...plane } = paint(left);
+  const shades = data.map((value, at) => (value === 200 ? 250 : 20 + ((7 * at) % 160)));
+  return { ...plane, data: shades };
+}
+
 test("the frame of an inference is the reference only of the regions that it covered", () => {
   const gate = new MotionGate({ refreshSeconds: 100, maxPerSecond: 1000 });
-  const still = paint(0);
-  const moved = paint(100);
-  const planes = [still, moved, moved, still, still];
-  // The square leaves one half and appears in the other, then both again.
-  assert.equal(playHalves(gate, planes.map((plane, at) => ({ ms: 40 * at, plane }))), "alr-lr-");
-  // Leaves the left half, which then stays as it is.
-  const right = [90, 110, 130, 90].map((left, at) => ({ ms: 1000 + 40 * at, plane: paint(left) }));
-  assert.equal(playHalves(gate, right), "lrrrr");
+  const lefts = [0, 100, 100, 0, 0, 90, 110, 130, 90];
+  const shots = lefts.map((left, at) => ({ ms: 40 * at, plane: paintOnShades(left) }));
+  // It leaves one half and appears in the other, returns, and leaves again to move there.
+  assert.equal(playHalves(gate, shots), "alr-lr-lrrrr");
 });
 
 test("all regions are inferred again after the refresh time, also while one of them moves all the time", () => {

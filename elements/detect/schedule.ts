@@ -151,11 +151,7 @@ export class LiveScheduler implements Scheduler {
     return first === undefined ? undefined : this.#frames.fill(frame, first).catch(() => undefined);
   }
 
-  async #run(
-    frame: Frame,
-    request: DetectRequest,
-    { due, regions, prepared }: Work,
-  ): Promise<Outcome> {
+  async #run(frame: Frame, request: DetectRequest, { due, regions, prepared }: Work): Promise<Outcome> {
     if (due !== null) this.#gate?.refer(due, request.onlyMoving ? regions : undefined);
     try {
       const candidates = await this.#frames.infer(frame, request, regions, await prepared);

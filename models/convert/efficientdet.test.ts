@@ -282,3 +282,20 @@ test("onnxruntime computes Google's network on integers", { skip }, async () => 
   assert.equal(found.length, 1000);
   assert.ok((found[0]?.score ?? 1) < 0.4, `nothing is to be seen on grey, found ${JSON.stringify(found[0])}`);
 });
+
+test("Google's network in float32 has the same objects, and no integers", { skip }, async () => {
+  const size = { width: 384, height: 256 };
+  const pixels = paint(size.width, size.height).map((value, at) => (value >> 2) + ((at >> 7) % 3) * 60);
+  const tflite = readFileSync(weightsFile(card));
+  const convert = (precision: "int8" | "float32") =>
+    convertEfficientDet(tflite, { ...size, labels: "coco", kernels: int8KernelsHere(), precision });
+  const float = convert("float32");
+  assert.deepEqual(await countOperators(float, ["QLinearConv", "QuantizeLinear", "ConvInteger"]), [0, 0, 0]);
+  const [whole, rounded] = await Promise.all(
+    [float, convert("int8")].map((onnx) => detect(onnx, pixels, size.width, size.height, true)),
+  );
+  const best = (pairs: readonly Pair[] = []) => pairs.slice(0, 10).map(({ score }) => score);
+  best(whole).forEach((score, at) => {
+    assert.ok(Math.abs(score - (best(rounded)[at] ?? 0)) < 0.1, `${best(whole)} and ${best(rounded)}`);
+  });
+});

@@ -10,7 +10,7 @@ import { COCO, COCO_GAPS, COCO_LAST_ID } from "../labels.ts";
 import { GraphBuilder } from "../onnx/graph.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import { readModel, type Tensor } from "../tflite/read-model.ts";
-import { type Activations, encode, isSame, NetworkWriter } from "./network.ts";
+import { type Activations, encode, isSame, NetworkWriter, type Precision } from "./network.ts";
 import { type AnchorGrid, type Head, layAnchors, writeSelection } from "./selection.ts";
 import { findParts, planSizes, type Size, type Sizes, sizeOf } from "./structure.ts";
 
@@ -20,6 +20,8 @@ interface EfficientDetOptions extends KeptClasses {
   readonly height: number;
   /** The kernels that will run it; by default those of this machine. */
   readonly kernels?: Int8Kernels;
+  /** Of the computation; by default that of the file. */
+  readonly precision?: Precision;
 }
 
 const BOX_NUMBERS = 4;
@@ -45,13 +47,15 @@ export function convertEfficientDet(tflite: Uint8Array, options: EfficientDetOpt
   const rows = Array.from({ length: perCell }, (_, i) => outputs.map((output) => i * headClasses + output)).flat();
 
   const { activations, saturate } = options.kernels ?? int8KernelsHere();
+  const { precision = "int8" } = options;
   const graph = new GraphBuilder();
   const images = graph.input("images", "uint8", [1, image.down, image.across, 3]);
   const writer = new NetworkWriter(graph, {
     model,
     sizes,
     activations,
-    narrow: saturate,
+    precision,
+    narrow: saturate && precision === "int8",
     kept: new Map(parts.classHeads.map(({ index }) => [index, rows])),
   });
   writer.begin(parts.image, graph.node("Transpose", [images], "picture", { perm: [0, 3, 1, 2] }));
@@ -59,7 +63,7 @@ export function convertEfficientDet(tflite: Uint8Array, options: EfficientDetOpt
   const headOf = (name: string, heads: readonly Tensor[], width: number): Head => ({
     levels: heads.map((head) => writer.nameOf(head)),
     width,
-    scale: shareScale(graph, name, heads, activations),
+    scale: precision === "float32" ? null : shareScale(graph, name, heads, activations),
   });
   writeSelection(graph, {
     classes: headOf("class", parts.classHeads, outputs.length),

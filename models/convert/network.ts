@@ -1,7 +1,8 @@
 /**
  * Writes the network as quantised ONNX. Operators that ONNX computes on integers (pooling, upsampling) stay quantised;
  * convolutions and sums are written between DequantizeLinear and QuantizeLinear with the scales of the TFLite file, and
- * onnxruntime fuses each such group into one integer operation.
+ * onnxruntime fuses each such group into one integer operation. With `precision: float32` all values are floats: the
+ * weights are those of the file, and the results are not rounded after each layer.
  */
 
 import type { Int8Kernels } from "../int8-kernels.ts";
@@ -15,6 +16,7 @@ interface NetworkOptions {
   readonly model: Pick<TfliteModel, "tensors">;
   readonly sizes: Sizes;
   readonly activations: Activations;
+  readonly precision: Precision;
   /** Whether pairs of weights must fit saturating kernels. */
   readonly narrow: boolean;
   /** For some tensors: the outputs to keep of the convolution that computes it. */
@@ -26,6 +28,8 @@ const LIMITS: Readonly<Record<Activation, readonly [number, number]>> = {
   relu: [0, Number.POSITIVE_INFINITY],
   relu6: [0, 6],
 };
+
+export type Precision = "int8" | "float32";
 
 type KindOf<Name extends Kind["kind"]> = Extract<Kind, { kind: Name }>;
 
@@ -42,10 +46,23 @@ export class NetworkWriter {
 
   /** `name` is the uint8 value of the image in the graph, [1, 3, down, across]. */
   begin(image: Tensor, name: string): void {
-    this.#names.set(image.index, name);
+    const { activations } = this.#options;
+    const { scale, zeroPoint } = encode(image, activations);
+    const toFloat = (): string => {
+      const scales = [
+        this.#graph.scalar("image_scale", Float32Array.of(scale)),
+        this.#graph.scalar("image_zero", zeroPoint),
+      ];
+      return this.#graph.node("DequantizeLinear", [name, ...scales], "picture_values");
+    };
+    this.#names.set(image.index, this.#isFloat ? toFloat() : name);
   }
 
-  /** Name of the quantised value in the graph, [1, channels, down, across]. */
+  get #isFloat(): boolean {
+    return this.#options.precision === "float32";
+  }
+
+  /** Name of the value in the graph, quantised unless all are floats, [1, channels, down, across]. */
   nameOf(tensor: Tensor): string {
     const name = this.#names.get(tensor.index);
     if (name === undefined) throw new BadTflite(`tensor ${tensor.name} is used before it is computed`);
@@ -66,7 +83,8 @@ export class NetworkWriter {
 
   /** The image is uint8. If the first tensor is stored as uint8 too, both are the same. */
   #quantise(input: Tensor, output: Tensor): void {
-    if (isSame(this.#encodingOf(input), this.#encodingOf(output))) this.#keep(output, this.nameOf(input));
+    if (this.#isFloat || isSame(this.#encodingOf(input), this.#encodingOf(output)))
+      this.#keep(output, this.nameOf(input));
     else this.#requantise(output, this.#dequantise(input), "none");
   }
 
@@ -105,29 +123,35 @@ export class NetworkWriter {
     const own = `${tensor.index}_${output.index}`;
     // A narrowed bias depends on the step of its weights.
     const ownBias = isNarrowed ? own : `${inputs[2]}`;
-    const values = [
-      this.#dequantise(input),
-      graph.node(
-        "DequantizeLinear",
-        [
-          graph.constant(`w_${own}`, weights.values, weights.shape),
-          graph.constant(`ws_${own}`, weights.scales),
-          graph.constant(`wz_${own}`, new Int8Array(rowsOut)),
-        ],
-        `weights_${output.index}`,
-        { axis: 0 },
-      ),
-      graph.node(
-        "DequantizeLinear",
-        [
-          graph.constant(`b_${ownBias}`, bias.values),
-          graph.constant(`bs_${ownBias}`, bias.scales),
-          graph.constant(`bz_${rowsOut}`, new Int32Array(rowsOut)),
-        ],
-        `bias_${output.index}`,
-        { axis: 0 },
-      ),
-    ];
+    const values = this.#isFloat
+      ? [
+          this.nameOf(input),
+          graph.constant(`w_${own}`, scaleRows(weights.values, weights.scales), weights.shape),
+          graph.constant(`b_${ownBias}`, scaleRows(bias.values, bias.scales)),
+        ]
+      : [
+          this.#dequantise(input),
+          graph.node(
+            "DequantizeLinear",
+            [
+              graph.constant(`w_${own}`, weights.values, weights.shape),
+              graph.constant(`ws_${own}`, weights.scales),
+              graph.constant(`wz_${own}`, new Int8Array(rowsOut)),
+            ],
+            `weights_${output.index}`,
+            { axis: 0 },
+          ),
+          graph.node(
+            "DequantizeLinear",
+            [
+              graph.constant(`b_${ownBias}`, bias.values),
+              graph.constant(`bs_${ownBias}`, bias.scales),
+              graph.constant(`bz_${rowsOut}`, new Int32Array(rowsOut)),
+            ],
+            `bias_${output.index}`,
+            { axis: 0 },
+          ),
+        ];
     const settings = {
       kernel_shape: [down, across],
       strides: kind.window.stride,
@@ -193,20 +217,24 @@ export class NetworkWriter {
 
   /** Each use gets its own DequantizeLinear: onnxruntime fuses it with the operation that it feeds. */
   #dequantise(tensor: Tensor): string {
+    if (this.#isFloat) return this.nameOf(tensor);
     const output = `x_${tensor.index}_${this.#count++}`;
     return this.#graph.node("DequantizeLinear", [this.nameOf(tensor), ...this.#scaleOf(tensor)], output);
   }
 
   #requantise(output: Tensor, value: string, activation: Activation): void {
     const limited = this.#limit(output, value, activation);
-    this.#keep(output, this.#graph.node("QuantizeLinear", [limited, ...this.#scaleOf(output)], `v_${output.index}`));
+    const quantised = (): string =>
+      this.#graph.node("QuantizeLinear", [limited, ...this.#scaleOf(output)], `v_${output.index}`);
+    this.#keep(output, this.#isFloat ? limited : quantised());
   }
 
   /** No Clip is needed where the quantised range ends at the limits of the activation. */
   #limit(output: Tensor, value: string, activation: Activation): string {
     const { scale, lowest, highest } = this.#encodingOf(output);
     const [low, high] = LIMITS[activation];
-    if (lowest >= low && highest <= high + scale / 2) return value;
+    const isLimited = this.#isFloat ? activation === "none" : lowest >= low && highest <= high + scale / 2;
+    if (isLimited) return value;
     const limits = [low, high].map((limit) =>
       Number.isFinite(limit) ? this.#graph.scalar(`limit_${limit}`, Float32Array.of(limit)) : "",
     );
@@ -235,6 +263,12 @@ export class NetworkWriter {
     const [y, x] = [need(from.down, to.down, 0), need(from.across, to.across, 1)];
     return [Math.floor(y / 2), Math.floor(x / 2), Math.ceil(y / 2), Math.ceil(x / 2)];
   }
+}
+
+/** The values of rows of equal length, one scale each. */
+function scaleRows(values: Int8Array | Int32Array, scales: Float32Array): Float32Array {
+  const length = values.length / scales.length;
+  return Float32Array.from(values, (value, at) => value * (scales[Math.floor(at / length)] ?? 0));
 }
 
 /** Values are stored as int8 like in the TFLite file, or shifted to uint8. */

@@ -8,12 +8,12 @@ import type { Tensor } from "../tflite/read-model.ts";
 import type { Size } from "./structure.ts";
 
 export interface Head {
-  /** One quantised value per level, [1, anchors per cell × width, down, across]. */
+  /** One value per level, [1, anchors per cell × width, down, across]. */
   readonly levels: readonly string[];
   /** Numbers per anchor: the classes, or 4. */
   readonly width: number;
-  /** Names of scale and zero point, the same for all levels. */
-  readonly scale: readonly [string, string];
+  /** Names of scale and zero point, the same for all levels; null if the levels are floats. */
+  readonly scale: readonly [string, string] | null;
 }
 
 interface SelectionOptions {
@@ -30,7 +30,7 @@ export function writeSelection(graph: GraphBuilder, { classes, boxes, anchors, l
   give(graph, "scores", "float32", [1, limit], graph.node("Sigmoid", [pairs.logit], "score"));
   give(graph, "classes", "int64", [1, limit], pairs.class);
   const stored = graph.node("Gather", [join(graph, "deltas", boxes), pairs.anchor], "chosen_deltas", { axis: 0 });
-  const deltas = graph.node("DequantizeLinear", [stored, ...boxes.scale], "delta_values");
+  const deltas = toFloat(graph, boxes, stored, "delta_values");
   const table = graph.constant("anchors", anchors, [anchors.length / 4, 4]);
   const places = graph.node("Gather", [table, pairs.anchor], "chosen_anchors", { axis: 0 });
   give(graph, "boxes", "float32", [1, limit, 4], decode(graph, deltas, places));
@@ -43,13 +43,13 @@ export function writeSelection(graph: GraphBuilder, { classes, boxes, anchors, l
 function choosePairs(graph: GraphBuilder, head: Head, limit: number): { logit: string; anchor: string; class: string } {
   const logits = join(graph, "logits", head);
   const best = graph.node("ReduceMax", [logits], "best_logit", { axes: [1], keepdims: 0 });
-  const bestValue = graph.node("DequantizeLinear", [best, ...head.scale], "best_value");
+  const bestValue = toFloat(graph, head, best, "best_value");
   const count = graph.integers("limit", [limit]);
   graph.nodeOfMany("TopK", [bestValue, count], ["anchor_value", "anchor"], { axis: 0 });
 
   const rows = graph.node("Gather", [logits, "anchor"], "anchor_logits", { axis: 0 });
   const flat = graph.node("Reshape", [rows, graph.integers("flat", [-1])], "pair_logits");
-  const values = graph.node("DequantizeLinear", [flat, ...head.scale], "pair_values");
+  const values = toFloat(graph, head, flat, "pair_values");
   graph.nodeOfMany("TopK", [values, count], ["pair_value", "pair"], { axis: 0 });
   const width = graph.scalar("class_count", BigInt64Array.of(BigInt(head.width)));
   const row = graph.node("Div", ["pair", width], "pair_row");
@@ -59,6 +59,9 @@ function choosePairs(graph: GraphBuilder, head: Head, limit: number): { logit: s
     class: graph.node("Mod", ["pair", width], "pair_class"),
   };
 }
+
+const toFloat = (graph: GraphBuilder, { scale }: Head, value: string, name: string): string =>
+  scale === null ? value : graph.node("DequantizeLinear", [value, ...scale], name);
 
 /** All levels as rows of one table: [anchors, width]. */
 function join(graph: GraphBuilder, name: string, { levels, width }: Head): string {
