@@ -27,8 +27,11 @@ const STREAMS = rounds(2, 8);
 const ROUNDS = rounds(3, 50);
 /** Two inferences a second on 10 fps: eight streams fit on two cores. */
 const EVERY = 5;
-/** Much longer than it may take to replace a worker. */
-const FAULT_MS = 4_000;
+/** Much longer than it takes to replace a worker, also on a busy machine. */
+const HANG_MS = 15_000;
+const STARVE_MS = 4_000;
+/** Without detections for longer, people have moved on and tracks end. */
+const SHORT_MS = 2_000;
 /** Of all runners together, between the first and the last quarter of the rounds. */
 const MAX_GROWTH_MB = 8 * STREAMS;
 /** Share of the tracks before a fault that are there afterwards: some people leave meanwhile. */
@@ -111,39 +114,61 @@ function readOr(file: string): string {
   }
 }
 
-/** The worker of Node that computes the most: other threads of that name collect garbage. */
-async function findInference(pid: number): Promise<number> {
-  const list = (): Map<number, number> =>
-    new Map(
-      readdirSync(`/proc/${pid}/task`)
-        .filter((tid) => Number(tid) !== pid && /^node/.test(readOr(`/proc/${pid}/task/${tid}/comm`)))
-        .map((tid) => [Number(tid), ticksOf(`/proc/${pid}/task/${tid}`)]),
+interface Inferring {
+  readonly pid: number;
+  /** Of its inference thread. */
+  readonly tid: number;
+}
+
+/** Of every runner, the thread of Node besides the first that has computed most: ticks since its start. */
+function listWorkers(): Map<number, Map<number, number>> {
+  const pids = findDescendants(service.serving.pid, /runner\.mjs/);
+  const list = (pid: number) =>
+    listOr(`/proc/${pid}/task`)
+      .filter((tid) => Number(tid) !== pid && /^node/.test(readOr(`/proc/${pid}/task/${tid}/comm`)))
+      .map((tid) => [Number(tid), ticksOf(`/proc/${pid}/task/${tid}`)] as const);
+  return new Map(pids.map((pid) => [pid, new Map(list(pid))]));
+}
+
+/** Five inferences or so: more than a spare runner computes to load its model. */
+const LEAST_TICKS = 40;
+
+/** Runners with a stream. */
+function findInferring(): Promise<readonly Inferring[]> {
+  const earlier = listWorkers();
+  return poll("inference in all streams", () => {
+    const grown = [...listWorkers()].flatMap(([pid, threads]) =>
+      [...threads].map(([tid, ticks]) => ({ pid, tid, ticks: ticks - (earlier.get(pid)?.get(tid) ?? ticks) })),
     );
-  const earlier = list();
-  return poll(`inference in ${pid}`, () => {
-    const grown = [...list()].map(([tid, ticks]) => [tid, ticks - (earlier.get(tid) ?? ticks)] as const);
-    const [most] = grown.sort(([, a], [, b]) => b - a);
-    return most !== undefined && most[1] >= 10 ? most[0] : null;
+    const busy = grown.filter(({ ticks }) => ticks >= LEAST_TICKS);
+    return busy.length >= STREAMS ? busy.sort((a, b) => b.ticks - a.ticks).slice(0, STREAMS) : null;
   });
+}
+
+function listOr(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 const pssMb = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB$/m.exec(readOr(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024;
 
-/** Makes `pid`, a runner, fail. Resolves when the fault is over. */
-const cause: Readonly<Record<Fault, (pid: number) => Promise<void>>> = {
-  async hang(pid) {
-    await run(HOLD, [String(await findInference(pid)), String(FAULT_MS)]);
+/** Makes inference in a runner fail. Resolves when the fault is over. */
+const cause: Readonly<Record<Fault, (inferring: Inferring) => Promise<void>>> = {
+  async hang({ tid }) {
+    await run(HOLD, [String(tid), String(HANG_MS)]);
   },
-  async starve(pid) {
-    const tid = String(await findInference(pid));
-    await run("chrt", ["--idle", "--pid", "0", tid]);
+  async starve({ tid }) {
+    await run("chrt", ["--idle", "--pid", "0", String(tid)]);
     const busy = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ["-e", "for (;;);"]));
-    await sleep(FAULT_MS);
+    await sleep(STARVE_MS);
     await Promise.all(busy.map(end));
-    await run("chrt", ["--other", "--pid", "0", tid]).catch(() => {}); // its runner may have ended
+    await run("chrt", ["--other", "--pid", "0", String(tid)]).catch(() => {}); // its runner may have ended
   },
-  async kill(pid) {
+  async kill({ pid }) {
     process.kill(pid, "SIGKILL");
   },
 };
@@ -191,11 +216,11 @@ test("inference that hangs, starves or is killed costs a moment of detections an
   for (let round = 0; round < ROUNDS; round++) {
     const fault = FAULTS[round % FAULTS.length] as Fault;
     await Promise.all(streams.map((stream) => stream.next(3)));
-    const busy = await findBusy();
-    memoryMb.push(sumOf(busy.map(pssMb)));
+    const inferring = await findInferring();
+    memoryMb.push(sumOf(inferring.map(({ pid }) => pssMb(pid))));
     for (const stream of streams) stream.forget();
     await sleep(random.next() * 500);
-    await cause[fault](busy[Math.floor(random.next() * busy.length)] as number);
+    await cause[fault](inferring[Math.floor(random.next() * inferring.length)] as Inferring);
     await Promise.all(streams.map((stream) => stream.next(4)));
     await expectRunning();
     const gap = streams.map((stream) => stream.findGap()).reduce((one, other) => (other.ms > one.ms ? other : one));
@@ -208,11 +233,14 @@ test("inference that hangs, starves or is killed costs a moment of detections an
         [],
         how,
       );
-    if (fault === "hang") assert.ok(gap.ms < FAULT_MS, `${how}: the worker was not replaced`);
+    if (fault === "hang") assert.ok(gap.ms < HANG_MS, `${how}: the worker was not replaced`);
   }
   for (const fault of FAULTS) process.stderr.write(`${fault}: ${describe(gaps[fault])}\n`);
-  for (const fault of ["hang", "starve"] as const)
-    assert.ok(shareKept(gaps[fault]) >= MIN_KEPT, `${fault}: only ${shareKept(gaps[fault])} of the ids continue`);
+  for (const fault of ["hang", "starve"] as const) {
+    const short = gaps[fault].filter(({ ms }) => ms < SHORT_MS);
+    const share = shareKept(short);
+    assert.ok(short.length === 0 || share >= MIN_KEPT, `${fault}: only ${share} of the ids continue`);
+  }
   process.stderr.write(`memory of ${STREAMS} runners: ${memoryMb.map((one) => one.toFixed(0)).join(" ")} MB\n`);
   const part = Math.ceil(memoryMb.length / 4);
   const growthMb = (sumOf(memoryMb.slice(-part)) - sumOf(memoryMb.slice(0, part))) / part;
@@ -231,16 +259,4 @@ function describe(gaps: readonly Gap[]): string {
   const sorted = gaps.map(({ ms }) => ms).sort((a, b) => a - b);
   const share = (100 * shareKept(gaps)).toFixed(0);
   return `${gaps.length} times, ${sorted[sorted.length >> 1]} ms without detections (median), ${sorted.at(-1)} ms at most; ${share} % of the ids continue`;
-}
-
-/** Runners with a stream: those that compute the most in a second. */
-async function findBusy(): Promise<readonly number[]> {
-  const pids = findDescendants(service.serving.pid, /runner\.mjs/);
-  const before = pids.map((pid) => ticksOf(`/proc/${pid}`));
-  await sleep(1_000);
-  const grown = pids.map((pid, index) => ({ pid, ticks: ticksOf(`/proc/${pid}`) - (before[index] ?? 0) }));
-  return grown
-    .sort((a, b) => b.ticks - a.ticks)
-    .slice(0, STREAMS)
-    .map(({ pid }) => pid);
 }
