@@ -9,6 +9,8 @@ import { readActivity, Watchdog } from "./watchdog.ts";
 import { type Answer, Gate, type InferenceTime, type Order, type WorkerSettings } from "./worker/messages.ts";
 
 const END_LIMIT_MS = 2_000;
+/** Results are small, tensors are not in the heap. */
+const YOUNG_HEAP_MB = 4;
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 1_000;
 
@@ -54,6 +56,7 @@ export class InferenceThread {
       // The module sets up TypeScript itself; the options of this process must not do it again.
       execArgv: [],
       env: SHARE_ENV, // for `loadOnnxruntime`
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
     });
     guardExit(this.#gate, this.#worker);
     this.#worker.on("message", (answer: Answer) => this.#onMessage(answer));

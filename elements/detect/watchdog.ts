@@ -7,6 +7,8 @@ import { readFileSync } from "node:fs";
 const TICKS = 8;
 /** Ticks in the shortest time that counts as a hang. */
 const BLOCKED_TICKS = 4;
+/** Limits that may pass while its thread waits for a processor. */
+const STARVED_LIMITS = 4;
 
 /** Of a thread, from the kernel. */
 interface Activity {
@@ -41,7 +43,7 @@ interface WatchOrder {
 interface WatchListener {
   /** It hangs. Called once, with the reason. */
   late(reason: string): void;
-  /** The limit has passed, for lack of a processor. Called once; `late` may follow. */
+  /** Four times the limit have passed, for lack of a processor. Called once; `late` may follow. */
   starved?(): void;
 }
 
@@ -103,7 +105,7 @@ class Watch {
     this.#blockedMs = now?.isBlocked && ranMs === 0 ? this.#blockedMs + this.tickMs : 0;
     if (this.#blockedMs >= blockedMs - ROUNDING_MS) return `its thread was blocked for ${Math.round(blockedMs)} ms`;
     if (this.#countedMs >= limitMs - ROUNDING_MS) return `no result within ${Math.round(limitMs)} ms`;
-    if (this.#isStarved || this.#passedMs < limitMs - ROUNDING_MS) return null;
+    if (this.#isStarved || this.#passedMs < STARVED_LIMITS * limitMs - ROUNDING_MS) return null;
     this.#isStarved = true;
     return "starved";
   }
