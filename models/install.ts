@@ -56,7 +56,7 @@ async function tune(found: FoundCard, file: string, installing: Installing): Pro
   const float32 = await openFloat(found, card.convert);
   const tuning = await measureTuning(card, { int8: file, float32 });
   if (tuning.precision === "int8") await rm(float32, { force: true });
-  await writeTuning(card, file, tuning);
+  installing.onAdded?.(await writeTuning(card, file, tuning));
 }
 
 async function convert({ card }: FoundCard, installing: Installing): Promise<void> {

@@ -118,9 +118,14 @@ export async function readTuning(
   }
 }
 
-export const writeTuning = (
+/** Returns its file. */
+export async function writeTuning(
   card: ModelCard,
   onnx: string,
   tuning: Tuning,
   folder: string = modelFolders().converted,
-): Promise<unknown> => writeAtomically(fileOf(card, onnx, folder), [Buffer.from(JSON.stringify(tuning))]);
+): Promise<string> {
+  const file = fileOf(card, onnx, folder);
+  await writeAtomically(file, [Buffer.from(JSON.stringify(tuning))]);
+  return file;
+}

@@ -185,7 +185,7 @@ const noHold = process.getuid?.() !== 0 && "only root can stop threads of runner
 
 before(async () => {
   if (clip === null || noHold) return;
-  await run("g++", ["-O1", "-o", HOLD, fileURLToPath(new URL("hold-thread.cc", import.meta.url))]);
+  await run("g++", ["-O1", "-o", HOLD, fileURLToPath(new URL("hold_thread.cc", import.meta.url))]);
   const env = {
     ...{ WINDHOVER_RUNNERS_RESTARTS: "1000", WINDHOVER_RUNNERS_RESTART_MOST_SECONDS: "1" },
     ...{ WINDHOVER_RUNNERS_SPARE: "1", WINDHOVER_LIMITS_PROCESSES: String(STREAMS) },
