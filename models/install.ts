@@ -56,7 +56,8 @@ async function tune(found: FoundCard, file: string, installing: Installing): Pro
   const float32 = await openFloat(found, card.convert);
   const tuning = await measureTuning(card, { int8: file, float32 });
   if (tuning.precision === "int8") await rm(float32, { force: true });
-  installing.onAdded?.(await writeTuning(card, file, tuning));
+  const kept = await writeTuning(card, file, tuning);
+  installing.onAdded?.(kept);
 }
 
 async function convert({ card }: FoundCard, installing: Installing): Promise<void> {
