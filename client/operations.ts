@@ -297,7 +297,7 @@ export type Branch = {
   readonly attached_at: string;
   /** A branch that fails is detached, and the process continues without it. It is attached again when the process restarts. */
   readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
-  /** Why it is not live or receives no data, if known. */
+  /** Why it is not live or receives no data, if known; or why an output with `audio` has no sound. */
   readonly status_detail: string | null;
   /** For `cot` and `mqtt`: messages. */
   readonly frames_sent: number;
@@ -1212,6 +1212,8 @@ export type NewOutput = {
   readonly boxes?: boolean;
   /** Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video. */
   readonly bitrate?: number | null;
+  /** Extension: send the sound of the source (AAC), too, as it was received and in step with the picture. A source without it is sent without sound, and `status_detail` says so. WebRTC has no sound. Only for outputs with video. Default: false. */
+  readonly audio?: boolean | false;
   /** For `cot`: `TakSettings`. Ignored for other types. */
   readonly tak?: TakSettings;
 };
@@ -1392,13 +1394,15 @@ export type Output = {
   readonly boxes: boolean | null;
   /** Extension: kbit/s. Null: that of the resolution, or an output without video. */
   readonly bitrate: number | null;
+  /** Extension: with the sound of the source. Null for outputs without video. */
+  readonly audio: boolean | null;
   readonly tak?: TakSettings;
   /** For `rtsp`: the URL for playback. */
   readonly play_url: string | null;
   /** The process that it is attached to. */
   readonly attached_to: string | null;
   readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
-  /** Why it is not live or receives no data, if known. */
+  /** Why it is not live or receives no data, if known; or why an output with `audio` has no sound. */
   readonly status_detail: string | null;
   /** For `cot` and `mqtt`: messages. */
   readonly frames_sent: number;
@@ -1422,6 +1426,7 @@ export type OutputChange = {
   readonly boxes?: boolean | null;
   /** Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video. */
   readonly bitrate?: number | null;
+  readonly audio?: boolean | null;
 };
 
 export type Pipeline = {
@@ -1515,7 +1520,7 @@ export type Process = {
     readonly output_uuid: string;
     readonly type: "rtsp" | "rtmp" | "srt" | "detection_data" | "drone_data" | "cot" | "mqtt" | "mpegts";
     readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
-    /** Why it is not live or receives no data, if known. */
+    /** Why it is not live or receives no data, if known; or why an output with `audio` has no sound. */
     readonly status_detail: string | null;
     /** For `cot` and `mqtt`: messages. */
     readonly frames_sent: number;

@@ -82,6 +82,8 @@ export interface CompositeDefinition<P extends TObject = TObject> extends Descri
    * branch does not start. The driver is closed after the nodes are destroyed.
    */
   open?(properties: Static<P>, services: OpenServices): Promise<Driver> | Driver;
+  /** Streams of its nodes that are not linked, such as the sound of a file. Called before there is data. */
+  tap?(properties: Static<P>, services: DriverServices): Promise<MetadataTap | null>;
   /** For composites that work while the graph runs, such as `source`, which reconnects. */
   drive?(properties: Static<P>, services: DriverServices): Promise<Driver> | Driver;
 }
@@ -377,6 +379,8 @@ export interface MetadataPacket {
   readonly captureNs: bigint | null;
   /** GStreamer caps of the stream, as text. */
   readonly caps: string;
+  /** Name of the pad that it comes from. */
+  readonly stream: string;
 }
 
 export interface Driver {

@@ -29,8 +29,9 @@ export class OutputReports {
 
   onStatus(): void {
     const { status, detail } = this.#state;
-    if (detail !== null) this.#services.log.warn(`${this.#texts.offline}: ${detail}`);
-    else if (status === "live") this.#services.log.info(this.#texts.live);
+    if (status === "live")
+      this.#services.log.info(detail === null ? this.#texts.live : `${this.#texts.live}: ${detail}`);
+    else if (detail !== null) this.#services.log.warn(`${this.#texts.offline}: ${detail}`);
     this.report();
   }
 

@@ -66,7 +66,7 @@ export class VideoOutlet {
     this.#waitMs = this.#limits.firstWaitMs;
   }
 
-  /** Never blocks. `tracks` changes only with a keyframe. */
+  /** Never blocks. `tracks` changes only with a keyframe. Sound is not counted as frames. */
   send(unit: AccessUnit, tracks: Tracks): void {
     if (this.#isClosed) return;
     if (tracks !== this.#tracks) this.#changeTracks(tracks);
@@ -153,15 +153,19 @@ export class VideoOutlet {
   }
 
   #pass(publisher: Publisher, unit: AccessUnit): void {
-    if (publisher.send(unit)) this.framesSent++;
+    const isSent = publisher.send(unit);
+    if (unit.kind === "audio") return;
+    if (isSent) this.framesSent++;
     else this.framesDropped++;
   }
 
   #keep(unit: AccessUnit): void {
     const bytes = byteLength(unit);
-    if (unit.isKey || this.#bufferBytes + bytes > this.#limits.bufferBytes) this.#dropBuffer();
-    if (!unit.isKey && this.#buffer.length === 0) {
-      this.framesDropped++;
+    const isVideo = unit.kind === "video";
+    const isKey = isVideo && unit.isKey;
+    if (isKey || this.#bufferBytes + bytes > this.#limits.bufferBytes) this.#dropBuffer();
+    if (!isKey && this.#buffer.length === 0) {
+      if (isVideo) this.framesDropped++;
       return;
     }
     this.#buffer.push(unit);
@@ -169,7 +173,7 @@ export class VideoOutlet {
   }
 
   #dropBuffer(): void {
-    this.framesDropped += this.#takeBuffer().length;
+    this.framesDropped += this.#takeBuffer().filter(({ kind }) => kind === "video").length;
   }
 
   #takeBuffer(): readonly AccessUnit[] {

@@ -138,6 +138,8 @@ export interface RelayedPacket {
   /** Unix time, on the same clock as those of frames; null before the first frame. */
   readonly captureNs: bigint | null;
   readonly caps: string;
+  /** Name of its pad. */
+  readonly stream: string;
 }
 
 export interface RelayStatus {
@@ -205,6 +207,8 @@ export interface NativePipeline {
     caps: string,
     onPacket: (packet: RelayedPacket) => void,
   ): void;
+  /** The same for a node of this pipeline. Before the pads appear. */
+  tapPackets(node: string, caps: string, onPacket: (packet: RelayedPacket) => void): void;
   relayStatus(appsrc: string): RelayStatus;
   /** Ends the stream at an appsrc that relays feed. */
   relayEnd(appsrc: string): void;

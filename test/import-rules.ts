@@ -64,9 +64,10 @@ export const TABLE: readonly Row[] = [
   // What the outputs of encoded video share.
   { part: "elements/access-units.ts", may: ["media"] },
   { part: "elements/video-outlet.ts", may: ["schemas", "media"] },
+  { part: "elements/sound-units.ts", may: ["schemas", "media", "elements/element.ts"] },
   {
     part: "elements/outlet-handler.ts",
-    may: ["element", "output-reports", "access-units", "video-outlet"]
+    may: ["element", "output-reports", "access-units", "sound-units", "video-outlet"]
       .map((name) => `elements/${name}.ts`)
       .concat("media"),
   },

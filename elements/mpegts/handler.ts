@@ -11,6 +11,7 @@ interface MpegtsProperties {
   readonly url: string;
   readonly address: string | null;
   readonly metadata: KlvCarriage | "none";
+  readonly audio?: boolean;
 }
 
 /** Throws for an invalid URL. */
@@ -18,6 +19,7 @@ export function mpegtsHandler(properties: MpegtsProperties, services: Services):
   const options = {
     open: openerOf(properties),
     texts: { offline: "MPEG-TS output offline", live: "MPEG-TS output live" },
+    hasSound: properties.audio ?? false,
   };
   const { metadata } = properties;
   if (metadata === "none") return new OutletHandler(options, services);

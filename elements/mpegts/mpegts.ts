@@ -30,6 +30,10 @@ chains:
       default: "synchronous",
       description: "How KLV is carried: in cells with the PTS of its frame, as plain KLV with a PTS, or not at all.",
     }),
+    audio: Type.Boolean({
+      default: false,
+      description: "Sends the sound of the source with the video, if it is AAC. It is not encoded again.",
+    }),
   }),
   reads: [{ optional: "telemetry" }, { optional: "tracks" }, { optional: "places" }],
   wholeFrame: true,

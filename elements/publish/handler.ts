@@ -13,6 +13,7 @@ interface PublishProperties {
   readonly url: string;
   readonly address: string | null;
   readonly metadata?: boolean;
+  readonly audio?: boolean;
 }
 
 const TEXTS = { offline: "publishing failed, retrying", live: "publishing" };
@@ -20,10 +21,11 @@ const TEXTS = { offline: "publishing failed, retrying", live: "publishing" };
 /** Throws for an invalid URL. */
 export function publishHandler(properties: PublishProperties, services: Services): OutletHandler {
   const open = openerOf(properties);
-  if (properties.metadata !== true) return new OutletHandler({ open, texts: TEXTS }, services);
+  const options = { open, texts: TEXTS, hasSound: properties.audio ?? false };
+  if (properties.metadata !== true) return new OutletHandler(options, services);
   const klv = new KlvUnits(services);
   const extend: KlvUnits["extend"] = (made) => klv.extend(made);
-  return new OutletHandler({ open, texts: TEXTS, extend, onClose: () => klv.close() }, services);
+  return new OutletHandler({ ...options, extend, onClose: () => klv.close() }, services);
 }
 
 function openerOf({ url, address }: PublishProperties): OpenPublisher {

@@ -36,6 +36,10 @@ chains:
       description:
         "Sends the KLV of a live source with the video, over RTSP and SRT. For video that is not encoded again.",
     }),
+    audio: Type.Boolean({
+      default: false,
+      description: "Sends the sound of the source with the video, if it is AAC. It is not encoded again.",
+    }),
   }),
   caps: "video/x-h264,stream-format={byte-stream,avc,avc3},alignment=au;video/x-h265,stream-format={byte-stream,hvc1,hev1},alignment=au",
   preload: () => import("./handler.ts"),

@@ -1,6 +1,6 @@
 /** Runs the ingest pipeline of a live source, driven by the state machine in reconnect.ts. */
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Driver, DriverServices, Ingest } from "../element.ts";
+import type { Driver, DriverServices, Ingest, MetadataTap } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./expand.ts";
 import { tapKlv } from "./klv.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type Order,
   type Random,
 } from "./reconnect.ts";
+import { tapSound } from "./sound.ts";
 import type { LiveSource } from "./uri.ts";
 
 export interface PullOptions extends IngestOptions {
@@ -92,7 +93,8 @@ export function pullLive(
       mine.ended = error === null ? END_OF_STREAM : maskCredentials(explainReason(error.message, source.protocol));
       step();
     };
-    const tap = options.metadata === true ? tapKlv(services) : undefined;
+    const sound = tapSound(services);
+    const tap = options.metadata === true ? joinTaps(tapKlv(services), sound) : sound;
     const started = tornDown.then(() =>
       attempt === mine ? services.ingest(expandIngest(source, options), tap) : null,
     );
@@ -174,6 +176,14 @@ export function pullLive(
     },
   };
 }
+
+/** Caps of sound begin like this, those of metadata do not. */
+const SOUND = /^(?:audio\/|application\/x-rtp\b.*\bmedia=\(string\)audio\b)/;
+
+const joinTaps = (metadata: MetadataTap, sound: MetadataTap): MetadataTap => ({
+  caps: `${metadata.caps};${sound.caps}`,
+  onPacket: (packet) => (SOUND.test(packet.caps) ? sound : metadata).onPacket(packet),
+});
 
 /** Explanations for GStreamer's error texts; the first match applies. */
 const REASONS: readonly (readonly [RegExp, string])[] = [

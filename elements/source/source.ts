@@ -80,6 +80,12 @@ chains:
     }
   },
   preload: () => import("./pull.ts"),
+  /** Live sources have pipelines of their own, which `drive` taps. */
+  async tap(properties, services) {
+    if (describe(bind(properties, services.source)).kind !== "file") return null;
+    const { tapSound } = await import("./sound.ts");
+    return tapSound(services);
+  },
   async drive(properties, services) {
     const description = describe(bind(properties, services.source));
     if (description.kind !== "live") return { close() {} };

@@ -3,6 +3,7 @@
  * `open` live as long as the nodes; drivers from `drive` are closed before the nodes are removed.
  */
 import type { AnyElement, Driver, DriverServices, OpenServices } from "../../elements/element.ts";
+import type { Pipeline } from "../../native/pipeline.ts";
 import type { PlanSegment } from "../compiler/plan.ts";
 import { type BoundHandler, createHandler, failureOf, type Replacement } from "./handlers.ts";
 import { LIMITS, withTimeout } from "./limits.ts";
@@ -45,6 +46,18 @@ export class AttachedSegment {
     } catch (error) {
       await closeAll(opened).catch(() => {});
       throw error;
+    }
+  }
+
+  /** Once its nodes are there, before they have data. */
+  async tap(pipeline: Pick<Pipeline, "tapPackets">): Promise<void> {
+    for (const { author, element, properties } of this.segment.drivers) {
+      const definition = this.#deps.element(element);
+      const nodes = this.segment.nodes.filter((node) => node.author === author);
+      if (definition.kind !== "composite" || definition.tap === undefined || nodes[0] === undefined) continue;
+      const tap = await definition.tap(properties, this.#deps.driverServices(author, nodes[0].name));
+      if (tap === null) continue;
+      for (const { name } of nodes) pipeline.tapPackets(name, tap.caps, (packet) => tap.onPacket(packet));
     }
   }
 

@@ -316,6 +316,7 @@ export class Launch {
     try {
       if (this.#closing !== undefined) await this.#cut;
       await build(toNative(segment, this.#options.elements, attached.handlers));
+      await attached.tap(this.pipeline);
       if (this.#closing !== undefined) await this.#cut;
       this.#attached.set(segment.name, attached);
     } catch (error) {

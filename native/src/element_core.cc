@@ -49,17 +49,28 @@ ElementCore::~ElementCore() {
   for (auto& value : values) g_value_unset(&value);
 }
 
+GstClockTime ElementCore::source_pts(GstBuffer* buffer) const {
+  // x264enc and others move PTS and segment so that the first PTS is 1000 hours, for DTS before it
+  // (gst_video_encoder_set_min_pts). Running times stay.
+  constexpr GstClockTime kEncoderStart = 1000 * 60 * 60 * GST_SECOND;
+  GstClockTime pts = GST_BUFFER_PTS(buffer);
+  bool moved = GST_CLOCK_TIME_IS_VALID(pts) && pts >= kEncoderStart && segment.format == GST_FORMAT_TIME && segment.start > 0;
+  if (!moved || !timeline) return pts;
+  GstClockTime running = gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts);
+  return GST_CLOCK_TIME_IS_VALID(running) ? running + timeline->start() : pts;
+}
+
 std::shared_ptr<Call> ElementCore::make(CallKind kind, GstBuffer* buffer, std::string payload) {
   auto call = std::make_shared<Call>(shared_from_this(), kind, buffer);
   call->payload = std::move(payload);
   call->since = std::chrono::steady_clock::now();
   if (buffer != nullptr) {
     call->frame_index = frames++;
-    GstClockTime pts = GST_BUFFER_PTS(buffer);
+    GstClockTime pts = source_pts(buffer);
     call->discontinuity = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT);
     if (timeline) {
       bool timed = segment.format == GST_FORMAT_TIME;
-      GstClockTime running = timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+      GstClockTime running = timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer)) : GST_CLOCK_TIME_NONE;
       call->capture_ns = timeline->capture_ns(pts, running, reported_capture_ns(buffer));
       if (GST_CLOCK_TIME_IS_VALID(pts) && timeline->gap_between(last_pts_, pts)) call->discontinuity = true;
       if (GST_CLOCK_TIME_IS_VALID(pts)) last_pts_ = pts;

@@ -134,7 +134,9 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   GstFlowReturn drain();              // waits until all submitted frames have been emitted
 
   // It only prepares decoders, and is not for JavaScript.
-  bool is_primer(GstBuffer* buffer) const { return timeline && timeline->is_primer(GST_BUFFER_PTS(buffer)); }
+  // The PTS that the frame had before encoders moved it: capture times are known by that.
+  GstClockTime source_pts(GstBuffer* buffer) const;
+  bool is_primer(GstBuffer* buffer) const { return timeline && timeline->is_primer(source_pts(buffer)); }
 
   void cancel();
   void allow();  // after a flush or at start: calls are possible again

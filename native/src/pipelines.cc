@@ -50,6 +50,34 @@ SegmentSpec segment_spec(Napi::Object from) {
   for (uint32_t i = 0; i < links.Length(); i++) spec.links.push_back(link_spec(links.Get(i).As<Napi::Object>()));
   return spec;
 }
+// Unix time of capture of a packet whose pad is not linked. Frames have theirs by PTS, which start at another time than
+// those of other streams of a file (edit lists): the segment of a linked pad of the element converts between them.
+uint64_t capture_beside(Timeline& timeline, GstElement* element, GstBuffer* buffer, const GstSegment* segment) {
+  if (!GST_BUFFER_PTS_IS_VALID(buffer)) return 0;
+  guint64 distance = 0;
+  int sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &distance);
+  if (sign == 0) return 0;
+  gint64 running = sign * static_cast<gint64>(distance), pts = running;
+  GST_OBJECT_LOCK(element);
+  for (GList* at = element->srcpads; at != nullptr; at = at->next) {
+    auto* pad = GST_PAD(at->data);
+    GstEvent* event = GST_PAD_PEER(pad) == nullptr ? nullptr : gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+    if (event == nullptr) continue;
+    const GstSegment* frames = nullptr;
+    gst_event_parse_segment(event, &frames);
+    if (frames->format == GST_FORMAT_TIME && frames->start + frames->offset >= frames->base) {
+      timeline.set_start(frames->start + frames->offset - frames->base);
+      pts = running + static_cast<gint64>(timeline.start());
+    }
+    gst_event_unref(event);
+    break;
+  }
+  GST_OBJECT_UNLOCK(element);
+  // From before the first frame.
+  if (pts < 0 || running < 0) return 0;
+  return timeline.capture_ns(static_cast<GstClockTime>(pts), static_cast<GstClockTime>(running), 0);
+}
+
 GstState state_of(Napi::Env env, const std::string& name) {
   if (name == "PLAYING") return GST_STATE_PLAYING;
   if (name == "PAUSED") return GST_STATE_PAUSED;
@@ -75,7 +103,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                         InstanceMethod("meter", &Pipeline::meter), InstanceMethod("meters", &Pipeline::meters),
                         InstanceMethod("takeSpans", &Pipeline::take_spans),
                         InstanceMethod("setLatency", &Pipeline::set_latency),
-                        InstanceMethod("relayFrom", &Pipeline::relay_from), InstanceMethod("relayMetadata", &Pipeline::relay_metadata), InstanceMethod("relayStatus", &Pipeline::relay_status),
+                        InstanceMethod("relayFrom", &Pipeline::relay_from), InstanceMethod("relayMetadata", &Pipeline::relay_metadata), InstanceMethod("tapPackets", &Pipeline::tap_packets_of), InstanceMethod("relayStatus", &Pipeline::relay_status),
                         InstanceMethod("relayEnd", &Pipeline::relay_end)});
   }
 
@@ -347,6 +375,17 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     };
     tap_packets(core_->bridge, info.Env(), ingest->node(info.Env(), info[2]).get(), std::move(caps), std::move(capture_ns),
                 info[4].As<Napi::Function>());
+  }
+  // tapPackets(node, caps, callback)
+  void tap_packets_of(const Napi::CallbackInfo& info) {
+    ::Ref<GstCaps> caps(gst_caps_from_string(to_text(info[1]).c_str()));
+    if (!caps) throw Napi::Error::New(info.Env(), "\"" + to_text(info[1]) + "\" are not valid caps");
+    auto element = node(info.Env(), info[0]);
+    // Called only while the element pushes data.
+    auto capture_ns = [timeline = core_->timeline, raw = element.get()](GstBuffer* buffer, const GstSegment* segment) -> uint64_t {
+      return capture_beside(*timeline, raw, buffer, segment);
+    };
+    tap_packets(core_->bridge, info.Env(), element.get(), std::move(caps), std::move(capture_ns), info[2].As<Napi::Function>());
   }
   // relayStatus(appsrc) -> {frames, dropped, idleMs, flowing}
   Napi::Value relay_status(const Napi::CallbackInfo& info) {

@@ -143,7 +143,7 @@ constexpr gsize kPacketBytes = 65536;
 struct PacketTask : Task {
   std::shared_ptr<Tap> tap;
   std::vector<uint8_t> data;
-  std::string caps;
+  std::string caps, stream;
   uint64_t capture_ns;
   ~PacketTask() override { tap->queued--; }
   void run(Napi::Env env) override {
@@ -155,6 +155,7 @@ struct PacketTask : Task {
     std::copy(data.begin(), data.end(), bytes.Data());
     out.Set("data", bytes);
     out.Set("caps", caps);
+    out.Set("stream", stream);
     out.Set("captureNs", capture_ns == 0 ? env.Null() : Napi::Value(Napi::BigInt::New(env, capture_ns)));
     Napi::Function(env, function).Call({out});
   }
@@ -181,6 +182,7 @@ void take_packet(const PacketShare& share, GstPad* pad, GstBuffer* buffer) {
   task->data.resize(gst_buffer_get_size(buffer));
   gst_buffer_extract(buffer, 0, task->data.data(), task->data.size());
   if (Ref<GstCaps> caps{gst_pad_get_current_caps(pad)}) task->caps = text_of(caps.get());
+  task->stream = GST_PAD_NAME(pad);
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   if (GstEvent* event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0)) {

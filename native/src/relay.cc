@@ -101,6 +101,7 @@ bool Relay::attach(GstElement* appsink) {
   flowing_ = anchored_ = false;
   last_running_ = G_MININT64;
   lead_ = 0;
+  reported_ = 0;
   last_data_ = std::chrono::steady_clock::now();
   GstAppSinkCallbacks callbacks = {};
   callbacks.new_sample = on_sample;
@@ -121,12 +122,13 @@ Relay::Status Relay::status() {
 
 uint64_t Relay::capture_ns(GstBuffer* buffer, const GstSegment* segment) {
   std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t reported = reported_capture_ns(buffer);
-  if (reported != 0) return reported;
   guint64 distance = 0;
   int sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &distance);
   if (!anchored_ || sign == 0) return 0;
   gint64 pts = sign * static_cast<gint64>(distance) + offset_;
+  // More exact than times of arrival, whatever the clock of the camera shows: as far from the last frame as it says.
+  uint64_t reported = reported_capture_ns(buffer);
+  if (reported != 0 && reported_ != 0) pts = reported_pts_ + static_cast<gint64>(reported - reported_);
   // The times of frames are smoothed: what belongs to a frame must have the same.
   return timeline_->capture_ns(static_cast<GstClockTime>(std::max<gint64>(pts, 0)), GST_CLOCK_TIME_NONE, 0);
 }
@@ -221,7 +223,8 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   else GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
   // With B-frames some frames arrive before their PTS; a frame cannot be captured after its arrival.
   lead_ = std::max(lead_, pts - here);
-  uint64_t captured = reported_capture_ns(buffer);
+  uint64_t captured = reported_ = reported_capture_ns(buffer);
+  reported_pts_ = pts;
   auto error = static_cast<gint64>(captured - unix_now_ns());
   if (captured == 0 || std::llabs(error) > kClockTolerance) captured = unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
   timeline_->note(static_cast<GstClockTime>(pts), captured);

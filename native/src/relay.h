@@ -54,6 +54,8 @@ class Relay : public std::enable_shared_from_this<Relay> {
   gint64 offset_ = 0, last_running_ = G_MININT64;
   GstClockTime last_pts_ = 0;
   gint64 last_dts_ = -1, lead_ = 0;
+  uint64_t reported_ = 0;  // capture time that the camera has stated for the last frame; 0: none
+  gint64 reported_pts_ = 0;  // of that frame
   gint64 first_pts_ = 0;  // of the keyframe after the last gap
   std::chrono::steady_clock::time_point last_data_;
 };

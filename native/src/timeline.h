@@ -58,6 +58,10 @@ class Timeline {
     return false;
   }
 
+  // PTS at running time 0: of a file with an edit list it is not 0.
+  void set_start(GstClockTime start) { start_ = start; }
+  GstClockTime start() const { return start_; }
+
   // Unix time of running time 0 of a live pipeline, at each change to PLAYING. A given epoch is kept: a file paced by the
   // clock is live for GStreamer, too.
   void set_live(uint64_t zero_ns) {
@@ -106,6 +110,7 @@ class Timeline {
     return before->unix_ns + static_cast<int64_t>(share * static_cast<double>(static_cast<int64_t>(after->unix_ns - before->unix_ns)));
   }
   const uint64_t epoch_ns_;
+  std::atomic<GstClockTime> start_{0};
   mutable std::mutex mutex_;
   uint64_t live_zero_ns_ = 0;  // 0: not live
   std::array<Note, 512> notes_{};

@@ -25,6 +25,10 @@ const BITRATE_MEANS =
   "Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.";
 const Bitrate = orNull(Type.Integer({ minimum: 50, maximum: 100_000 }), { description: BITRATE_MEANS });
 
+const AUDIO_MEANS =
+  "Extension: send the sound of the source (AAC), too, as it was received and in step with the picture. A source without it is sent without sound, and `status_detail` says so. WebRTC has no sound. Only for outputs with video.";
+const Audio = Type.Boolean({ description: AUDIO_MEANS });
+
 const RtspPath = Type.String({
   maxLength: 255,
   pattern: "^rtsp://[A-Za-z0-9_][A-Za-z0-9._~-]*(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$",
@@ -100,7 +104,12 @@ const VIDEO = {
   codec: Type.Optional(OutputCodec),
   boxes: Type.Optional(Boxes),
   bitrate: Type.Optional(Bitrate),
+  audio: Type.Optional(Audio),
 };
+/** Of types without video. */
+const NoAudio = Type.Object({
+  audio: Type.Optional(Type.Literal(false, { description: "This type has no video, and so no sound." })),
+});
 
 export const NewOutput = Type.Object(
   {
@@ -120,6 +129,7 @@ export const NewOutput = Type.Object(
       }),
     ),
     bitrate: Type.Optional(Type.Unknown({ description: BITRATE_MEANS })),
+    audio: Type.Optional(Type.Unknown({ description: `${AUDIO_MEANS} Default: false.` })),
     tak: Type.Optional(Type.Unknown({ description: "For `cot`: `TakSettings`. Ignored for other types." })),
   },
   {
@@ -131,6 +141,7 @@ export const NewOutput = Type.Object(
       when("type", ["cot"], Type.Object({ url: CotUrl, tak: Type.Optional(TakSettings) })),
       when("type", ["mqtt"], Type.Object({ url: MqttUrl })),
       when("type", ["mpegts"], Type.Object({ url: TransportUrl, ...VIDEO })),
+      when("type", ["cot", "mqtt", "detection_data", "drone_data"], NoAudio),
     ],
   },
 );
@@ -146,6 +157,7 @@ export const OutputChange = Type.Object(
     codec: Type.Optional(orNull(OutputCodec)),
     boxes: Type.Optional(orNull(Boxes)),
     bitrate: Type.Optional(Bitrate),
+    audio: Type.Optional(orNull(Audio)),
   },
   { title: "OutputChange" },
 );
@@ -158,6 +170,7 @@ export interface OutputTarget {
   readonly codec?: Static<typeof OutputCodec>;
   readonly boxes?: boolean;
   readonly bitrate?: number | null;
+  readonly audio?: boolean;
   /** Of `cot`. */
   readonly tak?: TakSettings;
 }
@@ -166,7 +179,7 @@ export interface OutputTarget {
 export const OutputProgress = {
   status: Type.Enum([...OUTPUT_STATUSES]),
   status_detail: orNull(Type.String(), {
-    description: "Why it is not live or receives no data, if known.",
+    description: "Why it is not live or receives no data, if known; or why an output with `audio` has no sound.",
   }),
   frames_sent: Type.Integer({ minimum: 0, description: "For `cot` and `mqtt`: messages." }),
   frames_dropped: Type.Integer({
@@ -189,6 +202,9 @@ export const OutputRecord = Type.Object(
     }),
     bitrate: orNull(Type.Integer(), {
       description: "Extension: kbit/s. Null: that of the resolution, or an output without video.",
+    }),
+    audio: orNull(Type.Boolean(), {
+      description: "Extension: with the sound of the source. Null for outputs without video.",
     }),
     tak: Type.Optional(TakSettings),
     play_url: orNull(Type.String(), { description: "For `rtsp`: the URL for playback." }),

@@ -37,6 +37,7 @@ test("registers an rtsp output with its playback URL", async () => {
     codec: "h264",
     boxes: true,
     bitrate: null,
+    audio: false,
     play_url: `rtsp://127.0.0.1:8554/${ada.user.username}/north/cam-1`,
     attached_to: null,
     status: "idle",
@@ -56,26 +57,32 @@ test("registers an rtsp output with its playback URL", async () => {
   }
 });
 
-test("has outputs without boxes, with a bit rate, where there is video", async () => {
+test("has outputs without boxes, with a bit rate and with sound, where there is video", async () => {
   const ben = await service.addUser();
   const plain = await ben.call("POST", "/output", output("rtsp", "rtsp://plain"));
-  const more = { boxes: false, bitrate: 800 };
+  const more = { boxes: false, bitrate: 800, audio: true };
   const made = await ben.call("POST", "/output", output("rtsp", "rtsp://plain", more));
-  assert.deepEqual([made.status, made.body.boxes, made.body.bitrate], [201, false, 800]);
+  assert.deepEqual([made.status, made.body.boxes, made.body.bitrate, made.body.audio], [201, false, 800, true]);
   assert.notEqual(made.body.uuid, plain.body.uuid);
-  const again = await ben.call("POST", "/output", output("rtsp", "rtsp://plain", { bitrate: 800, boxes: false }));
+  const again = await ben.call(
+    "POST",
+    "/output",
+    output("rtsp", "rtsp://plain", { audio: true, bitrate: 800, boxes: false }),
+  );
   assert.deepEqual([again.status, again.body.uuid], [200, made.body.uuid]);
   const path = `/output/${made.body.uuid}`;
   const slower = await ben.call("PATCH", path, { bitrate: 400 });
-  assert.deepEqual([slower.body.boxes, slower.body.bitrate], [false, 400]);
-  const same = await ben.call("PATCH", path, { boxes: true, bitrate: null });
+  assert.deepEqual([slower.body.boxes, slower.body.bitrate, slower.body.audio], [false, 400, true]);
+  const same = await ben.call("PATCH", path, { boxes: true, bitrate: null, audio: false });
   assert.deepEqual([same.status, same.body.code], [409, "output_exists"]);
   const mpegts = await ben.call("POST", "/output", output("mpegts", "udp://127.0.0.1:5004"));
   assert.equal(mpegts.body.boxes, false, "its objects are metadata");
   const cot = await ben.call("POST", "/output", output("cot", "udp://127.0.0.1:6969"));
-  assert.deepEqual([cot.body.boxes, cot.body.bitrate], [null, null]);
+  assert.deepEqual([cot.body.boxes, cot.body.bitrate, cot.body.audio], [null, null, null]);
   assert.equal((await ben.call("PATCH", `/output/${cot.body.uuid}`, { ...cot.body, alias: "map" })).status, 200);
   for (const [body, fault] of [
+    [output("cot", "udp://127.0.0.1:6970", { audio: true }), "/audio"],
+    [output("detection_data", undefined, { audio: true }), "/audio"],
     [output("rtsp", "rtsp://fast", { bitrate: 49 }), "/bitrate"],
     [output("rtsp", "rtsp://fast", { bitrate: 100_001 }), "/bitrate"],
     [output("rtsp", "rtsp://fast", { boxes: "no" }), "/boxes"],

@@ -47,8 +47,8 @@ export const describeOutput = (
   url: output.url === null ? null : maskCredentials(output.url),
   settings: output.settings,
   ...(OUTPUT_TYPE[output.type].hasVideo
-    ? { codec: output.codec, boxes: output.boxes, bitrate: output.bitrate }
-    : { codec: null, boxes: null, bitrate: null }),
+    ? { codec: output.codec, boxes: output.boxes, bitrate: output.bitrate, audio: output.audio }
+    : { codec: null, boxes: null, bitrate: null, audio: null }),
   ...(output.tak !== null && { tak: maskTak(output.tak) }),
   play_url: output.type === "rtsp" ? playUrl(output.url ?? "", username, publicUrl, rtspPort) : null,
   attached_to: output.attachedTo,

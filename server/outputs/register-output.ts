@@ -54,13 +54,14 @@ export async function changeOutput(
   change: OutputChange,
 ): Promise<OutputRow> {
   const before = await findOutput(sql, user.uuid, uuid);
-  const { type, url, settings, codec, boxes, bitrate, tak } = before;
+  const { type, url, settings, codec, boxes, bitrate, audio, tak } = before;
   // A record that is sent back has its credentials masked.
   const isSame = change.url == null || (url !== null && change.url === maskCredentials(url));
   const body = {
     ...{ type, alias: change.alias ?? before.alias, codec: change.codec ?? codec },
     ...{ settings: change.settings === undefined ? settings : change.settings },
     ...{ boxes: change.boxes ?? boxes, bitrate: change.bitrate === undefined ? bitrate : change.bitrate },
+    audio: change.audio ?? audio,
     ...((isSame ? url : change.url) !== null && { url: isSame ? url : change.url }),
     ...(tak !== null && { tak }),
   };
@@ -88,12 +89,13 @@ function prepareOutput(user: User, body: NewOutput): Omit<NewOutputRow, "uuid"> 
 
 /** Two outputs of a user with the same 32 bytes are the same. The alias does not count. */
 function identifyOutput(output: ReadTarget, type: OutputRow["type"]): Buffer {
-  const { url, settings, codec, boxes, bitrate, tak } = output;
+  const { url, settings, codec, boxes, bitrate, audio, tak } = output;
   const parts = ["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings];
   // Those registered before there was a choice have none.
   const chosen = {
     ...(boxes !== hasBoxes(type) && { boxes }),
     ...(bitrate !== null && { bitrate }),
+    ...(audio && { audio }),
   };
   const more = [
     ...(codec === "h264" ? [] : [codec]),
@@ -105,17 +107,17 @@ function identifyOutput(output: ReadTarget, type: OutputRow["type"]): Buffer {
     .digest();
 }
 
-type ReadTarget = Pick<OutputRow, "url" | "settings" | "codec" | "boxes" | "bitrate" | "tak">;
+type ReadTarget = Pick<OutputRow, "url" | "settings" | "codec" | "boxes" | "bitrate" | "audio" | "tak">;
 
 /** What the type does not have is ignored. */
 function readTarget(body: NewOutput): ReadTarget {
   const { target, hasVideo } = OUTPUT_TYPE[body.type];
   const { url, settings = null, codec = "h264", tak = null } = body as OutputTarget;
-  const { boxes = hasBoxes(body.type), bitrate = null } = body as OutputTarget;
-  const none = { settings: null, codec: "h264", boxes: hasBoxes(body.type), bitrate: null } as const;
+  const { boxes = hasBoxes(body.type), bitrate = null, audio = false } = body as OutputTarget;
+  const none = { settings: null, codec: "h264", boxes: hasBoxes(body.type), bitrate: null, audio: false } as const;
   return {
     url: target === "messages" ? null : url,
-    ...(hasVideo ? { settings, codec, boxes, bitrate } : none),
+    ...(hasVideo ? { settings, codec, boxes, bitrate, audio } : none),
     tak: body.type === "cot" ? tak : null,
   };
 }

@@ -38,7 +38,7 @@ test("names the codec of the video where it is not H.264, which slots of users' 
   }
 });
 
-test("names boxes and bit rate where they differ from the defaults", async () => {
+test("names boxes, bit rate and sound where they differ from the defaults", async () => {
   const params = async (more: Partial<AttachedOutput>, type: AttachedOutput["type"] = "rtsp") => {
     const found = await route(
       { ...output(type, type === "rtsp" ? "rtsp://a" : "udp://127.0.0.1:5004"), ...more },
@@ -48,8 +48,8 @@ test("names boxes and bit rate where they differ from the defaults", async () =>
     const { url: _, address: __, ...rest } = found?.params ?? {};
     return rest;
   };
-  assert.deepEqual(await params({ boxes: true, bitrate: null }), { resolution: "720p" });
-  const chosen = { boxes: false, bitrate: 300 };
+  assert.deepEqual(await params({ boxes: true, bitrate: null, audio: false }), { resolution: "720p" });
+  const chosen = { boxes: false, bitrate: 300, audio: true };
   assert.deepEqual(await params(chosen), { resolution: "720p", ...chosen });
   assert.deepEqual(await params({ boxes: false }, "mpegts"), { resolution: "720p" });
   assert.deepEqual(await params({ boxes: true }, "mpegts"), { resolution: "720p", boxes: true });

@@ -49,11 +49,12 @@ function routeToHub(media: RouteDeps["media"], output: AttachedOutput): OutputRo
 }
 
 /** Graphs of users may have slots with the param `resolution` only: defaults are not named. */
-const videoParams = ({ type, settings, codec, boxes, bitrate = null }: AttachedOutput): JsonRecord => ({
+const videoParams = ({ type, settings, codec, boxes, bitrate = null, audio = false }: AttachedOutput): JsonRecord => ({
   resolution: settings,
   ...(codec !== "h264" && { codec }),
   ...(boxes !== undefined && boxes !== hasBoxes(type) && { boxes }),
   ...(bitrate !== null && { bitrate }),
+  ...(audio && { audio }),
 });
 
 /** Of the element `cot`. */

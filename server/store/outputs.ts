@@ -20,6 +20,8 @@ export interface OutputRow {
   readonly boxes: boolean;
   /** Kilobits per second; null: that of the resolution. */
   readonly bitrate: number | null;
+  /** With the sound of the source. */
+  readonly audio: boolean;
   /** Of `cot`, with its private key. */
   readonly tak: TakSettings | null;
   readonly createdAt: string;
@@ -29,7 +31,10 @@ export interface OutputRow {
 }
 
 export interface NewOutputRow
-  extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings" | "codec" | "boxes" | "bitrate" | "tak"> {
+  extends Pick<
+    OutputRow,
+    "uuid" | "alias" | "type" | "url" | "settings" | "codec" | "boxes" | "bitrate" | "audio" | "tak"
+  > {
   /** Equal for identical outputs of the user: 32 bytes. */
   readonly identity: Buffer;
   /** Of rtsp: `<username>/<path>` on the media hub. */
@@ -40,7 +45,7 @@ const FOREIGN_KEY_VIOLATION = "23503";
 
 const columns = (sql: Queries) => sql`
   outputs.uuid, outputs.alias, outputs.type, outputs.url, outputs.settings, outputs.codec, outputs.boxes,
-  outputs.bitrate, outputs.tak,
+  outputs.bitrate, outputs.audio, outputs.tak,
   ${isoTime(sql, "outputs.created_at")} as created_at,
   processes.uuid as attached_to, processes.state as process_state`;
 
@@ -96,13 +101,13 @@ export function registerOutput(
         detail: `output limit reached for this key (${most}); delete one first (DELETE /output/{output_uuid})`,
       });
     }
-    const { uuid, alias, type, url, settings, codec, boxes, bitrate, tak, identity, hubPath } = output;
+    const { uuid, alias, type, url, settings, codec, boxes, bitrate, audio, tak, identity, hubPath } = output;
     if (hubPath !== null && (await isSourcePath(transaction, userUuid, hubPath))) throw pathInUse(hubPath, "a source");
     await transaction`
-      insert into outputs (uuid, user_uuid, alias, type, url, settings, codec, boxes, bitrate, tak, identity,
+      insert into outputs (uuid, user_uuid, alias, type, url, settings, codec, boxes, bitrate, audio, tak, identity,
         hub_path, created_at)
       values (${uuid}, ${userUuid}, ${alias}, ${type}, ${transaction.typed.sealed(url)}, ${settings}, ${codec}, ${boxes},
-        ${bitrate}, ${transaction.typed.sealed(tak)}, ${transaction.typed.sealed(identity.toString("hex"))}, ${hubPath}, clock_timestamp())`;
+        ${bitrate}, ${audio}, ${transaction.typed.sealed(tak)}, ${transaction.typed.sealed(identity.toString("hex"))}, ${hubPath}, clock_timestamp())`;
     return { output: await findOutput(transaction, userUuid, uuid), isNew: true };
   });
 }
@@ -112,7 +117,7 @@ export function updateOutput(
   sql: Sql,
   userUuid: string,
   uuid: string,
-  { alias, url, settings, codec, boxes, bitrate, identity, hubPath }: Omit<NewOutputRow, "uuid">,
+  { alias, url, settings, codec, boxes, bitrate, audio, identity, hubPath }: Omit<NewOutputRow, "uuid">,
 ): Promise<OutputRow> {
   return sql.begin(async (transaction) => {
     await lockUser(transaction, userUuid);
@@ -130,7 +135,7 @@ export function updateOutput(
       throw pathInUse(hubPath, "a source");
     await transaction`
       update outputs set alias = ${alias}, url = ${transaction.typed.sealed(url)}, settings = ${settings}, codec = ${codec},
-        boxes = ${boxes}, bitrate = ${bitrate},
+        boxes = ${boxes}, bitrate = ${bitrate}, audio = ${audio},
         identity = ${transaction.typed.sealed(identity.toString("hex"))}, hub_path = ${hubPath}
       where uuid = ${uuid}`;
     return findOutput(transaction, userUuid, uuid);
@@ -166,6 +171,7 @@ const notFound = (uuid: string): ServiceError =>
 export interface AttachedOutput extends Pick<OutputRow, "type" | "url" | "settings" | "codec"> {
   readonly boxes?: boolean;
   readonly bitrate?: number | null;
+  readonly audio?: boolean;
   readonly alias?: string;
   readonly tak?: TakSettings | null;
   readonly outputUuid: string;
@@ -198,7 +204,7 @@ export async function attachOutput(
 }
 
 const selectAttached = (sql: Queries, processUuid: string) => sql`
-  select output_uuid, alias, type, url, settings, codec, boxes, bitrate, tak, username
+  select output_uuid, alias, type, url, settings, codec, boxes, bitrate, audio, tak, username
   from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
   where process_uuid = ${processUuid}`;
 
@@ -215,7 +221,7 @@ export const listAttached = (sql: Queries, processUuid: string): Promise<readonl
 
 async function findToAttach(sql: Queries, userUuid: string, outputUuid: string): Promise<AttachedOutput> {
   const [found] = await sql<AttachedOutput[]>`
-    select outputs.uuid as output_uuid, alias, type, url, settings, codec, boxes, bitrate, tak, username
+    select outputs.uuid as output_uuid, alias, type, url, settings, codec, boxes, bitrate, audio, tak, username
     from outputs join users on users.uuid = outputs.user_uuid
     where outputs.uuid = ${outputUuid} and user_uuid = ${userUuid} for key share of outputs`;
   if (found === undefined) throw notFound(outputUuid);

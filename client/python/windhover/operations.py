@@ -714,7 +714,7 @@ class Branch(TypedDict):
     attached_at: str
     #: A branch that fails is detached, and the process continues without it. It is attached again when the process restarts.
     status: Literal["idle", "starting", "live", "retrying", "failed"]
-    #: Why it is not live or receives no data, if known.
+    #: Why it is not live or receives no data, if known; or why an output with `audio` has no sound.
     status_detail: str | None
     #: For `cot` and `mqtt`: messages.
     frames_sent: int
@@ -1559,6 +1559,8 @@ class NewOutput(TypedDict):
     boxes: NotRequired[bool]
     #: Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.
     bitrate: NotRequired[int | None]
+    #: Extension: send the sound of the source (AAC), too, as it was received and in step with the picture. A source without it is sent without sound, and `status_detail` says so. WebRTC has no sound. Only for outputs with video. Default: false.
+    audio: NotRequired[bool | Literal[False]]
     #: For `cot`: `TakSettings`. Ignored for other types.
     tak: NotRequired[TakSettings]
 
@@ -1752,13 +1754,15 @@ class Output(TypedDict):
     boxes: bool | None
     #: Extension: kbit/s. Null: that of the resolution, or an output without video.
     bitrate: int | None
+    #: Extension: with the sound of the source. Null for outputs without video.
+    audio: bool | None
     tak: NotRequired[TakSettings]
     #: For `rtsp`: the URL for playback.
     play_url: str | None
     #: The process that it is attached to.
     attached_to: str | None
     status: Literal["idle", "starting", "live", "retrying", "failed"]
-    #: Why it is not live or receives no data, if known.
+    #: Why it is not live or receives no data, if known; or why an output with `audio` has no sound.
     status_detail: str | None
     #: For `cot` and `mqtt`: messages.
     frames_sent: int
@@ -1782,6 +1786,7 @@ class OutputChange(TypedDict):
     boxes: NotRequired[bool | None]
     #: Extension: bit rate of the video in kbit/s, from 50 to 100000. Null: that of the resolution (360p: 1000, 720p: 2500, 1080p: 4500; otherwise 3000). Ignored for outputs without video.
     bitrate: NotRequired[int | None]
+    audio: NotRequired[bool | None]
 
 
 class PipelineSegmentsNodes(TypedDict):
@@ -1856,7 +1861,7 @@ class ProcessOutputStates(TypedDict):
     output_uuid: str
     type: Literal["rtsp", "rtmp", "srt", "detection_data", "drone_data", "cot", "mqtt", "mpegts"]
     status: Literal["idle", "starting", "live", "retrying", "failed"]
-    #: Why it is not live or receives no data, if known.
+    #: Why it is not live or receives no data, if known; or why an output with `audio` has no sound.
     status_detail: str | None
     #: For `cot` and `mqtt`: messages.
     frames_sent: int

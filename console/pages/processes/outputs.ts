@@ -112,6 +112,8 @@ const VideoFields = () => html`
   <p id="path-help" class="hint">A path is served here over RTSP and WebRTC; to an address such as <code>rtmp://server/live/key</code> or <code>srt://server:9000</code>, the stream is sent.</p>
   <${Select} label="Resolution" name="settings" options=${[["", "Same as the input"], ...RESOLUTIONS.map((one) => [one, one])]} />
   <${Select} label="Codec" name="codec" options=${CODECS} />
+  <label class="check"><input name="boxes" type="checkbox" checked /> Boxes and labels</label>
+  <label class="check"><input name="audio" type="checkbox" /> Sound of the source</label>
 `;
 
 async function register(form: FormData): Promise<string> {
@@ -123,8 +125,7 @@ async function register(form: FormData): Promise<string> {
   const url = remote !== undefined || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
   const settings = RESOLUTIONS.find((one) => one === form.get("settings")) ?? null;
   const codec = form.get("codec") === "h265" ? "h265" : "h264";
-  const output = await windhover.registerOutput({
-    body: { alias: path, type: remote ?? "rtsp", url, settings, codec },
-  });
+  const choices = { settings, codec, boxes: form.get("boxes") !== null, audio: form.get("audio") !== null } as const;
+  const output = await windhover.registerOutput({ body: { alias: path, type: remote ?? "rtsp", url, ...choices } });
   return output.uuid;
 }
