@@ -13,7 +13,7 @@ import {
   type Order,
   type Random,
 } from "./reconnect.ts";
-import { tapSound } from "./sound.ts";
+import { isSound, tapSound } from "./sound.ts";
 import type { LiveSource } from "./uri.ts";
 
 export interface PullOptions extends IngestOptions {
@@ -177,12 +177,9 @@ export function pullLive(
   };
 }
 
-/** Caps of sound begin like this, those of metadata do not. */
-const SOUND = /^(?:audio\/|application\/x-rtp\b.*\bmedia=\(string\)audio\b)/;
-
 const joinTaps = (metadata: MetadataTap, sound: MetadataTap): MetadataTap => ({
   caps: `${metadata.caps};${sound.caps}`,
-  onPacket: (packet) => (SOUND.test(packet.caps) ? sound : metadata).onPacket(packet),
+  onPacket: (packet) => (isSound(packet.caps) ? sound : metadata).onPacket(packet),
 });
 
 /** Explanations for GStreamer's error texts; the first match applies. */

@@ -60,8 +60,14 @@ const toBase64 = ({ buffer, byteOffset, length }: Uint8Array): string =>
 
 const formatOf = (caps: string): string => caps.split(",", 1)[0] ?? "";
 
-const fieldOf = (caps: string, name: string): string | undefined =>
-  new RegExp(`\\b${name}=\\((?:string|int)\\)"?([0-9A-Za-z_-]+)`, "i").exec(caps)?.[1];
+/** Of caps as text: `audio/mpeg, mpegversion=(int)4, …`. */
+function fieldOf(caps: string, name: string): string | undefined {
+  const field = caps.split(",").find((text) => text.trimStart().startsWith(`${name}=(`));
+  return field?.slice(field.indexOf(")") + 1).replaceAll('"', "");
+}
+
+export const isSound = (caps: string): boolean =>
+  caps.startsWith("audio/") || (caps.startsWith("application/x-rtp") && fieldOf(caps, "media") === "audio");
 
 function isAac(caps: string): boolean {
   if (caps.startsWith("application/x-rtp")) return fieldOf(caps, "encoding-name")?.toUpperCase() === "MPEG4-GENERIC";
@@ -77,11 +83,11 @@ const nameCodec = (caps: string): string => {
 /** Throws a `MediaError` for caps without the configuration of the frames. */
 function readerOf(caps: string): ReadFrames {
   if (caps.startsWith("application/x-rtp")) return readRtpFrames(caps);
-  if (/stream-format=\(string\)adts\b/.test(caps)) {
+  if (fieldOf(caps, "stream-format") === "adts") {
     const reader = new AdtsReader();
     return (data) => reader.push(data);
   }
-  const config = /codec_data=\(buffer\)([0-9a-f]+)/.exec(caps)?.[1];
+  const config = fieldOf(caps, "codec_data");
   if (config === undefined) throw new MediaError("the stream does not state its configuration");
   return (frame) => [{ config: Buffer.from(config, "hex"), frame }];
 }

@@ -40,7 +40,8 @@ interface PlayerTrack {
   readonly sender: RtpSender;
   /** As in the request. */
   readonly url: string;
-  lastUs: number;
+  /** Null: nothing is sent yet. */
+  lastUs: number | null;
 }
 
 export interface SetUpRequest {
@@ -55,8 +56,11 @@ export interface SetUpRequest {
   readonly isRelay: boolean;
 }
 
-/** Interval of sender reports. */
-const REPORT_MS = 5000;
+/**
+ * Interval of sender reports. Shorter at first, doubled with each report: GStreamer ignores those before the second packet of
+ * a track, and without one the sound of a player is not in step with its pictures.
+ */
+const REPORT_MS = { first: 250, last: 5000 };
 /** Over UDP, an RTCP BYE could overtake the last packets. */
 const BYE_DELAY_MS = 200;
 
@@ -88,6 +92,7 @@ export class Player implements Reader {
   /** Unix time of the timeline's start: the earliest that any picture implies, because it had the least delay. */
   #beginMs = Number.POSITIVE_INFINITY;
   #reportedAtMs = 0;
+  #reportEveryMs = REPORT_MS.first;
   #sentBytes = 0;
   #sentAtMs = 0;
   #byeTimer: NodeJS.Timeout | undefined;
@@ -143,7 +148,7 @@ export class Player implements Reader {
   addTrack(track: number, url: string): number {
     const [type, clockRate] = listFormats(this.tracks)[track] ?? [VIDEO_TYPE, VIDEO_CLOCK];
     const sender = new RtpSender(type, clockRate);
-    this.#tracks.set(track, { sender, url, lastUs: 0 });
+    this.#tracks.set(track, { sender, url, lastUs: null });
     return sender.ssrc;
   }
 
@@ -257,7 +262,7 @@ export class Player implements Reader {
       this.onEnd(`the player accepted no data for ${this.#limits.stalledMs / 1000} s`, true);
       return;
     }
-    if (nowMs - this.#reportedAtMs >= REPORT_MS && this.delivery.hasRoom) this.#report(nowMs);
+    if (nowMs - this.#reportedAtMs >= this.#reportEveryMs && this.delivery.hasRoom) this.#report(nowMs);
   }
 
   close(): void {
@@ -334,8 +339,10 @@ export class Player implements Reader {
 
   #report(nowMs: number): void {
     if (!Number.isFinite(this.#beginMs)) return;
+    if (this.#reportedAtMs !== 0) this.#reportEveryMs = Math.min(2 * this.#reportEveryMs, REPORT_MS.last);
     this.#reportedAtMs = nowMs;
     for (const [index, { sender, lastUs }] of this.#tracks) {
+      if (lastUs === null) continue;
       this.delivery.sendReport(index, sender.report(this.#beginMs + lastUs / 1000, lastUs));
     }
     // Measured again for the next report: the clocks of publisher and server drift.
@@ -344,7 +351,7 @@ export class Player implements Reader {
 
   #sendBye(): void {
     for (const [index, { sender, lastUs }] of this.#tracks) {
-      this.delivery.sendReport(index, sender.bye(Date.now(), lastUs));
+      this.delivery.sendReport(index, sender.bye(Date.now(), lastUs ?? 0));
     }
   }
 }
