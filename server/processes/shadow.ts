@@ -211,13 +211,13 @@ class ShadowRun {
     const fault = await this.#play().catch((error: Error) => error.message);
     record.mirror = null;
     unfollow();
+    // Before it is shown as ended: another may be started then. Otherwise it is counted until its time is over.
+    await releaseShadow(sql, row.uuid).catch((error: unknown) => log.warn({ err: error }, "shadow still counted"));
     this.#error = fault === null ? null : maskCredentials(fault);
     this.#state = fault === null ? "finished" : "failed";
     this.#finishedAt = new Date();
     const { compared } = this.#comparison;
     log.info({ shadow: this.#uuid, error: this.#error, compared }, "shadow ended");
-    // Otherwise it is counted until its time is over.
-    await releaseShadow(sql, row.uuid).catch((error: unknown) => log.warn({ err: error }, "shadow still counted"));
     this.#settle();
   }
 
