@@ -1,7 +1,7 @@
 /** Alerts and webhooks in the console, with a real broker and a real receiver, on a clip with people. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
@@ -20,9 +20,11 @@ const clip = await makeCampus(temporaryFolder());
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
 const [service, browser, broker] = await Promise.all([TestService.start(), HeadlessBrowser.open(), openMosquitto()]);
+const receivers: Server[] = [];
 after(async () => {
   await browser.close();
   await service.close();
+  for (const receiver of receivers) receiver.close();
 });
 
 const watch = new Watch();
@@ -39,7 +41,7 @@ async function openReceiver(): Promise<{ readonly url: string; readonly bodies: 
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  after(() => server.close());
+  receivers.push(server);
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, bodies };
 }
 
