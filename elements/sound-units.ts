@@ -15,7 +15,7 @@ const GAP_US = 40_000;
 const FOLLOW = 1 / 16;
 
 export class SoundUnits {
-  /** Why there is no sound, once that is known. */
+  /** The reason for missing sound, once it is known. */
   detail: string | null = null;
   readonly #stop: () => void;
   #pending: SoundFrame[] = [];
@@ -37,7 +37,7 @@ export class SoundUnits {
     this.#stop = services.listen(SOUND_CHANNEL, (message) => this.#receive(message as unknown as SoundMessage));
   }
 
-  /** The picture, and what was to be heard up to then. None while the first pictures wait for sound. */
+  /** The picture, and the sound up to then. None while the first pictures wait for sound. */
   join(unit: AccessUnit, tracks: Tracks): { readonly units: readonly AccessUnit[]; readonly tracks: Tracks } {
     this.#firstUs ??= unit.ptsUs;
     const due = this.#takeUntil(unit.captureMs);

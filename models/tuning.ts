@@ -93,7 +93,7 @@ async function measure(
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;
 
-/** Machines may share a cache folder. A network that is converted anew is measured again. */
+/** Machines may share a cache folder. A network that is converted again is measured again. */
 function fileOf({ model, input: { width, height } }: ModelCard, onnx: string, folder: string): string {
   const cpu = readCpuinfo()
     .split("\n")

@@ -1,5 +1,5 @@
 /**
- * Watches one call of another thread. Tells a thread that hangs from one that other programs keep from running: where the
+ * Watches one call of another thread. Distinguishes a thread that hangs from one that other programs keep from running: where the
  * kernel shows what a thread does, time in which it waits for a processor does not count.
  */
 import { readFileSync } from "node:fs";

@@ -49,9 +49,9 @@ export default function density(args: readonly string[], terminal: Terminal): Pr
     let ours: Trial;
     let isIdle = true;
     const search = async (name: string, run: (count: number) => Promise<Trial>): Promise<Trial> => {
-      const tell = async (count: number) => say(name, await run(count));
+      const runAndShow = async (count: number) => say(name, await run(count));
       const untilMs = performance.now() + SEARCH_MS;
-      return isIdle ? findMost(most, tell, () => performance.now() > untilMs) : tell(FEW);
+      return isIdle ? findMost(most, runAndShow, () => performance.now() > untilMs) : runAndShow(FEW);
     };
     try {
       first = say("one stream", await streams.try(1, TRIAL_S));
