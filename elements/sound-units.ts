@@ -11,8 +11,8 @@ const MAX_FRAMES = 512;
 const WAIT_US = 2_000_000;
 /** Frames further from the end of the frame before are after a gap, or repeated. */
 const GAP_US = 40_000;
-/** Capture times are less exact than the number of samples: an offset is removed within about half a second. */
-const FOLLOW = 1 / 16;
+/** Capture times are less exact than the number of samples: an offset is removed within a few seconds. */
+const FOLLOW = 1 / 64;
 
 export class SoundUnits {
   /** The reason for missing sound, once it is known. */
