@@ -28,7 +28,8 @@ const service = await TestService.start({
 after(() => service.close());
 const part = join(service.folder.path, "part.mp4");
 await run("ffmpeg", [
-  ...["-v", "error", "-f", "lavfi", "-i", `testsrc=size=${SIZE.join("x")}:rate=25`, "-t", "8"],
+  ...["-v", "error", "-f", "lavfi", "-i", `testsrc=size=${SIZE.join("x")}:rate=25`],
+  ...["-f", "lavfi", "-i", "sine=sample_rate=48000", "-t", "8", "-c:a", "aac"],
   ...["-c:v", "libx264", "-preset", "ultrafast", part],
 ]);
 const clip = await repeatClip(part, 15);
@@ -137,6 +138,25 @@ test("an output has its own bit rate, and draws boxes unless they are turned off
   }
   const [many = 0, few = 0] = bytes;
   assert.ok(few > 0 && many > 2 * few, `${many} and ${few} bytes`);
+});
+
+test("an output has the sound of its source on request", async () => {
+  const listCodecs = async (output: OutputRecord): Promise<readonly string[]> => {
+    const entries = ["-show_entries", "stream=codec_name", "-of", "csv=p=0", "-rtsp_transport", "tcp", withKey(output)];
+    const { stdout } = await run("ffprobe", ["-v", "error", ...entries]);
+    return [...new Set(stdout.trim().split(/\s+/))].sort();
+  };
+  const output = await attach("rtsp", "rtsp://yard/sound", null, { audio: true });
+  assert.equal(output.audio, true);
+  const live = await awaitStatus(output, "live");
+  assert.equal(live.status_detail, null);
+  assert.deepEqual(await listCodecs(output), ["aac", "h264"]);
+  await detach(output);
+  await service.expect(200, "PATCH", `/output/${output.uuid}`, { json: { audio: false } });
+  await service.expect(200, "POST", `/process/${uuid}/${output.uuid}`);
+  await awaitStatus(output, "live");
+  assert.deepEqual(await listCodecs(output), ["h264"]);
+  await detach(output);
 });
 
 test("players of an rtsp output stay connected while its process is paused, and continue when it resumes", async () => {
