@@ -74,6 +74,9 @@ test("while the storage is unavailable uploads are rejected, and copies are used
   assert.deepEqual(await service.listFiles(), [`${body.uuid}.mp4`]);
   await s3.startAgain();
   await poll("uploads are accepted again", async () => (await upload("away")).status === 201);
+  assert.notEqual(other.files?.trouble, null);
+  await other.files?.sweep();
+  assert.equal(other.files?.trouble, null, "a node that has nothing to store learns that the storage answers");
   await other.sources.resolveInput(ada.user.uuid, body.uuid);
   await service.files?.sweep();
   assert.equal((await keys()).length, 2);

@@ -155,9 +155,11 @@ export class SharedFiles {
     }
   }
 
-  /** Removes the objects of what was deleted on any node, and local copies without a source. */
+  /** Removes the objects of what was deleted on any node, and local copies without a source; notices that the store answers again. */
   async sweep(): Promise<void> {
     const { sql } = this.#deps;
+    // A node without uploads or recordings would otherwise be in trouble until it has one.
+    if (this.#trouble !== null) await this.#watch(this.store.stat(videoKey("none")));
     await removeAbandoned(sql);
     const keys = await listRemoved(sql, MAX_REMOVED);
     for (const key of keys) await this.#watch(this.store.remove(key));
