@@ -123,8 +123,7 @@ test("extrapolates before the first sample, for the same time", () => {
 
 test("does not extrapolate a jump of the position fix", () => {
   const at = open(placed(0, 20), placed(500, 20.1));
-  // 150 m/s for a second is 0.00137 degrees there.
-  near(at(1500)?.position?.longitude, 20.10137, 1e-4);
+  near(at(1500)?.position?.longitude, 20.1);
 });
 
 test("measures rates over a minimum baseline", () => {

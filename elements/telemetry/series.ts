@@ -90,7 +90,7 @@ export interface Motion<T> {
   move(from: T, to: T, share: number): T;
   /** Distance, in the unit of the rates. */
   measure(from: T, to: T): number;
-  /** Maximum rate per second: higher ones are sensor errors. */
+  /** Maximum rate per second: a higher one is a jump, which is not extrapolated. */
   readonly fastest: number;
 }
 
@@ -159,9 +159,9 @@ function extrapolate<T>(
   const gapMs = earlier === null ? 0 : Math.abs(near.timeMs - earlier.timeMs);
   if (earlier === null || gapMs === 0 || gapMs > LONGEST_BASELINE_MS) return held;
   const rate = findRate(earlier, near, motion);
-  const brake = rate > motion.fastest ? motion.fastest / rate : 1;
-  const value = byMs === 0 ? near.value : motion.move(earlier.value, near.value, 1 + (brake * byMs) / gapMs);
-  return { ...held, value, gapMs, rate: rate * brake };
+  if (rate > motion.fastest) return held;
+  const value = byMs === 0 ? near.value : motion.move(earlier.value, near.value, 1 + byMs / gapMs);
+  return { ...held, value, gapMs, rate };
 }
 
 const findRate = <T>(from: Timed<T>, to: Timed<T>, motion: Motion<T>): number =>

@@ -37,9 +37,15 @@ const LEAST_MESSAGES = 25;
 /** Required. */
 const MOST_M = 0.1;
 
+/** The same part of the flight there and back: no jump when it is repeated, which would be extrapolated. */
+const SWUNG = Array.from({ length: SECONDS * FPS }, (_, index) => {
+  const seconds = index / FPS;
+  return writeUnit(seconds, 2 - 2 * Math.cos((2 * Math.PI * seconds) / SECONDS));
+});
+
 /** The platform flies level, to the east; the gimbal does the rest. */
-function writeUnit(seconds: number) {
-  const pose = poseAt(FLIGHT, seconds);
+function writeUnit(seconds: number, flownSeconds = seconds) {
+  const pose = poseAt(FLIGHT, flownSeconds);
   const { latitude, longitude } = toPlace(pose.at);
   // Item 104 is above the ellipsoid, the elevation of the frame centre (item 25) above mean sea level.
   const height = ORIGIN.altitude + pose.at[2] + geoidHeightM(latitude, longitude);
@@ -52,7 +58,7 @@ function writeUnit(seconds: number) {
     slantRange: pose.at[2] / Math.sin((-pose.pitch * Math.PI) / 180),
     frameElevation: ORIGIN.altitude,
   });
-  return { seconds, data };
+  return { seconds, pose, data };
 }
 
 const folder = temporaryFolder();
@@ -112,7 +118,7 @@ async function readMessages({ detection_data_url }: StartedProcess): Promise<rea
 test("KLV of a stream that is published by SRT is the telemetry of its processes", async () => {
   const { srt = "" } = await service.serving.event("ready");
   const file = join(folder, "published.ts");
-  await writeFile(file, addKlv(film, UNITS, "synchronous"));
+  await writeFile(file, addKlv(film, SWUNG, "synchronous"));
   const source = await service.expect<SourceRecord>(201, "POST", "/stream", {
     json: {
       ...{ alias: "drone", stream_type: "srt", input_url: `${srt}/master/drone` },
@@ -138,10 +144,7 @@ test("KLV of a stream that is published by SRT is the telemetry of its processes
   const messages = await readMessages(started);
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`);
   // On the flight: where the camera was, and looked, at one of its times.
-  const flown = UNITS.map(({ seconds }) => ({
-    ...toPlace(poseAt(FLIGHT, seconds).at),
-    yaw: poseAt(FLIGHT, seconds).yaw,
-  }));
+  const flown = SWUNG.map(({ pose }) => ({ ...toPlace(pose.at), yaw: pose.yaw }));
   for (const { latitude = 0, longitude = 0, camera_yaw = 0 } of messages) {
     const apart = flown.map((pose) => {
       const [east, north] = toEnu({ latitude, longitude });
