@@ -2,6 +2,9 @@
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
 
+/** Several reports of the position. */
+const REPORTED_MS = 2_000;
+
 export default defineElement({
   kind: "transform",
   name: "boom",
@@ -23,7 +26,11 @@ export default defineElement({
         if (frame.index !== at) return;
         if (how === "throw") throw new RangeError(`boom at ${frame.index}`);
         if (how === "escape") throw new Error(`escape: ${await breakOut()}`);
-        if (how === "grow") grow();
+        if (how === "grow") {
+          // A runner that is killed is started again at the position it reported last: not before this frame.
+          await new Promise((resolve) => setTimeout(resolve, REPORTED_MS));
+          grow();
+        }
         if (how === "timer") setTimeout(() => explode());
         if (how === "reject") void Promise.reject(new Error("boom in a rejection"));
       },

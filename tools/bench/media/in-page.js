@@ -12,7 +12,13 @@ globalThis.watchFrames = ({ count, reader, limitMs }) =>
     const context = canvas.getContext("2d", { willReadFrequently: true });
     const shown = [];
     const timer = setTimeout(() => reject(new Error(`${shown.length} of ${count} frames were shown`)), limitMs);
+    // When the player closes a connection that stalled, the browser presents a black picture.
+    const isPlaying = () => video.srcObject?.getTracks().every(({ readyState }) => readyState === "live") ?? true;
     const onFrame = (_now, { width, height, presentedFrames }) => {
+      if (!isPlaying()) {
+        video.requestVideoFrameCallback(onFrame);
+        return;
+      }
       const atMs = Date.now();
       canvas.width = width;
       canvas.height = height;
