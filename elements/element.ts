@@ -366,6 +366,8 @@ export interface DriverServices extends OpenServices {
   ingest(expansion: Expansion, metadata?: MetadataTap): Promise<Ingest>;
   /** Sends a message to the elements of the graph that listen to the channel. */
   deliver(channel: string, message: JsonRecord): void;
+  /** Whether an element listens to the channel: what costs more than the call is not made for none. */
+  isHeard(channel: string): boolean;
 }
 
 export interface MetadataTap {

@@ -61,6 +61,7 @@ function start(start: (index: number) => Promise<void> = () => Promise.resolve()
       emit: (event) => events.push(event),
       fail: (error) => failures.push(error),
       deliver() {},
+      isHeard: () => false,
       log: { debug() {}, info() {}, warn() {}, error() {} },
     },
     {

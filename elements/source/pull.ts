@@ -54,7 +54,7 @@ interface Attempt {
 export function pullLive(
   source: LiveSource,
   options: PullOptions,
-  services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log" | "deliver">,
+  services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log" | "deliver" | "isHeard">,
   world: PullWorld = WORLD,
 ): Driver {
   const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000, loops: source.protocol === "file" };

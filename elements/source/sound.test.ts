@@ -11,11 +11,12 @@ const FRAME = Buffer.from([1, 2, 3, 4]);
 const RTP =
   "application/x-rtp, media=(string)audio, clock-rate=(int)48000, encoding-name=(string)MPEG4-GENERIC, config=(string)1188, sizelength=(string)13, indexlength=(string)3";
 
-function open() {
+function open(isHeard = () => true) {
   const messages: JsonRecord[] = [];
   const warnings: unknown[] = [];
   const tap = tapSound({
     deliver: (_, message) => void messages.push(message),
+    isHeard,
     log: { debug() {}, info() {}, error() {}, warn: (_, fields) => void warnings.push(fields?.reason) },
   });
   const push = (data: Uint8Array, caps: string, stream = "src_1", captureNs: bigint | null = 1_000_000_000n) =>
@@ -45,6 +46,19 @@ for (const [what, caps, data] of [
       { captureMs: 1000, config: CONFIG.toString("base64"), data: FRAME.toString("base64") },
     ]);
   });
+
+test("nothing is read while no output wants sound; the rest of a frame from before is not joined", () => {
+  let isWanted = false;
+  const { messages, warnings, push } = open(() => isWanted);
+  push(FRAME, "audio/x-opus");
+  isWanted = true;
+  push(framed.subarray(0, 9), ADTS);
+  isWanted = false;
+  push(framed, ADTS);
+  isWanted = true;
+  push(framed, ADTS);
+  assert.deepEqual([messages.length, messages[0]?.data, warnings], [1, FRAME.toString("base64"), []]);
+});
 
 test("several frames in a packet follow one another", () => {
   const { messages, push } = open();

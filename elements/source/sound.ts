@@ -21,8 +21,8 @@ interface AacFrame {
 }
 type ReadFrames = (data: Uint8Array) => readonly AacFrame[];
 
-/** For one connection, or one file. Of several tracks, the first with AAC. */
-export function tapSound(services: Pick<DriverServices, "deliver" | "log">): MetadataTap {
+/** For one connection, or one file. Of several tracks, the first with AAC. Nothing is read while no output wants sound. */
+export function tapSound(services: Pick<DriverServices, "deliver" | "isHeard" | "log">): MetadataTap {
   let chosen: { readonly stream: string; caps: string; read: ReadFrames } | null = null;
   let fault: string | null = null;
   const deliver = (message: SoundMessage): void => services.deliver(SOUND_CHANNEL, { ...message });
@@ -43,6 +43,10 @@ export function tapSound(services: Pick<DriverServices, "deliver" | "log">): Met
   return {
     caps: CAPS,
     onPacket(packet) {
+      if (!services.isHeard(SOUND_CHANNEL)) {
+        chosen = null;
+        return;
+      }
       if (chosen !== null && chosen.stream !== packet.stream) return;
       try {
         if (isAac(packet.caps)) passOn(packet);

@@ -343,6 +343,7 @@ export class Launch {
       endOfStream: () => this.pipeline.relayEnd(appsrc),
       ingest: (expansion, metadata) => startIngest(this.pipeline, appsrc, expansion, metadata),
       deliver: (channel, message) => void this.deliver(channel, message),
+      isHeard: (channel) => (this.#listeners.get(channel)?.size ?? 0) > 0,
     }),
   };
 

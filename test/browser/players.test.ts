@@ -208,8 +208,8 @@ async function decodeCodes(bytes: Uint8Array): Promise<{ readonly codes: number[
   return { codes, times: times.map((line) => Number.parseFloat(line) * 1000) };
 }
 
-/** A longer step between two frames is a gap. */
-const GAP_MS = 500;
+/** A shorter step between two frames is no gap, a longer one always is; between them it depends on the usual step. */
+const GAP_MS = [500, 2_000] as const;
 const CLIP_VIEW = new URL("clip-view.js", import.meta.url);
 
 /** The time codes that a video element shows before it plays, and when it has ended. */
@@ -256,7 +256,9 @@ for (const [codec, bFrames] of [
     const response = await fetch(url);
     // On a busy machine the publisher may pause.
     const steps = times.slice(first + 1, end + 1).map((ms, i) => ms - (times[first + i] ?? 0));
-    assert.equal(response.headers.get("windhover-gaps") === null, Math.max(...steps) <= GAP_MS);
+    const longest = Math.max(...steps);
+    if (longest <= GAP_MS[0]) assert.equal(response.headers.get("windhover-gaps"), null);
+    if (longest > GAP_MS[1]) assert.notEqual(response.headers.get("windhover-gaps"), null);
     assert.match(response.headers.get("content-disposition") ?? "", /recorded-h26\d-\d 20.*\.mp4/);
     const bytes = Buffer.from(await response.arrayBuffer());
     const clip = await decodeCodes(bytes);
