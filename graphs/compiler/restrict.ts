@@ -211,7 +211,7 @@ export function findUnknownClasses(
       .filter((label) => typeof label === "string" && !labels.includes(label))
       .map((label) => ({
         ...{ param: whole, at: entry.value.at },
-        message: `contains "${label}", which is not a class of the model ${name}${didYouMean(String(label), labels)}; GET /models lists them`,
+        message: `contains "${label}", which is not a class of the model ${name}; GET /models lists them${didYouMean(String(label), labels)}`,
       }));
   });
 }

@@ -163,7 +163,7 @@ function chooseTests(graph: string, tests: readonly FoundTest[], only: readonly 
   const unknown = only.find((name) => !names.includes(name));
   if (unknown !== undefined)
     throw new ServiceError("test_not_found", {
-      detail: `The graph "${graph}" has no test "${unknown}"${didYouMean(unknown, names)}; it has ${names.join(", ")}.`,
+      detail: `The graph "${graph}" has no test "${unknown}"; it has ${names.join(", ")}${didYouMean(unknown, names) || "."}`,
     });
   return only.length === 0 ? tests : tests.filter(({ name }) => only.includes(name));
 }

@@ -276,7 +276,7 @@ const MAX_ERRORS = 100;
 
 const unknownGraph = (name: string, installed: readonly string[]): ServiceError =>
   new ServiceError("graph_not_found", {
-    detail: `There is no graph "${name.slice(0, 80)}"${didYouMean(name, installed)}; installed: ${installed.join(", ")}.`,
+    detail: `There is no graph "${name.slice(0, 80)}"; installed: ${installed.join(", ")}${didYouMean(name, installed) || "."}`,
   });
 
 /** `uri` is removed from messages: it may be a path of this machine or contain a password. */

@@ -158,7 +158,7 @@ export function showElement({ elements, registry, authorElements }: Known, name:
   if (factory !== undefined) return showFactory(factory, authorElements);
   const names = [...elements.keys(), ...registry.list().map((listed) => listed.name)];
   throw new ServiceError("element_not_found", {
-    detail: `There is no element "${name}"${didYouMean(name, names)}; search with \`GET /elements?find=\`.`,
+    detail: `There is no element "${name}"; search with \`GET /elements?find=\`${didYouMean(name, names) || "."}`,
   });
 }
 

@@ -247,7 +247,7 @@ test("errors of an element at its start and in live changes are in the response"
   const patched = await service.call<{ detail: string }>("PATCH", `/process/${uuid}/graph`, {
     json: { boom: { how: "update" } },
   });
-  assert.ok(patched.status >= 400 && patched.status < 500, `${patched.status}`);
+  assert.ok(patched.status >= 400 && patched.status < 500, `${patched.status}: ${patched.text}`);
   assert.match(patched.text, /boom in update/);
   const { state, last_error } = await readProcess(uuid);
   assert.deepEqual([state, last_error], ["running", null]);

@@ -262,7 +262,7 @@ function checkParam(
   if (!Object.hasOwn(declared, name)) {
     const names = Object.keys(declared);
     const known = names.length > 0 ? `; expected one of ${names.join(", ")}` : "";
-    return [{ path: [name], message: `is not a param of this ${owner}${didYouMean(name, names)}${known}` }];
+    return [{ path: [name], message: `is not a param of this ${owner}${known}${didYouMean(name, names)}` }];
   }
   return validate(declared[name] ?? {}, value).map(({ path, found, expected }) => ({
     path: [name, ...path],
