@@ -29,19 +29,21 @@ const PageLink = ({ page: { name, title }, current }: { page: Page; current: str
 
 /** A disclosure: Tab moves through its links, Escape closes it and returns to the button. */
 function Menu({ title, pages, current }: { title: string; pages: readonly Page[]; current: string }) {
-  const [isOpen, setOpen] = useState(false);
+  // Closed by another page or width, but not by links that are added while it is open.
+  const here = `${title} ${current}`;
+  const [openAt, setOpenAt] = useState<string | null>(null);
+  const isOpen = openAt === here;
   const frame = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const shown = pages.find(({ name }) => name === current);
-  useEffect(() => setOpen(false), [current, pages.length]);
   useEffect(() => {
     if (!isOpen) return undefined;
     const closeOutside = ({ target }: Event): void => {
-      if (!(target instanceof Node) || frame.current?.contains(target) !== true) setOpen(false);
+      if (!(target instanceof Node) || frame.current?.contains(target) !== true) setOpenAt(null);
     };
     const closeByKey = ({ key }: KeyboardEvent): void => {
       if (key !== "Escape") return;
-      setOpen(false);
+      setOpenAt(null);
       button.current?.focus();
     };
     for (const event of ["pointerdown", "focusin"]) document.addEventListener(event, closeOutside);
@@ -54,11 +56,11 @@ function Menu({ title, pages, current }: { title: string; pages: readonly Page[]
   return html`
     <div class="menu" ref=${frame}>
       <button type="button" ref=${button} class=${shown === undefined ? "" : "current"} aria-expanded=${isOpen ? "true" : "false"}
-        onClick=${() => setOpen(!isOpen)}>${title}${shown !== undefined && html`<span class="shown">: ${shown.title}</span>`}
+        onClick=${() => setOpenAt(isOpen ? null : here)}>${title}${shown !== undefined && html`<span class="shown">: ${shown.title}</span>`}
         <span aria-hidden="true"> ▾</span></button>
       ${
         isOpen &&
-        html`<div class="menu-list" onClick=${() => setOpen(false)}>
+        html`<div class="menu-list" onClick=${() => setOpenAt(null)}>
           ${pages.map((page) => html`<${PageLink} key=${page.name} page=${page} current=${current} />`)}
         </div>`
       }
