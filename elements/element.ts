@@ -291,6 +291,13 @@ export interface Services {
   show?(captureNs: bigint, bytes: Uint8Array): boolean;
   /** Records work of a thread of this element in the trace. Undefined where nothing is traced. */
   trace?(work: TracedWork): void;
+  /**
+   * Keeps a state of this node, up to 65,536 characters, for a runner that replaces this one. Undefined where none
+   * would.
+   */
+  keep?(state: string): void;
+  /** What this node kept in the runner before; read it with suspicion, since the graph may have changed. */
+  readonly kept?: string | null;
   /** Subscribes to messages from outside, such as telemetry; `handle` must not throw. Returns the unsubscribe function. */
   listen(channel: string, handle: (message: JsonRecord) => void): () => void;
   /** Answers questions from outside; the first element of a channel does. `handle` must not throw. Returns the function that ends it. */

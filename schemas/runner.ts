@@ -5,7 +5,7 @@
 import { type Static, Type } from "typebox";
 import { Metric } from "./graph-tests.ts";
 
-export const RUNNER_PROTOCOL = 7;
+export const RUNNER_PROTOCOL = 8;
 /** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
@@ -15,6 +15,11 @@ const Properties = Type.Record(Type.String(), Type.Unknown());
 const isExpendable = Type.Optional(Type.Boolean());
 /** It sends to the outside: detached while the lease of the node has ended. */
 const isExternal = Type.Optional(Type.Boolean());
+
+/** What nodes keep for the next runner: a text that only they read. */
+const KeptState = Type.String({ maxLength: 65_536 });
+/** Nodes that may keep a state; others are ignored. */
+export const MAX_KEEPERS = 16;
 
 /** Paths: the card names the weights, which are beside it. */
 const ModelFiles = Type.Object({ card: Type.String(), weights: Type.String() });
@@ -43,6 +48,8 @@ export const RunnerJob = Type.Object({
    */
   epochMs: Type.Optional(Type.Number({ minimum: 0 })),
   firstTrackId: Type.Integer({ minimum: 1 }),
+  /** States of nodes, as of `kept` of the runner before. */
+  kept: Type.Optional(Type.Record(Type.String(), KeptState)),
   /** Properties by node that apply from the first frame on; `set` changes them later. */
   live: Type.Optional(Type.Record(Type.String(), Properties)),
   /** Models that the client has uploaded, by name, instead of installed ones. */
@@ -289,6 +296,8 @@ export const RunnerMessage = Type.Union([
     type: Type.Literal("spans"),
     spans: Type.Array(Type.Object({ name: Type.String(), startMs: Type.Number(), endMs: Type.Number() })),
   }),
+  /** The state of a node replaces the one before. */
+  Type.Object({ type: Type.Literal("kept"), node: Type.String(), state: KeptState }),
   Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),
   Type.Object({ type: Type.Literal("log"), level: Type.String(), node: Type.String(), message: Type.String() }),
 ]);

@@ -1,10 +1,14 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import type { Box, Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import { PictureMotion } from "../../vision/picture-motion.ts";
-import type { Frame, FrameFormat, Handler } from "../element.ts";
+import type { Frame, FrameFormat, Handler, Services } from "../element.ts";
+import { readKept, writeKept } from "./kept-tracks.ts";
 import type { Sighting } from "./mot-tracker.ts";
 import { DEFAULT_SETTINGS, type TrackerSettings } from "./settings.ts";
 import { type ShownTrack, Tracker } from "./tracker.ts";
+
+/** Of capture time: more often is of no use to a successor. */
+const KEEP_EVERY_NS = 200_000_000n;
 
 export interface TrackProperties {
   readonly maxAgeMs: number;
@@ -23,15 +27,27 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   readonly #names = new Map<number, string>();
   #properties: TrackProperties;
   #shown: readonly ShownTrack[] = [];
+  readonly #keep: Services["keep"];
+  /** Capture time of the frame whose tracks were last kept. */
+  #keptNs: bigint | null = null;
+  /** Of the runner before, until the first frame. */
+  #before: string | null;
 
-  constructor(properties: TrackProperties, nextId: () => number) {
+  constructor(
+    properties: TrackProperties,
+    nextId: () => number,
+    { keep, kept = null }: Pick<Services, "keep" | "kept"> = {},
+  ) {
     this.#properties = properties;
     this.#tracker = new Tracker(readSettings(properties, DEFAULT_SETTINGS.confidence), nextId);
+    this.#keep = keep;
+    this.#before = kept;
   }
 
   process(frame: Frame): undefined {
     const detections = frame.meta.detections as Detections;
     const timeNs = this.#clock.read(frame);
+    if (this.#before !== null) this.#restore(this.#before, frame, timeNs);
     const motion = this.#findMotion(frame, detections);
     this.#tracker.settings = readSettings(this.#properties, detections.confidence);
     const sightings = [...detections.objects, ...detections.weak].map((one) => this.#read(one, frame.format));
@@ -44,6 +60,27 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
     const objects = shown.map((track) => this.#describe(track, frame.format)).filter(isInside);
     const tracks: Tracks = { inferred: detections.inferred, objects, ended: [...ended] };
     frame.write({ tracks });
+    if (detections.inferred) this.#keepTracks(frame);
+  }
+
+  /** A successor of this runner continues from there. */
+  #keepTracks({ captureNs }: Frame): void {
+    if (this.#keep === undefined) return;
+    if (this.#keptNs !== null && captureNs >= this.#keptNs && captureNs - this.#keptNs < KEEP_EVERY_NS) return;
+    this.#keptNs = captureNs;
+    const captureMs = Number(captureNs / 1_000_000n);
+    this.#keep(writeKept({ captureMs, ...this.#tracker.keep(), names: [...this.#names] }));
+  }
+
+  #restore(text: string, { captureNs }: Frame, timeNs: bigint): void {
+    this.#before = null;
+    const kept = readKept(text);
+    if (kept === null) return;
+    const sinceS = Number(captureNs / 1_000_000n) / 1000 - kept.captureMs / 1000;
+    // A stream that is set back further shows other objects.
+    if (sinceS * 1000 < -this.#properties.maxAgeMs) return;
+    for (const [classId, name] of kept.names) this.#names.set(classId, name);
+    this.#tracker.restore(kept.tracks, kept.usualS, timeNs, sinceS);
   }
 
   update(properties: TrackProperties): void {

@@ -1,3 +1,5 @@
+export type AxisState = readonly [number, number, number, number, number];
+
 /**
  * Kalman filter of one coordinate with nearly constant speed. The trackers assume independent coordinates, so a box is
  * four of these and no matrix is needed.
@@ -46,10 +48,19 @@ export class Axis {
     this.speed += speed;
   }
 
+  /** For `restore`: position, speed and the three variances. */
+  get state(): AxisState {
+    return [this.position, this.speed, this.#pp, this.#ps, this.#ss];
+  }
+
+  static restore([position, speed, pp, ps, ss]: AxisState): Axis {
+    const axis = new Axis(position, pp, ss);
+    axis.speed = speed;
+    axis.#ps = ps;
+    return axis;
+  }
+
   clone(): Axis {
-    const copy = new Axis(this.position, this.#pp, this.#ss);
-    copy.speed = this.speed;
-    copy.#ps = this.#ps;
-    return copy;
+    return Axis.restore(this.state);
   }
 }

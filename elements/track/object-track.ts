@@ -1,6 +1,7 @@
 /** One tracked object: its box filter, its class vote, and the cost of matching a sighting to it. */
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
-import { Axis } from "./kalman.ts";
+import { Axis, type AxisState } from "./kalman.ts";
+import type { KeptTrack } from "./kept-tracks.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 
 /** Weight of the latest sighting in the usual confidence of a track. */
@@ -12,8 +13,8 @@ const SHOWN_SHARE = 0.2;
 
 /** State of one tracked object. Its id is 0 until it is first shown. */
 export class ObjectTrack {
-  readonly filter: BoxFilter;
-  readonly bornS: number;
+  filter: BoxFilter;
+  bornS: number;
   readonly vote: ClassVote;
   readonly spread: Spread = { x: 1, y: 1, width: 1, height: 1, vagueness: 0 };
   id = 0;
@@ -38,6 +39,23 @@ export class ObjectTrack {
     this.confidence = confidence;
     this.usualConfidence = confidence;
     this.isConfirmed = isConfirmed;
+  }
+
+  /** Its state, with times before `timeS`. */
+  keep(timeS: number): KeptTrack {
+    const { id, vote, confidence, usualConfidence, hits, bornS, seenS, sureS, filter } = this;
+    const times = { bornS: timeS - bornS, seenS: timeS - seenS, sureS: timeS - sureS };
+    return { ...{ id, classId: vote.classId, confidence, usualConfidence, hits }, ...times, axes: filter.axes };
+  }
+
+  /** The track of `keep`, as of `timeS`. */
+  static restore(kept: KeptTrack, timeS: number): ObjectTrack {
+    const { id, classId, confidence, usualConfidence, hits, bornS, seenS, sureS, axes } = kept;
+    const filter = BoxFilter.restore(axes);
+    const track = new ObjectTrack({ box: filter.box, confidence, classId }, timeS - bornS, true);
+    track.filter = filter;
+    Object.assign(track, { id, usualConfidence, hits, seenS: timeS - seenS, sureS: timeS - sureS });
+    return track;
   }
 
   see({ box, confidence, classId }: Sighting, timeS: number, isSure: boolean): void {
@@ -79,10 +97,10 @@ const square = (value: number): number => value * value;
 
 /** Kalman filter of a box: centre and size, each with a speed per second. */
 class BoxFilter {
-  readonly x: Axis;
-  readonly y: Axis;
-  readonly width: Axis;
-  readonly height: Axis;
+  x: Axis;
+  y: Axis;
+  width: Axis;
+  height: Axis;
 
   constructor(box: TrackBox) {
     const unit = measureUnit(box[2], box[3]);
@@ -92,6 +110,18 @@ class BoxFilter {
     this.y = start("y", box[1] + box[3] / 2);
     this.width = start("width", box[2]);
     this.height = start("height", box[3]);
+  }
+
+  get axes(): readonly AxisState[] {
+    return AXES.map((name) => this[name].state);
+  }
+
+  static restore(axes: readonly AxisState[]): BoxFilter {
+    const filter = new BoxFilter([0, 0, 0, 0]);
+    AXES.forEach((name, at) => {
+      filter[name] = Axis.restore(axes[at] as AxisState);
+    });
+    return filter;
   }
 
   /** Its longer side: the scale of all uncertainties. */

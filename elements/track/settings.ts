@@ -50,17 +50,17 @@ export class InferencePace {
 
   /** Inference is too infrequent to confirm a track by a second sighting. */
   get isSlow(): boolean {
-    return (this.#usualS ?? 0) > SLOW_S;
+    return (this.usualS ?? 0) > SLOW_S;
   }
 
   /** Extends `maxAgeS` to the interval between inferences. Maximum before the interval is known. */
   stretch(maxAgeS: number): number {
-    const leastS = LIFE_INTERVALS * (this.#usualS ?? Number.POSITIVE_INFINITY);
+    const leastS = LIFE_INTERVALS * (this.usualS ?? Number.POSITIVE_INFINITY);
     return Math.max(maxAgeS, Math.min(leastS, LONGEST_LIFE_S));
   }
 
   /** The lower median, or null before the second inference. */
-  get #usualS(): number | null {
+  get usualS(): number | null {
     return this.#intervalsS.toSorted((a, b) => a - b)[(this.#intervalsS.length - 1) >> 1] ?? null;
   }
 }

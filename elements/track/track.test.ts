@@ -109,6 +109,52 @@ test("a stream interrupted for longer than the life of a track resumes with new 
   );
 });
 
+/** Two people who walk towards each other, 250 pixels apart at first. */
+const walkers = (ms: number) => [[100 + ms / 50, 90, 40, 90] as const, [400 - ms / 50, 100, 40, 90] as const];
+const idsOf = ({ objects }: Tracks) => objects.map(({ id }) => id);
+
+/** The last state that a handler keeps, and the text of every other. */
+function keepWalkers(untilMs: number): readonly string[] {
+  const texts: string[] = [];
+  const keep = (text: string): void => void texts.push(text);
+  let lastId = 6;
+  const handler = new TrackHandler(PROPERTIES, () => ++lastId, { keep });
+  for (let ms = 0; ms <= untilMs; ms += 100) shoot(handler, { ms, boxes: walkers(ms) });
+  return texts;
+}
+
+const CONTINUED = [
+  { gapMs: 0, ids: [7, 8] },
+  { gapMs: 700, ids: [7, 8] },
+  { gapMs: 4000, ids: [7, 8] },
+  // A file continues at the position of the last report, which is up to a second before the last frame.
+  { gapMs: -900, ids: [7, 8] },
+  { gapMs: 60_000, ids: [20, 21] },
+  { gapMs: -10_000, ids: [20, 21] },
+];
+for (const { gapMs, ids } of CONTINUED)
+  test(`a successor ${gapMs} ms later gives people the ids ${ids}`, () => {
+    let lastId = 19;
+    const kept = keepWalkers(3000).at(-1) ?? "";
+    const handler = new TrackHandler(PROPERTIES, () => ++lastId, { kept });
+    // Its PTS begin anew.
+    const times = [0, 200, 400].map((ms) => ({ ms, captureMs: 3000 + gapMs + ms }));
+    const back = times.map(({ ms, captureMs }) =>
+      shoot(handler, { ms, captureMs, boxes: walkers(Math.abs(gapMs) > 9000 ? 3000 + ms : captureMs) }),
+    );
+    assert.deepEqual(back.map(idsOf), [ids, ids, ids]);
+    assert.equal(back[0]?.objects[0]?.className, "person");
+    if (gapMs === 60_000) assert.deepEqual(back[0]?.ended, [7, 8]);
+  });
+
+test("keeps its state at most five times per second, and ignores one of another element", () => {
+  assert.equal(keepWalkers(3000).length, 16);
+  for (const kept of ["", "[]", "{", '["tracks-1",0,null,[[1,2,3]],[]]', "null"]) {
+    const handler = new TrackHandler(PROPERTIES, () => 1, { kept });
+    assert.deepEqual(idsOf(shoot(handler, { ms: 0, boxes: [[100, 90, 40, 90]] })), [1]);
+  }
+});
+
 test("max-age-ms is mutable while PLAYING, from the next frame on", () => {
   const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });

@@ -48,8 +48,8 @@ chains:
   writes: ["tracks"],
   caps: "video/x-raw,format={I420,NV12}",
   preload: () => import("./handler.ts"),
-  async create(properties, { job }) {
+  async create(properties, services) {
     const { TrackHandler } = await import("./handler.ts");
-    return new TrackHandler(properties, () => job.nextTrackId());
+    return new TrackHandler(properties, () => services.job.nextTrackId(), services);
   },
 });

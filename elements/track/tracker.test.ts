@@ -171,6 +171,27 @@ test("a single gap in a dense stream does not extend the life of tracks", () => 
   assert.deepEqual(tracker.update(toNs(32.4), [see(0, 50)]).ended, [2]);
 });
 
+for (const lateS of [1.5, 3.5, 7.5])
+  test(`keeps the ids of people who walk on while nothing is inferred for ${lateS} s`, () => {
+    const walks = [walk(0, 50, 40), walk(700, 60, -30), walk(300, 250, 5)];
+    const tracker = create();
+    run(walks, 3, 5, tracker);
+    const [fromS, toS] = [2.8, 2.8 + lateS];
+    for (let at = fromS + 0.1; at < toS; at += 0.1) tracker.predict(toNs(at));
+    const back = [0, 0.2, 0.4].map((more) => {
+      const sightings = walks.map((one) => one(toS + more)).filter((one) => one !== null);
+      return tracker.update(toNs(toS + more), sightings);
+    });
+    assert.deepEqual(listIds(back), [1, 2, 3]);
+  });
+
+test("ends all tracks when nothing is inferred for much longer than they live", () => {
+  const tracker = create();
+  run([walk(0, 50, 0)], 3, 5, tracker);
+  const ended = Array.from({ length: 100 }, (_, i) => tracker.predict(toNs(2.9 + i / 10)).ended).flat();
+  assert.deepEqual(ended, [1]);
+});
+
 test("lists an ended id once", () => {
   const frames = run([hidden(walk(0, 50, 0), 1, 9)], 9, 10, create({ maxAgeS: 2 }));
   const ends = frames.flatMap(({ ended }, i) => ended.map((id) => [id, i / 10]));

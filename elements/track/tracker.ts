@@ -1,6 +1,7 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Assigner } from "./assign.ts";
 import { CameraFollower } from "./camera-follower.ts";
+import type { KeptTrack } from "./kept-tracks.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import { fillSurprise, ObjectTrack } from "./object-track.ts";
 import { cover, overlap } from "./overlap.ts";
@@ -29,6 +30,12 @@ const SHOW_WEAK_S = 0.5;
 /** Tracks with this many and this recent sightings are used to estimate camera motion. */
 const WITNESS_HITS = 3;
 const WITNESS_SEEN_S = 0.5;
+
+/**
+ * While nothing is inferred, as when an inference worker or a runner is replaced, nothing is missed: tracks live this many
+ * times as long.
+ */
+const BLIND_LIVES = 4;
 
 /** Rounding error of time differences. */
 const ROUNDING_S = 1e-6;
@@ -78,6 +85,8 @@ export class Tracker {
   /** Time of the inference before the last. */
   #previousS = 0;
   readonly #nextId: () => number;
+  /** Time since the last inference in which frames were not inferred, or the runner was replaced. */
+  #blindS = 0;
   /** Camera motion is unknown for a frame since the last inference. */
   #isCameraLost = false;
   /** No tracks yet, or all ended in a gap: first sightings need no confirmation. */
@@ -97,6 +106,7 @@ export class Tracker {
     const sinceInferenceS = this.#timeS - this.#inferredS;
     this.#previousS = this.#inferredS;
     this.#inferredS = this.#timeS;
+    this.#blindS = 0;
     this.#pace.note(sinceInferenceS);
     this.#handicapLost(sinceInferenceS);
     const { sure, weak } = this.#sort(sightings);
@@ -118,7 +128,7 @@ export class Tracker {
 
   /** A frame without inference: predicts all tracks. */
   predict(timeNs: bigint, motion: CameraMotion | null = null): TrackerFrame {
-    this.#moveTo(timeNs, motion);
+    this.#moveTo(timeNs, motion, true);
     return this.#report();
   }
 
@@ -138,6 +148,30 @@ export class Tracker {
     return this.#report(true);
   }
 
+  /** The shown tracks as of the last inference, and the usual interval between inferences. */
+  keep(): { readonly usualS: number | null; readonly tracks: readonly KeptTrack[] } {
+    const shown = this.#tracks.filter(({ id }) => id > 0);
+    return { usualS: this.#pace.usualS, tracks: shown.map((track) => track.keep(this.#timeS)) };
+  }
+
+  /**
+   * Before the first frame, which is at `timeNs`: continues the tracks of another tracker, whose last inference was
+   * `sinceS` before; below zero if the stream repeats what that one has seen.
+   */
+  restore(tracks: readonly KeptTrack[], usualS: number | null, timeNs: bigint, sinceS: number): void {
+    const gapS = Math.max(0, sinceS);
+    this.#startNs = timeNs - BigInt(Math.round(gapS * 1e9));
+    this.#timeS = 0;
+    this.#inferredS = 0;
+    this.#previousS = 0;
+    this.#blindS = gapS;
+    this.#tracks = tracks.map((track) => ObjectTrack.restore(track, 0));
+    for (const { filter } of this.#tracks)
+      for (const axis of [filter.x, filter.y]) axis.shift(axis.speed * Math.min(0, sinceS), 0);
+    this.#isFresh = tracks.length === 0;
+    if (usualS !== null) this.#pace.note(usualS);
+  }
+
   /** Ends all tracks. Ids continue. */
   reset(): void {
     this.#endAll();
@@ -152,7 +186,7 @@ export class Tracker {
     this.#isFresh = true;
   }
 
-  #moveTo(timeNs: bigint, motion: CameraMotion | null): void {
+  #moveTo(timeNs: bigint, motion: CameraMotion | null, isBlind = false): void {
     if (this.#startNs === null) {
       this.#startNs = timeNs;
       this.#timeS = 0;
@@ -163,7 +197,12 @@ export class Tracker {
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
     if (motion === null) this.#isCameraLost = true;
-    if (seconds < 0 || timeS - this.#inferredS > this.#pace.stretch(this.settings.maxAgeS) + ROUNDING_S) this.#endAll();
+    const { maxAgeS } = this.settings;
+    const lifeS = this.#pace.stretch(maxAgeS);
+    // A longer step is a gap of the source.
+    if (isBlind && seconds > 0 && seconds <= lifeS) this.#blindS += seconds;
+    const forgivenS = Math.min(this.#blindS, (BLIND_LIVES - 1) * maxAgeS);
+    if (seconds < 0 || timeS - this.#inferredS > lifeS + forgivenS + ROUNDING_S) this.#endAll();
     for (const { filter, seenS } of this.#tracks) {
       filter.predict(seconds, seenS < this.#inferredS);
       if (motion !== null) filter.move(motion);

@@ -362,6 +362,8 @@ export class Launch {
       ...(options.show && {
         show: (captureNs: bigint, bytes: Uint8Array) => options.show?.(node, captureNs, bytes) ?? false,
       }),
+      ...(options.keep && { keep: (state: string) => options.keep?.(node, state) }),
+      kept: options.kept?.(node) ?? null,
       ...(options.trace && { trace: (work: TracedWork) => options.trace?.(node, work) }),
       job: this.#host.job,
       source: this.plan.source,

@@ -32,6 +32,10 @@ export interface RunOptions {
   show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
   /** Work of threads of elements, such as inference. Default: not measured. */
   trace?(node: string, work: TracedWork): void;
+  /** The state of a node, for a runner that replaces this one. Default: none does. */
+  keep?(node: string, state: string): void;
+  /** What a node kept last, here or in the runner before. */
+  kept?(node: string): string | null;
   /** Id of the first object, default 1. A restarted process continues above its highest id. */
   readonly firstTrackId?: number;
   /** Start position in a file at pace `realtime`; no earlier frame is processed. Default 0. */

@@ -27,7 +27,7 @@ const highestTrack = async ({ waitFor }: Stage, uuid: string): Promise<number> =
   return track.track_id;
 };
 
-test("replaces a runner that is killed: same uuid, outputs and properties, higher track ids, same position", async () => {
+test("replaces a runner that is killed: same uuid, outputs and properties, higher track ids, its tracks, same position", async () => {
   const on = await stage({ isFile: true });
   const { supervisor, user, start, inside, row } = on;
   const uuid = await start();
@@ -47,7 +47,9 @@ test("replaces a runner that is killed: same uuid, outputs and properties, highe
   assert.equal(isAlive(before.pid), false);
   assert.deepEqual(after.attached, { [output]: "rtmp", feed: "feed" });
   assert.deepEqual(after.live, { detect: { confidence: 0.5 } });
-  assert.ok(Number(after.job.firstTrackId) > track);
+  const first = Number(after.job.firstTrackId);
+  assert.ok(first > track);
+  assert.deepEqual(after.job.kept, { track: `tracks up to ${first - 1}` });
   assert.ok(BigInt(String(after.job.positionNs)) > 0n);
   assert.equal(after.job.epochMs, (await row(uuid))?.startedAt?.getTime());
   assert.equal(supervisor.view(uuid)?.restarts, 1);

@@ -195,7 +195,9 @@ export class RestartPolicy {
     this.#crashesMs.push(nowMs);
     const recent = this.#crashesMs.filter((crashMs) => nowMs - crashMs < windowMs).length;
     if (this.#crashesMs.length > restarts) this.#crashesMs.shift();
-    if (recent <= restarts) return { waitMs: backoff(recent, this.#rule, random), isCrash: true };
+    // The first one at once: its objects are still in view.
+    const waitMs = recent === 1 ? 0 : backoff(recent - 1, this.#rule, random);
+    if (recent <= restarts) return { waitMs, isCrash: true };
     const often = restarts === 0 ? "it crashed" : `it crashed more than ${restarts} times within ${windowMs / 1000} s`;
     return fail("pipeline_failed", `${often}; the last time: ${detail}`);
   }

@@ -9,7 +9,7 @@ import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { RunnerMessage, RunnerStats } from "../../schemas/runner.ts";
+import { MAX_KEEPERS, type RunnerMessage, type RunnerStats } from "../../schemas/runner.ts";
 import {
   CALIBRATION_CHANNEL,
   type HeadingCalibration,
@@ -83,6 +83,8 @@ export class ProcessRecord {
   readonly trackIds: TrackIds;
   /** Null: its source has none. */
   readonly telemetry: ProcessTelemetry | null;
+  /** States that nodes of its graph have kept for the next runner. */
+  readonly kept = new Map<string, string>();
   /** Also gets the telemetry that its runner gets: its shadow. Must not throw. */
   mirror: ((channel: string, message: JsonRecord) => void) | null = null;
   /** As stored. */
@@ -299,6 +301,7 @@ export class ProcessRecord {
     else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
     else if (report.type === "log") this.#log(report);
+    else if (report.type === "kept") this.#keep(report);
     else if (report.type === "element") this.#handleEvent(report.event as JsonRecord);
     else if (report.type === "reconnecting") {
       this.#isSourceLost = report.reconnecting;
@@ -354,6 +357,10 @@ export class ProcessRecord {
   /** Nothing is stored from now on. */
   close(): void {
     this.#writer.close();
+  }
+
+  #keep({ node, state }: Report<"kept">): void {
+    if (this.kept.has(node) || this.kept.size < MAX_KEEPERS) this.kept.set(node, state);
   }
 
   #log({ level, node, message }: Report<"log">): void {

@@ -443,7 +443,7 @@ export class Process {
 
   #makeJob(sourceUri: string): RunnerJob {
     const { graph } = this.row;
-    const { params, positionNs, trackIds } = this.record;
+    const { params, positionNs, trackIds, kept } = this.record;
     const { text: graphText } = this.record.graph;
     if (this.#input.isFile) this.#epoch ??= this.record.startedAt ?? new Date();
     const { validUntilMs } = this.#deps.node;
@@ -455,6 +455,8 @@ export class Process {
       ...(Object.keys(this.#models).length > 0 && { models: this.#models }),
       ...(batch != null && { deliver: [{ channel: TELEMETRY_CHANNEL, message: batch }] }),
       firstTrackId: trackIds.next,
+      // A file that loops begins again, with other objects.
+      ...(this.#input.loops !== true && kept.size > 0 && { kept: Object.fromEntries(kept) }),
       ...this.attachments.beginRun(),
       ...(validUntilMs !== null && { leaseUntilMs: validUntilMs }),
       ...(this.#launching !== null && { traceparent: this.#launching.traceparent }),

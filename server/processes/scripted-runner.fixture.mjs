@@ -13,7 +13,7 @@ const TRACK = {
 const hello = process.env.SCRIPTED_HELLO ?? "";
 if (hello === "crash") process.exit(4);
 if (hello === "garbage") process.send("good morning");
-else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 7, pid: process.pid });
+else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 8, pid: process.pid });
 
 let job = null;
 let script = {};
@@ -71,6 +71,7 @@ function tick() {
   const track = { ...TRACK, track_id: nextTrackId++ };
   const timestamp = new Date().toISOString();
   const message = { timestamp, source_uri: job.sourceLabel, process_uuid: job.uuid, active_tracks: [track] };
+  send({ type: "kept", node: "track", state: `tracks up to ${track.track_id}` });
   send({ type: "message", channel: "detection_data", message });
   if (!script.sendsNoProgress) progress();
   if (script.finds && ticks % script.finds === 0) find();

@@ -32,7 +32,7 @@ function coolDown(): void {
 const channel = connectToParent<RunnerMessage, RunnerRequest>({
   program: "a runner, started by `windhover serve`. Run graphs with `windhover run`.",
   receives: RunnerRequest,
-  droppable: ["message", "progress", "attachment", "element", "log"],
+  droppable: ["message", "progress", "attachment", "kept", "element", "log"],
   onRequest: async (request) => {
     // The server waits for `hello`.
     if (runner === undefined) throw new Error("the runner is not loaded yet");

@@ -92,6 +92,8 @@ export class Runner {
   readonly #external = new Map<string, ExternalAttachment>();
   /** Messages that elements have before the first frame, of every launch. */
   readonly #delivered: { readonly channel: string; readonly message: JsonRecord }[] = [];
+  /** The last states of nodes. Survives relaunches. */
+  readonly #kept = new Map<string, string>();
   /** The last request received. */
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
@@ -273,6 +275,7 @@ export class Runner {
       if (attachment.isExternal === true) this.#external.set(attachment.id, attachment);
     }
     const fromNs = BigInt(job.positionNs);
+    for (const [node, state] of Object.entries(job.kept ?? {})) this.#kept.set(node, state);
     for (const { channel, message } of job.deliver ?? [])
       this.#delivered.push({ channel, message: message as JsonRecord });
     try {
@@ -294,6 +297,11 @@ export class Runner {
         onEvent: (event) => this.#onEvent(event),
         print: async (line) => this.#send("print", { line }),
         send: async (_, channel, message) => this.#send(channel, message),
+        keep: (node, state) => {
+          this.#kept.set(node, state);
+          this.#channel.send({ type: "kept", node, state });
+        },
+        kept: (node) => this.#kept.get(node) ?? null,
         show: (node, captureNs, bytes) => this.#show(node, captureNs, bytes),
         onBuilt: (pipeline, segments, origins) => {
           this.#statistics.onBuilt(pipeline, segments, origins);
