@@ -14,8 +14,20 @@ import { answerOnce } from "./idempotency.ts";
 import type { KeptAnswers, SentAnswer } from "./kept-answers.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 
-export const pathNotFound = (): ServiceError =>
-  new ServiceError("path_not_found", { detail: "This path does not exist; `GET /openapi.json` lists all paths." });
+/** `nearest`: the path that was probably meant. */
+export const pathNotFound = (nearest?: string): ServiceError => {
+  const hint = nearest === undefined ? "." : `; did you mean "${nearest}"?`;
+  return new ServiceError("path_not_found", {
+    detail: `This path does not exist; \`GET /openapi.json\` lists all paths${hint}`,
+  });
+};
+
+/** A value in a path that does not match its schema means that the path does not exist. */
+const parameterNotFound = ({ names, checkParams }: Route, values: readonly string[]): ServiceError => {
+  const [fault] = checkParams(Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""])));
+  if (fault === undefined) return pathNotFound();
+  return new ServiceError("path_not_found", { detail: `${fault.path.slice(1)} in the path ${fault.message}.` });
+};
 
 export const shuttingDown = (): ServiceError =>
   new ServiceError("shutting_down", {
@@ -28,9 +40,9 @@ export function matchParams(route: Route, path: RoutePath): ApiMiddleware {
   return (context, next) => {
     const { call } = context.env;
     call.route = path.template;
-    const params = readParams(route, valuesOf(context, path));
-    // A value that does not match its schema means that the path does not exist.
-    if (params === null) throw pathNotFound();
+    const values = valuesOf(context, path);
+    const params = readParams(route, values);
+    if (params === null) throw parameterNotFound(route, values);
     call.endpoint = route.endpoint;
     call.params = params;
     return next();
@@ -202,7 +214,9 @@ export const answerOtherMethods =
     const { method } = context.req;
     const values = valuesOf(context, path);
     call.route = path.template;
-    if (![...path.routes.values()].some((route) => readParams(route, values) !== null)) throw pathNotFound();
+    const routes = [...path.routes.values()];
+    if (!routes.some((route) => readParams(route, values) !== null))
+      throw routes[0] === undefined ? pathNotFound() : parameterNotFound(routes[0], values);
     const headers = { Allow: path.methods, "X-Request-Id": call.requestId };
     if (method === "OPTIONS") return new Response(null, { status: 204, headers });
     call.allow = path.methods;

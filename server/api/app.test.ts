@@ -119,6 +119,23 @@ for (const path of [
     assert.equal((await problemOf(response)).code, "path_not_found");
   });
 
+const detailsOfUnknown: Readonly<Record<string, RegExp>> = {
+  "/process/7": /^process_uuid in the path is "7"; expected a UUID\.$/,
+  [`/process/${a}/nonsense`]: /^output_uuid in the path is "nonsense"; expected a UUID\.$/,
+  "/prcess/7": /; did you mean "\/process\/\{process_uuid\}"\?$/,
+  "/grahps/validate": /; did you mean "\/graphs\/validate"\?$/,
+  "/api/v1/long": /; did you mean "\/long"\?$/,
+  "/nothing": /lists all paths\.$/,
+  [`/prcess/${"x".repeat(4000)}`]: /lists all paths\.$/,
+};
+for (const [path, detail] of Object.entries(detailsOfUnknown))
+  test(`${path.slice(0, 60)}: the answer says what was expected`, async () => {
+    const response = await app.call(path);
+    const problem = await problemOf(response);
+    assert.deepEqual([response.status, problem.code], [404, "path_not_found"]);
+    assert.match(problem.detail ?? "", detail);
+  });
+
 test("an unsupported method is rejected with the supported ones", async () => {
   const response = await app.call(`/process/${a}`, { method: "PUT" });
   assert.equal(response.status, 405);

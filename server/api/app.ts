@@ -31,6 +31,7 @@ import { KeptAnswers } from "./kept-answers.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath } from "./routes.ts";
 import { type FindSourceOf, limitSources } from "./source-limits.ts";
+import { suggestPaths } from "./suggest-path.ts";
 import { documentEndpoints } from "./web-pages.ts";
 
 export interface AppDeps {
@@ -105,7 +106,8 @@ export async function startApp({
     call.setHop(hop);
     return (await forwarder?.answerNode(call)) ?? next();
   });
-  for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
+  const paths = groupByPath([...endpoints, ...documentEndpoints(endpoints)]);
+  for (const path of paths) {
     for (const route of path.routes.values())
       hono.on(
         route.endpoint.method,
@@ -120,8 +122,9 @@ export async function startApp({
       );
     hono.all(path.pattern, answerOtherMethods(path));
   }
-  hono.notFound(() => {
-    throw pathNotFound();
+  const suggestPath = suggestPaths(paths.map(({ template }) => template));
+  hono.notFound(({ req }) => {
+    throw pathNotFound(suggestPath(req.path));
   });
   hono.onError(answerError(isChecked));
 
