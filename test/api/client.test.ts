@@ -178,7 +178,7 @@ describe("the Python client", () => {
 const PYTHON_CHECKS = `
 import asyncio, os
 from contextlib import closing
-from windhover import ApiError, AsyncWindhover, Windhover
+from windhover import ApiError, AsyncWindhover, Windhover, read_messages, send_messages
 
 def fails(call):
     try:
@@ -188,7 +188,7 @@ def fails(call):
     raise AssertionError("the call succeeded")
 
 url, key = os.environ["WINDHOVER_URL"], os.environ["WINDHOVER_KEY"]
-with Windhover(url, lambda: key) as windhover:
+with Windhover(url, lambda: key, timeout=120) as windhover:
     error = fails(lambda: windhover.register_output(body={"alias": " ", "type": "rtsp", "url": "http://elsewhere"}))
     assert (error.status, error.code) == (422, "invalid_input"), error
     assert sorted(fault["path"] for fault in error.errors) == ["/alias", "/url"], error.errors
@@ -197,10 +197,29 @@ with Windhover(url, lambda: key) as windhover:
     assert windhover.validate_graph(body="graph: bad\\nchains: { main: [decod] }\\n")["valid"] is False
     assert windhover.list_processes(limit=1)["processes"] is not None
     assert windhover.get_graph("detect")["name"] == "detect"
+    source = windhover.list_sources(limit=1)["sources"][0]
+    started = windhover.start_process(source_uuid=source["uuid"], body={"params": {"every": 25}})
+    socket = started["detection_data_url"]
+    for wrong, status, code in (
+        (socket.split("?")[0] + "?api_key=wh_wrong", 403, "api_key_invalid"),
+        (socket.replace(started["process_uuid"], "00000000-0000-4000-8000-000000000000"), 404, "process_not_found"),
+    ):
+        for call in (lambda: next(read_messages(wrong)), lambda: send_messages(wrong, [{}])):
+            error = fails(call)
+            assert (error.status, error.code) == (status, code), (error.status, error.code, error)
+            assert error.request_id is not None and "rejected WebSocket" not in str(error), error
+    first = read_messages(socket)
+    next(first)
+    error = fails(lambda: next(read_messages(socket)))
+    assert (error.status, error.code) == (409, "socket_in_use"), error
+    assert "accepts one at a time" in str(error), error
+    first.close()
+    windhover.stop_process(started["process_uuid"])
     with closing(windhover.get_console()) as page:
         assert page.headers["content-type"].startswith("text/html")
         assert b"<html" in b"".join(page.iter_bytes())
 assert fails(lambda: Windhover("http://127.0.0.1:9").get_user_info()).code == "no_answer"
+assert fails(lambda: next(read_messages("ws://127.0.0.1:9/"))).code == "no_answer"
 assert fails(lambda: Windhover(url, "wh_ключ").get_user_info()).code == "invalid_input"
 assert fails(lambda: Windhover(url, "wh_wrong").get_user_info()).status == 403
 

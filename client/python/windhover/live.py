@@ -3,25 +3,71 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
+import re
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 import websockets
+from websockets.exceptions import InvalidHandshake
 
-from .transport import ApiError
+from .transport import ApiError, _read
 
 #: Of one message; those with many tracks are long.
 _MAX_BYTES = 64 * 2**20
+_REASON_SECONDS = 10.0
+
+
+@asynccontextmanager
+async def _open(url: str) -> AsyncGenerator[Any, None]:
+    """Raises `ApiError` if the service rejects the connection or cannot be reached."""
+    try:
+        socket = await websockets.connect(url, max_size=_MAX_BYTES)  # type: ignore[attr-defined]
+    except InvalidHandshake as error:
+        raise await _read_rejection(url, error) from error
+    except (OSError, asyncio.TimeoutError) as error:
+        raise ApiError(0, {"code": "no_answer", "detail": "the service cannot be reached"}) from error
+    try:
+        yield socket
+    finally:
+        await socket.close()
+
+
+async def _read_rejection(url: str, error: InvalidHandshake) -> ApiError:
+    """The handshake is repeated: not every version of `websockets` reads the body of the response."""
+    response = getattr(error, "response", error)
+    status = getattr(response, "status_code", 0)
+    headers = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
+    }
+    if status != 0:
+        try:
+            async with httpx.AsyncClient(timeout=_REASON_SECONDS) as client:
+                async with client.stream("GET", re.sub("^ws", "http", url), headers=headers) as answer:
+                    if answer.status_code == status:
+                        await answer.aread()
+                        _read(answer)
+        except ApiError as reason:
+            return reason
+        except (httpx.HTTPError, httpx.InvalidURL):
+            pass
+    return ApiError(status, {"code": "unknown" if status else "no_answer", "detail": str(error)})
 
 
 async def read_messages_async(url: str) -> AsyncGenerator[dict[str, Any], None]:
     """Messages of `detection_data_url` or `drone_data_url` of a process, until it ends.
 
     A message that arrives while the last one is being handled waits; the service drops messages for clients that
-    read too slowly.
+    read too slowly. Raises `ApiError` if the service rejects the connection or cannot be reached.
     """
-    async with websockets.connect(url, max_size=_MAX_BYTES) as socket:  # type: ignore[attr-defined]
+    async with _open(url) as socket:
         async for message in socket:
             yield json.loads(message)
 
@@ -49,10 +95,10 @@ async def send_messages_async(
 ) -> None:
     """Sends telemetry to `telemetry_url` of a process, one message after the other: `messages` decides when.
 
-    Raises `ApiError` if the service rejects a message, and the errors of `websockets` if the connection cannot be
-    opened or ends before the last one.
+    Raises `ApiError` if the service rejects the connection or a message, and the errors of `websockets` if the
+    connection ends before the last one.
     """
-    async with websockets.connect(url, max_size=_MAX_BYTES) as socket:  # type: ignore[attr-defined]
+    async with _open(url) as socket:
 
         async def send() -> None:
             if isinstance(messages, AsyncIterable):
