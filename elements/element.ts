@@ -296,6 +296,8 @@ export interface Services {
    * would.
    */
   keep?(state: string): void;
+  /** Returns freed memory to the system, after the end of something large. Takes milliseconds. */
+  releaseMemory?(): void;
   /** What this node kept in the runner before; read it with suspicion, since the graph may have changed. */
   readonly kept?: string | null;
   /** Subscribes to messages from outside, such as telemetry; `handle` must not throw. Returns the unsubscribe function. */

@@ -292,6 +292,7 @@ export interface Addon {
   listFactories(): unknown[];
   describeFactory(name: string): unknown;
   setRank(name: string, rank: number): boolean;
+  releaseMemory(): void;
   onLog(receive: ((entry: LogEntry) => void) | null): void;
   setLogLevels(levels: string): void;
   deinit(): void;

@@ -52,6 +52,12 @@ export function closeAutoplug(): void {
   }
 }
 
+/**
+ * Returns freed memory to the system, of all threads. After the end of something large: the allocator keeps what lies
+ * between blocks in use, which is as much as a whole network. Takes milliseconds.
+ */
+export const releaseMemory = (): void => addon.releaseMemory();
+
 /** Sends every message of GStreamer's and GLib's log to `receive` instead of stderr; null stops it. One receiver per process. */
 export const receiveLog = (receive: ((entry: LogEntry) => void) | null): void => addon.onLog(receive);
 

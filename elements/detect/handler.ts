@@ -72,6 +72,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
       ...(live && { blockedMs: (trialMs: number) => limitBlocked(limitMs, usual(trialMs), computesAlone) }),
       startLimitMs: limitStart(limitMs),
       onEvent: (event) => report(event, services),
+      onRetired: () => services.releaseMemory?.(),
       ...(services.trace && { onInferred: (ptsNs, time) => services.trace?.(describeWork(ptsNs, time)) }),
       ...(worker && { worker }),
     });

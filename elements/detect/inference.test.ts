@@ -73,6 +73,20 @@ describe("inference", { concurrency: 4 }, () => {
       }),
     );
 
+  for (const act of ["fail", "hang"] as const)
+    test(`notifies its owner when a worker scripted to ${act} has ended with its memory`, NO_HANG, async () => {
+      let retired = 0;
+      const onRetired = (): void => {
+        retired += 1;
+      };
+      const work = async ({ inference }: Running): Promise<void> => {
+        assert.deepEqual(await Promise.all([0, 1].map((slot) => infer(inference, slot))), [1, 2]);
+        await until(() => retired === 1);
+      };
+      await withInference(["well", act], "keep", work, { onRetired });
+      assert.equal(retired, 1, "not for a closed detector");
+    });
+
   test("live, rejects pending requests at once, and new ones until a new worker is ready", NO_HANG, () =>
     withInference(["well", "fail"], "release", async ({ inference, events }) => {
       const outcomes = await Promise.allSettled([0, 1, 2].map((slot) => infer(inference, slot)));

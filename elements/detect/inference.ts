@@ -35,6 +35,8 @@ export interface InferenceSettings extends ThreadOrder {
   /** Time in which its thread may be blocked; by default as long as the inference may take. */
   blockedMs?(trialMs: number): number;
   onEvent(event: InferenceEvent): void;
+  /** A thread has ended, with its network. */
+  onRetired?(): void;
   /** Called for each inference; `ptsNs` is its frame. */
   onInferred?(ptsNs: bigint | null, time: InferenceTime): void;
 }
@@ -126,6 +128,7 @@ export class Inference {
     stuck: () => this.#leaveBehind(),
     returned: () => {
       this.#leftBehind -= 1;
+      this.#settings.onRetired?.();
     },
   };
 
@@ -242,8 +245,12 @@ export class Inference {
   }
 
   #retire(): void {
-    if (this.#thread !== null) this.#track(this.#thread.retire());
+    if (this.#thread !== null) this.#track(this.#end(this.#thread));
     this.#thread = null;
+  }
+
+  async #end(thread: InferenceThread): Promise<void> {
+    if ((await thread.retire()) && !this.#closing.signal.aborted) this.#settings.onRetired?.();
   }
 
   #track(work: Promise<unknown>): void {

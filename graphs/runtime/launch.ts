@@ -5,7 +5,7 @@
  * handlers that it did not close.
  */
 import type { AnyElement, DriverServices, Job, OpenServices, TracedWork } from "../../elements/element.ts";
-import { avoidFactories, preferFactories } from "../../native/gstreamer.ts";
+import { avoidFactories, preferFactories, releaseMemory } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "../compiler/plan.ts";
@@ -364,6 +364,7 @@ export class Launch {
       }),
       ...(options.keep && { keep: (state: string) => options.keep?.(node, state) }),
       kept: options.kept?.(node) ?? null,
+      releaseMemory,
       ...(options.trace && { trace: (work: TracedWork) => options.trace?.(node, work) }),
       job: this.#host.job,
       source: this.plan.source,

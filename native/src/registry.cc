@@ -2,6 +2,7 @@
 // element of each source is created, and never leaves NULL.
 #include <gst/base/gstbasesrc.h>
 #include <gst/gst.h>
+#include <malloc.h>
 #include <napi.h>
 
 #include <cstring>
@@ -226,10 +227,14 @@ Napi::Value set_rank(const Napi::CallbackInfo& info) {
   gst_object_unref(feature);
   return Napi::Boolean::New(info.Env(), true);
 }
+
+// Not of the registry, but of the whole process as well: pages between blocks in use go back to the system.
+void release_memory(const Napi::CallbackInfo&) { malloc_trim(0); }
 }  // namespace
 
 void export_registry(Napi::Env env, Napi::Object exports) {
   exports.Set("listFactories", Napi::Function::New(env, list_factories));
   exports.Set("describeFactory", Napi::Function::New(env, describe_factory));
   exports.Set("setRank", Napi::Function::New(env, set_rank));
+  exports.Set("releaseMemory", Napi::Function::New(env, release_memory));
 }
