@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { basename, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
-import { findChildren, shareProcesses } from "./find-tests.mjs";
+import { findChildren, shareProcesses, sharesServices } from "./find-tests.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** One subfolder for each run: tests of the set-up run tests, too. */
@@ -81,12 +81,17 @@ export async function bundleTests(files) {
   const writeRun = (name, group) => {
     const path = join(OUT, `${name}-${basename(group[0], ".ts")}.mjs`);
     const bundles = group.map((file) => join(OUT, `${outOf(file)}.mjs`));
-    // One module for all files of a group: Node starts the first tests while later dynamic imports are still loading.
-    const whole = join(OUT, "files", `${name}.mjs`);
-    writeFileSync(whole, bundles.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
-    const [loader, tests] = [join(ROOT, "setup/test-file.mjs"), whole].map((file) => JSON.stringify(file));
-    const load = `import(${tests})`;
-    writeFileSync(path, `import { failToLoad } from ${loader};\nawait ${load}.catch(failToLoad);\n`);
+    const loader = JSON.stringify(join(ROOT, "setup/test-file.mjs"));
+    if (group.length === 1 || sharesServices(group[0], ROOT)) {
+      // One module for all of them: Node starts the first tests while later dynamic imports are still loading.
+      const whole = join(OUT, "files", `${name}.mjs`);
+      writeFileSync(whole, bundles.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
+      const load = `import(${JSON.stringify(whole)})`;
+      writeFileSync(path, `import { failToLoad } from ${loader};\nawait ${load}.catch(failToLoad);\n`);
+    } else {
+      const files = bundles.map((file, i) => [relative(ROOT, group[i]), file]);
+      writeFileSync(path, `import { runInTurn } from ${loader};\nrunInTurn(${JSON.stringify(files)});\n`);
+    }
     return path;
   };
   const { single, groups } = groupTests(files, metafile.inputs);

@@ -24,10 +24,8 @@ const ONLY_IN_FULL = [
 ].map((name) => join("test/soak", name + SOAK_ENDING));
 
 /**
- * The tests of each of these lists of folders run in one process, in the order of their names: starting a process and
- * loading its modules would cost them a quarter of their processor time, or they share services that a fixture there
- * exports. They start first. What a file opens at its top level stays open until all of them have run: not for tests that
- * keep a media hub or a whole service.
+ * The tests of each of these lists of folders run in one process, one file after the other in the order of their names:
+ * starting a process and loading its modules would cost them a quarter of their processor time. They start first.
  */
 const SHARED_PROCESSES = [
   ["test/cluster/two-nodes/"],
@@ -69,6 +67,9 @@ const ALONE = [
     (name) => `server/${name}.test.ts`,
   ),
 ];
+
+/** Its files use services that a fixture there opens: they are loaded together, and the services closed after all of them. */
+export const sharesServices = (file, root) => relative(root, file).startsWith(join("test/cluster/two-nodes/"));
 
 /** @returns {string[][]} the files of each shared process, and the others each in a list of its own */
 export function shareProcesses(files, root) {

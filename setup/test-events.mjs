@@ -49,6 +49,13 @@ export function readEvents(path, runs, root) {
       }
       continue;
     }
+    // In a shared process, each file is a suite with its name.
+    if (tests.has(run)) {
+      if (event.type !== "test:fail") continue;
+      tests.get(run).hasFailed = true;
+      if (event.isOwn) tests.get(run).failing.push("(the file as a whole)");
+      continue;
+    }
     const test = tests.get(event.file) ?? tests.get(runs.get(event.file)?.[0]);
     if (test === undefined) continue;
     if (event.type === "test:dequeue") test.running.add(event.name);

@@ -4,6 +4,7 @@
  */
 import { createHook } from "node:async_hooks";
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
 import { postponeOptimising } from "./load.mjs";
 import { takeSlot } from "./test-slots.mjs";
 
@@ -27,6 +28,16 @@ process.once("SIGTERM", () => process.exit(143));
 if (TEST_SLOTS !== undefined) await takeSlot(TEST_SLOTS);
 // Not by `--test-timeout`, which would include the wait for a slot.
 if (TEST_FILE_MS !== undefined) setTimeout(() => process.exit(124), Number(TEST_FILE_MS)).unref();
+
+/**
+ * Runs test files of a shared process one after the other. Each is loaded when those before it have ended, as a suite of its
+ * own: what it opens at its top level is closed after its last test, and does not poll beside the tests of other files.
+ *
+ * @param {readonly (readonly [name: string, path: string])[]} files
+ */
+export function runInTurn(files) {
+  for (const [name, path] of files) test(name, () => describe(name, () => import(path)));
+}
 
 /** Exits: handles opened before the failure would keep the process alive. */
 export function failToLoad(error) {

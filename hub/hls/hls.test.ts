@@ -176,7 +176,7 @@ describe("streams that are not like others", () => {
 
 describe("limits", () => {
   test("generates segments from the first request until no request has come for a while", async (t) => {
-    const hls = await TestHls.open(t, { hlsIdleMs: 50 });
+    const hls = await TestHls.open(t, { hlsIdleMs: 1_000 });
     const publication = hls.publish();
     publication.setTracks(clip.tracks);
     for (const unit of clip.units) publication.write(unit);

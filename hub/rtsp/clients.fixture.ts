@@ -14,7 +14,8 @@ import { keepFile } from "../../test/kept-files.fixture.ts";
 export type Way = "tcp" | "udp";
 
 export const folder = mkdtempSync(join(tmpdir(), "windhover-rtsp-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+// Not after the tests of a file: others of its process use it.
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 export interface Program {
   readonly child: ChildProcess;

@@ -31,6 +31,8 @@ export const silentLog: Logger = pino({ level: "silent" });
 const shared = { users: 0, created: 0, server: null as Promise<SharedServer> | null };
 /** The databases of all files that run in one process. */
 const SHARED_CONNECTIONS = 500;
+/** The next file of this process may need it. */
+const LINGER_MS = 1_000;
 
 interface SharedServer {
   readonly admin: Sql;
@@ -52,7 +54,14 @@ async function openShared(): Promise<SharedServer> {
   };
 }
 
-/** On a server that stops when all databases of this process are closed. */
+async function closeUnused(): Promise<void> {
+  const { server, users } = shared;
+  if (server === null || users > 0) return;
+  shared.server = null;
+  await (await server).close();
+}
+
+/** On a server that stops a moment after all databases of this process are closed. */
 export async function testDatabase(): Promise<TestDatabase> {
   shared.users += 1;
   shared.server ??= openShared();
@@ -67,9 +76,7 @@ export async function testDatabase(): Promise<TestDatabase> {
     await settle(5000);
     await clients.end();
     shared.users -= 1;
-    if (shared.users > 0) return;
-    shared.server = null;
-    await server.close();
+    setTimeout(closeUnused, LINGER_MS);
   };
   let ended: Promise<void> | null = null;
   const close = () => {
