@@ -166,6 +166,30 @@ test("reports a file that fails to load, and kills its child processes", () => {
   assert.ok(hasExited(pidFile), "its child process is still running");
 });
 
+test("closes what a file opened before the next file of the process is loaded", () => {
+  const seen = join(folder, "seen");
+  const file = (name: string) => `
+    import { appendFileSync } from "node:fs";
+    import { after, test } from "node:test";
+    const note = (what) => appendFileSync(${JSON.stringify(seen)}, what + " ${name}, ");
+    note("load");
+    after(() => note("close"));
+    test("runs", () => note("run"));`;
+  const { status, stdout } = runSuite({ "one.test.ts": file("one"), "two.test.ts": file("two") }, "--once");
+  assert.equal(status, 0, stdout);
+  assert.equal(readFileSync(seen, "utf8"), "load one, run one, close one, load two, run two, close two, ");
+});
+
+test("reports a file of a shared process that fails to load, and runs the others", () => {
+  const { status, stdout } = runSuite({
+    "broken.test.ts": `import { test } from "node:test"; test("never", () => {}); throw new Error("on purpose");`,
+    "passing.test.ts": PASSING,
+  });
+  assert.equal(status, 1);
+  assert.match(stdout, /on purpose[\s\S]*✔ passes[\s\S]*retrying alone: .*broken\.test\.ts\n/);
+  assert.doesNotMatch(stdout, /retrying alone: .*passing/);
+});
+
 test("kills child processes of a test process that is terminated", async () => {
   const pidFile = join(folder, "ended-child-pid");
   const file = join(folder, "ended.mjs");
