@@ -208,6 +208,9 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups;
 }
 
+/** Begins the message of a key that the schema does not have. */
+export const NOT_KNOWN = "is not known here";
+
 const pointerKey = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 function describeFault(error: ErrorObject): InputFault {
@@ -223,7 +226,7 @@ function describeFault(error: ErrorObject): InputFault {
     const list = known.length === 0 ? "none are" : `${listChoices(known)} ${known.length === 1 ? "is" : "are"}`;
     return {
       path: `${instancePath}/${pointerKey(name)}`,
-      message: `is not known here; ${list}${didYouMean(name, known)}`,
+      message: `${NOT_KNOWN}; ${list}${didYouMean(name, known)}`,
     };
   }
   // Secrets are not repeated in the response.
@@ -324,7 +327,10 @@ function describeType(type: unknown, schema: Schema): string {
     case "array":
       return isSchema(schema.items) ? `a list, each item ${describeSchema(schema.items)}` : "a list";
     case "object":
-      return "an object";
+      // The keys of a record are not in its schema: its description explains them.
+      return isSchema(schema.patternProperties) && typeof schema.description === "string"
+        ? `an object: ${schema.description.replace(/\.$/, "")}`
+        : "an object";
     case "null":
       return "null";
     default:

@@ -143,7 +143,7 @@ export interface RunningServer {
   /** Processes that ran when it was last stopped, and run again. */
   readonly resumed: number;
   /** For the first master: resolves when it runs, rejects with `ServiceError`. */
-  startDemo(): Promise<RunningDemo>;
+  startDemo(onStage?: (stage: "fetching" | "converting") => void): Promise<RunningDemo>;
   /** Everything that runs is stopped and will run again with the next start. False: something had to be left. */
   stop(): Promise<boolean>;
 }
@@ -467,7 +467,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     srt: `srt://${hostname}:${media.srtPort}`,
     firstKey: config.bootstrap_key === null ? firstKey : null,
     resumed,
-    startDemo: () => demo.startFirst(),
+    startDemo: (onStage) => demo.startFirst(onStage),
     stop: async () => {
       await cluster?.leave();
       return shutDown.run();

@@ -2,6 +2,7 @@
 
 import type { Logger } from "pino";
 import type { RunningServer } from "../../server/main.ts";
+import { ServiceError } from "../../server/service-error.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** The key is shown only once: the database keeps its digest. */
@@ -53,6 +54,8 @@ export async function announceHint(terminal: Terminal): Promise<void> {
   await terminal.print(`       Nothing runs yet. ${command} starts a demo; so does the console.`);
 }
 
+const START_AGAIN = "       Start it again with the button in the console, or with POST /demo and your key.";
+
 const isForMachines = (terminal: Terminal): boolean => terminal.isJson || !terminal.isOutLive;
 
 /** Starts the demo and prints its address. Never rejects: the service runs without it. */
@@ -62,18 +65,21 @@ export async function showDemo(
   log: Logger,
 ): Promise<void> {
   const forMachines = isForMachines(terminal);
-  if (!forMachines)
-    await terminal.print("       Starting the demo; the first start downloads its clip, which takes a while …");
+  if (!forMachines) await terminal.print("       Starting the demo …");
+  const showStage = (stage: "fetching" | "converting") => {
+    if (!forMachines && stage === "fetching") void terminal.print("       Downloading its clip, which takes a while …");
+  };
   try {
-    const { source_uuid, process_uuid } = await startDemo();
+    const { source_uuid, process_uuid } = await startDemo(showStage);
     const address = `${url}/console/processes/${process_uuid}`;
     if (forMachines)
       await terminal.print(JSON.stringify({ event: "demo", console: address, source_uuid, process_uuid }));
     else await terminal.print(`${terminal.paintOut("green", "demo")}   ${terminal.paintOut("bold", address)}`);
   } catch (error) {
     const detail = (error as Error).message;
-    log.warn({ err: error }, "demo start failed");
+    // With a code it is an expected failure, whose stack says nothing.
+    log.warn(error instanceof ServiceError ? { detail } : { err: error }, "demo start failed");
     if (forMachines) await terminal.print(JSON.stringify({ event: "demo_failed", detail }));
-    else await terminal.print(`${terminal.paintOut("yellow", "demo")}   failed: ${detail}`);
+    else await terminal.print(`${terminal.paintOut("yellow", "demo")}   failed: ${detail}\n${START_AGAIN}`);
   }
 }

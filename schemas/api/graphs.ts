@@ -311,7 +311,11 @@ export const ProcessGraphEdgeQuery = Type.Object({
 /** `{"detect": {"confidence": 0.5}}`, or `{"params": {"confidence": 0.5}}` */
 export const LiveProperties = Type.Record(
   Type.String({ minLength: 1, maxLength: 128 }),
-  Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Unknown(), { minProperties: 1 }),
+  Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Unknown(), {
+    minProperties: 1,
+    description:
+      'properties of a node, as in {"detect": {"confidence": 0.5}}, or params of the graph, as in {"params": {"confidence": 0.5}}',
+  }),
   {
     minProperties: 1,
     maxProperties: 1000,

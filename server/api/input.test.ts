@@ -130,6 +130,21 @@ test("rejects unknown parameters and fields, with the names that were probably m
   assert.match(fields[1]?.message ?? "", /did you mean "alias"\?$/);
 });
 
+test("says where a field belongs that is a query parameter or may be a param", async () => {
+  const { status, body } = await post("/things", '{"alias":"a","limit":5,"strict":{"limit":5}}');
+  const [limit, inner] = (body as unknown as { errors: { path: string; message: string }[] }).errors;
+  assert.equal(status, 422);
+  assert.deepEqual(limit, {
+    path: "/limit",
+    message: "is a query parameter, not a field of the body: POST /things?limit=…",
+  });
+  assert.match(inner?.message ?? "", /^is not known here; rows is/);
+  const { body: started } = await post("/start", '{"classes":["person"]}');
+  assert.equal(started.detail, '/classes is not known here; params is; set params of the graph within "params".');
+  const { body: misspelt } = await post("/start", '{"parms":{}}');
+  assert.match(misspelt.detail, /did you mean "params"\?$/);
+});
+
 test("accepts upper-case UUIDs in the query and in the body", async () => {
   const uuid = newUuid();
   const capitals = uuid.toUpperCase();

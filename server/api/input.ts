@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { TObject } from "typebox";
-import { describeValue, listChoices } from "../../schemas/bounded-check.ts";
+import { describeValue, listChoices, NOT_KNOWN } from "../../schemas/bounded-check.ts";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
@@ -27,7 +27,7 @@ export function validateInput(route: Route, deps: InputDeps): ApiMiddleware {
   return async ({ env: { call } }, next) => {
     const query = readQuery(call.search, endpoint, checkQuery);
     const body = checkBody === null ? NOTHING : await readBody(call, route, checkBody, deps);
-    const faults = [...query.faults, ...body.faults];
+    const faults = [...query.faults, ...body.faults.map((fault) => explainPlace(fault, endpoint))];
     if (faults.length > 0) throw invalidInput(faults);
     call.query = query.value ?? {};
     call.body = body.value;
@@ -41,6 +41,16 @@ interface Checked {
 }
 
 const NOTHING: Checked = { value: undefined, faults: [] };
+
+/** Says where a field belongs that the body does not have. */
+function explainPlace(fault: InputFault, { method, path, query, body }: AnyEndpoint): InputFault {
+  const name = fault.path.slice(1);
+  if (!fault.message.startsWith(NOT_KNOWN) || name.includes("/")) return fault;
+  if (Object.hasOwn(query?.properties ?? {}, name))
+    return { path: fault.path, message: `is a query parameter, not a field of the body: ${method} ${path}?${name}=…` };
+  const mayBeParam = Object.hasOwn(body?.properties ?? {}, "params") && !fault.message.endsWith("?");
+  return mayBeParam ? { ...fault, message: `${fault.message}; set params of the graph within "params"` } : fault;
+}
 
 /** Converts a query string to the types of its schema. */
 function readQuery(search: URLSearchParams, endpoint: AnyEndpoint, check: Check): Checked {

@@ -96,9 +96,14 @@ const prepareClip: DemoDeps["prepareClip"] = ({ onStage, signal }) => {
 
 test("shows that the clip is downloaded; a stop or the end of the service aborts it", async () => {
   const { demo, user } = await stage({ prepareClip });
+  const stages: string[] = [];
   const untilFetching = () => poll("fetching", async () => (await demo.describe(user)).state === "fetching");
-  const stopped = assert.rejects(demo.start(user), { code: "demo_unavailable" });
+  const stopped = assert.rejects(
+    demo.start(user, (stage) => stages.push(stage)),
+    { code: "demo_unavailable" },
+  );
   await untilFetching();
+  assert.deepEqual(stages, ["fetching"]);
   await assert.rejects(demo.stop(user), { code: "demo_not_found" });
   await stopped;
   const closed = assert.rejects(demo.start(user), { code: "shutting_down" });

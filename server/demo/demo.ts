@@ -33,6 +33,7 @@ export interface DemoDeps {
 
 /** On first use. */
 type Preparation = "fetching" | "converting";
+type OnStage = (stage: Preparation) => void;
 
 interface StartedDemo extends RunningDemo {
   /** False: it was already running. */
@@ -71,16 +72,16 @@ export class Demo {
   }
 
   /** Starts what is missing, once for concurrent calls. Continues when the client disconnects. */
-  async start(user: User): Promise<StartedDemo> {
+  async start(user: User, onStage: OnStage = () => {}): Promise<StartedDemo> {
     for (let work = this.#work.get(user.uuid); work !== undefined; work = this.#work.get(user.uuid)) {
       if (work.kind === "start") return work.done as Promise<StartedDemo>;
       await work.done.catch(() => {});
     }
-    return this.#run(user, "start", (signal) => this.#start(user, signal));
+    return this.#run(user, "start", (signal) => this.#start(user, signal, onStage));
   }
 
   /** The demo of `serve --demo`: that of the oldest master key. Rejects with `ServiceError`. */
-  async startFirst(): Promise<RunningDemo> {
+  async startFirst(onStage?: OnStage): Promise<RunningDemo> {
     const { sql, config } = this.#deps;
     const first = (await listUsers(sql)).find(
       ({ masterUuid, revokedAt, expiresAt }) =>
@@ -88,7 +89,7 @@ export class Demo {
     );
     if (first === undefined)
       throw unavailable("there is no valid master key; create one with `windhover keys create NAME --operator`");
-    const { source_uuid, process_uuid } = await this.start(toUser(first, readLimits(config)));
+    const { source_uuid, process_uuid } = await this.start(toUser(first, readLimits(config)), onStage);
     return { source_uuid, process_uuid };
   }
 
@@ -148,10 +149,10 @@ export class Demo {
     }
   }
 
-  async #start(user: User, signal: AbortSignal): Promise<StartedDemo> {
+  async #start(user: User, signal: AbortSignal, onStage: OnStage): Promise<StartedDemo> {
     const { sql, processes, log } = this.#deps;
     const found = await findDemoSource(sql, user.uuid, ALIAS);
-    const source_uuid = found ?? (await this.#addSource(user, signal));
+    const source_uuid = found ?? (await this.#addSource(user, signal, onStage));
     try {
       const process = await findProcess(sql, source_uuid);
       if (process?.state === "paused") await processes.resume(user, process.uuid);
@@ -167,8 +168,8 @@ export class Demo {
     }
   }
 
-  async #addSource(user: User, signal: AbortSignal): Promise<string> {
-    const path = await this.#prepareClip(user, signal);
+  async #addSource(user: User, signal: AbortSignal, onStage: OnStage): Promise<string> {
+    const path = await this.#prepareClip(user, signal, onStage);
     const { source } = await this.#deps.sources.copy({
       ...{ user, name: "demo.mp4", alias: ALIAS, loop: true, signal },
       ...{ open: async () => createReadStream(path), sizeBytes: (await stat(path)).size },
@@ -176,10 +177,13 @@ export class Demo {
     return source.uuid;
   }
 
-  async #prepareClip({ uuid }: User, signal: AbortSignal): Promise<string> {
+  async #prepareClip({ uuid }: User, signal: AbortSignal, report: OnStage): Promise<string> {
     const { config, prepareClip } = this.#deps;
     try {
-      const onStage = (stage: Preparation) => this.#preparations.set(uuid, stage);
+      const onStage = (stage: Preparation) => {
+        this.#preparations.set(uuid, stage);
+        report(stage);
+      };
       return await prepareClip({ file: config.demo.clip, signal, onStage });
     } catch (cause) {
       throw unavailable((cause as Error).message, cause);

@@ -16,7 +16,7 @@ type KnownElements = Pick<GraphLibrary, "elements" | "registry">;
 
 /** Throws `invalid_input`. The runner reports unknown nodes and properties. */
 export function expectInside(
-  { segments }: Pick<ProcessGraph, "segments">,
+  { segments, params }: Pick<ProcessGraph, "segments" | "params">,
   set: Readonly<Record<string, JsonRecord>>,
   known: KnownElements,
 ): void {
@@ -27,7 +27,8 @@ export function expectInside(
     return Object.keys(properties).flatMap((property): readonly InputFault[] => {
       if (element === ALERTS && property === RULES) return [{ path: `/${node}/${property}`, message: USE_ALERTS }];
       if (!exists(element, property, known) || reachOf(element, property, known) === "inside") return [];
-      const message = "refers to something on the server and cannot be set by clients";
+      const instead = Object.hasOwn(params, property) ? `; params.${property} of POST /start chooses it` : "";
+      const message = `refers to something on the server and cannot be set by clients${instead}`;
       return [{ path: `/${node}/${property}`, message }];
     });
   });

@@ -54,6 +54,21 @@ for (const [url, why] of REFUSED) {
   });
 }
 
+test("suggests the setting that allows an address, if one does", async () => {
+  const reasonOf = (url: string) =>
+    guardAddress(url, { ...DEFAULTS, deny: ["10.9.9.9"] }, "/url").then(
+      () => assert.fail("it is allowed"),
+      ({ message }: Error) => message,
+    );
+  assert.match(
+    await reasonOf("http://127.0.0.1:28999/ev"),
+    /; its operator can allow it: network\.allow: \[127\.0\.0\.1\]$/,
+  );
+  assert.match(await reasonOf("http://[::1]/ev"), /network\.allow: \[::1\]$/);
+  for (const url of ["http://169.254.169.254/latest", "http://10.9.9.9/"])
+    assert.match(await reasonOf(url), /does not connect to that network$/);
+});
+
 const TAKEN: readonly (readonly [url: string, addresses: readonly string[]])[] = [
   ["rtsp://192.168.1.20:554/stream", ["192.168.1.20"]],
   ["rtsp://user:p%40ss@127.0.0.1/x", ["127.0.0.1"]],

@@ -42,11 +42,15 @@ export async function guardAddress(
   const { host } = authority;
   if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(`${host} is not for streams`);
   const addresses = await resolveHost(host, RESOLVE_MS);
-  const isBlocked = policyOf(network, { isWeb: /^https?$/.test(authority.scheme), allowsGroups });
+  const policy = { isWeb: /^https?$/.test(authority.scheme), allowsGroups };
+  const isBlocked = policyOf(network, policy);
   const blocked = addresses.find(isBlocked);
   if (blocked === undefined) return addresses;
   const leads = blocked === host ? "" : `${host} leads to ${blocked}, and `;
-  throw refuse(`${leads}this service does not connect to that network; see network.allow`);
+  const [plain = ""] = blocked.split("%");
+  const canBeAllowed = !blockAddresses({ ...network, allow: [...network.allow, plain] }, policy)(blocked);
+  const remedy = canBeAllowed ? `; its operator can allow it: network.allow: [${plain}]` : "";
+  throw refuse(`${leads}this service does not connect to that network${remedy}`);
 }
 
 /** The same address by number, for those who look the name up again; TLS needs the name and proves it. */

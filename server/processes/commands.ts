@@ -190,7 +190,7 @@ export class Commands {
   }
 
   describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
-    return this.whileLive("described", () => this.#deps.link.request({ type: "describe", format }));
+    return this.whileLive("described or changed", () => this.#deps.link.request({ type: "describe", format }));
   }
 
   /** Not in order with other commands: it waits for a frame, and changes nothing. */

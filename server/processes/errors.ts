@@ -41,6 +41,11 @@ export function wrongState(state: LifecycleState, action: string, expected: read
   });
 }
 
+export const hasEnded = (state: ProcessState): ServiceError =>
+  new ServiceError("wrong_state", {
+    detail: `the process is ${state}: it has ended and cannot be continued; start another with POST /start`,
+  });
+
 /** Stored as active, and its node cannot be reached or none runs it yet. */
 export const notHere = (): ServiceError =>
   new ServiceError("node_unavailable", {
@@ -61,7 +66,7 @@ export const graphLacks = (graph: string, wanted: string, offered: readonly stri
 /** The process is fine, but this machine cannot start it within the time limit of the request. */
 export const tooBusy = (limitMs: number): ServiceError =>
   new ServiceError("pipeline_failed", {
-    detail: `this machine is too busy to start it within ${limitMs / 1000} s; try again in a moment`,
+    detail: `this machine is too busy to start it within ${limitMs / 1000} s (runners.start_seconds); try again in a moment`,
     retryAfterSeconds: 5,
   });
 

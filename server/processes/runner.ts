@@ -194,7 +194,7 @@ export class RunnerLink {
 
   async request(command: RunnerCommand): Promise<unknown> {
     const { runner } = this;
-    const reject = (): Error => wrongState(this.#machine.state, "sent a request", ["running", "paused"]);
+    const reject = (): Error => wrongState(this.#machine.state, "changed", ["running", "paused"]);
     if (runner === null) throw reject();
     try {
       return await runner.request(command);

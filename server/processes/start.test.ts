@@ -54,7 +54,11 @@ test("rejects a start in time, with a retry delay, when the machine is too slow"
   for (const { code, message, retryAfterSeconds } of [unloaded, unplayed, unchecked])
     assert.deepEqual(
       [code, message, Number(retryAfterSeconds) > 0],
-      ["pipeline_failed", "this machine is too busy to start it within 2 s; try again in a moment", true],
+      [
+        "pipeline_failed",
+        "this machine is too busy to start it within 2 s (runners.start_seconds); try again in a moment",
+        true,
+      ],
     );
 });
 

@@ -16,7 +16,7 @@ import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import { type Span, traced } from "../tracing/span.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { notFound, notHere, shuttingDown, startFailed, stopsSlowly, tooBusy, wrongState } from "./errors.ts";
+import { hasEnded, notFound, notHere, shuttingDown, startFailed, stopsSlowly, tooBusy } from "./errors.ts";
 import type { Process } from "./process.ts";
 import {
   type BranchList,
@@ -398,7 +398,7 @@ export class Supervisor implements Processes {
     const process = this.#find(user, uuid);
     if (process !== null) return process;
     const { state } = await this.#expectRow(user, uuid);
-    throw isEnd(state) ? wrongState(state, "sent a request", ["running", "paused"]) : notHere();
+    throw isEnd(state) ? hasEnded(state) : notHere();
   }
 
   /** For a process that has ended: `process_not_found`, as it sends no events any longer. */

@@ -351,7 +351,9 @@ function pullFromHub(
       if (media.find(path) === null) await elsewhere?.refresh().catch(() => {});
       if (media.find(path) === null && elsewhere?.has(path) !== true)
         throw new ServiceError("source_not_live", {
-          detail: media.trouble ?? `nothing is published at /${path}; publish the stream, then start the process`,
+          detail:
+            media.trouble ??
+            `nothing is published at /${path}; publish the stream, then start the process, or start it with wait: true`,
         });
       token ??= media.issueToken("play", path);
       return token.url;

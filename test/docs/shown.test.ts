@@ -9,6 +9,7 @@ import { announceKey, announceReady, showDemo } from "../../cli/serve/announce.t
 import { TextWriter } from "../../cli/terminal.fixture.ts";
 import { Terminal } from "../../cli/terminal.ts";
 import type { RunningServer } from "../../server/main.ts";
+import { ServiceError } from "../../server/service-error.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { runLine } from "./command-lines.ts";
 import { type Block, findPage, ROOT, WRITTEN } from "./pages.ts";
@@ -46,9 +47,24 @@ test("the README shows what a first start with the demo prints", async () => {
   const terminal = new Terminal(screen, new Screen(), { NO_COLOR: "1" });
   await announceKey(key, terminal);
   await announceReady(server, terminal);
-  const startDemo = async () => ({ source_uuid: "", process_uuid });
-  await showDemo({ ...server, startDemo } as RunningServer, terminal, pino({ level: "silent" }));
+  const startDemo: RunningServer["startDemo"] = async (onStage) => {
+    onStage?.("fetching");
+    return { source_uuid: "", process_uuid };
+  };
+  await showDemo({ ...server, startDemo }, terminal, pino({ level: "silent" }));
   assert.equal(shown, `✓ everything is set up\n${screen.text}`);
+});
+
+test("a demo that fails for a known reason is reported with how to start it again, and logged without a stack", async () => {
+  const [screen, logged] = [new Screen(), new TextWriter()];
+  const terminal = new Terminal(screen, new Screen(), { NO_COLOR: "1" });
+  const startDemo = async () => {
+    throw new ServiceError("pipeline_failed", { detail: "this machine is too busy" });
+  };
+  await showDemo({ url: "", startDemo }, terminal, pino({}, logged));
+  assert.match(screen.text, /failed: this machine is too busy\n.*POST \/demo/);
+  assert.match(logged.text, /"detail":"this machine is too busy"/);
+  assert.doesNotMatch(logged.text, /stack/);
 });
 
 test("replaying the golden with the alerts of docs/alerts.md prints the lines that are shown", async () => {

@@ -37,8 +37,7 @@ export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<
   const { before, given, params, current } = change;
   const live = mergeLive(before, given);
   const next = (Object.keys(params).length === 0 ? change.patch(given) : null) ?? compileLive(live, change);
-  if (findObstacles(graph, next).length > 0)
-    throw reject("cannot be changed while PLAYING: ", listObstacles(graph, next, change));
+  if (findObstacles(graph, next).length > 0) throw rejectAt(listObstacles(graph, next, change));
   try {
     await graph.apply(next);
   } catch (error) {
@@ -57,7 +56,10 @@ function compileLive(live: LiveValues, { compile, params }: LiveChange): Compile
       path: fault.at.file === null ? findLive(live, fault) : findParam(params, fault),
       message: describeFault(fault),
     }));
-    throw reject("", faults);
+    throw reject(
+      faults.map(({ message }) => message),
+      faults,
+    );
   }
 }
 
@@ -86,19 +88,22 @@ function listObstacles(graph: ChangedGraph, next: Compiled, change: LiveChange):
     ...Object.entries(given).flatMap(([node, values]) =>
       Object.entries(values).map(([property, value]) => ({
         path: pointTo(node, property),
+        limit: "cannot be changed while the process runs",
         compile: () => compile(mergeLive(before, { [node]: { [property]: value } }), {}),
       })),
     ),
     ...Object.entries(params).map(([name, value]: [string, Json]) => ({
       path: pointTo(PARAMS, name),
+      limit: "can only be set at the start of a process",
       compile: () => compile(before, { [name]: value }),
     })),
   ];
-  const faults = (single.length > MAX_SINGLE ? [] : single).flatMap(({ path, compile }) => {
+  const faults = (single.length > MAX_SINGLE ? [] : single).flatMap(({ path, limit, compile }) => {
     const reasons = obstaclesOf(graph, compile);
-    return reasons.length === 0 ? [] : [{ path, message: reasons.join("; ") }];
+    return reasons.length === 0 ? [] : [{ path, message: `${limit}: ${reasons.join("; ")}` }];
   });
-  return faults.length > 0 ? faults : [{ path: "/", message: findObstacles(graph, next).join("; ") }];
+  if (faults.length > 0) return faults;
+  return [{ path: "/", message: `cannot be changed while the process runs: ${findObstacles(graph, next).join("; ")}` }];
 }
 
 /** Empty for a value that only compiles together with others. */
@@ -114,8 +119,14 @@ function obstaclesOf(graph: ChangedGraph, compile: () => Compiled): readonly str
 
 const MAX_FAULTS = 100;
 
-const reject = (prefix: string, faults: readonly InputFault[]): RequestRejected =>
-  new RequestRejected("invalid", prefix + faults.map(({ message }) => message).join("\n"), faults.slice(0, MAX_FAULTS));
+const reject = (messages: readonly string[], faults: readonly InputFault[]): RequestRejected =>
+  new RequestRejected("invalid", messages.join("\n"), faults.slice(0, MAX_FAULTS));
+
+const rejectAt = (faults: readonly InputFault[]): RequestRejected =>
+  reject(
+    faults.map(({ path, message }) => `${path} ${message}`),
+    faults,
+  );
 
 /** Without the position in the generated text. */
 const describeFault = ({ message, expected, suggestion }: Fault): string => {
